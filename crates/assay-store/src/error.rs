@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The disk said no.
+    /// A file operation failed.
     #[error("cannot {action} {}", path.display())]
     Io {
         /// `read`, `write`, …
@@ -17,8 +17,8 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
-    /// A file of the store that cannot be understood.
-    #[error("{} is not what this version of assay writes: {message}", path.display())]
+    /// A file of the store that cannot be parsed.
+    #[error("{} is damaged or was written by another version of assay: {message}", path.display())]
     Format {
         /// Which.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum StoreError {
         message: String,
     },
     /// A file of another version.
-    #[error("{} is not what this version of assay writes: it is {found:?}, and this version reads {reads:?}", path.display())]
+    #[error("{} has the unsupported schema {found:?}: this version of assay reads {reads:?}", path.display())]
     Version {
         /// Which.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum StoreError {
         /// The schema that is read.
         reads: &'static str,
     },
-    /// A name that leads nowhere.
+    /// An unknown name or id.
     #[error("{0}")]
     NotFound(String),
 }

@@ -1,5 +1,6 @@
-//! What executing trials needs of a store: leases, folders of work, and cleaning up after processes that died. Linux only, where a process
-//! can be told from any later one with its number; nothing is executed elsewhere.
+//! The part of a store for executing trials: leases, work folders, and cleanup after dead
+//! processes. Linux only, where a process can be distinguished from a later one with the same
+//! number.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use crate::record::Record;
 use crate::store::Store;
 use crate::work::{self, WorkFolder};
 
-/// What a sweep took away.
+/// What a cleanup removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CleanupReport {
     /// Leases of dead processes.
@@ -28,19 +29,19 @@ pub struct CleanupReport {
 }
 
 impl Store {
-    /// Has sandboxes at work keep their files beneath a folder, in place of `/var/tmp`.
+    /// Puts the files of running sandboxes below a folder instead of `/var/tmp`.
     #[must_use]
     pub fn work_in(mut self, base: Option<PathBuf>) -> Self {
         self.process = Arc::new(Process { owner: self.process.owner.clone(), work: WorkFolder::at(base) });
         self
     }
 
-    /// This process, as it signs leases.
+    /// This process, as the owner of leases.
     pub fn owner(&self) -> &Owner {
         &self.process.owner
     }
 
-    /// Asks for the right to execute a trial.
+    /// Claims the right to execute a trial.
     pub fn claim(&self, id: &TrialId) -> Result<Claim, StoreError> {
         let folder = self.trial_folder(id);
         fs::create_dir_all(&folder).map_err(|source| StoreError::Io {
@@ -48,18 +49,18 @@ impl Store {
             path: folder.clone(),
             source,
         })?;
-        // Threads of one process may ask for the same trial.
+        // Threads of one process may claim the same trial.
         let number = lease::next_draft();
         let draft = self.scratch()?.join(format!("lease-{number}"));
         lease::claim(&folder.join("lease"), self.owner(), &draft, &self.lock())
     }
 
-    /// Held for the moment in which leases of dead processes are taken away.
+    /// Locked while leases of dead processes are removed.
     fn lock(&self) -> PathBuf {
         self.root().join("lock")
     }
 
-    /// Makes the folder of the next attempt at a trial, and writes down what is to be run.
+    /// Creates the folder of a trial's next attempt, and writes its specification.
     pub fn begin(
         &self,
         id: &TrialId,
@@ -103,13 +104,13 @@ impl Store {
         write_json(&path, record)
     }
 
-    /// A folder of this process for sandboxes at work, whose path does not tell where the store is, where that can be had. Removed by
-    /// [`Store::clear_scratch`], or by the next sweep.
+    /// A folder of this process for running sandboxes, with a path that does not reveal the store's
+    /// if possible. Removed by [`Store::clear_scratch`] or the next cleanup.
     pub fn work(&self) -> Result<PathBuf, StoreError> {
         self.process.work.folder(self.owner(), self.root(), || self.scratch())
     }
 
-    /// A folder of this process in the store. Removed likewise.
+    /// A folder of this process in the store. Removed in the same way.
     pub fn scratch(&self) -> Result<PathBuf, StoreError> {
         let path = self.root().join("scratch").join(self.owner().label());
         fs::create_dir_all(&path).map_err(|source| StoreError::Io {
@@ -130,12 +131,12 @@ impl Store {
         let _ = assay_fs::remove_tree(&self.root().join("scratch").join(self.owner().label()));
     }
 
-    /// Takes away what dead processes left: leases and scratch folders. What processes of other machines or PID namespaces own is left alone,
-    /// for nobody here can tell whether they live.
+    /// Removes leases and scratch folders of dead processes. Those of other machines or PID
+    /// namespaces are kept, because their state is unknown here.
     pub fn clean_up(&self) -> CleanupReport {
         let mut report = CleanupReport { scratch: self.process.work.clean_up(), ..CleanupReport::default() };
         for entry in fs::read_dir(self.root().join("scratch")).into_iter().flatten().flatten() {
-            // Between a folder and its sign there is a moment in which only the folder's name says whose it is.
+            // Until the owner file is written, only the folder's name identifies the owner.
             let owner = lease::read_owner(&entry.path().join("owner.json"))
                 .or_else(|| Owner::of_label(entry.file_name().to_str()?));
             let is_left = match owner {

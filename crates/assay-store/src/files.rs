@@ -1,4 +1,4 @@
-//! Files of a store: written whole or not at all.
+//! Files of a store, written atomically.
 
 use std::fs;
 use std::io::Write;
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::error::StoreError;
 
-/// Writes a file so that it is there whole or not at all, also after a power cut.
+/// Writes a file atomically: it is complete or absent, also after a power cut.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let draft = draft(path, bytes)?;
     draft.persist(path).map_err(|error| failed("rename", path)(error.error))?;
     sync_folder(path)
 }
 
-/// The same for a file that is not there yet; says whether it was not.
+/// The same for a file that does not exist yet; returns whether it was written.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     match draft(path, bytes)?.persist_noclobber(path) {
         Ok(_) => sync_folder(path).map(|()| true),
@@ -25,20 +25,21 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     }
 }
 
-/// A whole file beside the place it is meant for.
+/// A complete file next to its final path.
 fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreError> {
-    let mut draft =
-        tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed("create a file beside", path))?;
+    let mut draft = tempfile::NamedTempFile::new_in(folder_of(path))
+        .map_err(failed("create a temporary file for", path))?;
     draft.write_all(bytes).map_err(failed("write", path))?;
     draft.as_file().sync_all().map_err(failed("write", path))?;
     Ok(draft)
 }
 
-/// Has the name of a file outlive a power cut. Windows opens no folders as files and journals names by itself.
+/// Syncs a file's directory entry, so that it survives a power cut. Windows opens no folders as
+/// files and journals names by itself.
 fn sync_folder(path: &Path) -> Result<(), StoreError> {
     if cfg!(unix) {
-        let folder = fs::File::open(folder_of(path)).map_err(failed("open the folder of", path))?;
-        folder.sync_all().map_err(failed("write the folder of", path))?;
+        let folder = fs::File::open(folder_of(path)).map_err(failed("open the parent folder of", path))?;
+        folder.sync_all().map_err(failed("sync the parent folder of", path))?;
     }
     Ok(())
 }
@@ -70,7 +71,7 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &Path) -
         .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })
 }
 
-/// What is written of a value: indented JSON, and the end of a line. `path` is named where it cannot be.
+/// A value as indented JSON with a final newline. `path` is for the error.
 pub fn pretty<T: Serialize>(value: &T, path: &Path) -> Result<Vec<u8>, StoreError> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })?;
@@ -78,7 +79,7 @@ pub fn pretty<T: Serialize>(value: &T, path: &Path) -> Result<Vec<u8>, StoreErro
     Ok(bytes)
 }
 
-/// Writes what is worth keeping of a run beside its records, whole or not at all.
+/// Writes a value as JSON, atomically.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
     write_atomically(path, &pretty(value, path)?)
 }

@@ -35,7 +35,7 @@ impl TrialId {
 
 /// A text that is not 64 lowercase hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a trial's id")]
+#[error("{text:?} is not a trial id")]
 pub struct InvalidTrialId {
     /// As given.
     pub text: String,

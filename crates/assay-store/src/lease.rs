@@ -17,7 +17,8 @@ pub(crate) fn next_draft() -> u64 {
     DRAFTS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The right to execute a trial. Given back when dropped; a process that dies leaves it to the next one that asks.
+/// The right to execute a trial. Released when dropped; if its process dies, the next claim takes
+/// it over.
 #[derive(Debug)]
 pub struct Lease {
     path: PathBuf,
@@ -25,22 +26,23 @@ pub struct Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // What cannot be removed here is found dead by the next process.
+        // If this fails, the next process finds the lease without a live owner.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// What came of asking for a trial.
+/// The result of claiming a trial.
 #[derive(Debug)]
 pub enum Claim {
-    /// It is ours.
+    /// This process has it.
     Mine(Lease),
-    /// It is held by a process that is alive, or whose state cannot be determined from here.
+    /// Another process has it, which is alive or whose state is unknown here.
     Held(Owner),
 }
 
-/// Asks for the lease at `path`. The file appears with its content (a draft is renamed without replacing, which is `O_EXCL`
-/// and a write in one), and a dead owner's is taken away under the store's lock, so that two cannot take it at once.
+/// Claims the lease at `path`. The file appears with its content (a draft is renamed without
+/// replacing, which is `O_EXCL` and a write in one); a dead owner's is removed under the store's
+/// lock, so that two processes cannot take it at once.
 ///
 /// `draft` is a path of the caller's own on the same file system.
 pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Result<Claim, StoreError> {
@@ -50,7 +52,7 @@ pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
     };
     let bytes = serde_json::to_vec(owner).map_err(|error| io("write", draft)(error.into()))?;
     fs::write(draft, bytes).map_err(io("write", draft))?;
-    // Every round either ends or has seen the lease change hands.
+    // Every round either ends or has seen another owner.
     for _ in 0..100 {
         match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(Claim::Mine(Lease { path: path.to_owned() })),
@@ -69,13 +71,13 @@ pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
         remove_dead(path, lock).map_err(io("lock", lock))?;
     }
     let _ = fs::remove_file(draft);
-    Err(io("claim", path)(std::io::Error::other("it changes hands all the time")))
+    Err(io("claim", path)(std::io::Error::other("lease is contended; gave up after 100 attempts")))
 }
 
-/// Takes a lease away whose holder is dead, and says whether there was one.
+/// Removes the lease of a dead process, and returns whether there was one.
 ///
-/// Under the lock nobody else does, so that what was seen is what is removed: who lives waits for the place to become free.
-/// A place that is free already is left alone, for in the next moment somebody may have it.
+/// Only one process does so at a time, under the lock, so the lease that was checked is the one
+/// removed. A missing lease is not touched, because another process may create one at any moment.
 pub(crate) fn remove_dead(path: &Path, lock: &Path) -> std::io::Result<bool> {
     let file = fs::File::create(lock)?;
     flock(&file, FlockOperation::LockExclusive)?;
@@ -87,7 +89,7 @@ pub(crate) fn remove_dead(path: &Path, lock: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// The holder of a lease; `None` when there is none, or none that can be read.
+/// The owner of a lease; `None` if it is missing or unreadable.
 pub(crate) fn read_owner(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }

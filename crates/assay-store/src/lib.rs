@@ -1,11 +1,12 @@
-//! Specifications of trials, records, plans as data, and the store they lie in.
+//! Trial specifications, records and plans as data, and the store that contains them.
 //!
-//! A [`TrialSpec`] holds all that is needed to execute one trial. A [`RunFolder`] says what was planned, a [`Record`] what came of
-//! one trial; both lie in a [`Store`], a folder of plain files. Reports are computed from these alone. This crate starts nothing: no
-//! sandbox, no agent, no model.
+//! A [`TrialSpec`] contains everything needed to execute one trial. A [`RunFolder`] is a run's
+//! plan, a [`Record`] the result of one trial; both are in a [`Store`], a folder of plain files.
+//! Reports are computed from these alone. This crate starts nothing: no sandbox, no agent, no
+//! model.
 //!
-//! A store is read on every system. What executing trials needs of it (leases, their owners, folders of work, sweeps) is there on Linux
-//! only.
+//! A store is read on every system. What executing trials needs of it (leases, their owners,
+//! folders of work, sweeps) is there on Linux only.
 
 mod error;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Limits that an experiment and a task can both state: which one holds, and who stated it.
+//! Limits that both an experiment and a task can set: the effective one, and its source.
 
 use serde::Serialize;
 
@@ -14,10 +14,10 @@ pub enum LimitSource {
     Default,
 }
 
-/// A limit that holds, and what it comes from.
+/// An effective limit and its source.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 pub struct Limit<T> {
-    /// What holds.
+    /// The effective value.
     pub value: T,
     /// Who stated it.
     pub source: LimitSource,

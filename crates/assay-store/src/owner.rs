@@ -1,4 +1,5 @@
-//! Who holds a lease: a process that can be told from any later one with its number, and from those of other machines.
+//! The owner of a lease: a process, distinguishable from later ones with its number and from those
+//! of other machines.
 
 use std::fs;
 use std::io;
@@ -18,7 +19,8 @@ pub struct Owner {
     /// Hashed identity of the machine. Earlier versions did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The namespace in which its number counts: a container has one of its own. Earlier versions did not write it.
+    /// The namespace in which its number counts: a container has one of its own. Earlier versions
+    /// did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace: Option<u64>,
 }
@@ -43,11 +45,11 @@ impl Owner {
     /// The process with a number.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let start =
-            start_of(pid).ok_or_else(|| io::Error::other("/proc does not tell when this process started"))?;
+            start_of(pid).ok_or_else(|| io::Error::other("/proc does not show when this process started"))?;
         Ok(Self { pid, start, boot: boot()?, host: Some(host()), pid_namespace: pid_namespace() })
     }
 
-    /// What can be said of it here.
+    /// Its state, as far as it is known here.
     pub fn standing(&self) -> Standing {
         // Without it, nothing is known about any owner.
         let Ok(here) = boot() else { return Standing::Foreign };
@@ -77,7 +79,7 @@ impl Owner {
         self.standing() == Standing::Dead
     }
 
-    /// The process that a name of [`Owner::label`] stands for, as far as it tells; `None` for anything else.
+    /// The process of a label made by [`Owner::label`]; `None` for other texts.
     pub(crate) fn of_label(label: &str) -> Option<Self> {
         let mut parts = label.split('-');
         let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -86,7 +88,7 @@ impl Owner {
             // As earlier versions named it.
             (None, None) => Some(own),
             (Some(tag), None) if tag == own.tag() => Some(own),
-            // Of somewhere else, which the name does not tell.
+            // From another machine or namespace, which the label does not contain.
             (Some(_), None) => Some(Self { boot: String::new(), host: Some(String::new()), ..own }),
             _ => None,
         }
@@ -110,7 +112,7 @@ impl Owner {
         format!("{}-{}-{}_{namespace}_{host}", self.pid, self.start, self.boot)
     }
 
-    /// The process that an [`Owner::mark`] stands for.
+    /// The process of an [`Owner::mark`].
     pub fn of_mark(mark: &str) -> Option<Self> {
         let mut parts = mark.splitn(3, '-');
         let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -126,7 +128,8 @@ fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
-/// This machine, hashed: its id is nobody's business (machine-id(5)). The name besides, for copies of a machine share their ids.
+/// This machine, hashed, because its id is confidential (machine-id(5)). With its name, because
+/// copies of a machine share their id.
 fn host() -> String {
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let names = rustix::system::uname();
@@ -134,7 +137,8 @@ fn host() -> String {
     blake3::hash(format!("assay host\n{}\n{name}", id.trim()).as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Field 22 of `/proc/PID/stat`; the second field, the program's name, may hold spaces and brackets. A zombie is dead.
+/// Field 22 of `/proc/PID/stat`; the second field, the program's name, may hold spaces and
+/// brackets. A zombie is dead.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

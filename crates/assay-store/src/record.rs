@@ -1,4 +1,4 @@
-//! What a trial left behind: the one thing every figure of a report is computed from.
+//! The record of a trial, from which all figures of a report are computed.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,29 @@ use crate::sandbox::{Enforcement, SandboxUsage};
 pub struct Record {
     /// `assay.record/2`.
     pub schema: String,
-    /// Which trial.
+    /// The trial's id.
     pub trial: TrialId,
     /// The task's name.
     pub task: String,
-    /// Who worked on it.
+    /// The agent.
     pub agent: AgentLabel,
-    /// In which kind of sandbox.
+    /// The kind of sandbox.
     pub sandbox: String,
-    /// Under which condition it was first planned. Another condition with equal provision shares the trial.
+    /// Under which condition it was first planned. Another condition with equal provision shares
+    /// the trial.
     pub condition: String,
     /// From 1.
     pub repetition: u32,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What broke, where `outcome` is `infrastructure`.
+    /// The cause of an infrastructure error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// In words, where the outcome needs some.
+    /// An explanation, if the outcome needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether the reward was read after the agent's deadline, with nothing having ended the agent. Earlier versions say so only at the
-    /// beginning of `reason`; see [`Record::parse`].
+    /// Whether the reward was read after the agent's deadline, with its processes still running.
+    /// Earlier versions state this only at the beginning of `reason`; see [`Record::parse`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
     /// The verifier's reward; the mean over keys where it gave several.
@@ -52,21 +53,23 @@ pub struct Record {
     pub ended: Option<Ended>,
     /// Replies of the model.
     pub turns: usize,
-    /// Tokens; `null` where nobody counted them.
+    /// Tokens; `null` if unknown.
     pub usage: Option<Usage>,
     /// In USD; `null` where no price is known.
     pub cost_usd: Option<f64>,
-    /// How much of `usage` and `cost_usd` is an estimate; absent where the provider counted everything.
+    /// How much of `usage` and `cost_usd` is an estimate; absent where the provider counted
+    /// everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// The models that the provider says it used, and how many replies each gave; absent where it does not say.
+    /// The models named in the provider's replies, with the number of replies; absent if it names
+    /// none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replied_models: BTreeMap<String, u64>,
-    /// Where the time went.
+    /// Its duration, by phase.
     pub seconds: Seconds,
-    /// What became of each skill that was offered.
+    /// The exposure of each offered skill.
     pub exposure: Vec<Exposure>,
-    /// Skill texts of the experiment that stood in the sandbox without having been provided.
+    /// Skill texts of the experiment that were in the sandbox although they were not provided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contaminated: Vec<String>,
     /// What the agent changed that steers interpreters or test runners.
@@ -75,22 +78,23 @@ pub struct Record {
     /// What differs from the image outside the work folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// Where the task's own skills lay, as its Dockerfile bakes them in: given to the oracle only, for its solution may need them.
+    /// Paths of the task's own skills, as its Dockerfile bakes them in: given only to the oracle,
+    /// whose solution may need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task_skills: Vec<String>,
-    /// What this machine could not give of what the task asks for, in words.
+    /// What the task requested and this machine could not provide, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What held the limits.
+    /// The mechanisms that enforced the limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,
     /// Processor time and memory of the agent's sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<SandboxUsage>,
-    /// What the gateway counted, beside what the agent says of itself; for agents with a way to their model through it.
+    /// What the gateway counted, for agents that reach their model through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metered: Option<Metered>,
-    /// Whether the result says anything about a model.
+    /// Whether the result measures a model.
     pub measures_a_model: bool,
     /// Which attempt this is, from 1. Earlier ones stay on disk.
     pub attempt: u32,
@@ -100,7 +104,8 @@ pub struct Record {
     pub finished_at: String,
 }
 
-/// What was estimated by characters, because the provider's usage never came or cannot be true. No cap counts it.
+/// What was estimated by characters, because the provider's usage never came or cannot be true. No
+/// cap counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimated {
     /// Requests that were counted so, in whole or in part.
@@ -116,15 +121,16 @@ pub struct Estimated {
 pub struct Metered {
     /// Requests that were let through.
     pub requests: u64,
-    /// Tokens, read and written, as the provider counted them, and as they were estimated where it did not.
+    /// Tokens, read and written, as the provider counted them, and as they were estimated where it
+    /// did not.
     pub tokens: u64,
-    /// The same by the agent's own transcript, where it says.
+    /// The same by the agent's own transcript, if it has counts.
     pub transcript_tokens: Option<u64>,
     /// Of `tokens`, those that are an estimate.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
-    /// Of `tokens`, those of side requests, such as titles and summaries: requests without tools from an agent
-    /// whose other requests offer tools.
+    /// Of `tokens`, those of side requests, such as titles and summaries: requests without tools
+    /// from an agent whose other requests offer tools.
     #[serde(default, alias = "beside_tokens", skip_serializing_if = "is_zero")]
     pub side_request_tokens: u64,
     /// Whether a cassette answered in the provider's place.
@@ -138,7 +144,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Metered {
-    /// Whether the transcript counts what the gateway counted, with requests beside the work or without them.
+    /// Whether the transcript counts what the gateway counted, with requests beside the work or
+    /// without them.
     pub fn agrees(&self) -> bool {
         let own = self.transcript_tokens;
         own == Some(self.tokens)
@@ -149,11 +156,11 @@ impl Metered {
 /// How the reason of a record begins whose reward was read late, where `late` was not written yet.
 const LATE: &str = "graded after its deadline";
 
-/// Why a text is not a record that can be used.
+/// Why a text is not a usable record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// It has the schema of another version.
-    #[error("it is {0:?}, and this version reads {reads:?}", reads = Record::SCHEMA)]
+    /// It has an unsupported schema.
+    #[error("unsupported schema {0:?}: this version reads {reads:?}", reads = Record::SCHEMA)]
     Version(String),
     /// It is not a record.
     #[error(transparent)]
@@ -169,11 +176,11 @@ impl Record {
     /// The format written here.
     pub const SCHEMA: &str = "assay.record/2";
 
-    /// An earlier format, which is read too. Its exposure has `touched` for `mentioned`, and `metered` has
-    /// `beside_tokens` for `side_request_tokens`.
+    /// An earlier format, which is read too. Its exposure has `touched` for `mentioned`, and
+    /// `metered` has `beside_tokens` for `side_request_tokens`.
     const SCHEMA_1: &str = "assay.record/1";
 
-    /// A record of a first attempt that holds nothing yet but who worked on what, and what came of it.
+    /// A record of a first attempt with only trial, task, agent and outcome set.
     pub fn new(trial: TrialId, task: String, agent: AgentLabel, outcome: Outcome) -> Self {
         Self {
             schema: Self::SCHEMA.to_owned(),
@@ -226,13 +233,15 @@ impl Record {
         }
         let mut record = read?;
         Self::SCHEMA.clone_into(&mut record.schema);
-        // Of no other record does the reason begin so: that of a trial whose time was over begins with the name of an exception.
+        // Of no other record does the reason begin so: that of a trial whose time was over begins
+        // with the name of an exception.
         let said = record.reason.as_ref().is_some_and(|reason| reason.starts_with(LATE));
         record.late |= record.outcome == Outcome::TimedOut && said;
         Ok(record)
     }
 
-    /// The cost in USD by what the provider counted, which is what caps are held against; `None` where no price is known.
+    /// The cost in USD by what the provider counted, which is what caps are held against; `None`
+    /// where no price is known.
     pub fn reported_usd(&self) -> Option<f64> {
         let estimated = self.estimated.and_then(|estimated| estimated.cost_usd).unwrap_or(0.0);
         Some((self.cost_usd? - estimated).max(0.0))
@@ -246,8 +255,9 @@ impl Record {
 
 /// What a trial scores, in [0, 1]; `None` where it is no result.
 ///
-/// A passed trial scores 1, and one that ran out of time or was tampered with 0, whatever its reward. Any other scores its
-/// reward: the mean over `rewards` where the verifier gave several, each cut to [0, 1], for Harbor allows any number.
+/// A passed trial scores 1, and one that ran out of time or was tampered with 0, whatever its
+/// reward. Any other scores its reward: the mean over `rewards` where the verifier gave several,
+/// each cut to [0, 1], for Harbor allows any number.
 pub fn score(
     outcome: Outcome,
     reward: Option<f64>,
@@ -266,7 +276,7 @@ pub fn score(
     }
 }
 
-/// Who worked on a task.
+/// An agent with its version and model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentLabel {
     /// The harness.
@@ -277,7 +287,7 @@ pub struct AgentLabel {
     pub model: Option<String>,
 }
 
-/// What came of a trial.
+/// The outcome of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -285,11 +295,11 @@ pub enum Outcome {
     Passed,
     /// It did not.
     Failed,
-    /// The agent's time was over before it said that it was done.
+    /// The agent's time was over before it finished.
     TimedOut,
-    /// The agent changed what decides about its own reward. Counts as not passed.
+    /// The agent changed files that decide its own reward. Counts as not passed.
     Tampered,
-    /// Something under the trial broke: not a result.
+    /// An infrastructure error: not a result.
     Infrastructure,
 }
 
@@ -311,7 +321,7 @@ impl Outcome {
     }
 }
 
-/// What broke under a trial.
+/// The cause of an infrastructure error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -327,7 +337,7 @@ pub enum Cause {
     Verifier,
     /// assay itself, or the disk under it.
     Harness,
-    /// What the run may spend was spent in the middle of it: the next run does it again.
+    /// The run's budget was spent during the trial: the next run executes it again.
     Budget,
 }
 
@@ -346,18 +356,19 @@ impl Cause {
     }
 }
 
-/// Where a trial's time went, in seconds.
+/// The phases of a trial, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
-    /// Laying out the sandbox.
+    /// Preparing the sandbox.
     pub prepare: f64,
     /// The agent's own time.
     pub agent: f64,
-    /// Of it, waiting for a provider between tries. Behind the gateway this is none of the agent's time.
+    /// Of it, waiting for a provider between retries. Behind the gateway this does not count as the
+    /// agent's time.
     pub throttled: f64,
     /// The verifier.
     pub verify: f64,
-    /// All of it.
+    /// The sum.
     pub total: f64,
 }
 
@@ -376,7 +387,8 @@ mod tests {
         let new = serde_json::to_string(&Record { reason: None, ..old.clone() }).unwrap();
         assert!(new.contains("\"late\":true"), "{new}");
         assert!(Record::parse(new.as_bytes()).unwrap().late);
-        // Other reasons, and the outcomes of which a verifier or a provider gives the reason, do not.
+        // Other reasons, and the outcomes of which a verifier or a provider gives the reason, do
+        // not.
         let check = |change: &dyn Fn(&mut Record)| {
             let mut record = Record { late: false, ..old.clone() };
             change(&mut record);
@@ -409,7 +421,7 @@ mod tests {
             let error = Record::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         };
-        let other = "it is \"assay.record/9\", and this version reads \"assay.record/2\"";
+        let other = "unsupported schema \"assay.record/9\": this version reads \"assay.record/2\"";
         check(&OLD.replace("assay.record/1", "assay.record/9"), other);
         check("{\"schema\":\"assay.record/9\",\"outcome\":7}", other);
         check("{\"schema\":\"assay.record/2\",\"outcome\":7}", "line 1 column");

@@ -1,6 +1,6 @@
-//! What a condition stands for, by the name that plans and records hold.
+//! The role of a condition, by its name in plans and records.
 
-/// What a condition stands for in a comparison.
+/// The role of a condition in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConditionRole {
     /// The skills that belong to the task.

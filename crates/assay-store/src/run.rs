@@ -1,4 +1,4 @@
-//! A run as it was planned: all that a report needs beside the records.
+//! A run's plan: everything that a report needs in addition to the records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::identity::{TrialId, canonical};
 use crate::record::AgentLabel;
 
-/// `plan.json`: all that a report needs beside the records.
+/// `plan.json`: everything that a report needs in addition to the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFolder {
     /// `assay.plan/1`.
@@ -18,15 +18,16 @@ pub struct RunFolder {
     pub run: String,
     /// The digest of what follows, by which a run is recognised.
     pub plan: String,
-    /// An earlier run that this one holds all of, with more repetitions: its report may have been looked at.
+    /// An earlier run that this one extends with more repetitions: its report may have been seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
-    /// d in "no effect within ±d".
+    /// The equivalence margin.
     pub margin: f64,
-    /// The condition whose comparison is judged at the full level; unset, all comparisons are one family.
+    /// The condition whose comparison is tested at the full level; unset, all comparisons are one
+    /// family.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<String>,
-    /// For whatever is drawn.
+    /// The seed of everything drawn at random.
     pub seed: u64,
     /// Trials of each cell.
     pub repetitions: u32,
@@ -40,20 +41,21 @@ pub struct RunFolder {
     pub tasks: Vec<PlannedTask>,
     /// Every cell.
     pub cells: Vec<Cell>,
-    /// What could not be planned.
+    /// Tasks and conditions that were excluded.
     pub excluded: Vec<Exclusion>,
     /// The library's skills, and those that tasks carry, by name, with their digests.
     #[serde(default)]
     pub skills: BTreeMap<String, String>,
-    /// Pairs of conditions that came out equal, with the number of tasks on which they did.
+    /// Pairs of conditions with equal provisions, with the number of tasks concerned.
     pub equal_conditions: Vec<(String, String, usize)>,
-    /// What each condition gives on each task, in order of task. No part of `plan`: the trials' ids hold it.
+    /// What each condition provides for each task, in order of task. Not part of `plan`: the
+    /// trials' ids cover it.
     #[serde(default)]
     pub provisions: Vec<PlannedProvision>,
-    /// What this machine cannot give of what the tasks ask for, in sentences. No part of `plan`.
+    /// What the tasks request and this machine cannot provide, in sentences. Not part of `plan`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Who executed the trials, where it was not assay: `harbor`, `benchflow`, or both.
+    /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
 }
@@ -64,13 +66,13 @@ pub struct PlannedAgent {
     /// Who it is.
     #[serde(rename = "label")]
     pub label: AgentLabel,
-    /// Its name in reports, where that is not its harness's.
+    /// Its name in reports, if not its harness's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    /// Where it finds skills, where there is a choice.
+    /// Where it finds skills, if there is a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
-    /// Whether its results say anything about a model.
+    /// Whether its results measure a model.
     pub measures_a_model: bool,
 }
 
@@ -105,7 +107,7 @@ pub struct PlannedTask {
     pub curated: Vec<String>,
 }
 
-/// What a condition gives to the trials on a task.
+/// What a condition provides for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedProvision {
     /// The task's name.
@@ -116,7 +118,7 @@ pub struct PlannedProvision {
     pub skills: Vec<PlannedSkill>,
 }
 
-/// A skill as it is given.
+/// A provided skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedSkill {
     /// Its name.
@@ -140,11 +142,11 @@ pub struct Cell {
     pub condition: String,
     /// From 1.
     pub repetition: u32,
-    /// Which trial.
+    /// The trial's id.
     pub trial: TrialId,
 }
 
-/// What cannot be run.
+/// An excluded task, or a condition of one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Exclusion {
     /// The task's name.
@@ -166,8 +168,8 @@ impl RunFolder {
             "margin": self.margin, "seed": self.seed, "conditions": self.conditions, "cells": self.cells,
             "excluded": self.excluded,
         });
-        // Choosing the primary comparison after seeing results must yield a different plan. Omitted when unset, so that older digests
-        // stay valid.
+        // Choosing the primary comparison after seeing results must yield a different plan. Omitted
+        // when unset, so that older digests stay valid.
         if let Some(primary) = &self.primary {
             what["primary"] = json!(primary);
         }
@@ -179,7 +181,7 @@ impl RunFolder {
         self.cells.iter().map(|cell| &cell.trial).collect()
     }
 
-    /// Whether every trial of another run is one of this one's, and there are more.
+    /// Whether this run contains every trial of another run, and more.
     pub(crate) fn is_extension_of(&self, other: &Self) -> bool {
         let (mine, theirs) = (self.trials(), other.trials());
         mine.len() > theirs.len() && !theirs.is_empty() && theirs.is_subset(&mine)

@@ -41,9 +41,9 @@ impl Store {
         self.root().join("runs").join(run)
     }
 
-    /// Writes a plan down, under a name if that is free or holds the same plan, else under the name with the first free
-    /// number behind it. `source` is what it was made from: a file's name and content; without content no file
-    /// is written.
+    /// Writes a plan under a name if that is free or has the same plan, else under the name with
+    /// the first free number behind it. `source` is what it was made from: a file's name and
+    /// content; without content no file is written.
     pub fn begin_run(
         &self,
         mut folder: RunFolder,
@@ -56,7 +56,8 @@ impl Store {
             if !path.exists() {
                 let io = |source| StoreError::Io { action: "create", path: path.clone(), source };
                 fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(io)?;
-                // Another process may take the name in this moment: then its plan is looked at like any other.
+                // Another process may take the name at this moment: its plan is then compared like
+                // any other.
                 if write_new(&path, &pretty(&folder, &path)?)? {
                     keep_source(&path.with_file_name(source_name), source)?;
                     return Ok(folder);
@@ -100,14 +101,14 @@ impl Store {
         let known = || {
             let names = self.run_names();
             if names.is_empty() {
-                "it holds none yet".to_owned()
+                "the store has no runs yet".to_owned()
             } else {
-                format!("it holds {}", names.join(", "))
+                format!("the store has {}", names.join(", "))
             }
         };
         let path = self.run_folder(name).join("plan.json");
         if !is_run_name(name) || !path.exists() {
-            let message = format!("there is no run {name:?} in {}; {}", self.root().display(), known());
+            let message = format!("no run {name:?} in {}: {}", self.root().display(), known());
             return Err(StoreError::NotFound(message));
         }
         let folder: RunFolder = read_json(&path)?;

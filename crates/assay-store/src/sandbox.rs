@@ -1,4 +1,4 @@
-//! What records say of a sandbox.
+//! The sandbox as described in records.
 
 use serde::{Deserialize, Serialize};
 

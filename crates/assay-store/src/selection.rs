@@ -1,8 +1,8 @@
-//! Which cells of a plan are meant.
+//! Selections of a plan's cells.
 
 use crate::run::{Cell, Exclusion};
 
-/// Which cells of a plan are meant; an empty list means all.
+/// A selection of a plan's cells; an empty list selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// By task.
@@ -16,7 +16,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether a cell is meant. Names may hold `*`.
+    /// Whether a cell is selected. Patterns may contain `*`.
     pub fn matches(&self, cell: &Cell, agent: &str) -> bool {
         let any = |patterns: &[String], name: &str| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern_matches(pattern, name))
@@ -27,7 +27,7 @@ impl Selection {
             && (self.repetitions.is_empty() || self.repetitions.contains(&cell.repetition))
     }
 
-    /// Whether what was left out would have been meant.
+    /// Whether an exclusion concerns the selection.
     pub fn covers(&self, excluded: &Exclusion) -> bool {
         let any = |patterns: &[String], name: &str| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern_matches(pattern, name))
@@ -37,7 +37,7 @@ impl Selection {
     }
 }
 
-/// Whether a name is meant by a pattern, in which `*` stands for anything.
+/// Whether a name matches a pattern, in which `*` matches anything.
 pub fn pattern_matches(pattern: &str, name: &str) -> bool {
     pattern == name || globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }

@@ -8,9 +8,9 @@
 //!     attempts/1/               kept, also when it failed
 //!     record.json               written last, by rename after fsync: it exists or the trial is not finished
 //!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
-//!   made/                       what conditions make (placebos)
+//!   made/                       skills that conditions generate (placebos)
 //!   skills/<digest>.md          the SKILL.md of each package that a run provided, by the package's digest
-//!   scratch/<process>/          leases in the making, and sandboxes at work that have no other place; swept when their process is dead
+//!   scratch/<process>/          drafts of leases, and running sandboxes without another folder; removed when their process is dead
 //!   history.jsonl               a line a run
 //! ```
 
@@ -52,7 +52,7 @@ struct Header {
 }
 
 impl Store {
-    /// Opens a store, and makes it where there is none.
+    /// Opens a store, and creates it if it does not exist.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let io = |action, path: &Path| {
             let path = path.to_owned();
@@ -94,7 +94,7 @@ impl Store {
         &self.root
     }
 
-    /// Where conditions keep what they make.
+    /// The folder for skills that conditions generate.
     pub fn made_folder(&self) -> PathBuf {
         self.root.join("made")
     }
@@ -110,12 +110,12 @@ impl Store {
     /// The SKILL.md of a package that a run provided, by the package's digest as plans write it.
     ///
     /// # Errors
-    /// Where the store does not hold it, which is so for runs that were planned before skills were kept and not since.
+    /// The store does not have it, for example because the run was planned before skills were kept.
     pub fn skill(&self, digest: &str) -> Result<Vec<u8>, StoreError> {
         let hex = digest.strip_prefix("blake3:").unwrap_or(digest);
         let path = self.skill_path(hex);
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(StoreError::NotFound(format!("{digest:?} is no digest")));
+            return Err(StoreError::NotFound(format!("{digest:?} is not a digest")));
         }
         let read = assay_fs::read_within(&self.root, &path, SKILL_CAP);
         Ok(read.map_err(|source| StoreError::Io { action: "read", path, source })?.bytes)
@@ -130,12 +130,13 @@ impl Store {
         &self.label
     }
 
-    /// Whether trials of this store, or of one beneath it, may have been in Docker, so that something of them may be there still.
+    /// Whether trials of this store, or of one below it, used Docker, so that containers or images
+    /// may remain.
     pub fn used_docker(&self) -> bool {
         self.docker_sign().exists()
     }
 
-    /// A file that is there once the daemon was asked for.
+    /// A file that exists once Docker was used.
     pub fn docker_sign(&self) -> PathBuf {
         self.root.join("docker")
     }
@@ -168,10 +169,9 @@ impl Store {
         }
     }
 
-    /// The one trial whose id begins so.
+    /// The only trial whose id begins with `prefix`.
     pub fn find_trial(&self, prefix: &str) -> Result<TrialId, StoreError> {
-        let unknown =
-            || StoreError::NotFound(format!("no trial of this store has an id that begins with {prefix:?}"));
+        let unknown = || StoreError::NotFound(format!("no trial id in this store begins with {prefix:?}"));
         if prefix.len() < 2 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(unknown());
         }
@@ -185,7 +185,7 @@ impl Store {
             0 => Err(unknown()),
             1 => Ok(found.remove(0)),
             several => Err(StoreError::NotFound(format!(
-                "{several} trials begin with {prefix:?}; give more of the id"
+                "{several} trial ids begin with {prefix:?}; give more digits"
             ))),
         }
     }
@@ -206,7 +206,7 @@ impl Store {
         append_line(&self.root.join("history.jsonl"), line)
     }
 
-    /// The lines of the history, oldest first. A line that was cut off by a crash is passed over.
+    /// The lines of the history, oldest first. A line cut off by a crash is skipped.
     pub fn history(&self) -> Result<Vec<Value>, StoreError> {
         let path = self.root.join("history.jsonl");
         match fs::read_to_string(&path) {
@@ -216,7 +216,7 @@ impl Store {
         }
     }
 
-    /// Names of things in the store's own words: how often each outcome stands in it. For `assay doctor`.
+    /// The number of trials by outcome, for `assay doctor`.
     pub fn outcomes(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for (id, _) in self.trials() {

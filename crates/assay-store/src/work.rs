@@ -1,8 +1,9 @@
-//! Where the files of sandboxes at work lie.
+//! The folder for the files of running sandboxes.
 //!
-//! The kernel tells every process where in its file system each of its mounts comes from (`mountinfo`, proc(5)), and nothing takes that
-//! back: a folder of the store that is mounted into a sandbox tells it the store's path, and with it the names of users and projects.
-//! So what is mounted lies in a folder whose path says nothing, and is copied to the store.
+//! The kernel shows every process the source path of each of its mounts (`mountinfo`, proc(5)),
+//! which cannot be hidden: a store folder that is mounted into a sandbox would reveal the store's
+//! path, and with it the names of users and projects. Therefore mounted folders have neutral paths,
+//! and their content is copied to the store.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -18,21 +19,21 @@ use crate::error::StoreError;
 use crate::lease;
 use crate::owner::Owner;
 
-/// For what is large and need not last, on a disk on most machines (Filesystem Hierarchy Standard 3.0, 5.15).
+/// For large temporary files; on a disk on most machines (Filesystem Hierarchy Standard 3.0, 5.15).
 const BASE: &str = "/var/tmp";
 /// What a name in it begins with.
 const PREFIX: &str = "assay-";
 /// Letters of a name behind that.
 const LETTERS: usize = 12;
-/// What there has to be free, unless the store is on the same disk: the limits of two trials.
+/// Required free space, unless the store is on the same disk: the limits of two trials.
 const ROOM: u64 = 8 << 30;
-/// How long a folder may be there before it says whose it is.
+/// How long a folder may exist without an owner file.
 const UNSIGNED: Duration = Duration::from_hours(24);
 
 /// The folder of this process, made when it is first needed.
 #[derive(Debug, Default)]
 pub(crate) struct WorkFolder {
-    /// Where it is to lie; `None`: beneath [`BASE`] where that will do, and else in the store.
+    /// Its parent; `None`: [`BASE`] if suitable, else the store.
     base: Option<PathBuf>,
     made: Mutex<Option<PathBuf>>,
 }
@@ -77,7 +78,7 @@ impl WorkFolder {
         }
     }
 
-    /// Removes what dead processes of this user left, whatever store they served; says how much.
+    /// Removes folders that dead processes of this user left, for any store; returns their number.
     pub(crate) fn clean_up(&self) -> usize {
         let base = self.base.as_deref().unwrap_or(Path::new(BASE));
         let entries = fs::read_dir(base).into_iter().flatten().flatten();
@@ -86,8 +87,8 @@ impl WorkFolder {
     }
 }
 
-/// Writes whose a folder is. At once and in place, not synced: a process that is killed in between leaves a folder that nobody removes for
-/// a day, and half a file counts as none.
+/// Writes the owner of a folder, in place and without sync: a process that is killed before leaves
+/// a folder that is kept for a day, and a partial file counts as missing.
 fn sign(folder: &Path, owner: &Owner) -> Result<(), StoreError> {
     let path = folder.join("owner.json");
     let text = serde_json::to_vec(owner).map_err(io::Error::from);
@@ -112,7 +113,8 @@ fn create(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
     Err(last)
 }
 
-/// Whether trials can have their files in a folder: on a disk with room, and where programs may run.
+/// Whether a folder is suitable for trials: on a disk with free space, and allowing programs to
+/// run.
 fn is_suitable(base: &Path, store: &Path) -> bool {
     let (Ok(in_memory), Ok(mount)) = (assay_fs::is_in_memory(base), statvfs(base)) else { return false };
     let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
@@ -122,7 +124,8 @@ fn is_suitable(base: &Path, store: &Path) -> bool {
         && (room >= ROOM || device(base) == device(store))
 }
 
-/// Whether a path is a folder of [`create`], of this user: nothing else in a folder of everybody's is touched.
+/// Whether a path is a folder of [`create`], of this user: nothing else in a shared folder is
+/// changed.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let is_name = |name: &str| {
         name.strip_prefix(PREFIX).is_some_and(|rest| {
@@ -136,7 +139,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
             .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o777 == 0o700)
 }
 
-/// Whether nobody alive has it.
+/// Whether no live process owns it.
 pub(crate) fn is_left(path: &Path) -> bool {
     match lease::read_owner(&path.join("owner.json")) {
         Some(owner) => owner.is_dead(),

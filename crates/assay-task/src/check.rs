@@ -1,9 +1,10 @@
-//! What can be said of a task without running it: does its instruction say enough, do its tests look at what it asks for, does a skill give
-//! the answer away.
+//! Static checks of a task: whether its instruction is complete, its tests check what it asks for,
+//! and no skill gives the answer away.
 //!
-//! [`find`] looks for tasks, [`check`] asks every rule of [`rules`] about one. All of it is pure text: nothing is executed, nothing is fetched,
-//! and the same task gives the same findings in the same order. A rule that guesses says so in its severity: [`Severity::Error`] is kept for what makes a
-//! task useless or gives its answer away.
+//! [`find`] finds tasks, [`check`] applies every rule of [`rules`] to one. Rules only read text:
+//! nothing is executed or downloaded, and the same task gives the same findings in the same order.
+//! Heuristic rules only warn: [`Severity::Error`] is for what makes a task useless or gives its
+//! answer away.
 
 mod dialect;
 mod finding;
@@ -22,7 +23,7 @@ pub use dialect::dialect;
 pub use finding::{Finding, Span, Verdict, verdict};
 pub use rule::Rule;
 pub use rules::rules;
-pub use search::{Found, Refusal, find};
+pub use search::{Refusal, TaskSearch, find};
 pub use subject::{Context, Subject, Text};
 
 use std::collections::BTreeMap;
@@ -34,15 +35,17 @@ use crate::Task;
 /// Most findings of one code and severity about one task; the rest is counted in the last one.
 const MOST: usize = 12;
 
-/// Every finding about a task: those of its reader first, then rule by rule, each in the order of the text. Rules that are opt-in are asked
-/// where the context says so.
+/// Every finding about a task: those of its reader first, then by rule, in the order of the text.
+/// Opt-in rules are applied if the context asks for them.
 ///
-/// Of many findings of one code and severity the first are given, and the last of them says how many more there are. A finding that weighs
-/// more never gives way to ones that weigh less, so the verdict is that of all findings.
+/// Of many findings of one code and severity the first are given, and the last of them says how
+/// many more there are. A finding that weighs more never gives way to ones that weigh less, so the
+/// verdict is that of all findings.
 pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     let subject = Subject::read(task, context);
     let mut findings: Vec<Finding> = Vec::new();
-    // For each code and severity: where its last finding stands, how many there are, and how many are left out.
+    // For each code and severity: where its last finding stands, how many there are, and how many
+    // are left out.
     let mut seen: BTreeMap<(String, Severity), (usize, usize, usize)> = BTreeMap::new();
     for rule in rules().iter().filter(|rule| context.all_rules || !rule.is_opt_in()) {
         let mut found = Vec::new();
@@ -59,7 +62,7 @@ pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
         }
     }
     for (last, _, more) in seen.into_values().filter(|(_, _, more)| *more > 0) {
-        findings[last].message.push_str(&format!("; and {more} more like it"));
+        findings[last].message.push_str(&format!("; {more} more like it"));
     }
     findings
 }

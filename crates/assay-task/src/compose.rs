@@ -1,8 +1,9 @@
 //! `environment/docker-compose.yaml`, as far as one container can stand for it.
 //!
-//! A task's compose file is a stranger's. Its service `main` alone is turned into a plain container, by the keys that are known here. Whatever
-//! would reach the host (privileges, host mounts, host namespaces, devices, the engine's socket) is refused; whatever is merely more than one
-//! container is left out with the reason.
+//! A task's compose file is a stranger's. Its service `main` alone is turned into a plain
+//! container, by the keys that are known here. Whatever would reach the host (privileges, host
+//! mounts, host namespaces, devices, the engine's socket) is refused; whatever is merely more than
+//! one container is left out with the reason.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -24,7 +25,8 @@ pub struct Compose {
     pub main: MainService,
     /// What would reach the host: the task is refused.
     pub hostile: Vec<String>,
-    /// Mounts of the host that only serve an agent's own login. They are never made: the task is refused, unless the caller wants it without them.
+    /// Mounts of the host that only serve an agent's own login. They are never made: the task is
+    /// refused, unless the caller wants it without them.
     pub logins: Vec<LoginMount>,
     /// What one container cannot stand for: the task is left out.
     pub unsupported: Vec<String>,
@@ -43,7 +45,11 @@ pub struct LoginMount {
 
 impl std::fmt::Display for LoginMount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the service `{}` mounts {} of the host, which holds a login", self.service, self.source)
+        write!(
+            f,
+            "the service `{}` mounts {} of the host, which contains credentials",
+            self.service, self.source
+        )
     }
 }
 
@@ -129,7 +135,7 @@ impl Compose {
         for key in file.keys().filter(|key| !key.starts_with("x-")) {
             match key.as_str() {
                 "services" | "version" | "name" | "networks" | "volumes" => {}
-                other => self.unsupported.push(format!("`{other}` at its top")),
+                other => self.unsupported.push(format!("top-level `{other}`")),
             }
         }
         let Some(services) = file.get("services").and_then(Value::as_object) else {
@@ -138,7 +144,7 @@ impl Compose {
         };
         for (name, service) in services {
             let Some(service) = service.as_object() else {
-                self.unsupported.push(format!("the service `{name}` is no mapping"));
+                self.unsupported.push(format!("the service `{name}` is not a mapping"));
                 continue;
             };
             self.look_for_harm(name, service);
@@ -239,7 +245,8 @@ impl Compose {
                 "user" => self.main.user = self.known(key, value).filter(|user| !user.is_empty()),
                 "command" | "entrypoint" if is_empty(value) || waits(value) => {}
                 "command" | "entrypoint" => {
-                    self.unsupported.push(format!("`main` has a `{key}` that does more than wait"));
+                    self.unsupported
+                        .push(format!("`main` has a `{key}` that does more than keep the container running"));
                 }
                 "healthcheck" => self.healthcheck(value),
                 "network_mode" => match self.known(key, value).as_deref() {
@@ -247,8 +254,8 @@ impl Compose {
                     Some("" | "bridge" | "default" | "host") | None => {}
                     Some(other) => self.unsupported.push(format!("`network_mode: {other}`")),
                 },
-                // The first are looked at with what might do harm; of capabilities a container of ours has fewer anyway; the last say nothing
-                // with no other service.
+                // The first are looked at with what might do harm; of capabilities a container of
+                // ours has fewer anyway; the last say nothing with no other service.
                 "privileged"
                 | "pid"
                 | "ipc"
@@ -379,7 +386,7 @@ impl Compose {
         let raw = text(value);
         let expanded = expand(&raw);
         if expanded.is_none() {
-            self.unsupported.push(format!("a variable in `{key}` that nobody sets: {raw}"));
+            self.unsupported.push(format!("an unset variable in `{key}`: {raw}"));
         }
         expanded
     }
@@ -390,7 +397,7 @@ impl Compose {
 enum Unreadable {
     #[error("it is larger than {CAP} bytes")]
     TooLarge,
-    #[error("it is no mapping")]
+    #[error("it is not a mapping")]
     NotAMapping,
     #[error("it cannot be read: {}", .0.without_snippet().to_string().lines().next().unwrap_or_default())]
     Yaml(serde_saphyr::Error),
@@ -459,7 +466,8 @@ fn waits(value: &Value) -> bool {
         || matches!(words[..], ["sleep", number] if number.trim_end_matches(['s', 'm', 'h', 'd']).parse::<u64>().is_ok())
 }
 
-/// The host's path that a volume shows inside, unless it is one of the runner's own folders of logs.
+/// The host's path that a volume shows inside, unless it is one of the runner's own folders of
+/// logs.
 fn host_path(volume: &Value) -> Option<String> {
     let source = match volume {
         Value::Object(map) if map.get("type").is_none_or(|kind| text(kind) == "bind") => {
@@ -520,8 +528,8 @@ fn below_home(path: &str) -> Option<&str> {
     home.or_else(|| path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest))
 }
 
-/// Whether a mount hands the host's login on and does nothing else: from a well-known place of a home to the same place of another, or from a
-/// variable that is called so to somewhere in a home.
+/// Whether a mount hands the host's login on and does nothing else: from a well-known place of a
+/// home to the same place of another, or from a variable that is called so to somewhere in a home.
 fn is_login(source: &str, target: &str) -> bool {
     let Some(inside) = below_home(target) else { return false };
     if source.contains("..") || source.contains(".sock") {

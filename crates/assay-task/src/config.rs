@@ -19,7 +19,8 @@ pub(crate) use read::{Parsed, parse};
 /// The format's default for the verifier and for building, in seconds.
 const DEFAULT_SECONDS: f64 = 600.0;
 
-/// What `task.toml` says, or what a task without one amounts to. Values with `${VAR}` are kept as written: the caller expands what it allows.
+/// What `task.toml` says, or what a task without one amounts to. Values with `${VAR}` are kept as
+/// written: the caller expands what it allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskConfig {
     /// `schema_version`, or `version` in old files.
@@ -56,7 +57,8 @@ pub struct TaskConfig {
     pub artifacts: Vec<Artifact>,
     /// `[[verifier.collect]]`.
     pub collect: Vec<Collect>,
-    /// `[verifier.environment]`: where a verifier of its own runs, when it is not in the agent's image.
+    /// `[verifier.environment]`: where a verifier of its own runs, when it is not in the agent's
+    /// image.
     pub verifier_environment: Option<EnvironmentConfig>,
     /// Keys that the format does not know, dotted, sorted. Their values are in `raw`.
     pub unknown: Vec<String>,

@@ -26,7 +26,8 @@ impl Dockerfile {
         parse::parse(text)
     }
 
-    /// Whether it holds only `FROM`, `WORKDIR`, `ENV`, `COPY` and `USER`, so that [`Dockerfile::materialize`] gives what the builder would.
+    /// Whether it holds only `FROM`, `WORKDIR`, `ENV`, `COPY` and `USER`, so that
+    /// [`Dockerfile::materialize`] gives what the builder would.
     pub fn plain(&self) -> bool {
         self.unsupported.is_empty()
     }
@@ -39,17 +40,18 @@ impl Dockerfile {
         Ok(skill_copies(&nodes, &followed, &out))
     }
 
-    /// Carries out the `WORKDIR`s and `COPY`s into a folder that stands for `/`, without skills (see [`Dockerfile::skill_copies`]). Gives the
-    /// absolute target roots written.
+    /// Carries out the `WORKDIR`s and `COPY`s into a folder that stands for `/`, without skills
+    /// (see [`Dockerfile::skill_copies`]). Gives the absolute target roots written.
     ///
-    /// Permission bits are kept, owners are not. `.dockerignore` is honoured. Links are copied as links, never written through, and a source that is a
-    /// link is followed only within the context. `into` has to be a folder that nobody else writes.
+    /// Permission bits are kept, owners are not. `.dockerignore` is honoured. Links are copied as
+    /// links, never written through, and a source that is a link is followed only within the
+    /// context. `into` has to be a folder that nobody else writes.
     pub fn materialize(&self, context: &Path, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
         materialize::materialize(&self.followed(context), context, into)
     }
 
-    /// The same with every source that is, or lies behind, a link within the context replaced by what the link leads to, as the builder does.
-    /// A link that leaves the context stays as it is.
+    /// The same with every source that is, or lies behind, a link within the context replaced by
+    /// what the link leads to, as the builder does. A link that leaves the context stays as it is.
     pub(crate) fn followed(&self, context: &Path) -> Self {
         let mut file = self.clone();
         let Ok(base) = std::fs::canonicalize(context) else { return file };

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a task, or a pattern that should lead to tasks, cannot be used. Each says what to do ([`TaskError::hint`]).
+/// Why a task, or a pattern that should lead to tasks, cannot be used. Each says what to do
+/// ([`TaskError::hint`]).
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// The folder is not a task.
@@ -44,7 +45,8 @@ pub enum TaskError {
         #[source]
         source: io::Error,
     },
-    /// A line of a file is at fault: no TOML, a value of the wrong type, an instruction that cannot be carried out.
+    /// A line of a file is at fault: no TOML, a value of the wrong type, an instruction that cannot
+    /// be carried out.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Line {
         /// The file.
@@ -102,10 +104,10 @@ impl TaskError {
             | Self::Line { hint, .. }
             | Self::Pattern { hint, .. } => hint,
             Self::Read { .. } => {
-                "check that it exists, that you may read it, and that no link in it leaves the task"
+                "check that it exists, that it is readable, and that no link in it leaves the task"
             }
             Self::Write { .. } => "check the free space and the permissions of the folder",
-            Self::Duplicate { .. } => "rename one of the folders: results are kept by that name",
+            Self::Duplicate { .. } => "rename one of the folders: results are stored by task name",
         }
     }
 }

@@ -1,14 +1,17 @@
-//! Texts as Harbor reads them: Python's universal newlines, and an instruction without what is not meant for the agent.
+//! Texts as Harbor reads them: Python's universal newlines, and an instruction without what is not
+//! meant for the agent.
 
-/// The text with every line end as `\n`: `\r\n`, and a `\r` on its own, are one each. Python's text mode reads files so.
+/// The text with every line end as `\n`: `\r\n`, and a `\r` on its own, are one each. Python's text
+/// mode reads files so.
 pub(crate) fn universal_newlines(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
-/// An instruction as the agent is shown it: the canary lines at its top are dropped, and then the blank lines at its top.
+/// An instruction as the agent is shown it: the canary lines at its top are dropped, and then the
+/// blank lines at its top.
 ///
-/// A canary line marks a benchmark's files for those who filter training data. Only a block of them that begins on the first line counts,
-/// as in Harbor 0.25.
+/// A canary line marks a benchmark's files for those who filter training data. Only a block of them
+/// that begins on the first line counts, as in Harbor 0.25.
 pub(crate) fn prompt(text: &str) -> String {
     let text = universal_newlines(text);
     let mut rest = text.as_str();
@@ -61,7 +64,8 @@ mod tests {
         check("\r\n\r\nDo it.\r\nNow.\r\n", "Do it.\nNow.\n");
         check("<!-- a CANARY: 1234 -->\n# Canary again\n\nDo it.\n", "Do it.\n");
         check("  # canary\nDo it.", "Do it.");
-        // A heading is no canary, and a canary further down is left: nothing marks where its block ends.
+        // A heading is no canary, and a canary further down is left: nothing marks where its block
+        // ends.
         check("# Sum\nDo it.\n", "# Sum\nDo it.\n");
         check("\n# canary\nDo it.\n", "# canary\nDo it.\n");
         check("Do it.\n# canary\n", "Do it.\n# canary\n");

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::config::object;
 
-/// What has to be, and must not be, in a text that the agent writes. Nothing here is judged: `verify.sh` does that.
+/// What has to be, and must not be, in a text that the agent writes. Nothing here is judged:
+/// `verify.sh` does that.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Rubric {
     /// The file that the agent writes, relative to the work folder.
@@ -37,8 +38,8 @@ pub struct Anchor {
 }
 
 impl Rubric {
-    /// Reads the text of a `rubric.json`. What is missing, or of the wrong type, is left empty, and the latter is said; a text that is no JSON object
-    /// is no rubric. `file` is only named.
+    /// Reads the text of a `rubric.json`. What is missing, or of the wrong type, is left empty, and
+    /// the latter is said; a text that is no JSON object is no rubric. `file` is only named.
     pub fn parse(text: &str, file: &Path) -> (Option<Self>, Vec<Diagnostic>) {
         let mut reader = Reader { file, diagnostics: Vec::new() };
         let rubric = match object(text, file) {
@@ -63,7 +64,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, key: &str, wanted: &str) {
-        self.note(format!("`{key}` is not {wanted}, and is passed over"), &format!("write {wanted}"));
+        self.note(format!("`{key}` is not {wanted} and is ignored"), &format!("write {wanted}"));
     }
 
     fn rubric(&mut self, map: &Map<String, Value>) -> Rubric {
@@ -82,7 +83,7 @@ impl Reader<'_> {
             forbidden: self.anchors(map, "forbidden"),
         };
         if rubric.anchors.is_empty() && rubric.forbidden.is_empty() {
-            self.note("it names nothing to look for".to_owned(), "write `anchors`, or take the file out");
+            self.note("it lists nothing to check".to_owned(), "write `anchors`, or remove the file");
         }
         rubric
     }
@@ -92,7 +93,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
             Some(_) => {
-                self.wrong(key, "a text between quotes");
+                self.wrong(key, "a string");
                 None
             }
         }
@@ -102,12 +103,13 @@ impl Reader<'_> {
         let value = map.get(key).filter(|value| !value.is_null())?;
         let count = value.as_u64();
         if count.is_none() {
-            self.wrong(key, "a whole number from 0 on");
+            self.wrong(key, "an integer of at least 0");
         }
         count
     }
 
-    /// A list of `{"value": …, "category": …}`, or of texts. However many of them are wrong, that is one diagnostic.
+    /// A list of `{"value": …, "category": …}`, or of texts. However many of them are wrong, that
+    /// is one diagnostic.
     fn anchors(&mut self, map: &Map<String, Value>, key: &str) -> Vec<Anchor> {
         let Some(value) = map.get(key).filter(|value| !value.is_null()) else { return Vec::new() };
         let Some(items) = value.as_array() else {
@@ -118,7 +120,7 @@ impl Reader<'_> {
         if anchors.len() < items.len() {
             let message =
                 format!("{} of the {} `{key}` have no text", items.len() - anchors.len(), items.len());
-            self.note(message, "give each a `value`, a text that is not empty");
+            self.note(message, "give each a nonempty `value`");
         }
         anchors
     }

@@ -23,9 +23,11 @@ pub struct Suite {
     pub tasks: Vec<Task>,
     /// Folders of tasks that a pattern with `!` left out, sorted. They were not read.
     pub excluded: Vec<PathBuf>,
-    /// Folders that were matched and cannot be read as tasks, in the order they were found. The rest of the suite is none the worse for them.
+    /// Folders that were matched and cannot be read as tasks, in the order they were found. The
+    /// rest of the suite is none the worse for them.
     pub unreadable: Vec<Unreadable>,
-    /// What is wrong with the suite itself: patterns that lead nowhere, names that stand for two tasks.
+    /// What is wrong with the suite itself: patterns that lead nowhere, names that stand for two
+    /// tasks.
     pub problems: Vec<TaskError>,
 }
 
@@ -41,12 +43,15 @@ pub struct Unreadable {
 }
 
 impl Suite {
-    /// Reads the tasks that patterns lead to, relative to a base. `*`, `?`, `[…]` stay within a name, `**` is any number of folders.
+    /// Reads the tasks that patterns lead to, relative to a base. `*`, `?`, `[…]` stay within a
+    /// name, `**` is any number of folders.
     ///
-    /// A pattern may lead to a task, or to a folder whose folders are tasks. A folder that it leads to and that is neither is a problem; files are
-    /// passed over, and so are hidden folders that the pattern does not name.
+    /// A pattern may lead to a task, or to a folder whose folders are tasks. A folder that it leads
+    /// to and that is neither is a problem; files are passed over, and so are hidden folders that
+    /// the pattern does not name.
     ///
-    /// A pattern that begins with `!` leaves out the folders that it leads to, and what lies beneath them, wherever it stands in the list.
+    /// A pattern that begins with `!` leaves out the folders that it leads to, and what lies
+    /// beneath them, wherever it stands in the list.
     pub fn load(patterns: &[String], base: &Path) -> Self {
         let mut suite = Self::default();
         let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -81,7 +86,7 @@ impl Suite {
             if !any {
                 suite.problems.push(TaskError::Pattern {
                     pattern: pattern.clone(),
-                    message: "no task beneath it".to_owned(),
+                    message: "no task in it or its subfolders".to_owned(),
                     hint: "a task is a folder with a task.toml, or with task.md, verify.sh and metadata.json"
                         .to_owned(),
                 });
@@ -110,8 +115,8 @@ impl Suite {
     }
 }
 
-/// The folders that a pattern leads to, sorted, relative to a base as far as the pattern is. The same rules as in [`Suite::load`], without a look at what
-/// is in them.
+/// The folders that a pattern leads to, sorted, relative to a base as far as the pattern is. The
+/// same rules as in [`Suite::load`], without a look at what is in them.
 pub fn folders(pattern: &str, base: &Path) -> Vec<PathBuf> {
     expand(pattern, base)
 }
@@ -119,14 +124,15 @@ pub fn folders(pattern: &str, base: &Path) -> Vec<PathBuf> {
 fn leads_nowhere(pattern: &str, base: &Path) -> TaskError {
     let at = base.join(pattern);
     let message = match fs::metadata(&at) {
-        Ok(_) => "leads to a file, not to a folder".to_owned(),
-        Err(_) => format!("leads to no folder (relative to {})", base.display()),
+        Ok(_) => "matches a file, not a folder".to_owned(),
+        Err(_) => format!("matches no folder (relative to {})", base.display()),
     };
-    let hint = "name a folder with task.toml in it, or one whose folders have it".to_owned();
+    let hint = "use a folder with a task.toml, or one whose subfolders have one".to_owned();
     TaskError::Pattern { pattern: pattern.to_owned(), message, hint }
 }
 
-/// The folder itself, or its folders when one of them is a task. A folder that is neither is given back as it is: it cannot be read as a task, and that is said.
+/// The folder itself, or its folders when one of them is a task. A folder that is neither is given
+/// back as it is: it cannot be read as a task, and that is said.
 fn tasks_of(folder: &Path, sweeping: bool) -> Vec<PathBuf> {
     if Task::is_task(folder) {
         return vec![folder.to_path_buf()];
@@ -209,7 +215,8 @@ fn expand(pattern: &str, base: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A folder and all beneath it, [`DEPTH`] deep. Links to folders are not followed, and nothing is looked for within a task.
+/// A folder and all beneath it, [`DEPTH`] deep. Links to folders are not followed, and nothing is
+/// looked for within a task.
 fn sweep(folder: &Path, into: &mut BTreeSet<PathBuf>) {
     let mut pending = vec![(folder.to_path_buf(), 0)];
     while let Some((folder, depth)) = pending.pop() {

@@ -40,13 +40,15 @@ impl Task {
         }
     }
 
-    /// Whether a folder holds a `task.toml`, or else all of `task.md`, `verify.sh` and `metadata.json`.
+    /// Whether a folder holds a `task.toml`, or else all of `task.md`, `verify.sh` and
+    /// `metadata.json`.
     pub fn is_task(dir: &Path) -> bool {
         Layout::of(dir).is_some()
     }
 
-    /// Lays the task's files out in a folder that stands for `/`: what the Dockerfile's `WORKDIR` and `COPY` say, or `starting/` in `/app`. Gives
-    /// the absolute target roots written. Nothing that grades, and no skill that a Dockerfile would bake in, is among it.
+    /// Lays the task's files out in a folder that stands for `/`: what the Dockerfile's `WORKDIR`
+    /// and `COPY` say, or `starting/` in `/app`. Gives the absolute target roots written. Nothing
+    /// that grades, and no skill that a Dockerfile would bake in, is among it.
     ///
     /// `into` has to be a folder that nobody else writes ([`crate::Dockerfile::materialize`]).
     pub fn lay_out(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
@@ -63,7 +65,8 @@ impl Task {
         }
     }
 
-    /// The digest of the skills that the Dockerfile would bake in; `None` where there are none. They count for the oracle only.
+    /// The digest of the skills that the Dockerfile would bake in; `None` where there are none.
+    /// They count for the oracle only.
     pub fn baked_skills_digest(&self) -> Option<Digest> {
         if self.environment.skill_copies.is_empty() {
             return None;
@@ -75,8 +78,9 @@ impl Task {
         Some(tree.digest())
     }
 
-    /// Lays out, in a folder that stands for `/`, the skills that the Dockerfile would bake in, where it would. Gives the absolute paths of what
-    /// was written, each with all that it holds. For the oracle: a solution may use what its author's image had.
+    /// Lays out, in a folder that stands for `/`, the skills that the Dockerfile would bake in,
+    /// where it would. Gives the absolute paths of what was written, each with all that it holds.
+    /// For the oracle: a solution may use what its author's image had.
     ///
     /// `into` has to be a folder that nobody else writes.
     pub fn lay_out_baked_skills(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
@@ -90,7 +94,8 @@ impl Task {
         copy_skills(&dockerfile.followed(&context), &context, is_verifiers, into)
     }
 
-    /// Lays out, in a folder that stands for `/`, the copies of skills that are the verifier's own. Gives their absolute paths.
+    /// Lays out, in a folder that stands for `/`, the copies of skills that are the verifier's own.
+    /// Gives their absolute paths.
     ///
     /// `into` has to be a folder that nobody else writes.
     pub fn lay_out_verifier_copies(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
@@ -101,8 +106,9 @@ impl Task {
         Ok(self.environment.verifier_copies.iter().map(|copy| copy.target.clone()).collect())
     }
 
-    /// Lays the task's build context out for an image builder, without skills, and gives the Dockerfile's path relative to it. Nothing of what is
-    /// left out is in a layer of the image; what the Dockerfile fetches or unpacks by itself is not known here.
+    /// Lays the task's build context out for an image builder, without skills, and gives the
+    /// Dockerfile's path relative to it. Nothing of what is left out is in a layer of the image;
+    /// what the Dockerfile fetches or unpacks by itself is not known here.
     ///
     /// `into` has to be a folder that nobody else writes.
     pub fn lay_out_context(&self, into: &Path) -> Result<PathBuf, TaskError> {
@@ -165,8 +171,8 @@ impl Task {
         Ok(())
     }
 
-    /// The images that the Dockerfile begins its stages with, as written, once each. What it makes itself, `scratch`, and what only the builder
-    /// knows (`${VAR}` without a value) are left out.
+    /// The images that the Dockerfile begins its stages with, as written, once each. What it makes
+    /// itself, `scratch`, and what only the builder knows (`${VAR}` without a value) are left out.
     pub fn base_images(&self) -> Result<Vec<String>, TaskError> {
         if self.layout == Layout::TaskMd {
             return Ok(vec![IMAGE.to_owned()]);
@@ -186,11 +192,14 @@ impl Task {
         self.shared.iter().map(|shared| shared.file(&self.root))
     }
 
-    /// Lays out what `/tests` holds while the work is graded: `tests/`, or for a task of `task.md` a `test.sh` that runs `verify.sh` and writes
-    /// the reward. Started as `bash TESTS/test.sh` in the work folder it reads `TESTS/../logs/agent/final.txt`, the agent's last
-    /// message, and writes to `TESTS/../logs/verifier`, so that it works wherever these folders stand side by side.
+    /// Lays out what `/tests` holds while the work is graded: `tests/`, or for a task of `task.md`
+    /// a `test.sh` that runs `verify.sh` and writes the reward. Started as `bash TESTS/test.sh` in
+    /// the work folder it reads `TESTS/../logs/agent/final.txt`, the agent's last message, and
+    /// writes to `TESTS/../logs/verifier`, so that it works wherever these folders stand side by
+    /// side.
     ///
-    /// `into` has to be a folder that nobody else writes. What is neither file, folder nor link is passed over.
+    /// `into` has to be a folder that nobody else writes. What is neither file, folder nor link is
+    /// passed over.
     pub fn lay_out_tests(&self, into: &Path) -> Result<(), TaskError> {
         match self.layout {
             Layout::Harbor => copy_folder(&self.root.join("tests"), |_| true, Path::new("/"), into),

@@ -1,8 +1,9 @@
-//! Conditions, plans and the life of a trial.
+//! Conditions, plans, and the execution of trials.
 //!
-//! [`Plan`] is the product of suite, conditions, agents and repetitions; each of its cells names a [`TrialSpec`], which is data. An
-//! [`Executor`] has specifications executed; a [`Resolver`] turns one into live objects where that happens. Executing one gives
-//! an `assay_store::Record` in the store. Reports are made elsewhere, from records alone.
+//! A [`Plan`] is the product of suite, conditions, agents and repetitions; each cell refers to a
+//! [`TrialSpec`], which is data. An [`Executor`] executes specifications; a [`Resolver`] turns one
+//! into live objects on the executing machine. The result is an `assay_store::Record` in the store.
+//! Other crates compute reports from records alone.
 
 pub mod condition;
 mod experiment;

@@ -1,4 +1,5 @@
-//! What the tests of this crate share: a small experiment on disk, and a sandbox that does as it is told.
+//! What the tests of this crate share: a small experiment on disk, and a sandbox that does as it is
+//! told.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use crate::{
     TrialSpec,
 };
 
-/// A skill's text, with enough telling lines to be told by.
+/// A skill's text, with enough distinctive lines to be recognized.
 pub(crate) const SKILL: &str = "---\nname: one\ndescription: Writes ledgers in the house format.\n---\n# One\n\
     Amounts are written in minor units, without a decimal point.\n\
     Credits stand in parentheses, and never carry a minus sign.\n\
@@ -143,7 +144,8 @@ pub(crate) enum Act {
 pub(crate) const PASS: Act = Act::Leave(&[("reward.txt", "1")]);
 pub(crate) const MISS: Act = Act::Leave(&[("reward.txt", "0")]);
 
-/// A sandbox whose verifiers do what a function of the trial's short id says, counting from 0 how often it was asked.
+/// A sandbox whose verifiers do what a function of the trial's short id says, counting from 0 how
+/// often it was asked.
 pub(crate) struct Fake<F> {
     act: F,
     asked: AtomicUsize,
@@ -168,7 +170,7 @@ impl<F: Fn(&str, usize) -> Act + Send + Sync> Sandbox for Fake<F> {
             return Ok(Box::new(FakeSession { act: MISS, rewards: None }));
         };
         match (self.act)(id, self.asked.fetch_add(1, Ordering::SeqCst)) {
-            Act::Fail => Err(SandboxError::Start("it was told not to".to_owned())),
+            Act::Fail => Err(SandboxError::Start("the fake sandbox does not start".to_owned())),
             act => {
                 let mount = spec.mounts.iter().find(|mount| mount.target == Path::new("/logs/verifier"));
                 Ok(Box::new(FakeSession { act, rewards: mount.map(|mount| mount.source.clone()) }))

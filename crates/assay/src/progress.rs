@@ -54,8 +54,8 @@ impl<'a> Progress<'a> {
                 self.step();
             }
             Event::Retry { record } => {
-                let reason = record.reason.as_deref().unwrap_or("it broke");
-                self.line(&format!("{}: {reason}; trying again", record.task));
+                let reason = record.reason.as_deref().unwrap_or("infrastructure error");
+                self.line(&format!("{}: {reason}; retrying", record.task));
             }
             Event::Note(note) => self.line(note),
         }
@@ -115,7 +115,7 @@ impl<'a> Progress<'a> {
             return;
         };
         if self.losses.len() < LOSSES && self.losses.insert(reason.to_owned()) {
-            self.line(&format!("{}: lost: {reason}", record.task));
+            self.line(&format!("{}: infrastructure error: {reason}", record.task));
         }
     }
 

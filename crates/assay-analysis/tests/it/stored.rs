@@ -66,7 +66,8 @@ fn records_of_another_version_are_an_error_and_no_figure() {
     let check = |text: &str| {
         put(&store, trial, text);
         let error = assay_analysis::report(&store, &suite.run).unwrap_err().to_string();
-        let expected = "it is \"assay.record/9\", and this version reads \"assay.record/2\"";
+        let expected =
+            "unsupported schema \"assay.record/9\": this version of assay reads \"assay.record/2\"";
         assert!(error.contains(expected) && error.contains("record.json"), "{error}");
     };
     let mut other: Value = serde_json::to_value(record.unwrap()).unwrap();

@@ -36,7 +36,7 @@ const FIRST: &str = "exec 3<&0\nwhile :; do\n(while read -r _ <&3; do :; done; e
 
 /// What root in a container keeps. `apt`, `pip` and their like change owners and modes (CHOWN, FOWNER, FSETID), write
 /// where they do not own (DAC_OVERRIDE), become other users (SETUID, SETGID) and set capabilities of files (SETFCAP);
-/// servers listen on low ports (NET_BIND_SERVICE); a grader may end what another user left (KILL). Of what Docker gives
+/// servers listen on low ports (NET_BIND_SERVICE); a verifier may end what another user left (KILL). Of what Docker gives
 /// unless told otherwise this leaves out AUDIT_WRITE, MKNOD, NET_RAW, SETPCAP and SYS_CHROOT.
 const CAPABILITIES: [&str; 9] =
     ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETUID"];

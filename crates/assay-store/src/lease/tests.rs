@@ -76,7 +76,8 @@ impl Drop for Living {
     }
 }
 
-/// Several processes come upon a dead one's lease at one moment, and the store is swept besides: one of them gets it.
+/// Several processes come upon a dead one's lease at one moment, and the store is swept besides:
+/// one of them gets it.
 #[test]
 fn a_dead_lease_goes_to_one() {
     let living: Vec<Living> = (0..4).map(|_| Living::new()).collect();
@@ -114,8 +115,9 @@ const CONTENDERS: &str = "ASSAY_TEST_CONTENDERS";
 const TRIALS: usize = 200;
 const THREADS: usize = 8;
 
-/// What one contending process does: it tries to win each trial, and writes down which it won. A trial that was won once is
-/// won for good, because its winner leaves a mark before it gives the lease back.
+/// What one contending process does: it tries to win each trial, and writes down which it won. A
+/// trial that was won once is won for good, because its winner leaves a mark before it gives the
+/// lease back.
 #[test]
 fn contender() {
     let Some(root) = std::env::var_os(CONTENDERS) else { return };

@@ -22,7 +22,7 @@ pub struct AgentSpec {
     /// Several models in place of one; spread likewise.
     #[serde(default, skip_serializing)]
     pub models: Vec<String>,
-    /// Where it finds skills; unset, as the experiment says, else as is its own way.
+    /// Where it finds skills; unset, the experiment's setting or else the agent's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
     /// Most replies.
@@ -34,7 +34,8 @@ pub struct AgentSpec {
     /// Most USD in all; needs a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_usd: Option<f64>,
-    /// Most seconds of the agent's own time, whatever the tasks say; unset, each task's own limit holds.
+    /// Most seconds of the agent's own time, overriding the tasks; unset, each task's own limit
+    /// applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
     /// Most seconds of one command.
@@ -52,7 +53,7 @@ pub struct AgentSpec {
     /// Where the model is served, instead of its provider's own address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Which variable holds the key, instead of the provider's usual one.
+    /// The environment variable with the key, instead of the provider's usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
     /// USD for a million tokens; without it costs are unknown.

@@ -1,4 +1,4 @@
-//! The sandbox that is asked for, and what trials may use in it.
+//! The requested sandbox, and the limits of trials in it.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,27 @@ use serde::{Deserialize, Serialize};
 pub struct SandboxChoice {
     /// `auto`, `bubblewrap`, `docker` or `none`.
     pub kind: SandboxKind,
-    /// What stands in for an image in bubblewrap: `host`, or a folder with a root filesystem.
+    /// Replacements of images in bubblewrap: `host`, or a folder with a root file system.
     pub roots: BTreeMap<String, String>,
-    /// What stands in for an image in Docker: the name of another.
+    /// Replacements of images in Docker: the names of other images.
     pub images: BTreeMap<String, String>,
     /// Whether images that are missing may be pulled.
     pub pull: bool,
     /// Whether what a Dockerfile runs has a network.
     pub build_network: bool,
-    /// Whether tasks whose compose file mounts the host's credentials for the agent's own login run without them.
+    /// Whether tasks whose compose file mounts the host's credentials for the agent's own login run
+    /// without them.
     pub drop_login_mounts: bool,
 }
 
-/// A kind of sandbox, as asked for.
+/// A kind of sandbox, as requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
     /// Bubblewrap where the task's Dockerfile allows it.
     #[default]
     Auto,
-    /// Bubblewrap for every task that it can hold.
+    /// Bubblewrap for every task that it supports.
     Bubblewrap,
     /// Docker.
     Docker,

@@ -14,13 +14,13 @@ use crate::spec::agent::AgentSpec;
 use crate::spec::network::NetworkPolicy;
 use crate::spec::sandbox::{SandboxChoice, SandboxLimits};
 
-/// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
+/// Changes whenever execution changes in a way that makes old results incomparable with new ones.
 pub const PROTOCOL: &str = "assay.trial/2";
 
-/// One trial: all that is needed to execute it, by content or by reference and digest. It holds no secret: variables of the
-/// environment are named, and keys are looked up where it is executed.
+/// One trial: everything needed to execute it, by content or by reference and digest. It contains
+/// no secret: variables of the environment are named, and keys are looked up where it is executed.
 ///
-/// Folders are where things lay when it was planned. They are hints, and digests decide.
+/// Folders are paths at planning time. They are hints; digests decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// `assay.trial-spec/1`.
@@ -31,12 +31,12 @@ pub struct TrialSpec {
     pub specification: Value,
     /// The task.
     pub task: TaskRef,
-    /// Who works on it.
+    /// The agent.
     pub agent: AgentLabel,
-    /// What the experiment says of the agent.
+    /// The agent's table in the experiment.
     #[serde(with = "shared")]
     pub options: Arc<AgentSpec>,
-    /// Where relative paths of scripted models start.
+    /// The base folder of relative paths of scripted models.
     #[serde(with = "shared")]
     pub scripts: Arc<PathBuf>,
     /// The condition under which it was first planned.
@@ -47,14 +47,14 @@ pub struct TrialSpec {
     /// Skills of the experiment that were not provided, for the search for contamination.
     #[serde(with = "shared")]
     pub absent: Arc<Vec<SkillRef>>,
-    /// How the skills are made known.
+    /// How the skills are disclosed.
     pub disclosure: Disclosure,
     /// The sandbox, never `auto`.
     #[serde(with = "shared")]
     pub sandbox: Arc<SandboxChoice>,
     /// What it may use.
     pub limits: SandboxLimits,
-    /// What the machine that planned it cannot give of what the task asks for.
+    /// What the task requests and the planning machine cannot provide.
     #[serde(with = "shared")]
     pub warnings: Arc<Vec<String>>,
     /// What the agent can reach.
@@ -76,10 +76,11 @@ impl TrialSpec {
     /// The format.
     pub const SCHEMA: &str = "assay.trial-spec/1";
 
-    /// The specification as it stands in a file: with a digest over all of it, beside the id that covers what can change an outcome.
+    /// The specification as written to a file: with a digest over all of it, next to the id, which
+    /// covers only what can change an outcome.
     ///
     /// # Errors
-    /// None for what a plan holds.
+    /// Never, for specifications of a plan.
     pub fn document(&self) -> Result<Value, serde_json::Error> {
         let mut document = serde_json::to_value(self)?;
         document["digest"] = Value::String(seal(&document));
@@ -138,7 +139,7 @@ pub enum SpecError {
         source: std::io::Error,
     },
     /// It is not JSON, or a key is missing or of another type.
-    #[error("{} is not a trial's specification", path.display())]
+    #[error("{} is not a trial specification", path.display())]
     Json {
         /// Which.
         path: PathBuf,
@@ -146,11 +147,11 @@ pub enum SpecError {
         source: serde_json::Error,
     },
     /// It is of another format.
-    #[error("{} is {found:?}; this version of assay reads {:?}", path.display(), TrialSpec::SCHEMA)]
+    #[error("{} has the unsupported schema {found:?}: this version of assay reads {:?}", path.display(), TrialSpec::SCHEMA)]
     Schema {
         /// Which.
         path: PathBuf,
-        /// What it says.
+        /// The schema found.
         found: String,
     },
     /// It was planned by a version that executes trials differently.
@@ -158,24 +159,24 @@ pub enum SpecError {
     Protocol {
         /// Which.
         path: PathBuf,
-        /// What it says.
+        /// The schema found.
         found: String,
     },
     /// It was edited, in what is no part of the id.
-    #[error("{}: the digest is not that of the document", path.display())]
+    #[error("{}: digest mismatch: the document was edited", path.display())]
     Digest {
         /// Which.
         path: PathBuf,
     },
     /// It was edited.
-    #[error("{}: the id is not the hash of the specification", path.display())]
+    #[error("{}: id mismatch: `id` is not the hash of `specification`", path.display())]
     Id {
         /// Which.
         path: PathBuf,
     },
 }
 
-/// A digest over a document, which holds none yet.
+/// A digest over a document without one.
 fn seal(document: &Value) -> String {
     format!("blake3:{}", blake3::hash(canonical(document).as_bytes()).to_hex())
 }
@@ -189,7 +190,7 @@ pub struct TaskRef {
     pub digest: Digest,
     /// The digest of its build context.
     pub environment: Digest,
-    /// Where it lay.
+    /// Its path at planning time.
     pub folder: PathBuf,
 }
 
@@ -202,7 +203,7 @@ pub struct SkillRef {
     pub directory: String,
     /// The digest of its folder.
     pub digest: Digest,
-    /// Where it lay.
+    /// Its path at planning time.
     pub folder: PathBuf,
 }
 
@@ -211,13 +212,13 @@ pub struct SkillRef {
 pub struct ProvisionSpec {
     /// Skills, in order.
     pub skills: Vec<SkillRef>,
-    /// Put before the instruction; `{skills}` stands for the folder of skills inside.
+    /// Text before the instruction; `{skills}` is replaced by the skills folder inside the sandbox.
     pub preface: String,
-    /// Whether the folder of skills is empty and the agent's to fill.
+    /// Whether the agent itself writes skills, into an empty folder.
     pub writes_skills: bool,
 }
 
-/// What many trials of a plan have in common is in memory once. In a file it stands in each.
+/// Data shared by many trials of a plan is in memory once, and in every file.
 mod shared {
     use std::sync::Arc;
 

@@ -13,7 +13,10 @@ fn a_folder_of_another_format_is_refused() {
     let header = r#"{"schema":"assay.store/9","label":"x"}"#;
     fs::write(folder.path().join("store.json"), header).unwrap();
     let error = Store::open(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("\"assay.store/9\", and this version reads \"assay.store/1\""), "{error}");
+    assert!(
+        error.contains("unsupported schema \"assay.store/9\": this version of assay reads \"assay.store/1\""),
+        "{error}"
+    );
 }
 
 #[test]
@@ -39,8 +42,8 @@ fn a_trial_is_found_by_the_beginning_of_its_id() {
         .flatten()
         .find(|shelf| fs::read_dir(shelf.path()).unwrap().count() > 1)
         .unwrap();
-    check(shelf.file_name().to_str().unwrap(), "trials begin with");
-    check("", "no trial of this store has an id that begins with \"\"");
+    check(shelf.file_name().to_str().unwrap(), "trial ids begin with");
+    check("", "no trial id in this store begins with \"\"");
     check("a", "no trial");
     check("../..", "no trial");
     check("zz", "no trial");
@@ -148,7 +151,8 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
     assert_eq!(store.record(&trial).unwrap().unwrap(), record);
     let path = store.trial_folder(&trial).join("record.json");
     assert_eq!(read_json::<Value>(&path).unwrap(), text);
-    // Keys that a later version adds are passed over; those that stand where there is something to say may be missing.
+    // Keys that a later version adds are passed over; those that stand where there is something to
+    // say may be missing.
     let mut other = text.clone();
     other["added"] = json!({ "by": "a later version" });
     other["exposure"][0]["added"] = json!(1);

@@ -1,11 +1,12 @@
-//! Tasks of other formats, so that they can be named instead of being passed over.
+//! Recognizes tasks of other formats, so that they can be reported.
 
 use std::path::Path;
 
 /// Most bytes that are looked at to tell a format.
 const PEEK: u64 = 64 << 10;
 
-/// The format of a file or folder that holds tasks, but none that can be read here. `None` when nothing of the kind is seen.
+/// The format of a file or folder that holds tasks, but none that can be read here. `None` when
+/// nothing of the kind is seen.
 pub fn dialect(path: &Path) -> Option<&'static str> {
     if path.is_file() {
         return of_file(path);
@@ -18,7 +19,7 @@ pub fn dialect(path: &Path) -> Option<&'static str> {
         return Some("a promptfoo suite (promptfooconfig.yaml)");
     }
     if has("evals/evals.json") || has("evals.json") {
-        return Some("evaluations beside a skill (evals.json)");
+        return Some("evaluations of a skill (evals.json)");
     }
     let mut names: Vec<_> =
         std::fs::read_dir(path).ok()?.flatten().take(4096).map(|entry| entry.path()).collect();

@@ -1,11 +1,12 @@
-//! What a rule has to say.
+//! Findings of rules.
 
 use std::path::PathBuf;
 
 use assay_diagnostic::{Diagnostic, Severity};
 use serde::Serialize;
 
-/// The word for a severity in what `task check` prints: what fails a task is a failure there, and not an error.
+/// The word for a severity in what `task check` prints: what fails a task is a failure there, and
+/// not an error.
 const fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
@@ -14,15 +15,15 @@ const fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// What is said of a task as a whole.
+/// The verdict on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing to say against it.
+    /// No finding above `info`.
     Ok,
-    /// Somebody should look.
+    /// At least one warning.
     Warn,
-    /// It cannot be used as it is.
+    /// It cannot be used unchanged.
     Fail,
     /// Something asked for could not be checked, and nothing else failed it.
     Unchecked,
@@ -40,7 +41,8 @@ impl Verdict {
     }
 }
 
-/// The verdict that findings add up to: a failure weighs more than what could not be checked, and that more than a warning.
+/// The verdict that findings add up to: a failure weighs more than what could not be checked, and
+/// that more than a warning.
 pub fn verdict(findings: &[Finding], unchecked: bool) -> Verdict {
     match findings.iter().map(|finding| finding.severity).max() {
         Some(Severity::Error) => Verdict::Fail,
@@ -50,7 +52,7 @@ pub fn verdict(findings: &[Finding], unchecked: bool) -> Verdict {
     }
 }
 
-/// A place in a text, and what stands there.
+/// A place in a text, with the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Span {
     /// The file.
@@ -59,7 +61,7 @@ pub struct Span {
     pub line: usize,
     /// Its last line.
     pub end_line: usize,
-    /// What stands there, shortened.
+    /// The text, shortened.
     pub text: String,
 }
 
@@ -68,10 +70,10 @@ pub struct Span {
 pub struct Finding {
     /// The rule, or the code of the reader's diagnostic: kebab case, stable.
     pub code: String,
-    /// How grave it is: an error where results on this task would say nothing, or something wrong.
+    /// Its severity: an error if results on this task would be meaningless or wrong.
     #[serde(serialize_with = "serialize_word")]
     pub severity: Severity,
-    /// What is the matter: a lower-case fragment. It may quote the input: clean it before printing.
+    /// The message: a lower-case fragment. It may quote the input: clean it before printing.
     pub message: String,
     /// The file at fault.
     pub file: PathBuf,
@@ -79,10 +81,10 @@ pub struct Finding {
     pub line: Option<usize>,
     /// What to do about it.
     pub hint: Option<String>,
-    /// What a skill shares with the task: where in the skill.
+    /// Text shared with a skill: its place in the skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill_span: Option<Span>,
-    /// What a skill shares with the task: where in the task.
+    /// Text shared with a skill: its place in the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_span: Option<Span>,
 }
@@ -120,7 +122,7 @@ impl Finding {
         self
     }
 
-    /// What a skill and the task share.
+    /// A finding about text that a skill and the task share.
     pub(crate) fn shared(
         severity: Severity,
         code: &str,

@@ -59,7 +59,8 @@ fn numbers<'a>(there: &'a str, line: usize, found: &mut Vec<Literal<'a>>) {
     }
 }
 
-/// Whether a number is one that everybody uses: a year, a power of ten or two, seconds of a day, a file's mode.
+/// Whether a number is one that everybody uses: a year, a power of ten or two, seconds of a day, a
+/// file's mode.
 pub(super) fn is_common(number: &str) -> bool {
     let plain: String = number.chars().filter(char::is_ascii_digit).collect();
     let Ok(value) = plain.parse::<u64>() else { return false };
@@ -71,7 +72,8 @@ pub(super) fn is_common(number: &str) -> bool {
     year || ten || nines || mode || value.is_power_of_two() || matches!(value, 3600 | 86400 | 8080 | 65535)
 }
 
-/// Whether a quoted text says something of its own: not a plain word, not a bare name, not punctuation.
+/// Whether a quoted text says something of its own: not a plain word, not a bare name, not
+/// punctuation.
 pub(super) fn is_telling(value: &str) -> bool {
     let word = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
     let signs = value.chars().filter(|c| c.is_alphanumeric()).count();

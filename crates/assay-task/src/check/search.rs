@@ -1,4 +1,4 @@
-//! Tasks beneath folders, and what was met on the way and is none.
+//! Finds tasks below folders, and reports what is not a task.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,21 +9,21 @@ use crate::Task;
 
 /// How deep folders are looked through.
 const DEPTH: usize = 8;
-/// How many folders are looked at.
+/// Most folders searched.
 const FOLDERS: usize = 100_000;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
-    /// Folders that are to be read as tasks, in the order given, sorted by path beneath each.
+pub struct TaskSearch {
+    /// Task folders, in the given order, sorted by path within each.
     pub tasks: Vec<PathBuf>,
-    /// What looks like a task and cannot be read as one.
+    /// A folder that looks like a task but is not a valid one.
     pub refused: Vec<Refusal>,
-    /// Folders that hold nothing like a task, where others beside them do.
+    /// Folders without a task, next to folders with tasks.
     pub skipped: Vec<PathBuf>,
 }
 
-/// What looks like a task and cannot be read as one.
+/// A folder that looks like a task but is not a valid one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The folder or file.
@@ -36,20 +36,21 @@ pub struct Refusal {
     pub hint: String,
 }
 
-/// Looks for tasks at and beneath paths. Hidden folders and links to folders are passed over; nothing is looked for within a task.
-pub fn find(paths: &[PathBuf]) -> Found {
-    let mut search = Search { found: Found::default(), seen: BTreeSet::new(), left: FOLDERS };
+/// Finds tasks at and below paths. Hidden folders and links to folders are skipped; tasks are not
+/// searched.
+pub fn find(paths: &[PathBuf]) -> TaskSearch {
+    let mut search = Search { found: TaskSearch::default(), seen: BTreeSet::new(), left: FOLDERS };
     for path in paths {
         let before = search.found.tasks.len() + search.found.refused.len();
         if path.is_file() {
             search.refuse_file(path);
         } else if path.is_dir() {
-            search.look(path, 0);
+            search.visit(path, 0);
             if search.found.tasks.len() + search.found.refused.len() == before {
-                search.refuse(path, "not-a-task", "no task in it or beneath it", HINT);
+                search.refuse(path, "not-a-task", "no task in it or its subfolders", HINT);
             }
         } else {
-            search.refuse(path, "unreadable", "there is no such folder", "check the path");
+            search.refuse(path, "unreadable", "no such folder", "check the path");
         }
     }
     search.found
@@ -58,7 +59,7 @@ pub fn find(paths: &[PathBuf]) -> Found {
 const HINT: &str = "a task is a folder with a task.toml, or with task.md, verify.sh and metadata.json";
 
 struct Search {
-    found: Found,
+    found: TaskSearch,
     seen: BTreeSet<PathBuf>,
     left: usize,
 }
@@ -75,23 +76,23 @@ impl Search {
     fn refuse_file(&mut self, path: &Path) {
         match dialect(path) {
             Some(name) => self.refuse_dialect(path, name),
-            None => self.refuse(path, "not-a-task", "a file, and not a folder", "name the task's folder"),
+            None => self.refuse(path, "not-a-task", "a file, not a folder", "use the task's folder"),
         }
     }
 
     fn refuse_dialect(&mut self, path: &Path, name: &str) {
         let hint = "convert it: a folder with task.toml, instruction.md, environment/, tests/test.sh and solution/solve.sh";
-        self.refuse(path, "foreign-dialect", &format!("{name}, which is not read here"), hint);
+        self.refuse(path, "foreign-dialect", &format!("{name}, which is not supported"), hint);
     }
 
     /// Whether anything was found in or beneath a folder.
-    fn look(&mut self, folder: &Path, depth: usize) -> bool {
+    fn visit(&mut self, folder: &Path, depth: usize) -> bool {
         if self.left == 0 {
             self.refuse(
                 folder,
                 "unreadable",
-                "too many folders: not looked through",
-                "name folders nearer to the tasks",
+                "too many folders: search stopped",
+                "pass folders closer to the tasks",
             );
             return true;
         }
@@ -136,13 +137,13 @@ impl Search {
             self.refuse(
                 folder,
                 "unreadable",
-                "too deep: not looked through",
-                "name folders nearer to the tasks",
+                "nested too deeply: not searched",
+                "pass folders closer to the tasks",
             );
             return true;
         }
         let (full, empty): (Vec<PathBuf>, Vec<PathBuf>) =
-            inner.into_iter().partition(|path| self.look(path, depth + 1));
+            inner.into_iter().partition(|path| self.visit(path, depth + 1));
         if full.is_empty() {
             return false;
         }
@@ -160,7 +161,7 @@ fn nearly(folder: &Path) -> Option<String> {
     if has("task.md") {
         let lacking: Vec<&str> =
             ["verify.sh", "metadata.json"].into_iter().filter(|name| !folder.join(name).is_file()).collect();
-        return Some(format!("it has a task.md, but no {}", lacking.join(" and no ")));
+        return Some(format!("it has a task.md but no {}", lacking.join(" and no ")));
     }
     None
 }

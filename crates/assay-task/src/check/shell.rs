@@ -12,7 +12,8 @@ pub(super) struct Pipeline {
     pub(super) commands: Vec<Vec<String>>,
 }
 
-/// The pipelines of a shell script, in order. Each command begins at its program: `sudo`, `then` and assignments are left out.
+/// The pipelines of a shell script, in order. Each command begins at its program: `sudo`, `then`
+/// and assignments are left out.
 pub(super) fn script(text: &str) -> Vec<Pipeline> {
     let mut pipelines: Vec<Pipeline> = Vec::new();
     let mut is_piped = false;
@@ -30,7 +31,8 @@ pub(super) fn script(text: &str) -> Vec<Pipeline> {
     pipelines
 }
 
-/// What a Dockerfile runs. A here-document is a script where it follows `RUN` alone; after a command it is that command's input.
+/// What a Dockerfile runs. A here-document is a script where it follows `RUN` alone; after a
+/// command it is that command's input.
 pub(super) fn dockerfile(text: &str) -> Vec<Pipeline> {
     let lines: Vec<&str> = text.lines().collect();
     // Lines stay where they are, so that findings name the right ones.

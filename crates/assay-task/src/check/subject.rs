@@ -17,14 +17,15 @@ const FILES: usize = 2_000;
 /// Most characters of a span's text.
 const SPAN_CHARS: usize = 160;
 
-/// What rules know beside the task itself.
+/// The context of rules in addition to the task.
 #[derive(Debug, Default)]
 pub struct Context<'a> {
-    /// The skills that an experiment pairs with the task, beside those that it brings itself.
+    /// The skills that an experiment pairs with the task, in addition to its own.
     pub skills: Vec<&'a Package>,
     /// Every skill of the experiment: an instruction should name none of them.
     pub library: Vec<&'a Package>,
-    /// Whether the experiment lets verifiers reach the network; `None` where there is no experiment.
+    /// Whether the experiment lets verifiers reach the network; `None` where there is no
+    /// experiment.
     pub verifier_network: Option<bool>,
     /// Whether opt-in rules are asked as well.
     pub all_rules: bool,
@@ -121,7 +122,7 @@ pub struct SkillTexts {
 pub struct Subject<'a> {
     /// The task.
     pub task: &'a Task,
-    /// What is known beside it.
+    /// The context.
     pub context: &'a Context<'a>,
     /// `instruction.md`, or `task.md`, or those of the steps.
     pub instructions: Vec<Text>,
@@ -218,7 +219,8 @@ impl<'a> Subject<'a> {
         self.instructions.iter().any(|instruction| instruction.text.contains(text))
     }
 
-    /// Whether the instruction is in English, as far as a few of its commonest words tell: rules that look for words know no other.
+    /// Whether the instruction is in English, as far as a few of its commonest words tell: rules
+    /// that look for words know no other.
     pub fn is_english(&self) -> bool {
         const COMMON: &str =
             " the a an and or of to in is are be for with that this it you your from on as all if not ";
@@ -295,7 +297,7 @@ fn read<'a>(
     for (number, path) in files.enumerate() {
         let file = root.join(path);
         if number >= FILES || bytes >= KIND_CAP {
-            unread.push((file, "there is too much beside it"));
+            unread.push((file, "the task has too many files"));
             continue;
         }
         match assay_fs::read_within(root, path, TEXT_CAP) {
@@ -303,12 +305,12 @@ fn read<'a>(
             Ok(content) if content.bytes.contains(&0) => {}
             Ok(content) => {
                 if content.truncated {
-                    unread.push((file.clone(), "only its beginning was looked at"));
+                    unread.push((file.clone(), "only its beginning was read"));
                 }
                 bytes += content.bytes.len();
                 texts.push(Text { file, text: decode(&content.bytes).text });
             }
-            Err(_) => unread.push((file, "it cannot be read")),
+            Err(_) => unread.push((file, "it is unreadable")),
         }
     }
     texts

@@ -85,7 +85,8 @@ fn every_rule_has_a_name_of_its_own() {
     assert_eq!(codes.len(), all);
 }
 
-/// Nine notes of one kind once pushed a failure of another out of the twelve that are shown, and the verdict with it.
+/// Nine notes of one kind once pushed a failure of another out of the twelve that are shown, and
+/// the verdict with it.
 #[test]
 fn no_number_of_notes_hides_a_failure() {
     let copies: String = (0..20).map(|number| format!("COPY skills /root/.agent{number}/skills\n")).collect();
@@ -243,18 +244,15 @@ fn instructions_name_no_skill() {
         check("instruction-names-skill", &[("instruction.md", &instruction), (SKILL, &skill("Add."))], part);
     };
     say("Use adder-kit.", "fail 4 names the skill `adder-kit`");
-    say("Read SKILL.md first.", "fail 4 tells the agent to use skills: `skill.md`");
+    say("Read SKILL.md first.", "fail 4 asks the agent to use skills: `skill.md`");
     say("Use the adder-kits of the kitchen.", "");
     say("This takes some skill.", "");
-    say("You have to apply skills in order to add.", "fail 4 tells the agent to use skills: `apply skills`");
+    say("You have to apply skills in order to add.", "fail 4 asks the agent to use skills: `apply skills`");
     say(
         "Use the table export skill, then stop.",
-        "fail 4 tells the agent to use skills: `use the table export skill`",
+        "fail 4 asks the agent to use skills: `use the table export skill`",
     );
-    say(
-        "- `log`: the names of all adding skills used",
-        "fail 4 tells the agent to use skills: `skills used`",
-    );
+    say("- `log`: the names of all adding skills used", "fail 4 asks the agent to use skills: `skills used`");
     say("Use your writing skills.", "");
     say("You need no special skills.", "");
     say("The advertisements list the required skills.", "");
@@ -327,7 +325,7 @@ fn paths_agree() {
     tests(
         "X = open('/root/report/final.txt')\n",
         "path-unmentioned",
-        "warn 1 the tests look at /root/report/final.txt",
+        "warn 1 the tests read /root/report/final.txt",
     );
     tests(
         "X = open('/app/out/sum.json')\nY = open('/app/data.csv')\n# /root/other.txt\n",
@@ -438,7 +436,7 @@ fn dependencies_are_pinned() {
 }
 
 #[test]
-fn graders_fetch_nothing() {
+fn verifiers_fetch_nothing() {
     let grade = |line: &str, part: &str| {
         check("verifier-fetches", &[("tests/test.sh", &format!("{TEST}{line}\n"))], part);
     };
@@ -450,7 +448,7 @@ fn graders_fetch_nothing() {
         "python3 -m pip install x",
         "sudo git clone u",
     ] {
-        grade(line, "info 3 the grader fetches");
+        grade(line, "info 3 the verifier downloads");
     }
     grade("curl -s http://localhost:8000/health", "");
     grade("cat <<EOF\npip install pytest\nEOF", "");

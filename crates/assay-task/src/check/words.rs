@@ -49,7 +49,7 @@ impl Lexicon {
         words
     }
 
-    fn telling(&self, ids: &[u32]) -> bool {
+    fn is_telling(&self, ids: &[u32]) -> bool {
         let meant: BTreeSet<u32> = ids
             .iter()
             .copied()
@@ -115,7 +115,8 @@ impl Index {
         Self { texts, grams }
     }
 
-    /// The runs that a text shares with these, in its order, none overlapping. What is known ends a run.
+    /// The runs that a text shares with these, in its order, none overlapping. What is known ends a
+    /// run.
     pub(super) fn runs(&self, text: &Words, known: &Known, lexicon: &Lexicon) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut at = 0;
@@ -133,7 +134,7 @@ impl Index {
             {
                 words += 1;
             }
-            if lexicon.telling(&text.ids[at..at + words]) {
+            if lexicon.is_telling(&text.ids[at..at + words]) {
                 runs.push(Run {
                     from,
                     from_lines: (other.lines[start], other.lines[start + words - 1]),

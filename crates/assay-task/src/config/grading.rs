@@ -1,4 +1,5 @@
-//! What the grader gets beside the work folder: artifacts, and commands that collect them.
+//! What the verifier gets in addition to the work folder: artifacts, and commands that collect
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ pub struct Artifact {
     pub service: Option<String>,
 }
 
-/// One of `[[verifier.collect]]`: a command that runs between the agent and the grader.
+/// One of `[[verifier.collect]]`: a command that runs between the agent and the verifier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Collect {
     /// For the shell.
@@ -58,15 +59,15 @@ pub(super) fn artifacts(
         };
         let from = from.filter(|from| !from.is_empty()).and_then(|from| plain(Path::new(&from)));
         let Some(from) = from else {
-            let hint = "write a path without `..`: absolute, or relative to the work folder";
-            return Err(source.error(&span, "an artifact without a usable `source`", hint));
+            let hint = "use a path without `..`, absolute or relative to the work folder";
+            return Err(source.error(&span, "artifact without a valid `source`", hint));
         };
         let destination = destination.map(|path| plain(&path).filter(|path| path.is_relative()).ok_or(()));
         let Ok(destination) = destination.transpose() else {
             let hint = "write a relative path without `..`";
             return Err(source.error(
                 &span,
-                "an artifact's `destination` that leaves the folder of artifacts",
+                "`destination` of an artifact is outside the artifacts folder",
                 hint,
             ));
         };

@@ -46,8 +46,8 @@ pub(crate) fn metadata(text: &str, file: &Path) -> Result<Metadata, TaskError> {
         reader.note(
             Severity::Warning,
             "target-skill",
-            "no `target_skill`: which skill belongs to the task is not known",
-            "name it, or write \"none\" when no skill should help",
+            "no `target_skill`: the skill that belongs to the task is unknown",
+            "set it, or set \"none\" if no skill should help",
         );
     }
     let irrelevant = reader.name("irrelevant_skill");
@@ -60,7 +60,7 @@ pub(crate) fn metadata(text: &str, file: &Path) -> Result<Metadata, TaskError> {
     let mut unknown: Vec<String> = map.keys().filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
     unknown.sort();
     for key in &unknown {
-        let message = format!("`{}` is not a key of the format; it is kept and has no effect", escape(key));
+        let message = format!("`{}` is not a key of the format: it has no effect", escape(key));
         reader.note(Severity::Info, "unknown-key", &message, "check the spelling");
     }
     let table: toml::Table =
@@ -117,8 +117,8 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, key: &str) {
-        let message = format!("`{key}` is not a text, and is passed over");
-        self.note(Severity::Warning, "metadata-type", &message, "write a text between quotes");
+        let message = format!("`{key}` is not a string and is ignored");
+        self.note(Severity::Warning, "metadata-type", &message, "write a string");
     }
 
     /// A text, or a number that stands for one.

@@ -103,8 +103,8 @@ fn schema_version(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Opt
     }
     let version = root.text(source, "version")?;
     let (message, hint) = match version {
-        Some(_) => ("`version` is the old name of `schema_version`", "call it `schema_version`"),
-        None => ("no `schema_version`; the newest known is taken", "add `schema_version = \"1.4\"`"),
+        Some(_) => ("`version` is the old name of `schema_version`", "rename it to `schema_version`"),
+        None => ("no `schema_version`; assuming the newest known", "add `schema_version = \"1.4\"`"),
     };
     source.note(Severity::Info, "schema-version", &(0..0), message, hint);
     Ok(version)
@@ -117,7 +117,7 @@ fn task_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Option<
             Severity::Info,
             "task-table",
             &(0..0),
-            "no `[task]`; the folder's name is its title",
+            "no `[task]`; using the folder name as title",
             hint,
         );
         return Ok(None);
@@ -129,24 +129,25 @@ fn task_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Option<
             Severity::Warning,
             "task-name",
             &span,
-            "`[task]` has no `name`; the folder's name is its title",
+            "`[task]` has no `name`; using the folder name as title",
             hint,
         ),
         Some(name) if !is_registry_name(name) => source.note(
             Severity::Warning,
             "task-name",
             &span,
-            "the name of the task is not of the form `group/name`: other runners refuse the task",
+            "the task name is not of the form `group/name`: other runners reject the task",
             hint,
         ),
         Some(_) => {}
     }
-    task.pass(&["version", "description", "authors", "keywords"]);
+    task.ignore_keys(&["version", "description", "authors", "keywords"]);
     task.finish(source);
     Ok(name)
 }
 
-/// `group/name`, of letters, digits, `.`, `_` and `-`, each part beginning with a letter or a digit.
+/// `group/name`, of letters, digits, `.`, `_` and `-`, each part beginning with a letter or a
+/// digit.
 fn is_registry_name(name: &str) -> bool {
     let part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -196,7 +197,7 @@ fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier,
         Some(own) => Some(environment_of(source, own, None)?),
         None => None,
     };
-    let given = section.take("environment_mode");
+    let given = section.take_value("environment_mode");
     let mode = match given.as_ref().map(|value| value.get_ref().as_str()) {
         Some(Some("shared")) => VerifierMode::Shared,
         Some(Some("separate")) => VerifierMode::Separate,
@@ -224,7 +225,8 @@ struct Assay {
     pids: Option<u64>,
 }
 
-/// `[metadata] required_skills` and `[metadata.assay]`. Whatever else `[metadata]` holds is the author's.
+/// `[metadata] required_skills` and `[metadata.assay]`. Whatever else `[metadata]` holds is the
+/// author's.
 fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay, TaskError> {
     let Some(mut metadata) = root.section(source, "metadata")? else { return Ok(Assay::default()) };
     let texts = |list: Vec<(String, _)>| list.into_iter().map(|(text, _)| text).collect::<Vec<String>>();
@@ -236,22 +238,18 @@ fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay,
     for (text, span) in own.strings(source, "writable")? {
         let path = Path::new(&text);
         let Some(path) = tree::normalize(path).filter(|path| !path.as_os_str().is_empty()) else {
-            let message = "a writable path that climbs above the work folder, or is empty";
-            return Err(source.error(
-                &span,
-                message,
-                "write an absolute path, or one beneath the work folder",
-            ));
+            let message = "a writable path is empty or outside the work folder";
+            return Err(source.error(&span, message, "use an absolute path or one in the work folder"));
         };
         if let Some(reserved) = RESERVED.iter().find(|reserved| path.starts_with(reserved)) {
-            let message = format!("the agent may not write {reserved}: it belongs to the verifier");
-            return Err(source.error(&span, message, "choose another place"));
+            let message = format!("the agent cannot write to {reserved}: it is reserved for the verifier");
+            return Err(source.error(&span, message, "choose another path"));
         }
         if path == Path::new("/") {
             return Err(source.error(
                 &span,
-                "the agent may not write everything",
-                "name the folders it needs",
+                "the agent cannot write everywhere",
+                "list the folders it needs",
             ));
         }
         writable.push(path);
@@ -307,7 +305,7 @@ fn environment_of(
         (Some(wish), _) => wish,
         (None, Some((true, _)) | None) => NetworkWish::Public,
         (None, Some((false, span))) => {
-            let message = "`allow_internet` is the old way to say `network_mode`";
+            let message = "`allow_internet` is the old name of `network_mode`";
             source.note(
                 Severity::Info,
                 "legacy-key",
@@ -329,7 +327,7 @@ fn healthcheck(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Opt
         return Err(source.error(
             &span,
             "`healthcheck` has no `command`",
-            "add the command, or take the table out",
+            "add the command, or remove the table",
         ));
     };
     let healthcheck = Healthcheck {
@@ -349,13 +347,13 @@ fn absolute(
     section: &mut Section<'_>,
     key: &str,
 ) -> Result<Option<PathBuf>, TaskError> {
-    let Some(value) = section.take(key) else { return Ok(None) };
+    let Some(value) = section.take_value(key) else { return Ok(None) };
     let name = section.dotted(key);
     match value.get_ref().as_str().map(Path::new) {
         Some(path) if path.is_absolute() => Ok(tree::normalize(path)),
         _ => {
             let message = format!("`{name}` is not an absolute path");
-            Err(source.error(&value.span(), message, "write a text that begins with `/`"))
+            Err(source.error(&value.span(), message, "use a path that starts with `/`"))
         }
     }
 }
@@ -367,7 +365,7 @@ fn size(
     key: &str,
     legacy: &str,
 ) -> Result<Option<u64>, TaskError> {
-    let old = section.take(legacy);
+    let old = section.take_value(legacy);
     if let Some(megabytes) = section.number(source, key, false)? {
         #[expect(
             clippy::cast_possible_truncation,
@@ -382,13 +380,13 @@ fn size(
         let message = format!("`{name}` is not a size such as \"2G\"");
         return Err(source.error(&old.span(), message, format!("write `{key}` with a number")));
     };
-    let message = format!("`{name}` is the old way to say `{key}`");
+    let message = format!("`{name}` is the old name of `{key}`");
     source.note(
         Severity::Info,
         "legacy-key",
         &old.span(),
         message,
-        "write the number of MiB under the new name",
+        "use the new name, with the number of MiB",
     );
     Ok(Some(bytes))
 }
@@ -418,7 +416,7 @@ fn size_of(text: &str) -> Option<u64> {
 /// `network_mode` and `allowed_hosts` of a table.
 fn network(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Option<NetworkWish>, TaskError> {
     let hosts = section.strings(source, "allowed_hosts")?;
-    let Some(value) = section.take("network_mode") else {
+    let Some(value) = section.take_value("network_mode") else {
         if let Some((_, span)) = hosts.first() {
             let message =
                 format!("`{}` without `network_mode` has no effect", section.dotted("allowed_hosts"));
@@ -439,7 +437,7 @@ fn network(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Option<
             Ok(Some(NetworkWish::Allowlist(hosts.into_iter().map(|(host, _)| host).collect())))
         }
         _ => {
-            let message = format!("`{}` is none of the three network modes", section.dotted("network_mode"));
+            let message = format!("`{}` is not a network mode", section.dotted("network_mode"));
             Err(source.error(&value.span(), message, "write \"public\", \"no-network\" or \"allowlist\""))
         }
     }

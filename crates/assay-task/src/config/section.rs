@@ -83,12 +83,12 @@ impl<'a> Section<'a> {
         if self.prefix.is_empty() { escape(key) } else { format!("{}.{}", self.prefix, escape(key)) }
     }
 
-    pub(super) fn take(&mut self, key: &str) -> Option<Value<'a>> {
+    pub(super) fn take_value(&mut self, key: &str) -> Option<Value<'a>> {
         self.table.remove(key)
     }
 
     /// Takes keys that are known and read elsewhere, or by nobody.
-    pub(super) fn pass(&mut self, keys: &[&str]) {
+    pub(super) fn ignore_keys(&mut self, keys: &[&str]) {
         for key in keys {
             self.table.remove(*key);
         }
@@ -105,7 +105,7 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn section(&mut self, source: &Source<'_>, key: &str) -> Read<Option<Self>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         let span = value.span();
         if !value.get_ref().is_table() {
             return self.wrong(source, key, &value, "a table");
@@ -115,39 +115,39 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn string(&mut self, source: &Source<'_>, key: &str) -> Read<Option<String>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         match value.get_ref().as_str() {
             Some(text) => Ok(Some(text.to_owned())),
-            None => self.wrong(source, key, &value, "a text between quotes"),
+            None => self.wrong(source, key, &value, "a string"),
         }
     }
 
     /// A text, or a number that stands for one (a user id, a version without quotes).
     pub(super) fn text(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<String>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         match plain(value.get_ref()) {
             Some(text) => Ok(Some(text)),
-            None => self.wrong(source, key, &value, "a text between quotes"),
+            None => self.wrong(source, key, &value, "a string"),
         }
     }
 
     pub(super) fn boolean(&mut self, source: &Source<'_>, key: &str) -> Read<Option<(bool, Range<usize>)>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         match value.get_ref().as_bool() {
             Some(flag) => Ok(Some((flag, value.span()))),
             None => self.wrong(source, key, &value, "`true` or `false`"),
         }
     }
 
-    /// A number above zero (or from zero on), written as a number, or as a text that is one. Infinity is let through: the caller says what it
-    /// means.
+    /// A number above zero (or from zero on), written as a number, or as a text that is one.
+    /// Infinity is let through: the caller says what it means.
     pub(super) fn number(
         &mut self,
         source: &mut Source<'_>,
         key: &str,
         from_zero: bool,
     ) -> Read<Option<f64>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         let Some(number) = self.float(source, key, &value) else {
             return self.wrong(source, key, &value, "a number");
         };
@@ -155,9 +155,9 @@ impl<'a> Section<'a> {
         if fits {
             return Ok(Some(number));
         }
-        let wanted = if from_zero { "a number from 0 on" } else { "a number above 0" };
+        let wanted = if from_zero { "a number of at least 0" } else { "a number above 0" };
         let message = format!("`{}` is {number}, where {wanted} belongs", self.dotted(key));
-        Err(source.error(&value.span(), message, format!("write {wanted}, or leave the key out")))
+        Err(source.error(&value.span(), message, format!("write {wanted}, or omit the key")))
     }
 
     /// Seconds: a finite number above (or from) zero.
@@ -170,7 +170,7 @@ impl<'a> Section<'a> {
         let span = self.table.get(key).map(Spanned::span);
         let number = self.number(source, key, from_zero)?;
         if number.is_some_and(f64::is_infinite) {
-            let message = format!("`{}` has no end", self.dotted(key));
+            let message = format!("`{}` must be finite", self.dotted(key));
             return Err(source.error(&span.unwrap_or_default(), message, "write a number of seconds"));
         }
         Ok(number)
@@ -178,7 +178,7 @@ impl<'a> Section<'a> {
 
     /// A whole number from 0 on.
     pub(super) fn count(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<u64>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         let whole = self.float(source, key, &value).filter(|n| n.fract() == 0.0 && (0.0..9.0e15).contains(n));
         match whole {
             #[expect(
@@ -187,7 +187,7 @@ impl<'a> Section<'a> {
                 reason = "a whole number between 0 and 9e15"
             )]
             Some(number) => Ok(Some(number as u64)),
-            None => self.wrong(source, key, &value, "a whole number from 0 on"),
+            None => self.wrong(source, key, &value, "an integer of at least 0"),
         }
     }
 
@@ -199,8 +199,7 @@ impl<'a> Section<'a> {
             DeValue::Float(number) => number.as_str().parse().ok(),
             DeValue::String(text) => {
                 let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite())?;
-                let message =
-                    format!("`{}` is a text that holds a number, and was read as one", self.dotted(key));
+                let message = format!("`{}` is a string; it was read as a number", self.dotted(key));
                 source.note(
                     Severity::Info,
                     "number-as-text",
@@ -221,20 +220,20 @@ impl<'a> Section<'a> {
         source: &mut Source<'_>,
         key: &str,
     ) -> Read<Vec<(String, Range<usize>)>> {
-        let Some(value) = self.take(key) else { return Ok(Vec::new()) };
+        let Some(value) = self.take_value(key) else { return Ok(Vec::new()) };
         if let Some(text) = value.get_ref().as_str() {
-            let message = format!("`{}` is one text, and was read as a list of one", self.dotted(key));
-            source.note(Severity::Info, "list-as-text", &value.span(), message, "write it between [ and ]");
+            let message = format!("`{}` is a single string; it was read as a list of one", self.dotted(key));
+            source.note(Severity::Info, "list-as-text", &value.span(), message, "put it in brackets");
             return Ok(vec![(text.to_owned(), value.span())]);
         }
         let Some(items) = value.get_ref().as_array() else {
-            return self.wrong(source, key, &value, "a list of texts");
+            return self.wrong(source, key, &value, "a list of strings");
         };
         let mut list = Vec::new();
         for item in items {
             match item.get_ref().as_str() {
                 Some(text) => list.push((text.to_owned(), item.span())),
-                None => return self.wrong(source, key, item, "a text between quotes"),
+                None => return self.wrong(source, key, item, "a string"),
             }
         }
         Ok(list)
@@ -250,17 +249,17 @@ impl<'a> Section<'a> {
         let Some(section) = self.section(source, key)? else { return Ok(map) };
         for (name, value) in &section.table {
             let Some(text) = plain(value.get_ref()) else {
-                return section.wrong(source, name.get_ref(), value, "a text between quotes");
+                return section.wrong(source, name.get_ref(), value, "a string");
             };
             if !value.get_ref().is_str() {
                 let message =
-                    format!("`{}` is not a text, and was read as one", section.dotted(name.get_ref()));
+                    format!("`{}` is not a string; it was read as one", section.dotted(name.get_ref()));
                 source.note(
                     Severity::Info,
                     "text-without-quotes",
                     &value.span(),
                     message,
-                    "put it between quotes",
+                    "put it in quotes",
                 );
             }
             map.insert(name.get_ref().to_string(), text);
@@ -270,7 +269,7 @@ impl<'a> Section<'a> {
 
     /// A list of texts and tables.
     pub(super) fn items(&mut self, source: &Source<'_>, key: &str) -> Read<Vec<Item<'a>>> {
-        let Some(value) = self.take(key) else { return Ok(Vec::new()) };
+        let Some(value) = self.take_value(key) else { return Ok(Vec::new()) };
         if !value.get_ref().is_array() {
             return self.wrong(source, key, &value, "a list");
         }
@@ -283,7 +282,7 @@ impl<'a> Section<'a> {
                 match item.get_ref() {
                     DeValue::String(text) => return Ok(Item::Text(text.to_string(), span)),
                     DeValue::Table(_) => {}
-                    _ => return self.wrong(source, key, &item, "a list of texts or tables"),
+                    _ => return self.wrong(source, key, &item, "a list of strings or tables"),
                 }
                 let DeValue::Table(table) = item.into_inner() else {
                     return Ok(Item::Text(String::new(), span));
@@ -299,7 +298,7 @@ impl<'a> Section<'a> {
         source: &Source<'_>,
         key: &str,
     ) -> Read<Option<(usize, Range<usize>)>> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(value) = self.take_value(key) else { return Ok(None) };
         match value.get_ref().as_array() {
             Some(items) => Ok(Some((items.iter().count(), value.span()))),
             None => self.wrong(source, key, &value, "a list"),
@@ -310,7 +309,7 @@ impl<'a> Section<'a> {
     pub(super) fn finish(self, source: &mut Source<'_>) {
         for key in self.table.keys() {
             let name = self.dotted(key.get_ref());
-            let message = format!("`{name}` is not a key of the format; it is kept and has no effect");
+            let message = format!("`{name}` is not a key of the format: it has no effect");
             source.note(Severity::Info, "unknown-key", &key.span(), message, "check the spelling");
             source.unknown.push(name);
         }

@@ -152,7 +152,7 @@ fn leniencies_are_said() {
 }
 
 #[test]
-fn what_the_grader_gets_is_read() {
+fn what_the_verifier_gets_is_read() {
     let text = r#"
 artifacts = ["out.csv", { source = "/a//b", destination = "c", exclude = ["*.tmp"], service = "db" }]
 [[verifier.collect]]
@@ -162,7 +162,7 @@ user = 1000
 command = "x"
 timeout_sec = 5
 [verifier.environment]
-docker_image = "grader:1"
+docker_image = "verifier:1"
 memory = "1G"
 "#;
     let config = read(text).config;
@@ -179,7 +179,7 @@ memory = "1G"
     let environment = config.verifier_environment.unwrap();
     assert_eq!(
         (environment.docker_image.as_deref(), environment.memory_bytes),
-        (Some("grader:1"), Some(1 << 30))
+        (Some("verifier:1"), Some(1 << 30))
     );
 }
 

@@ -1,11 +1,13 @@
 //! Skills that lie in a build context.
 //!
-//! Which skills an agent gets is the condition's business. What a task's Dockerfile would bake into the image is therefore found, left out of every
-//! copy and of every digest, and said. A package is found by its `SKILL.md` (in any case) and by the place it lies in or goes to:
+//! Which skills an agent gets is the condition's business. What a task's Dockerfile would bake into
+//! the image is therefore found, left out of every copy and of every digest, and said. A package is
+//! found by its `SKILL.md` (in any case) and by the place it lies in or goes to:
 //!
 //! - `skills/` at the top of the context, when any `SKILL.md` lies beneath it: all of it;
 //! - a folder with a `SKILL.md` beneath a folder called `skills`, wherever that is: that folder;
-//! - a folder with a `SKILL.md` that a `COPY` would put beneath a folder called `skills`: that folder.
+//! - a folder with a `SKILL.md` that a `COPY` would put beneath a folder called `skills`: that
+//!   folder.
 //!
 //! A copy of such a package that is the verifier's own is another matter: see [`is_verifiers`].
 
@@ -19,18 +21,18 @@ use super::context::Source;
 use super::model::{Copy, Dockerfile, SkillCopy};
 
 /// A `COPY` with its sources read once.
-struct Reach<'a> {
+struct CopySources<'a> {
     copy: &'a Copy,
     sources: Vec<Source>,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> CopySources<'a> {
     fn all(dockerfile: &'a Dockerfile) -> Vec<Self> {
-        let reach = |copy: &'a Copy| Self {
+        let copy_sources = |copy: &'a Copy| Self {
             copy,
             sources: copy.sources.iter().map(|text| Source::new(text)).collect(),
         };
-        dockerfile.copies.iter().map(reach).collect()
+        dockerfile.copies.iter().map(copy_sources).collect()
     }
 
     /// Where the `COPY` puts an entry of the context; `None` when it does not reach it.
@@ -59,10 +61,10 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// What is left out of a context, relative to it: sorted, none within another. The Dockerfile's sources have to be free of links
-/// ([`Dockerfile::followed`]).
+/// What is left out of a context, relative to it: sorted, none within another. The Dockerfile's
+/// sources have to be free of links ([`Dockerfile::followed`]).
 pub(crate) fn left_out(nodes: &[Node], dockerfile: Option<&Dockerfile>) -> BTreeSet<PathBuf> {
-    let reaches = dockerfile.map(Reach::all).unwrap_or_default();
+    let copies_read = dockerfile.map(CopySources::all).unwrap_or_default();
     let mut found = BTreeSet::new();
     for node in nodes {
         // What a link beneath `skills/` leads to is not looked at: it is taken for a package.
@@ -79,11 +81,11 @@ pub(crate) fn left_out(nodes: &[Node], dockerfile: Option<&Dockerfile>) -> BTree
             found.insert(whole());
             continue;
         }
-        for reach in &reaches {
-            let target = reach.destination(&node.path, node.kind);
+        for copy_sources in &copies_read {
+            let target = copy_sources.destination(&node.path, node.kind);
             if target.as_deref().and_then(Path::parent).is_some_and(beneath_skills) {
                 // A `SKILL.md` copied alone leaves its folder to whatever else needs it.
-                found.insert(if reach.names(&node.path) { node.path.clone() } else { whole() });
+                found.insert(if copy_sources.names(&node.path) { node.path.clone() } else { whole() });
             }
         }
     }
@@ -108,17 +110,22 @@ pub(crate) fn skill_copies(
     let kind = |path: &Path| {
         nodes.iter().find(|node| node.path == path).map_or(FileKind::Directory, |node| node.kind)
     };
-    for reach in Reach::all(dockerfile) {
+    for copy_sources in CopySources::all(dockerfile) {
         let mut add = |source: &Path, target: PathBuf| {
-            copies.push(SkillCopy { line: reach.copy.line, source: source.to_path_buf(), target });
+            copies.push(SkillCopy { line: copy_sources.copy.line, source: source.to_path_buf(), target });
         };
         for path in out {
-            if let Some(target) = reach.destination(path, kind(path)) {
+            if let Some(target) = copy_sources.destination(path, kind(path)) {
                 add(path, target);
                 continue;
             }
-            for part in reach.within(path, nodes) {
-                add(part, reach.destination(part, kind(part)).unwrap_or_else(|| reach.copy.target.clone()));
+            for part in copy_sources.within(path, nodes) {
+                add(
+                    part,
+                    copy_sources
+                        .destination(part, kind(part))
+                        .unwrap_or_else(|| copy_sources.copy.target.clone()),
+                );
             }
         }
     }
@@ -129,8 +136,9 @@ pub(crate) fn skill_copies(
 const SHARED: [&str; 12] =
     ["/", "/bin", "/etc", "/home", "/lib", "/opt", "/root", "/srv", "/tmp", "/usr", "/usr/local", "/var"];
 
-/// Whether a copied skill is for the verifier and not for agents: it has a folder of its own outside agents' skill folders, and
-/// the folder's name or a file of the tests says that it is for grading.
+/// Whether a copied skill is for the verifier and not for agents: it has a folder of its own
+/// outside agents' skill folders, and the folder's name or a file of the tests says that it is for
+/// grading.
 pub(crate) fn is_verifiers(copy: &SkillCopy, workdir: &Path, named_by_tests: impl Fn(&str) -> bool) -> bool {
     let target = &copy.target;
     let is_system =

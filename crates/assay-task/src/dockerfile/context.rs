@@ -1,4 +1,5 @@
-//! The files a Dockerfile may copy from: its build context, without what `.dockerignore` leaves out.
+//! The files a Dockerfile may copy from: its build context, without what `.dockerignore` leaves
+//! out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ impl Context {
                 line: copy.line,
                 column: 1,
                 message,
-                hint: "check the path against the files beside the Dockerfile, and .dockerignore".to_owned(),
+                hint: "check the path, the files next to the Dockerfile, and .dockerignore".to_owned(),
             };
             if matched.is_empty() {
                 return Err(error(format!("COPY {source}: no such file in the build context")));
@@ -76,7 +77,7 @@ impl Context {
                     None => return Err(error(format!("COPY {source}: no such file in the build context"))),
                     Some(FileKind::Link) => {
                         return Err(error(format!(
-                            "COPY {source}: a link that leaves the build context, or leads nowhere"
+                            "COPY {source}: a link that leaves the build context or is broken"
                         )));
                     }
                     Some(_) => found.push(path),
@@ -86,7 +87,8 @@ impl Context {
         Ok(found)
     }
 
-    /// What lies at a path that may be copied: an ignored folder counts when something in it is kept after all.
+    /// What lies at a path that may be copied: an ignored folder counts when something in it is
+    /// kept after all.
     pub(super) fn kind(&self, path: &Path) -> Option<FileKind> {
         if path.as_os_str().is_empty() {
             return Some(FileKind::Directory);
@@ -144,7 +146,7 @@ fn ignore(root: &Path) -> Result<Ignore, TaskError> {
         line: error.line(),
         column: 1,
         message: error.to_string(),
-        hint: "fix the pattern, or take it out".to_owned(),
+        hint: "fix or remove the pattern".to_owned(),
     })
 }
 

@@ -31,8 +31,9 @@ pub(super) fn materialize(
     site.finish()
 }
 
-/// Copies what `keep` takes of a folder to an absolute path beneath `into`, by the same rules, and with nothing left out by `.dockerignore`. What is
-/// neither file, folder nor link is passed over. A folder that is not there counts as an empty one.
+/// Copies what `keep` takes of a folder to an absolute path beneath `into`, by the same rules, and
+/// with nothing left out by `.dockerignore`. What is neither file, folder nor link is passed over.
+/// A folder that is not there counts as an empty one.
 pub(crate) fn copy_folder(
     root: &Path,
     keep: impl Fn(&Path) -> bool,
@@ -47,8 +48,9 @@ pub(crate) fn copy_folder(
     site.finish().map(|_| ())
 }
 
-/// Carries out, of every `COPY`, the part that is left out otherwise, into a folder that stands for `/`. Gives the absolute paths of what was
-/// written, each with all that it holds. What a builder would fail at is passed over: nothing is built here.
+/// Carries out, of every `COPY`, the part that is left out otherwise, into a folder that stands for
+/// `/`. Gives the absolute paths of what was written, each with all that it holds. What a builder
+/// would fail at is passed over: nothing is built here.
 pub(crate) fn copy_skills(
     dockerfile: &Dockerfile,
     root: &Path,
@@ -109,7 +111,8 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Gives the folders their modes, last of all: one that may not be written must still be filled.
+    /// Gives the folders their modes, last of all: one that may not be written must still be
+    /// filled.
     fn finish(self) -> Result<Vec<PathBuf>, TaskError> {
         for (folder, mode) in self.modes.iter().rev() {
             let set = fs::set_permissions(folder, Permissions::from_mode(*mode));
@@ -153,7 +156,8 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A skill, or a folder of skills: its entries are what was written, for the folder around them may hold more.
+    /// A skill, or a folder of skills: its entries are what was written, for the folder around them
+    /// may hold more.
     fn skills(&mut self, source: &Path, target: &Path, mode: Option<u32>) -> Result<(), TaskError> {
         if self.context.kind(source) != Some(FileKind::Directory) {
             self.entry(source, target, mode)?;
@@ -218,13 +222,14 @@ impl Site<'_> {
         }
     }
 
-    /// Where an absolute path lies beneath `into`. A link on the way, left by an earlier `COPY`, is an error: it could lead out.
+    /// Where an absolute path lies beneath `into`. A link on the way, left by an earlier `COPY`, is
+    /// an error: it could lead out.
     fn place(&self, path: &Path) -> Result<PathBuf, TaskError> {
         let mut place = self.into.to_path_buf();
         for part in path.components() {
             let Component::Normal(part) = part else { continue };
             if fs::symlink_metadata(&place).is_ok_and(|there| there.is_symlink()) && place != self.into {
-                let source = io::Error::other("a link lies on the way to where a COPY goes");
+                let source = io::Error::other("the target path of a COPY contains a link");
                 return Err(TaskError::Write { path: place, source });
             }
             place.push(part);
@@ -236,7 +241,7 @@ impl Site<'_> {
     fn folder(&mut self, path: &Path) -> Result<PathBuf, TaskError> {
         let place = self.place(path)?;
         if fs::symlink_metadata(&place).is_ok_and(|there| there.is_symlink()) {
-            let source = io::Error::other("a link lies where a COPY puts a folder");
+            let source = io::Error::other("the target of a COPY is a link");
             return Err(TaskError::Write { path: place, source });
         }
         let made = fs::create_dir_all(&place);
@@ -244,7 +249,8 @@ impl Site<'_> {
         Ok(place)
     }
 
-    /// A place for a file or a link: the folder above it is made, and what an earlier `COPY` put there is taken away.
+    /// A place for a file or a link: the folder above it is made, and what an earlier `COPY` put
+    /// there is taken away.
     fn fresh(&mut self, path: &Path) -> Result<PathBuf, TaskError> {
         if let Some(above) = path.parent() {
             self.folder(above)?;

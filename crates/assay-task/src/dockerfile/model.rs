@@ -30,7 +30,8 @@ pub struct Copy {
     pub sources: Vec<String>,
     /// Where to, absolute.
     pub target: PathBuf,
-    /// Whether the target is a folder that a file is copied into: it ends in `/`, there are several sources, or it is a folder known to exist.
+    /// Whether the target is a folder that a file is copied into: it ends in `/`, there are several
+    /// sources, or it is a folder known to exist.
     pub is_directory_target: bool,
     /// `--chmod`, when it is an octal number.
     pub mode: Option<u32>,

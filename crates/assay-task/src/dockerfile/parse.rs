@@ -114,7 +114,8 @@ impl Reader {
             "WORKDIR" => self.workdir(rest),
             "ENV" => self.environment(rest),
             "COPY" => self.copy(line, rest),
-            // Not followed, for it fetches and unpacks; where it would bring skills is known all the same.
+            // Not followed, for it fetches and unpacks; where it would bring skills is known all
+            // the same.
             "ADD" => self.copy(line, rest).and(Err(NotFollowed::Instruction("ADD".to_owned()))),
             "USER" => self.expand("USER", rest).map(|user| self.file.user = Some(user)),
             _ => Err(NotFollowed::Instruction(name.chars().take(NAME_LIMIT).collect())),

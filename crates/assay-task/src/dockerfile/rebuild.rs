@@ -1,7 +1,8 @@
 //! A build context with the skills taken out, for an image builder.
 //!
-//! A `COPY` whose source is gone fails the build. What is taken out therefore leaves an empty folder behind where it was one, and an instruction
-//! that names something within it, or a file, loses that source; one that has no other is passed over.
+//! A `COPY` whose source is gone fails the build. What is taken out therefore leaves an empty
+//! folder behind where it was one, and an instruction that names something within it, or a file,
+//! loses that source; one that has no other is passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +15,8 @@ use super::baked::is_left_out;
 use super::context::Source as CopySource;
 use crate::TaskError;
 
-/// What stands in an emptied folder, so that patterns which matched its content match something. Nobody wonders about it.
+/// What stands in an emptied folder, so that patterns which matched its content match something.
+/// Nobody wonders about it.
 const PLACEHOLDER: &str = ".keep";
 
 /// Sources of a `COPY` that lie elsewhere now: by its line and their path, the path where they are.
@@ -22,8 +24,8 @@ pub(crate) type Moved = BTreeMap<(usize, PathBuf), String>;
 
 /// The text of a Dockerfile without the sources that are left out. Line numbers stay.
 ///
-/// `gone` are the left-out paths, `folders` those of them that were folders: they are still there, emptied. `moved` are parts of them that are
-/// not taken out.
+/// `gone` are the left-out paths, `folders` those of them that were folders: they are still there,
+/// emptied. `moved` are parts of them that are not taken out.
 pub(crate) fn without(
     text: &str,
     gone: &BTreeSet<PathBuf>,
@@ -120,8 +122,8 @@ pub(crate) fn base_images(text: &str) -> Vec<String> {
 fn is_gone(source: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> bool {
     match CopySource::new(source) {
         CopySource::Path(path) => is_left_out(&path, gone) && !folders.contains(&path),
-        // A pattern may match a left-out file or folder by name; one that reaches into an emptied folder matches its placeholder, unless it asks
-        // for more than one level.
+        // A pattern may match a left-out file or folder by name; one that reaches into an emptied
+        // folder matches its placeholder, unless it asks for more than one level.
         CopySource::Pattern(matcher) => {
             let named = gone.iter().any(|path| !folders.contains(path) && matcher.is_match(path));
             let inside = folders.iter().any(|folder| reaches_into(source, folder));

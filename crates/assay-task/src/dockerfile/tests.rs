@@ -70,7 +70,8 @@ fn what_cannot_be_followed_is_said() {
     );
 }
 
-/// A context of these files (a path that ends in `/` is a folder) and what a Dockerfile makes of it: paths with content, modes apart.
+/// A context of these files (a path that ends in `/` is a folder) and what a Dockerfile makes of
+/// it: paths with content, modes apart.
 fn context(files: &[(&str, &str)]) -> TempDir {
     let temp = TempDir::new().unwrap();
     for (path, text) in files {

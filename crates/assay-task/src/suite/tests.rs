@@ -69,15 +69,15 @@ fn patterns_lead_to_tasks() {
     check(&["*/deep/?"], &["c", "d"], &[]);
     check(&["**"], &["a", "b", "c", "d", "e"], &[]);
     check(&["more/**"], &["c", "d"], &[]);
-    check(&["empty/**"], &[], &["no task beneath it"]);
+    check(&["empty/**"], &[], &["no task in it or its subfolders"]);
     check(&["broken/*"], &["e"], &["no-toml is not a task: it has no task.toml"]);
     check(&["broken"], &["e"], &["no-toml is not a task"]);
     check(&["tasks/.*"], &[], &[".hidden is not a task"]);
     check(&["empty"], &[], &["empty is not a task"]);
-    check(&["none"], &[], &["leads to no folder"]);
-    check(&["none/*"], &[], &["leads to no folder"]);
+    check(&["none"], &[], &["matches no folder"]);
+    check(&["none/*"], &[], &["matches no folder"]);
     check(&["tasks/README.md"], &[], &["leads to a file"]);
-    check(&["[a"], &[], &["leads to no folder"]);
+    check(&["[a"], &[], &["matches no folder"]);
     check(&["more"], &[], &["more is not a task"]);
     check(&[], &[], &[]);
     // What `!` leads to is left out, wherever it stands, also where it could not be read.
@@ -86,7 +86,7 @@ fn patterns_lead_to_tasks() {
     check(&["**", "!more", "!tasks/[b]"], &["a", "e"], &[]);
     check(&["broken/*", "!broken/no-*"], &["e"], &[]);
     check(&["tasks/*", "!tasks/*"], &[], &[]);
-    check(&["tasks/*", "!tasks/zzz*"], &["a", "b"], &["leads to no folder"]);
+    check(&["tasks/*", "!tasks/zzz*"], &["a", "b"], &["matches no folder"]);
     check(&[temp.path().join("tasks/a").to_str().unwrap()], &["a"], &[]);
 }
 

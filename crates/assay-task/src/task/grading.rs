@@ -1,4 +1,5 @@
-//! What a task of `task.md` is graded with: a wrapper around `verify.sh`, laid out so that `verify.sh` finds what it names.
+//! What a task of `task.md` is graded with: a wrapper around `verify.sh`, laid out so that
+//! `verify.sh` finds what it names.
 //!
 //! ```text
 //! test.sh                    the wrapper
@@ -50,10 +51,12 @@ impl Shared {
     }
 }
 
-/// Finds the scripts that a `verify.sh` names as `../NAME` or `../../NAME`, and says what it names and cannot have.
+/// Finds the scripts that a `verify.sh` names as `../NAME` or `../../NAME`, and says what it names
+/// and cannot have.
 ///
-/// This reads outside of the task's folder, which nobody vouches for. So it takes only regular files called `….py` or `….sh` right in the folder of
-/// the tasks, when that is called `tasks`, or right above it.
+/// This reads outside of the task's folder, which nobody vouches for. So it takes only regular
+/// files called `….py` or `….sh` right in the folder of the tasks, when that is called `tasks`, or
+/// right above it.
 pub(super) fn shared(dir: &Path, verifier: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Shared> {
     let mut found = Vec::new();
     for (up, name) in named(verifier).into_iter().take(2 * SHARED_LIMIT) {
@@ -63,8 +66,8 @@ pub(super) fn shared(dir: &Path, verifier: &str, diagnostics: &mut Vec<Diagnosti
             Ok(bytes) => found.push(Shared { up, name, bytes }),
             Err(reason) => {
                 let shown = escape(&format!("{}{name}", "../".repeat(up)));
-                let message = format!("it names {shown}, which is not laid out beside it: {reason}");
-                let hint = "put it into the task's folder, or beside the folder `tasks` as a script";
+                let message = format!("it uses {shown}, which is not available to it: {reason}");
+                let hint = "put it in the task's folder, or next to the folder `tasks` as a script";
                 let place = dir.join("verify.sh");
                 diagnostics.push(
                     Diagnostic::new(Severity::Warning, "verifier-reaches-out", place, message).hint(hint),
@@ -103,9 +106,9 @@ enum NotShared {
     Read(#[from] io::Error),
     #[error("the folder above the task is not called `tasks`")]
     Unrelated,
-    #[error("it lies too far above")]
+    #[error("it is too far above the task")]
     TooFar,
-    #[error("only a script whose name ends in .py or .sh is taken, and not from a folder")]
+    #[error("only .py and .sh scripts next to `tasks` are supported")]
     NoScript,
     #[error("not a regular file")]
     NotAFile,

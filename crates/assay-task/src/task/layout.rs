@@ -8,7 +8,8 @@ pub(super) const PARTS: [&str; 3] = ["task.md", "verify.sh", "metadata.json"];
 pub(super) const STARTING: &str = "starting";
 /// The work folder.
 pub(super) const WORKDIR: &str = "/app";
-/// The format names no image. This one has what its tasks and their verifiers use, a shell and Python.
+/// The format names no image. This one has what its tasks and their verifiers use, a shell and
+/// Python.
 pub(super) const IMAGE: &str = "python:3.11-slim-bookworm";
 
 /// The format of a task's folder.
@@ -30,7 +31,8 @@ impl Layout {
         PARTS.iter().all(|part| has(part)).then_some(Self::TaskMd)
     }
 
-    /// Whether a path at the top of a task is there for people who review it, and not for the agent or the verifier.
+    /// Whether a path at the top of a task is there for people who review it, and not for the agent
+    /// or the verifier.
     pub(super) fn is_review(self, path: &Path) -> bool {
         let Some(top) = path.iter().next().and_then(|part| part.to_str()) else { return false };
         if self == Self::TaskMd {
@@ -53,7 +55,7 @@ pub(super) fn missing(dir: &Path) -> Option<String> {
         return None;
     }
     let lacking: Vec<&str> = PARTS.iter().filter(|part| !has(part)).copied().collect();
-    Some(format!("it has a task.md, but no {}", lacking.join(" and no ")))
+    Some(format!("it has a task.md but no {}", lacking.join(" and no ")))
 }
 
 /// Whether a path of a task of `task.md` is there while it is graded.

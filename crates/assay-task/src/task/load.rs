@@ -24,7 +24,7 @@ const COMPOSE: &str = "environment/docker-compose.yaml";
 
 pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let root = Root::open(dir)?;
-    let (text, mut diagnostics) = root.text("task.toml", "write it anew: it is a short text")?;
+    let (text, mut diagnostics) = root.text("task.toml", "rewrite it: it should be short")?;
     // TOML allows no carriage return on its own; the format's runner never sees one.
     let text = universal_newlines(&text);
     let Parsed {
@@ -93,7 +93,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         left_out: out.into_iter().collect(),
         dockerfile,
     };
-    root.tell(&tree, &config, &environment, &mut diagnostics);
+    root.note_findings(&tree, &config, &environment, &mut diagnostics);
     Ok(Task {
         root: dir.to_path_buf(),
         layout: Layout::Harbor,
@@ -121,7 +121,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     })
 }
 
-/// Whether a folder beneath `environment/skills` holds the texts of licences and nothing else: no skill was meant.
+/// Whether a folder beneath `environment/skills` holds the texts of licences and nothing else: no
+/// skill was meant.
 fn holds_licences(nodes: &[Node], folder: &Path) -> bool {
     const NAMES: [&str; 8] =
         ["licen", "copying", "notice", "copyright", "authors", "readme", "third", "attribution"];
@@ -176,7 +177,7 @@ impl<'a> Root<'a> {
         let real = std::fs::canonicalize(dir)
             .map_err(|source| TaskError::Read { path: dir.to_path_buf(), source })?;
         if !real.is_dir() {
-            return not("it is not a folder", "name the folder that holds task.toml");
+            return not("it is not a folder", "use the folder that contains task.toml");
         }
         if Layout::of(dir).is_none() {
             if dir.join("task.yaml").exists() {
@@ -186,9 +187,9 @@ impl<'a> Root<'a> {
                 );
             }
             if let Some(missing) = missing(dir) {
-                return not(&missing, "write what is missing, or take the folder out of the suite");
+                return not(&missing, "add what is missing, or exclude the folder from the suite");
             }
-            let hint = "write task.toml and instruction.md (`assay init` makes a skeleton), or take the folder out of the suite";
+            let hint = "write task.toml and instruction.md (`assay init task` creates a skeleton), or exclude the folder from the suite";
             return not("it has no task.toml", hint);
         }
         Ok(Self { dir, name: own(dir).or_else(|| own(&real)).unwrap_or_else(|| "task".to_owned()) })
@@ -207,7 +208,7 @@ impl<'a> Root<'a> {
         let mut diagnostics = Vec::new();
         let mut note = |message: &str, line| {
             let note = Diagnostic::new(Severity::Warning, "encoding", &path, message).at_line(line);
-            diagnostics.push(note.hint("save it as UTF-8 without a byte-order mark"));
+            diagnostics.push(note.hint("save it as UTF-8 without a byte order mark"));
         };
         match decoded.encoding {
             Encoding::Utf16 => note("UTF-16 text", 1),
@@ -228,12 +229,12 @@ impl<'a> Root<'a> {
         multi_step: bool,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<String, TaskError> {
-        let hint = "write down what the agent is to do";
+        let hint = "describe what the agent should do";
         if self.dir.join(name).symlink_metadata().is_err() {
             // The steps of a task have instructions of their own.
             return if multi_step { Ok(String::new()) } else { Err(self.part(name, "not there", hint)) };
         }
-        let (text, found) = self.text(name, "shorten it: no agent reads this")?;
+        let (text, found) = self.text(name, "shorten it: it is too long for any agent")?;
         let text = if name == "instruction.md" { prompt(&text) } else { text };
         diagnostics.extend(found);
         if text.trim().is_empty() && !multi_step {
@@ -257,7 +258,7 @@ impl<'a> Root<'a> {
             None if kind("tests/test.bat").is_some() => {
                 return Err(self.part(
                     "tests/test.sh",
-                    "not there: the verifier is for Windows",
+                    "missing: the verifier is for Windows",
                     "write a shell script",
                 ));
             }
@@ -265,26 +266,29 @@ impl<'a> Root<'a> {
                 return Err(self.part(
                     "tests/test.sh",
                     "not there",
-                    "write the script that checks the outcome and writes the reward",
+                    "write a script that checks the outcome and writes the reward",
                 ));
             }
             Some(_) => {
-                return Err(self.part("tests/test.sh", "not a regular file", "put the script itself there"));
+                return Err(self.part(
+                    "tests/test.sh",
+                    "not a regular file",
+                    "replace it with the script itself",
+                ));
             }
         }
         if kind(ENVIRONMENT) != Some(FileKind::Directory) && config.environment.docker_image.is_none() {
-            let hint =
-                "make it with a Dockerfile in it, or name `docker_image` under `[environment]` in task.toml";
+            let hint = "add it with a Dockerfile, or set `docker_image` under `[environment]` in task.toml";
             return Err(self.part(ENVIRONMENT, "not there", hint));
         }
         if !config.multi_step {
-            self.tell_solution(nodes, "write a script that solves the task", diagnostics);
+            self.check_solution(nodes, "write a script that solves the task", diagnostics);
         }
         Ok(())
     }
 
     /// Says when there is no `solution/solve.sh`.
-    pub(super) fn tell_solution(&self, nodes: &[Node], hint: &str, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn check_solution(&self, nodes: &[Node], hint: &str, diagnostics: &mut Vec<Diagnostic>) {
         let script = Path::new("solution/solve.sh");
         if !nodes.iter().any(|node| node.path == script && node.kind == FileKind::File) {
             diagnostics.push(
@@ -292,7 +296,7 @@ impl<'a> Root<'a> {
                     Severity::Warning,
                     "solution-missing",
                     self.dir.join(script),
-                    "no solution: that the task can be solved and its verifier passes cannot be checked",
+                    "no solution: cannot verify that the task is solvable",
                 )
                 .hint(hint),
             );
@@ -346,7 +350,8 @@ impl<'a> Root<'a> {
                     .is_ok_and(|content| decode(&content.bytes).text.contains(text))
             })
         };
-        // Only a source that the instruction names itself can be redirected in a build (`rebuild::without`).
+        // Only a source that the instruction names itself can be redirected in a build
+        // (`rebuild::without`).
         let is_named = |copy: &SkillCopy| {
             dockerfile.into_iter().flat_map(|file| &file.copies).any(|one| {
                 let own = |text: &String| tree::normalize(Path::new(text.trim_start_matches('/')));
@@ -357,7 +362,8 @@ impl<'a> Root<'a> {
         copies.into_iter().partition(|copy| is_named(copy) && is_verifiers(copy, &workdir, names))
     }
 
-    /// The packages right beneath `environment/skills`. A link is followed as long as it stays in the task.
+    /// The packages right beneath `environment/skills`. A link is followed as long as it stays in
+    /// the task.
     fn skills(&self, nodes: &[Node], diagnostics: &mut Vec<Diagnostic>) -> Vec<Package> {
         let mut skills = Vec::new();
         let above = Path::new("environment/skills");
@@ -371,7 +377,7 @@ impl<'a> Root<'a> {
                         at,
                         "a link that leaves the task is not followed",
                     )
-                    .hint("put the skill itself there, or keep it in the experiment's library"),
+                    .hint("replace it with the skill itself, or keep the skill in the experiment's library"),
                 );
                 continue;
             }
@@ -389,28 +395,28 @@ impl<'a> Root<'a> {
         skills
     }
 
-    /// What a caller should know.
-    fn tell(
+    /// Appends findings that a caller should see.
+    fn note_findings(
         &self,
         tree: &Tree,
         config: &TaskConfig,
         environment: &Environment,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        let mut tell = |severity, code, path: &Path, message: String, hint: &str| {
+        let mut note = |severity, code, path: &Path, message: String, hint: &str| {
             diagnostics.push(Diagnostic::new(severity, code, self.dir.join(path), message).hint(hint));
         };
         let toml = Path::new("task.toml");
         let file = Path::new("environment/Dockerfile");
         for copy in &environment.skill_copies {
             let message =
-                format!("line {}: the skill {} is left out of COPY", copy.line, copy.source.display());
-            tell(
+                format!("line {}: the skill {} is omitted from COPY", copy.line, copy.source.display());
+            note(
                 Severity::Info,
                 "skill-baked",
                 file,
                 message,
-                "which skills an agent gets is the condition's business",
+                "the condition decides which skills an agent gets",
             );
         }
         for copy in &environment.verifier_copies {
@@ -420,21 +426,15 @@ impl<'a> Root<'a> {
                 copy.source.display(),
                 copy.target.display()
             );
-            tell(
-                Severity::Info,
-                "skill-for-verifier",
-                file,
-                message,
-                "it is put back before the work is graded",
-            );
+            note(Severity::Info, "skill-for-verifier", file, message, "it is restored before grading");
         }
         if let Some(first) = environment.dockerfile.as_ref().and_then(|file| file.unsupported.first()) {
             let message = format!("needs an image builder: line {}: {}", first.line, first.instruction);
-            tell(Severity::Info, "dockerfile-needs-builder", file, message, "it runs in Docker only");
+            note(Severity::Info, "dockerfile-needs-builder", file, message, "the task runs in Docker only");
         }
         if environment.image.is_none() && environment.compose.is_none() {
-            let message = "neither a Dockerfile, nor a docker-compose.yaml, nor `docker_image`".to_owned();
-            tell(
+            let message = "no Dockerfile, docker-compose.yaml or `docker_image`".to_owned();
+            note(
                 Severity::Error,
                 "environment-undefined",
                 Path::new(ENVIRONMENT),
@@ -450,64 +450,68 @@ impl<'a> Root<'a> {
             (
                 tree.get(Path::new("trajectory.json")).is_some(),
                 "prior-conversation",
-                "a conversation to go on from",
+                "a conversation to continue",
             ),
         ];
         for (_, code, what) in flags.iter().filter(|(given, _, _)| *given) {
-            tell(
+            note(
                 Severity::Warning,
                 code,
                 toml,
                 format!("the task has {what}"),
-                "not every sandbox can run it",
+                "some sandboxes cannot run it",
             );
         }
         let other = Path::new("environment/docker-compose.yml");
         if environment.compose.is_none() && tree.get(other).is_some() {
-            let message = "nobody reads this: the format's file is called docker-compose.yaml".to_owned();
-            tell(Severity::Warning, "compose-name", other, message, "rename or remove it");
+            let message = "ignored: the file must be named docker-compose.yaml".to_owned();
+            note(Severity::Warning, "compose-name", other, message, "rename or remove it");
         }
         if let Some(compose) = &environment.compose {
-            self.tell_compose(compose, diagnostics);
+            self.check_compose(compose, diagnostics);
         }
-        self.tell_odd(tree, diagnostics);
+        self.check_odd_files(tree, diagnostics);
     }
 
     /// Says what a compose file amounts to: hostile apart from merely more than is done here.
-    fn tell_compose(&self, compose: &Compose, diagnostics: &mut Vec<Diagnostic>) {
-        let mut tell = |severity, code, message: String, hint: &str| {
+    fn check_compose(&self, compose: &Compose, diagnostics: &mut Vec<Diagnostic>) {
+        let mut note = |severity, code, message: String, hint: &str| {
             diagnostics.push(Diagnostic::new(severity, code, self.dir.join(COMPOSE), message).hint(hint));
         };
         for reason in &compose.hostile {
-            let message = format!("it would reach the host: {reason}");
-            tell(Severity::Error, "compose-hostile", message, "nothing that does is run: take it out");
+            let message = format!("it would give access to the host: {reason}");
+            note(Severity::Error, "compose-hostile", message, "such tasks are refused: remove it");
         }
         for login in &compose.logins {
-            let hint =
-                "`drop_login_mounts = true` under `[sandbox]` of an experiment runs the task without it";
-            tell(Severity::Warning, "compose-login", format!("it would reach the host: {login}"), hint);
+            let hint = "set `drop_login_mounts = true` under `[sandbox]` of the experiment to run the task without it";
+            note(
+                Severity::Warning,
+                "compose-login",
+                format!("it would give access to the host: {login}"),
+                hint,
+            );
         }
         for reason in &compose.unsupported {
             let message = format!("more than one plain container: {reason}");
-            tell(Severity::Warning, "compose-unsupported", message, "the task is left out of runs");
+            note(Severity::Warning, "compose-unsupported", message, "the task is excluded from runs");
         }
         if compose.hostile.is_empty() && compose.unsupported.is_empty() && compose.logins.is_empty() {
             let message = "its service `main` is run as a plain container".to_owned();
-            tell(Severity::Info, "compose", message, "it runs in Docker only");
+            note(Severity::Info, "compose", message, "the task runs in Docker only");
         }
     }
 
     /// Says which entries are neither files, folders nor links that stay within the task.
-    pub(super) fn tell_odd(&self, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn check_odd_files(&self, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
         for entry in &tree.entries {
             let (code, message, hint) = match entry.kind {
                 FileKind::Link if tree::escapes(self.dir, &entry.path) => (
                     "link-escapes",
-                    "a link that leaves the task: it is never followed, and what it leads to is in no digest",
-                    "put the file itself there",
+                    "a link that leaves the task: it is not followed, and its target is not part of the digest",
+                    "replace it with the file itself",
                 ),
                 FileKind::Other => {
-                    ("special-file", "neither a file, a folder nor a link", "take it out of the task")
+                    ("special-file", "neither a file, a folder nor a link", "remove it from the task")
                 }
                 _ => continue,
             };

@@ -23,18 +23,17 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         metadata(&text, &dir.join("metadata.json"))?;
     diagnostics.extend(found);
     let instruction = root.instruction("task.md", false, &mut diagnostics)?;
-    let (verifier, found) = root.text("verify.sh", "shorten it: call what does the work")?;
+    let (verifier, found) = root.text("verify.sh", "shorten it: call another script")?;
     diagnostics.extend(found);
     if verifier.trim().is_empty() {
-        let hint =
-            "write the script that checks the outcome, and ends with another status than 0 when it is wrong";
-        return Err(root.part("verify.sh", "empty: it would pass whatever was done", hint));
+        let hint = "write a script that checks the outcome and exits with a nonzero status if it is wrong";
+        return Err(root.part("verify.sh", "empty: it would always pass", hint));
     }
     let walk = tree::walk(dir);
     check_starting(&root, &walk.nodes, &mut diagnostics)?;
-    root.tell_solution(
+    root.check_solution(
         &walk.nodes,
-        "write a script that solves the task (a last message goes to /logs/agent/final.txt): without one the check before a run leaves the task out",
+        "write a script that solves the task (a last message goes to /logs/agent/final.txt): without one, the checks before a run exclude the task",
         &mut diagnostics,
     );
     let shared = grading::shared(dir, &verifier, &mut diagnostics);
@@ -46,7 +45,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let tree = Tree { entries: tree.entries, problems: Vec::new() };
     let rubric = rubric(&root, &tree, &mut diagnostics)?;
     check_given_away(&root, &tree, rubric.as_ref())?;
-    root.tell_odd(&tree, &mut diagnostics);
+    root.check_odd_files(&tree, &mut diagnostics);
 
     let build_context_digest = tree.digest_beneath(Path::new(STARTING), |_| true);
     let environment_digest = Hasher::new("assay.environment/1")
@@ -117,12 +116,12 @@ fn check_starting(
 ) -> Result<(), TaskError> {
     match nodes.iter().find(|node| node.path == Path::new(STARTING)).map(|node| node.kind) {
         Some(FileKind::Directory) => Ok(()),
-        Some(_) => Err(root.part(STARTING, "not a folder", "put the files themselves into a folder")),
+        Some(_) => Err(root.part(STARTING, "not a folder", "put the files in a folder")),
         None => {
-            let message = "not there: the work folder is empty at first";
+            let message = "missing: the work folder starts empty";
             diagnostics.push(
                 Diagnostic::new(Severity::Info, "starting-missing", root.dir.join(STARTING), message)
-                    .hint("nothing, when that is meant"),
+                    .hint("no action needed if that is intended"),
             );
             Ok(())
         }
@@ -146,8 +145,7 @@ fn rubric(
     if let Some(source) = source.filter(|source| tree.get(&Path::new(STARTING).join(source)).is_none()) {
         let message = format!("its source file {source} is not in {STARTING}/");
         diagnostics.push(
-            Diagnostic::new(Severity::Warning, "rubric", file, message)
-                .hint("put it there, or fix `source_file`"),
+            Diagnostic::new(Severity::Warning, "rubric", file, message).hint("add it, or fix `source_file`"),
         );
     }
     Ok(rubric)
@@ -167,11 +165,11 @@ fn check_given_away(root: &Root<'_>, tree: &Tree, rubric: Option<&Rubric>) -> Re
         if let Some(copy) = secret.iter().find(|secret| {
             entry.kind == FileKind::File && secret.digest == entry.digest && secret.size == entry.size
         }) {
-            let message = format!("a copy of {}: the agent would see what grades it", copy.path.display());
+            let message = format!("a copy of {}: the agent would see its verifier", copy.path.display());
             return Err(TaskError::Part {
                 path: root.dir.join(&entry.path),
                 message,
-                hint: "take it out of the work folder".to_owned(),
+                hint: "remove it from the work folder".to_owned(),
             });
         }
     }

@@ -29,29 +29,36 @@ pub struct Task {
     pub skills: Vec<Package>,
     /// `[metadata] required_skills`, or `target_skill`.
     pub required_skills: Vec<String>,
-    /// `[metadata.assay] negative_control`, or a `target_skill` of `"none"`: no skill should help here.
+    /// `[metadata.assay] negative_control`, or a `target_skill` of `"none"`: no skill should help
+    /// here.
     pub negative_control: bool,
     /// `irrelevant_skill`, else `unrelated_skill`: one that has nothing to do with the task, alone.
     pub negative_skill: Option<String>,
     /// `related_skill`: one that is near to the target.
     pub related_skill: Option<String>,
-    /// `unrelated_skill`, else `irrelevant_skill`: one that has nothing to do with the task, beside the target.
+    /// `unrelated_skill`, else `irrelevant_skill`: one that has nothing to do with the task, beside
+    /// the target.
     pub unrelated_skill: Option<String>,
     /// `rubric.json`, where it can be read.
     pub rubric: Option<Rubric>,
-    /// Absolute paths the agent may write: the work folder, the folders that `COPY` writes to, `[metadata.assay] writable`. Sorted, none inside another.
+    /// Absolute paths the agent may write: the work folder, the folders that `COPY` writes to,
+    /// `[metadata.assay] writable`. Sorted, none inside another.
     pub writable: Vec<PathBuf>,
-    /// `[metadata.assay] expected`: names of files that the agent is rightly asked to write although they steer test runners.
+    /// `[metadata.assay] expected`: names of files that the agent is rightly asked to write
+    /// although they steer test runners.
     pub expected: Vec<String>,
     /// `[metadata.assay] cluster`: tasks of one cluster are not independent of each other.
     pub cluster: Option<String>,
-    /// The task folder without skills (`environment/skills`, and what else a Dockerfile would bake in as one), without `solution/`, and without
-    /// review files: at the top, what is called `README…` or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of `task.md` review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
-    /// `verify.sh` and the scripts that it shares with other tasks count.
+    /// The task folder without skills (`environment/skills`, and what else a Dockerfile would bake
+    /// in as one), without `solution/`, and without review files: at the top, what is called
+    /// `README…` or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of
+    /// `task.md` review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper
+    /// around `verify.sh` and the scripts that it shares with other tasks count.
     pub digest: Digest,
     /// `solution/`, when there is one. Counts for the oracle only.
     pub solution_digest: Option<Digest>,
-    /// The build context after skills are taken out, the text of the Dockerfile's `FROM`, and `docker_image`.
+    /// The build context after skills are taken out, the text of the Dockerfile's `FROM`, and
+    /// `docker_image`.
     pub environment_digest: Digest,
     /// `tests/`, or all that [`Task::lay_out_tests`] lays.
     pub tests_digest: Digest,
@@ -72,9 +79,11 @@ pub struct Environment {
     pub image: Option<String>,
     /// `environment/` after skills are taken out.
     pub build_context_digest: Digest,
-    /// Skills that the Dockerfile would bake into the image. Whoever builds it has to take them out.
+    /// Skills that the Dockerfile would bake into the image. Whoever builds it has to take them
+    /// out.
     pub skill_copies: Vec<SkillCopy>,
-    /// Copies of skills that the Dockerfile makes for the verifier. The image has them; no agent may see them.
+    /// Copies of skills that the Dockerfile makes for the verifier. The image has them; no agent
+    /// may see them.
     pub verifier_copies: Vec<SkillCopy>,
     /// What is taken out of the build context, relative to it: sorted, none within another.
     pub left_out: Vec<PathBuf>,

@@ -6,7 +6,8 @@ use assay_skill::{Diagnostic, Severity};
 
 use crate::{Dockerfile, TaskConfig};
 
-/// Folders of the system. A task may copy files to them; that does not open them to the agent. A work folder beneath one (`/usr/src/app`) is open.
+/// Folders of the system. A task may copy files to them; that does not open them to the agent. A
+/// work folder beneath one (`/usr/src/app`) is open.
 const SYSTEM: [&str; 20] = [
     "/",
     "/bin",
@@ -33,7 +34,8 @@ const SYSTEM: [&str; 20] = [
 const SEALED: [&str; 11] =
     ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"];
 
-/// The work folder, the folders that `COPY` writes to, and what the task asks for: absolute, sorted, none within another.
+/// The work folder, the folders that `COPY` writes to, and what the task asks for: absolute,
+/// sorted, none within another.
 pub(super) fn writable(
     root: &Path,
     config: &TaskConfig,
@@ -45,23 +47,23 @@ pub(super) fn writable(
     let workdir = own.or(dockerfile.map(|file| file.workdir.as_path())).unwrap_or(Path::new("/"));
     let mut paths: Vec<PathBuf> = wished.into_iter().map(|path| workdir.join(path)).collect();
     if is_system(workdir) {
-        // In Docker the agent may write where its user may, and an image has a work folder of its own. Only a Dockerfile that can be followed
-        // without a builder is run elsewhere.
+        // In Docker the agent may write where its user may, and an image has a work folder of its
+        // own. Only a Dockerfile that can be followed without a builder is run elsewhere.
         let said = own.is_some() || dockerfile.is_some_and(|file| !file.workdirs.is_empty());
         if dockerfile.is_some_and(Dockerfile::plain) && config.environment.docker_image.is_none() {
             let message = if said {
                 format!(
-                    "the work folder is {}, which belongs to the system: in bubblewrap the agent cannot write there",
+                    "the work folder {} is a system folder: in bubblewrap the agent cannot write there",
                     workdir.display()
                 )
             } else {
-                "no WORKDIR: in Docker the image's own holds; in bubblewrap it is /, where the agent cannot write"
+                "no WORKDIR: Docker uses the image's; bubblewrap uses /, where the agent cannot write"
                     .to_owned()
             };
             let severity = if said { Severity::Warning } else { Severity::Info };
             diagnostics.push(
                 Diagnostic::new(severity, "workdir-system", root.join("environment/Dockerfile"), message)
-                    .hint("add `WORKDIR /app`, or name what it may write in `[metadata.assay] writable`"),
+                    .hint("add `WORKDIR /app`, or list writable folders in `[metadata.assay] writable`"),
             );
         }
     } else {
@@ -69,7 +71,8 @@ pub(super) fn writable(
     }
     for copy in dockerfile.iter().flat_map(|file| &file.copies) {
         let target = copy.target.as_path();
-        // A target without a slash may be a file or a folder: what is in it, and nothing beside it, is the agent's when it is a folder of its own.
+        // A target without a slash may be a file or a folder: what is in it, and nothing beside it,
+        // is the agent's when it is a folder of its own.
         let folder = if copy.is_directory_target { target } else { target.parent().unwrap_or(target) };
         let sealed = SEALED.iter().any(|sealed| folder.starts_with(sealed)) && !folder.starts_with(workdir);
         if !is_system(folder) && !sealed {

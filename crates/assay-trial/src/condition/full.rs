@@ -4,7 +4,8 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
 
-/// The whole library, the task's own skills included, in an order drawn from the seed: will the right one be found?
+/// The whole library, the task's own skills included, in an order drawn from the seed: will the
+/// right one be found?
 pub(super) struct Full;
 
 impl Condition for Full {

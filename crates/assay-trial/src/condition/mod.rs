@@ -1,6 +1,7 @@
 //! Conditions: which skills a trial gets, and how it hears of them.
 //!
-//! A [`Condition`] is one file here and one line in [`ALL`]. It is a deterministic function of task, library and seed.
+//! A [`Condition`] is one file here and one line in [`ALL`]. It is a deterministic function of
+//! task, library and seed.
 
 mod curated;
 mod full;
@@ -43,7 +44,8 @@ mod tests {
 
     use super::*;
 
-    /// Reports ask for roles by name: each role but the last belongs to one condition that there is.
+    /// Reports ask for roles by name: each role but the last belongs to one condition that there
+    /// is.
     #[test]
     fn each_role_belongs_to_a_condition() {
         for role in [ConditionRole::Curated, ConditionRole::Placebo, ConditionRole::Unrelated] {

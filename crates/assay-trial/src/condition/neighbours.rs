@@ -38,9 +38,9 @@ pub(super) fn others<'a>(
     Ok(others)
 }
 
-/// A skill that has nothing to do with the task: of the others, without the first 20 that the instruction finds by BM25, the one
-/// whose body is nearest in length to the task's own; ties by digest. A small library keeps the half that fits worst, for else
-/// nothing would be left of it.
+/// A skill that has nothing to do with the task: of the others, without the first 20 that the
+/// instruction finds by BM25, the one whose body is nearest in length to the task's own; ties by
+/// digest. A small library keeps the half that fits worst, for else nothing would be left of it.
 pub(super) fn unrelated<'a>(
     context: &ConditionContext<'a>,
     own: &[Package],
@@ -60,7 +60,8 @@ pub(super) fn unrelated<'a>(
         .ok_or(ConditionError::NoUnrelated)
 }
 
-/// The skill nearest to the task's own: the first that their names, descriptions and bodies find among the others by BM25.
+/// The skill nearest to the task's own: the first that their names, descriptions and bodies find
+/// among the others by BM25.
 pub(super) fn related<'a>(
     context: &ConditionContext<'a>,
     own: &[Package],

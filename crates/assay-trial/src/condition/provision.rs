@@ -1,4 +1,5 @@
-//! What every condition is made of: the trait, what it is given, what it gives, and why it may give nothing.
+//! What every condition is made of: the trait, what it is given, what it gives, and why it may give
+//! nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use assay_skill::{Library, LookupError, Package};
 use assay_task::Task;
 use serde::Deserialize;
 
-/// A way of provisioning a trial.
+/// A condition: how a trial is provisioned.
 pub trait Condition: Sync {
     /// The name it has in experiments and reports.
     fn name(&self) -> &'static str;
@@ -39,7 +40,7 @@ pub struct ConditionContext<'a> {
 pub struct Provision {
     /// Skills, in order, each in the folder it is mounted from.
     pub skills: Vec<Package>,
-    /// Put before the instruction; `{skills}` stands for the folder of skills inside.
+    /// Text before the instruction; `{skills}` is replaced by the skills folder inside the sandbox.
     pub preface: String,
     /// Whether the folder of skills is empty and the agent's to fill; what it writes is kept.
     pub writes_skills: bool,
@@ -57,7 +58,8 @@ pub struct Pairing {
     pub related: Option<String>,
 }
 
-/// Why a condition has nothing for a task. Messages are sentence fragments: they are the reason of an exclusion.
+/// Why a condition has nothing for a task. Messages are sentence fragments: they are the reason of
+/// an exclusion.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConditionError {
@@ -65,7 +67,7 @@ pub enum ConditionError {
     #[error(transparent)]
     Lookup(#[from] LookupError),
     /// A negative control without a skill.
-    #[error("it is a negative control without a skill of its own")]
+    #[error("it is a negative control and has no skill of its own")]
     NegativeControl,
     /// A task without a skill.
     #[error("no curated skill: pair it in the experiment, `[tasks.\"{task}\"] curated = [\"…\"]`")]
@@ -74,25 +76,25 @@ pub enum ConditionError {
         task: String,
     },
     /// Skills that cannot be mounted side by side.
-    #[error("two of its skills lie in a folder called `{folder}`")]
+    #[error("two of its skills are in folders called `{folder}`")]
     SameFolder {
         /// The folder's name.
         folder: String,
     },
     /// A library with nothing to choose from.
-    #[error("the library holds {skills} skills, and 2 are the least")]
+    #[error("the library contains {skills} skills, and at least 2 are needed")]
     SmallLibrary {
         /// How many it holds.
         skills: usize,
     },
     /// A library of the task's own skills.
-    #[error("the library holds nothing but the task's own skills and what resembles them")]
+    #[error("the library contains only the task's own skills and similar ones")]
     NoOthers,
     /// A library about the task.
-    #[error("every other skill of the library resembles the task")]
+    #[error("every other skill in the library resembles the task")]
     NoUnrelated,
     /// A library about something else.
-    #[error("no other skill of the library shares a word with the task's own")]
+    #[error("no other skill in the library shares a word with the task's own")]
     NoRelated,
     /// A placebo that cannot be made.
     #[error("no placebo of the skill `{skill}`: {error}")]
@@ -123,7 +125,7 @@ pub enum MakeError {
         error: std::io::Error,
     },
     /// A folder that somebody changed.
-    #[error("{} holds no skill; delete it", folder.display())]
+    #[error("{} contains no skill: delete it", folder.display())]
     NotASkill {
         /// Which.
         folder: PathBuf,
@@ -135,7 +137,8 @@ pub(super) fn named(context: &ConditionContext<'_>, name: &str) -> Result<Packag
     Ok(context.library.get(name)?.clone())
 }
 
-/// The skills that belong to a task: what the experiment pairs it with; else what it carries; else what it requires by name.
+/// The skills that belong to a task: what the experiment pairs it with; else what it carries; else
+/// what it requires by name.
 ///
 /// # Errors
 /// The reason why there are none.

@@ -1,9 +1,10 @@
 use super::provision::{Condition, ConditionContext, ConditionError, Provision};
 
-/// The agent writes its own skills first: is a curated one worth more than what the model knows anyway?
+/// The agent writes its own skills first: is a curated one worth more than what the model knows
+/// anyway?
 pub(super) struct SelfGenerated;
 
-/// What the agent is told before the task. `{skills}` is the empty folder.
+/// The text before the task. `{skills}` is the empty folder.
 const PREFACE: &str = "Before you solve the task below, write down what one has to know for it. First name the knowledge that the \
 task needs: conventions, formats, tools, pitfalls. Then write between one and five reusable skills into the folder {skills}, \
 which is empty: each a folder of its own with a SKILL.md in Markdown that says when to use it, how to set up what it needs, and \

@@ -3,33 +3,34 @@
 use assay_agent::cli_agents::InexactVersion;
 use assay_gateway::HostsError;
 
-/// What can be wrong with one value of an experiment. Where it stands is said by whoever reads the file.
+/// What can be wrong with one value of an experiment. Where it stands is said by whoever reads the
+/// file.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Mistake {
-    #[error("an agent has either `{one}` or `{several}`, and not both")]
+    #[error("set either `{one}` or `{several}` for an agent, not both")]
     Both { one: &'static str, several: &'static str },
     #[error("an agent has no `name`")]
     NoName,
     #[error(transparent)]
     InexactVersion(#[from] InexactVersion),
-    #[error("the agent {0:?} has no version to choose")]
+    #[error("the agent {0:?} is built in: its version cannot be chosen")]
     NoVersion(String),
     #[error("`primary` is {0:?}, which is the baseline: name a condition that is compared with it")]
     PrimaryIsBaseline(String),
     #[error("`primary` is {0:?}, which `conditions` does not list")]
     PrimaryIsNotListed(String),
-    #[error("`primary` is the name of a condition, or false")]
+    #[error("`primary` must be the name of a condition, or false")]
     Primary,
-    #[error("there is no sandbox {0:?}; there are auto, bubblewrap, docker and none")]
+    #[error("unknown sandbox {0:?}: expected auto, bubblewrap, docker or none")]
     NoSandbox(String),
     #[error(
-        "`[sandbox]` holds `kind` (auto, bubblewrap, docker and none), `roots`, `images`, `pull`, `build_network` and `drop_login_mounts`: {}",
+        "`[sandbox]` takes `kind` (auto, bubblewrap, docker or none), `roots`, `images`, `pull`, `build_network` and `drop_login_mounts`: {}",
         .0.message()
     )]
     SandboxTable(Box<toml::de::Error>),
-    #[error("`sandbox` is one of auto, bubblewrap, docker and none, or a table with `kind` and `roots`")]
+    #[error("`sandbox` must be auto, bubblewrap, docker or none, or a table with `kind` and `roots`")]
     Sandbox,
-    #[error("`network` is \"none\", \"public\" or a list of hosts")]
+    #[error("`network` must be \"none\", \"public\" or a list of hosts")]
     Network,
     #[error(transparent)]
     Hosts(#[from] HostsError),

@@ -19,8 +19,9 @@ const SCHEMA: &str = "assay.experiment/1";
 /// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
 const MAX_REPETITIONS: u32 = 10_000;
 
-/// Repetitions of a cell where none are given. For the same number of trials more tasks find more than more repetitions do
-/// (docs/STATISTICS.md); three are what shows how much of a difference is run-to-run noise.
+/// Repetitions of a cell where none are given. For the same number of trials more tasks find more
+/// than more repetitions do (docs/STATISTICS.md); three are what shows how much of a difference is
+/// run-to-run noise.
 const REPETITIONS: i64 = 3;
 
 /// The largest lift that counts as no effect, where none is given.
@@ -41,7 +42,7 @@ pub struct Experiment {
     pub directory: PathBuf,
     /// The text as it was.
     pub source: String,
-    /// Names the run.
+    /// The run's name.
     pub name: String,
     /// Patterns of task folders.
     pub suite: Vec<String>,
@@ -49,21 +50,22 @@ pub struct Experiment {
     pub library: Vec<String>,
     /// Names of conditions; the first is the baseline.
     pub conditions: Vec<String>,
-    /// How the skills are made known.
+    /// How the skills are disclosed.
     pub disclosure: Disclosure,
     /// Trials of each cell.
     pub repetitions: u32,
-    /// For whatever is drawn.
+    /// The seed of everything drawn at random.
     pub seed: u64,
-    /// d in "no effect within ±d".
+    /// The equivalence margin.
     pub margin: f64,
-    /// The condition whose comparison with the baseline is judged at the full level, and not in one family with the others.
+    /// The condition whose comparison with the baseline is judged at the full level, and not in one
+    /// family with the others.
     pub primary: Option<String>,
     /// Which sandbox, and what stands in for images.
     pub sandbox: SandboxChoice,
     /// What may be reached, where the task wishes it.
     pub network: NetworkGrant,
-    /// Whether verifiers may reach the network, for graders that fetch packages.
+    /// Whether verifiers may reach the network, for verifiers that fetch packages.
     pub verifier_network: bool,
     /// Variables of the host that `${VAR}` in a task may name.
     pub allow_env: Vec<String>,
@@ -75,15 +77,16 @@ pub struct Experiment {
     pub cpus: Option<f64>,
     /// How often a trial that broke is tried again within a run.
     pub infrastructure_retries: u32,
-    /// How many trials in a row may be lost to one provider until the run is stopped; 0 for any number.
+    /// How many trials in a row may be lost to one provider until the run is stopped; 0 for any
+    /// number.
     pub stop_after: u32,
-    /// Who works.
+    /// The agent.
     pub agents: Vec<AgentSpec>,
     /// Which skills belong to which task, where the task does not say.
     pub pairings: BTreeMap<String, Pairing>,
 }
 
-/// What an experiment lets its trials reach.
+/// The network that an experiment grants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum NetworkGrant {
     /// Nothing.
@@ -196,7 +199,8 @@ fn placed<T: Copy>(value: Option<&toml::Spanned<T>>, default: T) -> (T, usize) {
 }
 
 impl Experiment {
-    /// One without a file: no task, skill, condition or agent yet, one repetition, and defaults for the rest.
+    /// One without a file: no task, skill, condition or agent yet, one repetition, and defaults for
+    /// the rest.
     pub fn new(name: &str, directory: &Path) -> Self {
         Self {
             path: directory.join("experiment.toml"),
@@ -251,7 +255,10 @@ impl Experiment {
         check(
             file.schema.get_ref() == SCHEMA,
             file.schema.span().start,
-            &format!("this is {:?}; this version of assay reads {SCHEMA:?}", file.schema.get_ref()),
+            &format!(
+                "unsupported schema {:?}: this version of assay reads {SCHEMA:?}",
+                file.schema.get_ref()
+            ),
         )?;
         check(
             assay_store::is_run_name(file.name.get_ref()),
@@ -275,13 +282,9 @@ impl Experiment {
             check(
                 condition::find(name).is_some(),
                 offset,
-                &format!("there is no condition {name:?}; there are {known}"),
+                &format!("unknown condition {name:?}: expected one of {known}"),
             )?;
-            check(
-                !conditions[..number].contains(name),
-                offset,
-                &format!("the condition {name:?} stands twice"),
-            )?;
+            check(!conditions[..number].contains(name), offset, &format!("duplicate condition {name:?}"))?;
         }
         let primary = match &file.primary {
             None => default_primary(conditions),
@@ -297,7 +300,7 @@ impl Experiment {
         check(
             margin > 0.0 && margin < 1.0,
             offset,
-            "`margin` must lie between 0 and 1: it is the largest lift that still counts as no effect",
+            "`margin` must be between 0 and 1: it is the largest lift that counts as negligible",
         )?;
         let (concurrency, offset) = placed(file.concurrency.as_ref(), i64::from(CONCURRENCY));
         let concurrency = usize::try_from(concurrency)
@@ -328,7 +331,7 @@ impl Experiment {
         }
         for name in file.prices.keys() {
             let is_used = agents.iter().any(|agent| agent.model.as_ref() == Some(name));
-            let message = format!("`[prices]` has {name:?}, and no agent has that model");
+            let message = format!("`[prices]` has {name:?}, but no agent uses that model");
             check(is_used, agents_at, &message)?;
         }
         for agent in &mut agents {
@@ -336,7 +339,7 @@ impl Experiment {
             agent.price = agent.price.or(listed.copied());
             agent.placement = agent.placement.or(file.placement);
         }
-        check(!agents.is_empty(), agents_at, "there is no agent: add an `[[agents]]` table")?;
+        check(!agents.is_empty(), agents_at, "no agents: add an `[[agents]]` table")?;
         for (number, agent) in agents.iter().enumerate() {
             check(
                 agent
@@ -344,7 +347,7 @@ impl Experiment {
                     .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 7.0 * 86_400.0),
                 agents_at,
                 &format!(
-                    "the agent {:?} needs a `timeout` above 0 and of at most a week, in seconds",
+                    "the `timeout` of the agent {:?} must be above 0 and at most 604,800 seconds (a week)",
                     agent.name
                 ),
             )?;
@@ -353,23 +356,26 @@ impl Experiment {
                     .command_timeout
                     .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 86_400.0),
                 agents_at,
-                &format!("the agent {:?} needs a `command_timeout` above 0, in seconds", agent.name),
+                &format!(
+                    "the `command_timeout` of the agent {:?} must be above 0 and at most 86,400 seconds (a day)",
+                    agent.name
+                ),
             )?;
             check(
                 agent.max_usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0),
                 agents_at,
-                &format!("the agent {:?} needs a `max_usd` that is a sum of money", agent.name),
+                &format!("the `max_usd` of the agent {:?} must be a finite amount of at least 0", agent.name),
             )?;
             check(
                 agent.max_usd.is_none() || !matches!(agent.name.as_str(), "oracle" | "nop"),
                 agents_at,
-                &format!("the agent {:?} asks no model, and `max_usd` caps what a model costs", agent.name),
+                &format!("the agent {:?} uses no model, so `max_usd` does not apply to it", agent.name),
             )?;
             check(
                 assay_agent::names().any(|name| name == agent.name),
                 agents_at,
                 &format!(
-                    "there is no agent {:?}; there are {}",
+                    "unknown agent {:?}: expected one of {}",
                     agent.name,
                     assay_agent::names().collect::<Vec<_>>().join(", ")
                 ),
@@ -382,7 +388,7 @@ impl Experiment {
             check(
                 !agents[..number].contains(agent),
                 agents_at,
-                &format!("the agent {:?} stands twice, unchanged", agent.name),
+                &format!("duplicate agent {:?} with equal settings", agent.name),
             )?;
         }
         let sandbox = match &file.sandbox {
@@ -575,7 +581,7 @@ kind = "bubblewrap"
         check(r#"["none", "curated"]"#, "", Ok(None));
         check(three, "primary = \"none\"", Err("e.toml:7:11: `primary` is \"none\", which is the baseline"));
         check(three, "primary = \"full\"", Err("`conditions` does not list"));
-        check(three, "primary = 1", Err("`primary` is the name of a condition"));
+        check(three, "primary = 1", Err("`primary` must be the name of a condition"));
     }
 
     #[test]
@@ -631,16 +637,16 @@ kind = "bubblewrap"
         let both = [("codex", Some("openai:a"), None); 2];
         check(&format!("[[agents]]\n{versions}"), Ok(&both));
         check("[[agents]]\nname = \"codex@latest\"\n", Err("not an exact version"));
-        check("[[agents]]\nname = \"loop@2\"\nmodel = \"a:b\"\n", Err("has no version to choose"));
+        check("[[agents]]\nname = \"loop@2\"\nmodel = \"a:b\"\n", Err("its version cannot be chosen"));
         check("[[agents]]\nname = \"nop\"\nnames = [\"nop\"]\n", Err("either `name` or `names`"));
         check(
             "[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\nmodels = [\"a:b\"]\n",
             Err("either `model` or `models`"),
         );
-        check("[[agents]]\nname = \"loop\"\nmodels = [\"a:b\", \"a:b\"]\n", Err("stands twice"));
+        check("[[agents]]\nname = \"loop\"\nmodels = [\"a:b\", \"a:b\"]\n", Err("duplicate agent"));
         check(
             &format!("[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\n{prices}"),
-            Err("no agent has that model"),
+            Err("no agent uses that model"),
         );
     }
 
@@ -652,20 +658,24 @@ kind = "bubblewrap"
             let error = Experiment::parse(Path::new("e.toml"), &text).unwrap_err().to_string();
             assert!(error.contains(expected), "{from} → {to}: {error}");
         };
-        check("assay.experiment/1", "assay.experiment/2", "e.toml:1:10: this is \"assay.experiment/2\"");
+        check(
+            "assay.experiment/1",
+            "assay.experiment/2",
+            "e.toml:1:10: unsupported schema \"assay.experiment/2\"",
+        );
         check("\"quickstart\"", "\"../up\"", "e.toml:2:8: `name` becomes a folder");
         check("[\"tasks/*\"]", "[]", "e.toml:3:9: `suite` names no task");
-        check("\"curated\"]", "\"currated\"]", "e.toml:5:14: there is no condition \"currated\"");
-        check("\"curated\"]", "\"none\"]", "stands twice");
+        check("\"curated\"]", "\"currated\"]", "e.toml:5:14: unknown condition \"currated\"");
+        check("\"curated\"]", "\"none\"]", "duplicate condition");
         check("repetitions = 5", "repetitions = 0", "e.toml:6:15: `repetitions` must be between");
-        check("margin = 0.10", "margin = 0.0", "e.toml:8:10: `margin` must lie");
-        check("margin = 0.10", "margin = nan", "`margin` must lie");
-        check("\"none\"\nconc", "\"some\"\nconc", "`network` is \"none\"");
-        check("timeout = 300", "timeout = -1", "needs a `timeout` above 0");
+        check("margin = 0.10", "margin = 0.0", "e.toml:8:10: `margin` must be");
+        check("margin = 0.10", "margin = nan", "`margin` must be");
+        check("\"none\"\nconc", "\"some\"\nconc", "`network` must be \"none\"");
+        check("timeout = 300", "timeout = -1", "must be above 0");
         check("timeout = 300", "timeuot = 300", "unknown field `timeuot`");
-        check("name = \"loop\"", "name = \"lop\"", "there is no agent \"lop\"");
+        check("name = \"loop\"", "name = \"lop\"", "unknown agent \"lop\"");
         check("model = \"scripted:turns.jsonl\"", "", "needs a model");
-        check("kind = \"bubblewrap\"", "kind = \"firejail\"", "`[sandbox]` holds `kind`");
+        check("kind = \"bubblewrap\"", "kind = \"firejail\"", "`[sandbox]` takes `kind`");
         check("seed = 1", "seed = = 1", "e.toml:7:");
     }
 }

@@ -1,4 +1,5 @@
-//! One rollout of BenchFlow's, read without trust. Its `result.json` has Harbor's name and place, and other keys.
+//! One rollout of BenchFlow's, read without trust. Its `result.json` has Harbor's name and place,
+//! and other keys.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,8 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("suspected_api_error", "APIError"),
 ];
 
-/// Whether a result is BenchFlow's: Harbor's names neither a rollout nor a mode of skills, and its agent is no word at the top.
+/// Whether a result is BenchFlow's: Harbor's names neither a rollout nor a mode of skills, and its
+/// agent is no word at the top.
 pub(super) fn is_result(result: &Value) -> bool {
     let has = |key: &str| result.get(key).is_some_and(Value::is_string);
     has("rollout_name") || has("skill_mode") && has("agent")
@@ -40,7 +42,7 @@ pub(super) fn is_result(result: &Value) -> bool {
 pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     let result = &found.result;
     let of = |key: &str| text(result.get(key));
-    let task = of("task_name").ok_or("it names no task")?;
+    let task = of("task_name").ok_or("no task name")?;
     let time = |key: &str| result.get(key).and_then(Value::as_str).and_then(times::parse);
     let (started, finished) = (time("started_at"), time("finished_at"));
     let seconds = |key: &str| {
@@ -48,12 +50,12 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
         given.filter(|seconds| seconds.is_finite() && *seconds >= 0.0).unwrap_or_default()
     };
     let reward = match result.get("rewards").filter(|rewards| !rewards.is_null()) {
-        Some(rewards) => Some(verifier::reward_of(rewards).map_err(|_| "its rewards are no numbers")?),
+        Some(rewards) => Some(verifier::reward_of(rewards).map_err(|_| "its rewards are not numbers")?),
         None => None,
     };
     let error = error(result);
     if finished.is_none() && reward.is_none() && error.is_none() {
-        return Err("it did not end");
+        return Err("the trial did not finish");
     }
     let (outcome, ended) = outcome(error, reward.as_ref());
     let kind = text(result.pointer("/usage_tracking/environment"));
@@ -90,7 +92,8 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     })
 }
 
-/// What the names and its own word say of the condition. Its word for a run with skills does not say whose: a name may.
+/// What the names and its own word say of the condition. Its word for a run with skills does not
+/// say whose: a name may.
 fn evidence(found: &TrialFolder, result: &Value) -> ConditionEvidence {
     let mode = text(result.get("skill_mode")).unwrap_or_default();
     let given = mode == "with-skill" || text(result.get("effective_skills_dir")).is_some();
@@ -103,7 +106,8 @@ fn evidence(found: &TrialFolder, result: &Value) -> ConditionEvidence {
     }
 }
 
-/// What went wrong, by what it calls it. The verifier's errors come first: without a verdict the agent's say nothing.
+/// What went wrong, by what it calls it. The verifier's errors come first: without a verdict the
+/// agent's say nothing.
 fn error(result: &Value) -> Option<Exception> {
     let said = |key: &str| result.get(key).and_then(Value::as_str).filter(|said| !said.trim().is_empty());
     let category = |key: &str| said(key).unwrap_or("an error").to_owned();
@@ -143,7 +147,8 @@ fn figure<'a>(result: &'a Value, key: &str) -> Option<&'a Value> {
     result.get("agent_result").and_then(|agent| agent.get(key)).or_else(|| result.get(key))
 }
 
-/// Its counts of what was read hold what came from a cache, where they add up to its total that way. Where nobody counted, all are 0.
+/// Its counts of what was read hold what came from a cache, where they add up to its total that
+/// way. Where nobody counted, all are 0.
 fn usage(result: &Value) -> Option<Usage> {
     let count = |key: &str| figure(result, key).and_then(Value::as_u64);
     let (read, output) = (count("n_input_tokens")?, count("n_output_tokens")?);

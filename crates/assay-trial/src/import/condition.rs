@@ -1,4 +1,4 @@
-//! Under which condition a trial ran, where the only witnesses are names and the skills an agent was given.
+//! Infers a trial's condition from names and from the skills that the agent was given.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::ImportError;
 
-/// The condition of a trial for which nothing tells it.
+/// The condition of a trial whose condition is unknown.
 pub(super) const UNKNOWN: &str = "unknown";
 
 /// Phrases in names, each between two dashes, and the condition they stand for.
@@ -63,10 +63,10 @@ const PHRASES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What a name says.
+/// The condition in a name.
 ///
 /// # Errors
-/// A name that says two things.
+/// A name that matches two conditions.
 fn named_condition(name: &str) -> Result<Option<&'static str>, ()> {
     let plain = normalize(name);
     let words: Vec<&str> = words(&plain);
@@ -115,8 +115,8 @@ fn words(plain: &str) -> Vec<&str> {
     plain.split('-').filter(|word| !word.is_empty()).collect()
 }
 
-/// What a name says of skills where it only names them, `…-skills-…`, or denies them, `…-noskills-…`: what stands before the word, and whether
-/// it is denied.
+/// What a name says of skills where it only names them, `…-skills-…`, or denies them,
+/// `…-noskills-…`: what stands before the word, and whether it is denied.
 fn mentioned_skills(name: &str) -> Option<(String, bool)> {
     let plain = normalize(name);
     let words = words(&plain);
@@ -133,12 +133,13 @@ fn mentioned_skills(name: &str) -> Option<(String, bool)> {
     })
 }
 
-/// Names that deny skills, for those beside them that only name them: `skills/` beside `noskills/`, `x-skills-7` beside `x-no-skills-3`.
+/// Pairs of names with and without skills: `skills/` next to `noskills/`, `x-skills-7` next to
+/// `x-no-skills-3`.
 #[derive(Debug, Default)]
 pub(super) struct NameContrast {
     /// What stands before the denial, in names of one kind.
     before: BTreeSet<(usize, String)>,
-    /// Every name of trials without skills: one that stands above both arms tells nothing.
+    /// All names of trials without skills: a name above both arms does not distinguish them.
     shared: BTreeSet<String>,
 }
 
@@ -159,7 +160,7 @@ impl NameContrast {
         beside
     }
 
-    /// Whether a trial's names say `skills` where those of others deny them.
+    /// Whether a trial's names contain `skills` where those of others deny them.
     pub(super) fn implies_skills(&self, evidence: &ConditionEvidence) -> bool {
         evidence.kinds().into_iter().enumerate().any(|(kind, names)| {
             names.iter().filter(|name| !self.shared.contains(*name)).any(|name| {
@@ -173,7 +174,7 @@ impl NameContrast {
 /// What is known about a trial's condition.
 #[derive(Debug, Default)]
 pub(super) struct ConditionEvidence {
-    /// What the trial itself calls its way with skills.
+    /// The trial's own name of its skill mode.
     pub(super) mode: Vec<String>,
     /// Names of folders above the trial and of the job, nearest first.
     pub(super) job: Vec<String>,
@@ -190,9 +191,10 @@ pub(super) struct ConditionEvidence {
 pub(super) enum Inferred {
     /// This condition.
     Known(&'static str),
-    /// The agent was given none; only beside trials with some does that mean anything, for an image may carry skills.
+    /// The agent was given none; only beside trials with some does that mean anything, for an image
+    /// may carry skills.
     NoneGiven,
-    /// Neither names nor configuration tell.
+    /// Neither names nor configuration identify it.
     Silent,
     /// They contradict each other, and how.
     Unknown(&'static str),
@@ -215,7 +217,7 @@ impl ConditionEvidence {
                 .find(|said| *said != Ok(None))
                 .unwrap_or(Ok(None));
             match (said, answer) {
-                (Err(()), _) => return Inferred::Unknown("a name says two things"),
+                (Err(()), _) => return Inferred::Unknown("a name matches two conditions"),
                 (Ok(Some(one)), Some(other)) if one != other => {
                     return Inferred::Unknown("the names of job, agent and dataset disagree");
                 }
@@ -225,7 +227,7 @@ impl ConditionEvidence {
         }
         match (answer, self.skills) {
             (Some("none"), Some(true)) => {
-                Inferred::Unknown("a name says without skills, and the agent was given some")
+                Inferred::Unknown("a name says without skills, but the agent was given some")
             }
             (Some(condition), _) => Inferred::Known(condition),
             (None, Some(true)) => Inferred::Known("curated"),

@@ -10,18 +10,18 @@ use assay_store::StoreError;
 #[non_exhaustive]
 pub enum ImportError {
     /// Not a folder.
-    #[error("{} is not a folder that can be read", .0.display())]
+    #[error("{} is not a readable directory", .0.display())]
     NotAFolder(PathBuf),
     /// No trial in any of the folders.
-    #[error("there is no finished trial of Harbor or BenchFlow in {}", .folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "))]
+    #[error("no finished Harbor or BenchFlow trial in {}", .folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "))]
     Nothing {
-        /// Where it was looked for.
+        /// The searched folders.
         folders: Vec<PathBuf>,
         /// What was there instead, by reason.
         unusable: BTreeMap<String, usize>,
     },
     /// An invalid pattern.
-    #[error("{pattern:?} is not a pattern: {message}")]
+    #[error("invalid pattern {pattern:?}: {message}")]
     Pattern {
         /// As given.
         pattern: String,
@@ -29,7 +29,7 @@ pub enum ImportError {
         message: String,
     },
     /// A name that cannot be one.
-    #[error("{name:?} cannot be the name of a {what}: letters, digits, `-`, `_`, `.`, at most 80")]
+    #[error("invalid {what} name {name:?}: use letters, digits, `-`, `_` and `.`, at most 80 characters")]
     Name {
         /// `run` or `condition`.
         what: &'static str,
@@ -37,7 +37,7 @@ pub enum ImportError {
         name: String,
     },
     /// A baseline that no trial ran under.
-    #[error("no trial ran under the baseline {baseline:?}; there are {}", .conditions.join(", "))]
+    #[error("no trial ran under the baseline {baseline:?}; conditions found: {}", .conditions.join(", "))]
     Baseline {
         /// As given.
         baseline: String,

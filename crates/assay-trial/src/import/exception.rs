@@ -1,4 +1,5 @@
-//! What an exception says about a trial: by its class, and where the class only says that the agent's command failed, by what was printed.
+//! What an exception says about a trial: by its class, and where the class only says that the
+//! agent's command failed, by what was printed.
 
 use assay_agent::Ended;
 use assay_model::exceeds_context;
@@ -10,7 +11,8 @@ const LAST_LINES: usize = 6;
 /// Most bytes at the end of a text that are read at all.
 const TAIL: usize = 4_000;
 
-/// How a shell reports a process that was killed with SIGKILL. In a container with a memory limit that is the kernel, out of memory.
+/// How a shell reports a process that was killed with SIGKILL. In a container with a memory limit
+/// that is the kernel, out of memory.
 const KILLED: i64 = 137;
 
 /// What an exception makes of a trial.
@@ -20,10 +22,10 @@ pub(super) enum Meaning {
     TimedOut,
     /// The agent gave up or used something up: a result, whatever the verifier says.
     Agent(Option<Ended>),
-    /// Something under the trial broke: no result, whatever the verifier says. Who counted only the passed ones of these
-    /// would choose by outcome.
+    /// Something under the trial broke: no result, whatever the verifier says. Who counted only the
+    /// passed ones of these would choose by outcome.
     Broken(Cause),
-    /// Somebody stopped it.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -35,12 +37,13 @@ enum Class {
     Cancelled,
     /// The class alone decides.
     Broken(Cause),
-    /// A command or a request of the agent failed: what was printed decides, and only without it this.
+    /// A command or a request of the agent failed: what was printed decides, and only without it
+    /// this.
     Unclear(Cause),
 }
 
-/// The rules, in order: how a class begins or what it holds, and what it means. Names of Harbor 0.25, and the stems that
-/// earlier versions and the libraries under it share with them.
+/// The rules, in order: how a class begins or what it holds, and what it means. Names of Harbor
+/// 0.25, and the stems that earlier versions and the libraries under it share with them.
 const RULES: &[(&[&str], &[&str], Class)] = &[
     (&["KeyboardInterrupt"], &["Cancel"], Class::Cancelled),
     (&["AgentTimeoutError"], &[], Class::TimedOut),
@@ -65,8 +68,8 @@ const RULES: &[(&[&str], &[&str], Class)] = &[
     ),
 ];
 
-/// What an exception means: its class, its message, and the ends of the agent's logs. A class that is not known is nobody's fault
-/// but the harness's, unless something was printed that says more.
+/// What an exception means: its class, its message, and the ends of the agent's logs. A class that
+/// is not known is nobody's fault but the harness's, unless something was printed that says more.
 pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
     let class = class.rsplit('.').next().unwrap_or(class);
     let class = RULES
@@ -100,8 +103,8 @@ pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
     Meaning::Broken(cause)
 }
 
-/// What an exception says of itself, for people: of a command that failed its exit code and its last words, and not the command, which
-/// holds the whole task.
+/// What an exception says of itself, for people: of a command that failed its exit code and its
+/// last words, and not the command, which holds the whole task.
 pub(super) fn summary(message: &str) -> String {
     let Some(code) = exit_code(message) else {
         return message.lines().next().unwrap_or_default().to_owned();
@@ -119,8 +122,9 @@ fn exit_code(message: &str) -> Option<i64> {
     rest.split_once(')')?.0.trim().parse().ok()
 }
 
-/// Of a failed command's message, what the command printed. The command itself is left out: an agent's holds the instruction, whose
-/// words say nothing of how it ended. Any other message is taken whole.
+/// Of a failed command's message, what the command printed. The command itself is left out: an
+/// agent's holds the instruction, whose words say nothing of how it ended. Any other message is
+/// taken whole.
 fn printed(message: &str) -> &str {
     if exit_code(message).is_none() {
         return message;
@@ -132,7 +136,8 @@ fn printed(message: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// The end of what a program printed, in one line: the last lines that stand together, without frames that are drawn around source code.
+/// The end of what a program printed, in one line: the last lines that stand together, without
+/// frames that are drawn around source code.
 fn last_words(text: &str) -> String {
     let mut start = text.len().saturating_sub(TAIL);
     while !text.is_char_boundary(start) {
@@ -154,7 +159,8 @@ fn last_words(text: &str) -> String {
     words.join(" ")
 }
 
-/// Whether words say that the provider could not answer: overloaded, too many requests, an error of its own, or no connection.
+/// Whether words say that the provider could not answer: overloaded, too many requests, an error of
+/// its own, or no connection.
 fn is_providers(words: &str) -> bool {
     const PHRASES: [&str; 20] = [
         "serviceunavailable",

@@ -33,7 +33,7 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     if config.get("install_only").and_then(Value::as_bool) == Some(true) {
         return Err("it only installed an agent");
     }
-    let task = task_name(result).ok_or("it names no task")?;
+    let task = task_name(result).ok_or("no task name")?;
     let at = |path: &[&str]| path.iter().try_fold(result, |value, key| value.get(*key));
     let time = |path: &[&str]| at(path).and_then(Value::as_str).and_then(times::parse);
     let (started, finished) = (time(&["started_at"]), time(&["finished_at"]));
@@ -42,10 +42,10 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     let exception = exception(result);
     let disabled = config.pointer("/verifier/disable").and_then(Value::as_bool) == Some(true);
     if disabled && reward.is_none() && exception.is_none() {
-        return Err("its verification was turned off");
+        return Err("verification was disabled");
     }
     if finished.is_none() && reward.is_none() && exception.is_none() {
-        return Err("it did not end");
+        return Err("the trial did not finish");
     }
     let tampered = disagreement(reward.as_ref(), &found.folder);
     let logs = if exception.is_some() { last_logs(found) } else { Vec::new() };
@@ -91,7 +91,8 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     })
 }
 
-/// The whole configuration lies in the result; where it does not, what the trial's own file says, which may leave defaults out.
+/// The whole configuration lies in the result; where it does not, what the trial's own file says,
+/// which may leave defaults out.
 fn config(found: &TrialFolder) -> Value {
     match found.result.get("config") {
         Some(config) if config.is_object() => config.clone(),
@@ -182,7 +183,7 @@ fn rewards(result: &Value, folder: &Path) -> Result<Option<Reward>, &'static str
         return Ok(None);
     };
     let keyed = if rewards.is_object() { rewards.clone() } else { json!({ "reward": rewards }) };
-    verifier::reward_of(&keyed).map(Some).map_err(|_| "its rewards are no numbers")
+    verifier::reward_of(&keyed).map(Some).map_err(|_| "its rewards are not numbers")
 }
 
 fn exception(result: &Value) -> Option<Exception> {
@@ -197,8 +198,8 @@ fn exception(result: &Value) -> Option<Exception> {
     of(result).or_else(|| steps(result).find_map(of))
 }
 
-/// Whether the reward files contradict the reward that was taken. A verifier writes its verdict once. Where one file passes
-/// the trial and the other fails it, somebody else has written too.
+/// Whether the reward files contradict the reward that was taken. A verifier writes its verdict
+/// once. Where one file passes the trial and the other fails it, somebody else has written too.
 fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
     let Some(reward) = reward.filter(|reward| reward.is_full()) else { return Vec::new() };
     let verifier = folder.join("verifier");
@@ -210,7 +211,7 @@ fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
             let comparable = reward.keys.contains_key("reward") && other.keys.contains_key("reward");
             (comparable && !other.is_full()).then(|| {
                 format!(
-                    "{name} says {}, and the reward taken is {}: two have written it",
+                    "{name} contains {}, but the reward used is {}: it was written twice",
                     other.value, reward.value
                 )
             })
@@ -278,8 +279,9 @@ fn outcome(
     }
 }
 
-/// Why a reward after the agent's deadline is not the agent's: in a shared environment nobody ends its processes, so what it
-/// had started may have gone on while the verifier ran. In a separate one the agent's environment is stopped first.
+/// Why a reward after the agent's deadline is not the agent's: in a shared environment nobody ends
+/// its processes, so what it had started may have gone on while the verifier ran. In a separate one
+/// the agent's environment is stopped first.
 fn late(result: &Value, reward: Option<&Reward>) -> Option<String> {
     let reward = reward.filter(|reward| reward.value > 0.0)?;
     if result.get("verifier_environment_mode").and_then(Value::as_str) == Some("separate") {
@@ -289,7 +291,7 @@ fn late(result: &Value, reward: Option<&Reward>) -> Option<String> {
     let after = times::between(time("/agent_execution/finished_at"), time("/verifier/finished_at"));
     let after = if after > 0.0 { format!(" {after:.1} s") } else { String::new() };
     Some(format!(
-        "graded after its deadline: a reward of {} was read{after} after the agent's time was over, and nothing had ended its processes",
+        "graded after its deadline: a reward of {} was read{after} after the agent's deadline, with its processes still running",
         reward.value
     ))
 }

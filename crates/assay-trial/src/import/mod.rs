@@ -1,7 +1,8 @@
 //! Trials that were executed elsewhere, as records of the store and a run.
 //!
-//! [`harbor`] reads job folders of Harbor, and of BenchFlow, which writes the same tree with results of its own. Nothing in them is trusted: no link is followed, no file is read without a cap, and
-//! what cannot be used is counted by reason.
+//! [`harbor`] reads job folders of Harbor, and of BenchFlow, which writes the same tree with
+//! results of its own. Nothing in them is trusted: no link is followed, no file is read without a
+//! cap, and what cannot be used is counted by reason.
 
 mod benchflow;
 mod condition;
@@ -29,7 +30,7 @@ use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
 use trial::{ForeignOutcome, ForeignTrial, Origin};
 use walk::{TrialFolder, Walk};
 
-/// The version of what identifies an imported trial.
+/// The protocol version in the identity of an imported trial.
 const PROTOCOL: &str = "assay.import/1";
 
 /// Most bytes of a trajectory that is kept.
@@ -38,24 +39,25 @@ const TRAJECTORY_CAP: u64 = 64 << 20;
 /// Most bytes of a verifier's output that are kept.
 const OUTPUT_CAP: u64 = 1 << 20;
 
-/// d in "no effect within ±d", as in an experiment that names none.
+/// The default equivalence margin, as in an experiment without one.
 const MARGIN: f64 = 0.10;
 
-/// For whatever a report draws, as in an experiment that names none.
+/// The default seed, as in an experiment without one.
 const SEED: u64 = 1;
 
-/// What the user wishes.
+/// Options of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The run's name.
     pub name: String,
-    /// Patterns on `job/trial/agent` or on one of the three, and the condition of the trials they fit; the first that fits wins.
+    /// Patterns on `job/trial/agent` or on one of the three, and the condition of matching trials;
+    /// the first match wins.
     pub conditions: Vec<(String, String)>,
     /// The condition the others are compared with; `none` where there is one.
     pub baseline: Option<String>,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Imported {
     /// `assay.import/1`.
@@ -68,13 +70,13 @@ pub struct Imported {
     pub by_condition: BTreeMap<String, usize>,
     /// The same by outcome.
     pub by_outcome: BTreeMap<String, usize>,
-    /// What could not be used, by reason.
+    /// Unusable files and folders, by reason.
     pub unusable: BTreeMap<String, usize>,
-    /// What a reader has to know, in sentences.
+    /// Notes for the reader, in sentences.
     pub notes: Vec<String>,
 }
 
-/// A trial with its place in the run.
+/// A trial with its cell of the run.
 struct PlacedTrial {
     folder: PathBuf,
     trial: ForeignTrial,
@@ -84,7 +86,8 @@ struct PlacedTrial {
     specification: Value,
 }
 
-/// Reads job folders of Harbor into a store. The same folders give the same run, and no trial twice.
+/// Reads job folders of Harbor into a store. The same folders give the same run, and no trial
+/// twice.
 ///
 /// # Errors
 /// Folders without any trial, names that cannot be names, a store that cannot be written.
@@ -158,7 +161,7 @@ fn read_all(walk: &mut Walk) -> Vec<(TrialFolder, ForeignTrial)> {
                 found.result = Value::Null;
                 read.push((found, trial));
             }
-            Ok(_) => walk.count("the same trial again"),
+            Ok(_) => walk.count("duplicate trial"),
             Err(reason) => walk.count(reason),
         }
     }
@@ -201,10 +204,8 @@ fn conditions(
                 {
                     return "none".to_owned();
                 }
-                Inferred::NoneGiven => {
-                    "the agent was given no skills, but neither was any other, and an image may carry some"
-                }
-                Inferred::Silent => "neither names nor configuration tell",
+                Inferred::NoneGiven => "no agent was given skills, and the image may contain some",
+                Inferred::Silent => "neither names nor configuration identify it",
                 Inferred::Unknown(why) => why,
             };
             let (count, jobs) = unknown.entry(why).or_default();
@@ -232,7 +233,7 @@ fn conditions(
     conditions
 }
 
-/// Numbers repetitions by time, and tells apart who was cancelled and who cannot be compared.
+/// Numbers repetitions by time, and separates cancelled and incomparable trials.
 fn place_trials(
     read: Vec<(TrialFolder, ForeignTrial)>,
     conditions: Vec<String>,
@@ -259,9 +260,11 @@ fn place_trials(
             excluded.push(Exclusion { task: trial.task.clone(), condition: Some(condition), reason });
             continue;
         }
-        // An arm of the unknown beside known ones would take from them every task that it does not have.
+        // An arm of the unknown beside known ones would take from them every task that it does not
+        // have.
         if condition == UNKNOWN && known.contains(&trial.agent) {
-            let reason = "its condition is not known, and that of others of its agent is".to_owned();
+            let reason =
+                "its condition is unknown, and its agent has trials with known conditions".to_owned();
             excluded.push(Exclusion { task: trial.task.clone(), condition: Some(condition), reason });
             continue;
         }
@@ -383,8 +386,8 @@ fn run_folder(
     })
 }
 
-/// Whether a model did the work. Harbor's oracle and nop may carry a model's name, and never ask it; any other agent may leave
-/// its model unnamed.
+/// Whether a model did the work. Harbor's oracle and nop may carry a model's name, and never ask
+/// it; any other agent may leave its model unnamed.
 fn measures(label: &AgentLabel) -> bool {
     !matches!(label.name.as_str(), "oracle" | "nop")
 }

@@ -100,7 +100,8 @@ fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
     fixture.write("new/config.json", r#"{"job_name": "claude-with-skills"}"#);
     fixture.write("new/result.json", r#"{"id": "x", "stats": {}, "n_total_trials": 1}"#);
     fixture.trial("new/hello__aaaaaaa", |_| {});
-    // Old: all of the configuration, naive times, one reward, a path and checksum of its own, no skills key.
+    // Old: all of the configuration, naive times, one reward, a path and checksum of its own, no
+    // skills key.
     fixture.write("old-no-skills/job.log", "");
     fixture.trial("old-no-skills/hello__bbbbbbb", |result| {
         result["config"] =
@@ -205,7 +206,8 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
         &[],
         (Outcome::TimedOut, None, Some("AgentTimeoutError")),
     );
-    // What broke is no result, whatever the reward: neither the passed nor the failed may be chosen.
+    // What broke is no result, whatever the reward: neither the passed nor the failed may be
+    // chosen.
     check(
         |r| failing(r, "ApiUsageLimitError"),
         &[],
@@ -234,7 +236,7 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
     check(
         |_| {},
         &[("reward.json", r#"{"reward": 1}"#), ("reward.txt", "0")],
-        (Outcome::Tampered, None, Some("reward.txt says 0")),
+        (Outcome::Tampered, None, Some("reward.txt contains 0")),
     );
     check(
         |_| {},
@@ -259,7 +261,7 @@ fn what_cannot_be_used_is_counted_by_reason() {
         assert_eq!(imported.imported, 1, "{reason}");
         assert_eq!(imported.unusable, [(reason.to_owned(), 1)].into(), "{reason}");
     };
-    check(|p| p.write("job/t__2/trial.log", ""), "no result.json: the trial did not end");
+    check(|p| p.write("job/t__2/trial.log", ""), "no result.json: the trial did not finish");
     check(
         |p| {
             p.trial("job/t__2", |_| {});
@@ -300,14 +302,14 @@ fn what_cannot_be_used_is_counted_by_reason() {
             p.trial("job/t__2", |_| {});
             p.write("job/t__2/result.json", "[1]");
         },
-        "result.json is not a trial's",
+        "result.json is not a trial result",
     );
-    check(|p| p.write("other/result.json", "{}"), "result.json is neither a job's nor a trial's");
-    check(|p| p.write("job/notes.txt", "x"), "a file that is not Harbor's");
-    check(|p| fs::create_dir(p.jobs().join("job/empty")).unwrap(), "a folder without a trial");
+    check(|p| p.write("other/result.json", "{}"), "result.json is neither a job result nor a trial result");
+    check(|p| p.write("job/notes.txt", "x"), "file not written by Harbor");
+    check(|p| fs::create_dir(p.jobs().join("job/empty")).unwrap(), "folder without a trial");
     check(
         |p| std::os::unix::fs::symlink("/", p.jobs().join("job/root")).unwrap(),
-        "a link, which is not followed",
+        "symbolic link (not followed)",
     );
     check(
         |p| {
@@ -318,7 +320,7 @@ fn what_cannot_be_used_is_counted_by_reason() {
         "result.json is a link or no file",
     );
     check(|p| p.trial("job/t__2", |r| failing(r, "CancelledError")), "cancelled (CancelledError)");
-    check(|p| p.trial("job/t__2", |r| r["id"] = "job/good__1".into()), "the same trial again");
+    check(|p| p.trial("job/t__2", |r| r["id"] = "job/good__1".into()), "duplicate trial");
     check(
         |p| {
             p.trial("job/t__2", |r| {
@@ -326,11 +328,11 @@ fn what_cannot_be_used_is_counted_by_reason() {
                 r["task_id"] = Value::Null;
             });
         },
-        "it names no task",
+        "no task name",
     );
     check(
         |p| p.trial("job/t__2", |r| r["verifier_result"]["rewards"]["reward"] = "1".into()),
-        "its rewards are no numbers",
+        "its rewards are not numbers",
     );
     check(
         |p| {
@@ -339,7 +341,7 @@ fn what_cannot_be_used_is_counted_by_reason() {
                 r["finished_at"] = Value::Null;
             });
         },
-        "it did not end",
+        "the trial did not finish",
     );
 }
 
@@ -423,9 +425,13 @@ fn conditions_come_of_names_of_skills_and_of_the_user() {
     check(&[("other", "none")], None, Ok(&[("curated", 1), ("none", 2)]));
     check(&[("other/*", "mine")], Some("mine"), Ok(&[("curated", 1), ("mine", 1), ("none", 1)]));
     check(&[("*__3/claude*", "none")], Some("curated"), Ok(&[("curated", 1), ("none", 2)]));
-    check(&[], Some("missing"), Err("no trial ran under the baseline \"missing\"; there are none, curated"));
-    check(&[("[", "none")], None, Err("is not a pattern"));
-    check(&[("*", "no spaces")], None, Err("cannot be the name of a condition"));
+    check(
+        &[],
+        Some("missing"),
+        Err("no trial ran under the baseline \"missing\"; conditions found: none, curated"),
+    );
+    check(&[("[", "none")], None, Err("invalid pattern"));
+    check(&[("*", "no spaces")], None, Err("invalid condition name"));
 }
 
 #[test]
@@ -436,7 +442,7 @@ fn trials_of_no_known_condition_are_an_arm_only_where_their_agent_has_no_other()
     fixture.trial("other/a__3", |result| result["agent_info"]["name"] = "codex".into());
     let imported = fixture.import();
     assert_eq!(imported.by_condition, [("curated".to_owned(), 1), ("unknown".to_owned(), 1)].into());
-    let reason = "its condition is not known, and that of others of its agent is".to_owned();
+    let reason = "its condition is unknown, and its agent has trials with known conditions".to_owned();
     assert_eq!(imported.unusable, [(reason.clone(), 1)].into());
     let run = fixture.store.run("run").unwrap();
     assert_eq!((run.excluded.len(), &run.excluded[0].reason), (1, &reason));
@@ -503,7 +509,7 @@ fn a_folder_without_trials_is_an_error_that_says_what_was_there() {
     fixture.write("job/t__1/trial.log", "");
     match fixture.import_with(&[], None) {
         Err(ImportError::Nothing { unusable, .. }) => {
-            assert_eq!(unusable, [("no result.json: the trial did not end".to_owned(), 1)].into());
+            assert_eq!(unusable, [("no result.json: the trial did not finish".to_owned(), 1)].into());
         }
         other => panic!("{other:?}"),
     }
@@ -639,7 +645,8 @@ fn real_jobs_come_out_as_what_happened() {
         (9, &4, &5)
     );
     assert_eq!(records.len(), 9);
-    // 72 trials of one agent, four of which died: two of a full context, one of its provider, one of its memory.
+    // 72 trials of one agent, four of which died: two of a full context, one of its provider, one
+    // of its memory.
     let (imported, records) = import("jobs");
     assert_eq!((imported.imported, records.len()), (72, 72));
     let died: Vec<(Outcome, Option<Cause>, Option<Ended>)> = records

@@ -11,7 +11,8 @@ pub(super) struct Time {
     pub(super) naive: bool,
 }
 
-/// Reads `2026-01-15T10:00:00.123456` (local time of a machine nobody knows; taken for UTC) or the same with `Z` or an offset.
+/// Reads `2026-01-15T10:00:00.123456` (local time of a machine nobody knows; taken for UTC) or the
+/// same with `Z` or an offset.
 pub(super) fn parse(text: &str) -> Option<Time> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {

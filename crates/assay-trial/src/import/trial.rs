@@ -1,4 +1,4 @@
-//! A trial that was executed elsewhere: what is made of its files, whoever wrote them.
+//! A trial that was executed elsewhere, as read from its files.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ const NAME: usize = 200;
 /// A reason is cut here.
 const REASON: usize = 300;
 
-/// What a trial's files say.
+/// The contents of a trial's files.
 #[derive(Debug)]
 pub(super) struct ForeignTrial {
-    /// What executed it.
+    /// The program that executed it.
     pub(super) by: Origin,
     /// Its uuid, or the digest of result.json.
     pub(super) source: String,
@@ -40,13 +40,13 @@ pub(super) struct ForeignTrial {
     pub(super) outcome: ForeignOutcome,
     pub(super) tampered: Vec<String>,
     pub(super) ended: Option<Ended>,
-    /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
+    /// Whether the reward was read after the agent's deadline, with its processes still running.
     pub(super) late: bool,
     /// Skills it was given, name to digest.
     pub(super) skills: BTreeMap<String, String>,
 }
 
-/// What executes trials elsewhere.
+/// The program that executed imported trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     /// Harbor.
@@ -70,7 +70,7 @@ impl Origin {
 pub(super) enum ForeignOutcome {
     /// A record's outcome, with cause and reason.
     Of(Outcome, Option<Cause>, Option<String>),
-    /// Somebody stopped it.
+    /// It was cancelled.
     Cancelled(String),
 }
 
@@ -79,7 +79,7 @@ pub(super) fn number(value: Option<&Value>) -> Option<f64> {
     value.and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
 }
 
-/// A string that is worth something, cut.
+/// A nonempty string, truncated.
 pub(super) fn text(value: Option<&Value>) -> Option<String> {
     let text: String = value?.as_str()?.trim().chars().take(NAME).collect();
     (!text.is_empty()).then_some(text)
@@ -98,7 +98,7 @@ pub(super) struct Exception {
 }
 
 impl Exception {
-    /// What it makes of the trial, with the ends of the agent's logs.
+    /// Its meaning for the trial, with the ends of the agent's logs.
     pub(super) fn meaning(&self, logs: &[String]) -> Meaning {
         exception::meaning(&self.class, &self.message, logs)
     }

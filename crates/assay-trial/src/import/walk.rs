@@ -1,4 +1,4 @@
-//! Finds trial folders under what the user names: jobs of jobs, one job, or trials directly.
+//! Finds trial folders below the given ones: folders of jobs, jobs, or trials.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use assay_fs::{FsError, read_beneath};
 use serde_json::Value;
 
-/// Folders below what the user names; no layout of jobs is deeper.
+/// Deepest folder below those that the user gave; no layout of jobs is deeper.
 const DEPTH: usize = 8;
 
-/// Entries looked at in one folder.
+/// Most entries read in one folder.
 const ENTRIES: usize = 200_000;
 
 /// Most bytes of a JSON file of Harbor's. Tracebacks and token lists make results long.
@@ -20,7 +20,7 @@ const JSON_CAP: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) trials: Vec<TrialFolder>,
-    /// What could not be used, by reason.
+    /// Unusable files and folders, by reason.
     pub(super) unusable: BTreeMap<String, usize>,
 }
 
@@ -30,7 +30,8 @@ pub(super) struct TrialFolder {
     pub(super) folder: PathBuf,
     /// The folder's name.
     pub(super) name: String,
-    /// Names of the job: of the folders above up to the one the user named, nearest first, and what the job calls itself.
+    /// Names of the job: of the folders above up to the one the user named, nearest first, and what
+    /// the job calls itself.
     pub(super) job: Vec<String>,
     /// The digest of result.json.
     pub(super) digest: String,
@@ -39,7 +40,7 @@ pub(super) struct TrialFolder {
 }
 
 impl Walk {
-    /// Looks through a folder.
+    /// Searches a folder.
     pub(super) fn folder(&mut self, root: &Path) {
         // Without this a root called `.` has no name.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
@@ -71,35 +72,35 @@ impl Walk {
             }
             // A job's own result, or somebody else's file: what counts lies below.
             Ok(Some((result, _))) if result.get("stats").is_some() => {}
-            Ok(Some(_)) if is_trial(folder) => return self.count("result.json is not a trial's"),
-            Ok(Some(_)) => self.count("result.json is neither a job's nor a trial's"),
-            Ok(None) if is_trial(folder) => return self.count("no result.json: the trial did not end"),
+            Ok(Some(_)) if is_trial(folder) => return self.count("result.json is not a trial result"),
+            Ok(Some(_)) => self.count("result.json is neither a job result nor a trial result"),
+            Ok(None) if is_trial(folder) => return self.count("no result.json: the trial did not finish"),
             Ok(None) => {}
             Err(reason) if is_trial(folder) => return self.count(format!("result.json {reason}")),
-            Err(reason) => self.count(format!("result.json of a job or a foreign folder {reason}")),
+            Err(reason) => self.count(format!("result.json of a job or another folder {reason}")),
         }
         if depth == 0 {
-            return self.count("folders too deep");
+            return self.count("folders nested too deeply");
         }
-        let Ok(entries) = fs::read_dir(folder) else { return self.count("a folder that cannot be read") };
+        let Ok(entries) = fs::read_dir(folder) else { return self.count("unreadable folder") };
         let mut folders = Vec::new();
         for (number, entry) in entries.enumerate() {
             if number >= ENTRIES {
-                self.count("more entries in a folder than are looked at");
+                self.count("too many entries in a folder");
                 break;
             }
             match entry.and_then(|entry| Ok((entry.file_type()?, entry.path()))) {
                 Ok((kind, path)) if kind.is_dir() => folders.push(path),
-                Ok((kind, _)) if kind.is_symlink() => self.count("a link, which is not followed"),
+                Ok((kind, _)) if kind.is_symlink() => self.count("symbolic link (not followed)"),
                 Ok((kind, path)) if kind.is_file() => {
                     let name = path.file_name().unwrap_or_default();
                     let own = ["config.json", "lock.json", "result.json", "job.log"];
                     if !own.iter().any(|known| name == *known) {
-                        self.count("a file that is not Harbor's");
+                        self.count("file not written by Harbor");
                     }
                 }
                 Ok(_) => self.count("neither file nor folder"),
-                Err(_) => self.count("an entry that cannot be read"),
+                Err(_) => self.count("unreadable entry"),
             }
         }
         folders.sort();
@@ -112,7 +113,7 @@ impl Walk {
             let before = (self.trials.len(), self.unusable.values().sum::<usize>());
             self.visit(&inner, &names, depth - 1);
             if before == (self.trials.len(), self.unusable.values().sum::<usize>()) {
-                self.count("a folder without a trial");
+                self.count("folder without a trial");
             }
         }
     }

@@ -20,15 +20,16 @@ pub struct AgentEntry {
     pub spec: Arc<AgentSpec>,
     /// Who it is in records.
     pub label: AgentLabel,
-    /// Its name in reports: the harness's, and what tells it from another entry with the same harness and model.
+    /// Its name in reports: the harness, and what distinguishes it from another entry with the same
+    /// harness and model.
     pub arm: String,
-    /// Where it finds skills, where there is a choice.
+    /// Where it finds skills, if there is a choice.
     pub placement: Option<Placement>,
     /// What works.
     pub agent: Arc<dyn Agent>,
     /// What its tokens cost.
     pub price: Option<Price>,
-    /// The way to its model, for one that works inside.
+    /// The route to its model, for agents that run in the sandbox.
     pub route: Option<Arc<ModelRoute>>,
 }
 
@@ -80,7 +81,8 @@ pub(crate) fn open_agents(
     Ok(agents)
 }
 
-/// Gives entries that have harness and model in common names of their own: by their version, their placement, and their number.
+/// Gives entries that have harness and model in common names of their own: by their version, their
+/// placement, and their number.
 fn name_arms(agents: &mut [AgentEntry]) {
     let known: Vec<_> = agents.iter().map(|entry| (entry.label.clone(), entry.placement)).collect();
     for (number, entry) in agents.iter_mut().enumerate() {

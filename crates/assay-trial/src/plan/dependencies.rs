@@ -72,7 +72,8 @@ impl SkillPlace {
         self.backend.kind()
     }
 
-    /// Which of some programs and modules are not there. `None` for images, which are not made yet: nothing is known of them.
+    /// Which of some programs and modules are not there. `None` for images, which are not made yet:
+    /// nothing is known of them.
     ///
     /// # Errors
     /// A sandbox that does not start.

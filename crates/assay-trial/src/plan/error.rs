@@ -12,7 +12,7 @@ use crate::run::open_agent::AgentError;
 #[non_exhaustive]
 pub enum PlanError {
     /// Tasks that cannot be used.
-    #[error("{} of the suite's folders cannot be used as tasks", .0.len())]
+    #[error("{} folders of the suite are not valid tasks", .0.len())]
     Tasks(Vec<TaskError>),
     /// An agent that cannot be set up.
     #[error("{}: agent {agent:?}: {error}", path.display())]
@@ -24,7 +24,7 @@ pub enum PlanError {
         /// What is wrong.
         error: AgentError,
     },
-    /// A name that leads nowhere.
+    /// An unknown name or id.
     #[error("{}: {message}", path.display())]
     Name {
         /// The experiment.

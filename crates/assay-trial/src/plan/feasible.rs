@@ -13,36 +13,36 @@ use assay_store::NetworkPolicy;
 #[non_exhaustive]
 pub(crate) enum Infeasible {
     /// More than one step.
-    #[error("it has several steps, which this version does not run")]
+    #[error("it has several steps (`[[steps]]`), which are not supported")]
     Steps,
     /// A compose file that reaches the host.
-    #[error("its compose file is refused, for it would reach the host: {0}")]
+    #[error("its compose file would give it access to the host: {0}")]
     HostileCompose(String),
     /// A compose file that mounts the host's credentials.
     #[error(
-        "its compose file is refused, for it would reach the host: {0} (`drop_login_mounts = true` under `[sandbox]` leaves it out)"
+        "its compose file would give it access to the host: {0} (`drop_login_mounts = true` under `[sandbox]` omits it)"
     )]
     LoginMount(String),
     /// A compose file of several containers.
-    #[error("its compose file is more than one plain container: {0}")]
+    #[error("its compose file needs more than one plain container: {0}")]
     Compose(String),
     /// A GPU.
-    #[error("it needs a GPU, which no sandbox here gives")]
+    #[error("it needs a GPU, which no sandbox here provides")]
     Gpu,
     /// Windows.
     #[error("it needs Windows")]
     Windows,
     /// MCP servers.
-    #[error("it brings MCP servers, which no agent here speaks to")]
+    #[error("it defines MCP servers, which no agent here supports")]
     Mcp,
     /// Files of another container.
-    #[error("it collects from the service `{0}`, and only `main` is run")]
+    #[error("it collects artifacts from the service `{0}`, but only `main` is run")]
     Service(String),
     /// Hosts that are not names of hosts.
-    #[error("of what it would reach, {0}")]
+    #[error("its list of hosts: {0}")]
     Hosts(HostsError),
-    /// Listed hosts, and nothing that leads there.
-    #[error("it would reach some hosts and not others, which nothing holds it to here")]
+    /// Listed hosts without an egress proxy.
+    #[error("it needs per-host network rules, which this sandbox cannot enforce")]
     NoEgressProxy,
     /// No sandbox.
     #[error(transparent)]
@@ -52,7 +52,7 @@ pub(crate) enum Infeasible {
     Env(#[from] EnvError),
 }
 
-/// Whether a task asks for nothing that no sandbox here gives.
+/// Whether some sandbox here supports a task's requirements.
 pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Infeasible> {
     let config = &task.config;
     if config.multi_step {
@@ -102,7 +102,7 @@ pub(crate) fn policy(
     Ok((agent, verifier))
 }
 
-/// What both the task wishes and the experiment grants.
+/// What the task requests and the experiment grants.
 pub(super) fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<NetworkPolicy, Infeasible> {
     let hosts = |list: &[String]| Hosts::parse(list).map_err(Infeasible::Hosts);
     let allowed = match (wish, grant) {

@@ -1,4 +1,4 @@
-//! Limits that an experiment and a task can both state: which one holds, and who stated it.
+//! Limits that both an experiment and a task can set: the effective one, and its source.
 
 use assay_store::{AgentSpec, Limit, TaskLimits};
 use assay_task::TaskConfig;

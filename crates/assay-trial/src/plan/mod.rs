@@ -52,7 +52,8 @@ pub struct Plan {
     pub library: Arc<Library>,
     /// Its agents, as it lists them.
     pub agents: Vec<AgentEntry>,
-    /// Every cell that can be run, the repetitions of all arms taking turns, so that no arm is early or late.
+    /// Every cell that can be run, the repetitions of all arms taking turns, so that no arm is
+    /// early or late.
     pub cells: Vec<Cell>,
     /// The trials of the cells. Cells with equal provision share one.
     pub trials: BTreeMap<TrialId, Arc<TrialSpec>>,
@@ -72,7 +73,7 @@ pub struct Plan {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Two trials that tell whether a task can be graded here.
+/// The oracle and no-op trials that check a task.
 #[derive(Clone)]
 pub struct Check {
     /// The task's name.
@@ -130,7 +131,7 @@ impl Plan {
                 Entry::Occupied(first) => plan.excluded.push(Exclusion {
                     task: task.name.clone(),
                     condition: None,
-                    reason: format!("it is the task `{}` under another name", first.get()),
+                    reason: format!("it is a copy of the task `{}`", first.get()),
                 }),
                 Entry::Vacant(place) => {
                     place.insert(task.name.clone());
@@ -213,7 +214,8 @@ impl Plan {
         }
     }
 
-    /// Agents that take more memory by themselves than tasks allow: they would be killed, and seem to fail.
+    /// Agents that take more memory by themselves than tasks allow: they would be killed, and seem
+    /// to fail.
     fn cramped(&self) -> Vec<Diagnostic> {
         let mut least: BTreeMap<&str, (u64, u64, BTreeSet<&str>)> = BTreeMap::new();
         for cell in &self.cells {
@@ -230,7 +232,7 @@ impl Plan {
         }
         let warn = |(name, (own, allowed, tasks)): (&str, (u64, u64, BTreeSet<&str>))| {
             let message = format!(
-                "{name} takes up to {} MB by itself, and {} allow{} {} MB: it would be killed for memory. `memory_mb = 2048` in the experiment gives room",
+                "{name} alone uses up to {} MB, but {} allow{} only {} MB, so it would run out of memory. Set `memory_mb = 2048` in the experiment",
                 own >> 20,
                 if tasks.len() == 1 { "one task".to_owned() } else { format!("{} tasks", tasks.len()) },
                 if tasks.len() == 1 { "s" } else { "" },
@@ -241,12 +243,12 @@ impl Plan {
         least.into_iter().map(warn).collect()
     }
 
-    /// What this machine cannot give of what the tasks ask for, in sentences.
+    /// What the tasks request and this machine cannot provide, in sentences.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.diagnostics.iter().filter(|found| found.code == CAPPED).map(|found| found.message.as_str())
     }
 
-    /// Tasks that get fewer processors than they ask for: what depends on speed may come out worse.
+    /// Tasks that get fewer CPUs than they request, which may change results that depend on speed.
     fn capped(&self) -> Option<Diagnostic> {
         let all = self.trials.values().chain(self.checks.iter().map(|check| &check.nop));
         let tasks: BTreeMap<&str, &str> = all
@@ -258,7 +260,7 @@ impl Plan {
             several => (format!("{several} tasks ask"), format!(" and {} more", several - 1)),
         };
         let message = format!(
-            "{asks} for more processors than this machine has, and get{} all it has: {first} ({warning}){others}. `cpus` in the experiment sets one limit for all tasks",
+            "{asks} for more CPUs than this machine has and get{} all of them: {first} ({warning}){others}. Set `cpus` in the experiment for one limit for all tasks",
             if tasks.len() == 1 { "s" } else { "" }
         );
         Some(Diagnostic::new(Severity::Warning, CAPPED, &self.experiment.path, message))
@@ -283,8 +285,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// Opens the plan's trials on this machine. What was opened for planning is not opened again: tasks, skills, backends and agents
-    /// stay what they were then, however long the run takes.
+    /// Opens the plan's trials on this machine. What was opened for planning is not opened again:
+    /// tasks, skills, backends and agents stay what they were then, however long the run takes.
     pub fn resolver<'a>(&self, store: &Store, machine: &'a MachineContext<'a>) -> Resolver<'a> {
         let resolver = Resolver::new(machine, Sources { made: store.made_folder(), ..Sources::default() });
         for task in &self.tasks {
@@ -307,13 +309,13 @@ impl Plan {
     }
 }
 
-/// The processors that a trial gets of those that are asked for, and what there is to say where that is fewer.
+/// The processors that a trial gets of those that are asked for, and what there is to say where
+/// that is fewer.
 fn capped_cpus(requested: Option<f64>, available: f64) -> (Option<f64>, Vec<String>) {
     match requested {
-        Some(requested) if requested > available => (
-            Some(available),
-            vec![format!("{requested} processors are asked for, and this machine has {available}")],
-        ),
+        Some(requested) if requested > available => {
+            (Some(available), vec![format!("{requested} CPUs requested, {available} available")])
+        }
         requested => (requested, Vec::new()),
     }
 }
@@ -451,8 +453,8 @@ impl Setup {
     }
 }
 
-/// The skills that the library's patterns match. A pattern without a match is an error: the run would go on without the skills
-/// that it was meant to name.
+/// The skills that the library's patterns match. A pattern without a match is an error: the run
+/// would go on without the skills that it was meant to name.
 fn library(experiment: &Experiment) -> Result<Library, PlanError> {
     let mut roots = Vec::new();
     for pattern in &experiment.library {
@@ -468,7 +470,8 @@ fn library(experiment: &Experiment) -> Result<Library, PlanError> {
     Ok(Library::load(&roots))
 }
 
-/// A pattern with its first part that does not exist replaced by the folder whose name is nearest to it.
+/// A pattern with its first part that does not exist replaced by the folder whose name is nearest
+/// to it.
 fn near_folder(pattern: &str, base: &Path) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let mut folder = base.to_owned();
@@ -488,7 +491,8 @@ fn near_folder(pattern: &str, base: &Path) -> Option<String> {
     None
 }
 
-/// The folders of a suite that cannot be read as tasks, with the reason and what to do. Reasons stand in plans: they name files from the experiment on.
+/// The folders of a suite that cannot be read as tasks, with the reason and what to do. Reasons
+/// stand in plans: they name files from the experiment on.
 fn unreadable(suite: &mut Suite, directory: &Path) -> Vec<Exclusion> {
     let exclude = |unreadable: Unreadable| {
         let error = &unreadable.error;
@@ -499,7 +503,7 @@ fn unreadable(suite: &mut Suite, directory: &Path) -> Vec<Exclusion> {
         let base = format!("{}/", directory.display());
         // A relative experiment has short paths already.
         let base = if directory.is_absolute() { base } else { "\0".to_owned() };
-        let reason = format!("it cannot be read as a task: {} ({})", why.replace(&base, ""), error.hint());
+        let reason = format!("invalid task: {} ({})", why.replace(&base, ""), error.hint());
         let is_taken = suite.tasks.iter().any(|task| task.name == unreadable.name);
         let path = unreadable.folder.display().to_string();
         let task = if is_taken { path.replace(&base, "") } else { unreadable.name };
@@ -515,7 +519,7 @@ fn check_names(experiment: &Experiment, suite: &Suite) -> Result<(), PlanError> 
             suite.excluded.iter().chain(suite.unreadable.iter().map(|unreadable| &unreadable.folder));
         let mut names = left_out.filter_map(|folder| folder.file_name());
         if suite.tasks.iter().all(|task| &task.name != name) && !names.any(|known| known == name.as_str()) {
-            let message = format!("`[tasks.\"{name}\"]` pairs a task that is not in the suite");
+            let message = format!("`[tasks.\"{name}\"]` refers to a task that is not in the suite");
             return Err(PlanError::Name { path: experiment.path.clone(), message });
         }
     }

@@ -1,5 +1,5 @@
-//! Sends one short request to every model of a plan before its first trial, so that a wrong address, key or name is found within
-//! seconds and not after several lost trials.
+//! Sends one short request to every model of a plan before its first trial, so that a wrong
+//! address, key or name is found within seconds and not after several lost trials.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ const TRIES: u32 = 3;
 /// Between two of them.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What happens on the way.
+/// A progress event of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreflightEvent {
     /// A model has not replied yet.
@@ -76,8 +76,8 @@ struct ModelKey {
 /// Asks the models of those trials that a run would execute. Scripts are not asked.
 ///
 /// # Errors
-/// The first model that cannot be used. A reply is waited for as long as the longest of its trials may take: a model that does not
-/// say a word in that time cannot do a task in it.
+/// The first model that cannot be used. A reply is waited for as long as the longest of its trials
+/// may take: a model that does not say a word in that time cannot do a task in it.
 pub fn preflight(
     plan: &Plan,
     store: &Store,

@@ -97,7 +97,7 @@ fn a_plans_trials_are_those_that_were_planned_however_late_they_begin() {
             let sources = Sources { made: fixture.store.made_folder(), ..Sources::default() };
             Resolver::new(machine, sources).resolve(spec).map(|trial| trial.id)
         });
-        assert!(anew.unwrap_err().to_string().contains("would be another one here"));
+        assert!(anew.unwrap_err().to_string().contains("would differ from the plan here"));
     }
 }
 
@@ -116,7 +116,7 @@ fn hosts_are_listed_only_where_something_holds_a_trial_to_them() {
     let spec = plan.trials.values().next().unwrap();
     assert_eq!(spec.network, NetworkPolicy::Hosts(vec!["example.org".to_owned()]));
     let error = with_bubblewrap(|machine| plan.resolver(&fixture.store, machine).resolve(spec).err());
-    assert!(error.unwrap().to_string().contains("which nothing holds it to here"));
+    assert!(error.unwrap().to_string().contains("which this sandbox cannot enforce"));
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_task_under_two_names_is_one_task() {
     let plan = fixture.plan();
     assert_eq!((plan.cells.len(), plan.trials.len(), plan.equal_conditions().len()), (4, 4, 0));
     let excluded: Vec<_> = plan.excluded.iter().map(|it| (it.task.as_str(), it.reason.as_str())).collect();
-    assert_eq!(excluded, [("b", "it is the task `a` under another name")]);
+    assert_eq!(excluded, [("b", "it is a copy of the task `a`")]);
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn what_cannot_be_run_is_left_out_and_says_why() {
     };
     check("[environment]\ngpus = 1", "needs a GPU");
     check("[environment]\nos = \"windows\"", "needs Windows");
-    check("[verifier]\nenvironment_mode = \"separate\"", "an environment of its own");
+    check("[verifier]\nenvironment_mode = \"separate\"", "a separate environment");
     let (condition, reason, cells) =
         exclusion(&|fixture| fixture.edit("tasks/a/task.toml", "required_skills = [\"one\"]", ""));
     assert_eq!((condition.as_deref(), cells), (Some("curated"), 2));
@@ -395,8 +395,12 @@ fn a_name_that_leads_nowhere_is_no_plan() {
         let error = fixture.try_plan().err().expect("no plan").to_string();
         assert!(error.contains(expected), "{to}: {error}");
     };
-    check("tasks/*", "taks/*", "cannot be used as tasks");
-    check("timeout = 300", "timeout = 300\n[tasks.\"c\"]\ncurated = [\"one\"]", "pairs a task that is not");
+    check("tasks/*", "taks/*", "are not valid tasks");
+    check(
+        "timeout = 300",
+        "timeout = 300\n[tasks.\"c\"]\ncurated = [\"one\"]",
+        "refers to a task that is not",
+    );
     check("name = \"nop\"", "name = \"loop\"\nmodel = \"openai\"", "agent \"loop\": \"openai\" names no");
     check("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:none.jsonl\"", "none.jsonl");
 }
@@ -440,8 +444,8 @@ fn a_task_that_cannot_be_read_leaves_the_others_alone() {
     assert!(!plan.cells.is_empty() && plan.cells.iter().all(|cell| cell.task == "a"));
     assert_eq!(plan.unreadable, ["b", "c"]);
     let reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
-    assert!(reasons[0].starts_with("it cannot be read as a task: tasks/b/task.toml:1:"), "{reasons:?}");
-    assert!(reasons[1].starts_with("it cannot be read as a task: tasks/c is not a task"), "{reasons:?}");
+    assert!(reasons[0].starts_with("invalid task: tasks/b/task.toml:1:"), "{reasons:?}");
+    assert!(reasons[1].starts_with("invalid task: tasks/c is not a task"), "{reasons:?}");
     // Where nothing is left there is nothing to plan.
     fixture.write("tasks/a/task.toml", "[task\n");
     assert!(matches!(fixture.try_plan(), Err(PlanError::Tasks(problems)) if problems.len() == 3));
@@ -465,9 +469,9 @@ fn mounts_of_logins_can_be_dropped() {
         "services:\n  main:\n    build: .\n    volumes: [\"~/.config/cloud:/root/.config/cloud:ro\"]\n";
     fixture.write("tasks/a/environment/docker-compose.yaml", compose);
     let reason = |fixture: &Fixture| fixture.plan().excluded[0].reason.clone();
-    assert!(reason(&fixture).contains("(`drop_login_mounts = true` under `[sandbox]` leaves it out)"));
+    assert!(reason(&fixture).contains("(`drop_login_mounts = true` under `[sandbox]` omits it)"));
     fixture.experiment("sandbox = \"none\"", "sandbox = { kind = \"none\", drop_login_mounts = true }");
-    assert_eq!(reason(&fixture), "it has a compose file, which only Docker can do");
+    assert_eq!(reason(&fixture), "it has a compose file, which only Docker supports");
     // What else reaches the host is refused all the same.
     fixture.write(
         "tasks/a/environment/docker-compose.yaml",

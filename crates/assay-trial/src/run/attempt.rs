@@ -1,4 +1,4 @@
-//! One attempt at a trial: what it works on, and where its files lie.
+//! One attempt at a trial: its inputs and folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,28 @@ pub(crate) struct Attempt<'a> {
     pub(crate) cache: &'a PrepCache,
     /// Set from outside to stop soon.
     pub(crate) cancel: &'a AtomicBool,
-    /// What its requests are charged to.
+    /// The budget of its requests.
     pub(crate) budget: &'a Budget,
     /// The trial.
     pub(crate) trial: &'a ResolvedTrial,
-    /// What is kept of it.
+    /// The folder in the store.
     pub(crate) folder: &'a Path,
-    /// What is not.
+    /// The scratch folder.
     pub(crate) scratch: &'a Path,
 }
 
 impl Attempt<'_> {
-    /// The folder of the agent's way to its model.
+    /// The folder of the proxy's socket.
     pub(crate) fn proxy_folder(&self) -> PathBuf {
         self.scratch.join("proxy")
     }
 
-    /// The folder of the way to the hosts that a phase may reach.
+    /// The folder of the egress proxy's socket.
     pub(crate) fn egress_folder(&self) -> PathBuf {
         self.scratch.join("egress")
     }
 
-    /// Writes down what went to hosts in a phase.
+    /// Writes the egress proxy's ledger of a phase.
     pub(crate) fn write_egress(&self, ledger: &EgressLedger, phase: &str) -> Result<(), Broken> {
         let path = self.folder.join(format!("egress-{phase}.json"));
         let text = serde_json::to_vec(ledger).map_err(|error| Broken::harness(error.to_string()))?;

@@ -24,7 +24,7 @@ pub enum SandboxUnavailable {
     #[error("{}", chain(&**.0))]
     Docker(Arc<SandboxError>),
     /// `DOCKER_HOST` leads to another machine.
-    #[error("DOCKER_HOST is {host:?}; only sockets of this machine are used (unix:///…)")]
+    #[error("DOCKER_HOST is {host:?}, but only local sockets are supported (unix:///…)")]
     RemoteDocker {
         /// The variable's value.
         host: String,
@@ -47,7 +47,8 @@ pub struct Sandboxes {
     /// Bubblewrap, or why it cannot be used.
     pub bubblewrap: Result<Arc<Bubblewrap>, SandboxUnavailable>,
     docker: Result<DockerOptions, SandboxUnavailable>,
-    /// Asked for when the first task needs it: a machine may have a daemon that answers slowly, and no task for it.
+    /// Asked for when the first task needs it: a machine may have a daemon that answers slowly, and
+    /// no task for it.
     connected: OnceLock<Result<Docker, SandboxUnavailable>>,
     /// What image names stand for, by name.
     images: Mutex<BTreeMap<String, String>>,
@@ -58,8 +59,8 @@ pub struct Sandboxes {
 }
 
 impl Sandboxes {
-    /// Bubblewrap, or why it cannot be used; how to reach a Docker daemon, or why that is not tried. The image map and the leave to pull are the
-    /// experiment's.
+    /// Bubblewrap, or why it cannot be used; how to reach a Docker daemon, or why that is not
+    /// tried. The image map and the leave to pull are the experiment's.
     pub fn new(
         bubblewrap: Result<Arc<Bubblewrap>, SandboxUnavailable>,
         docker: Result<DockerOptions, SandboxUnavailable>,
@@ -131,36 +132,36 @@ pub struct Backend {
     pub(crate) base: Value,
 }
 
-/// Why a task cannot be run in the sandbox that the experiment names. Messages are sentence fragments: they are the reason of
-/// an exclusion.
+/// Why a task cannot run in the experiment's sandbox. Messages are sentence fragments: they are the
+/// reason of an exclusion.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
     /// It needs a container.
-    #[error("{0}, which only Docker can do")]
+    #[error("{0}, which only Docker supports")]
     NeedsDocker(&'static str),
     /// It names an image.
     #[error("it needs the image {0}, which only Docker can run")]
     NeedsImage(String),
     /// It has neither image nor Dockerfile.
-    #[error("it has no Dockerfile to follow")]
+    #[error("it has no Dockerfile")]
     NoDockerfile,
     /// Its Dockerfile cannot be followed.
-    #[error("its Dockerfile needs a builder (line {line}: {instruction})")]
+    #[error("its Dockerfile must be built by Docker (line {line}: {instruction})")]
     NeedsBuilder {
         /// From 1.
         line: usize,
         /// What stands there.
         instruction: String,
     },
-    /// Nothing stands for its image.
-    #[error("its image {0} has no root here: add `\"{0}\" = \"host\"` to `[sandbox.roots]`")]
+    /// Its image has no root file system here.
+    #[error("no root file system for its image {0}: add `\"{0}\" = \"host\"` to `[sandbox.roots]`")]
     NoRoot(String),
-    /// It writes where the image lies.
+    /// It writes to folders of the image.
     #[error("it writes to {}, which belongs to the image", .0.display())]
     WritesToImage(PathBuf),
     /// A root filesystem that cannot be read.
-    #[error("the root {}: {error}", folder.display())]
+    #[error("cannot read the root file system {}: {error}", folder.display())]
     Root {
         /// Where it should be.
         folder: PathBuf,
@@ -185,7 +186,7 @@ pub enum BackendError {
     #[error("{0}")]
     Unavailable(SandboxUnavailable),
     /// Neither of the two that were tried.
-    #[error("{bubblewrap}; and in Docker: {docker}")]
+    #[error("{bubblewrap}; in Docker: {docker}")]
     Neither {
         /// Why not in bubblewrap.
         bubblewrap: Box<BackendError>,
@@ -194,13 +195,13 @@ pub enum BackendError {
     },
 }
 
-/// What starts sandboxes, and what stands for an image in them.
+/// What starts sandboxes, and the image or root file system in them.
 pub(crate) enum BackendKind {
     /// Folders of this machine, mounted over a root.
     Folders {
         /// Starts the namespaces.
         sandbox: Arc<dyn Sandbox>,
-        /// What stands below.
+        /// The root file system.
         root: Root,
     },
     /// One container of the task's image.
@@ -215,7 +216,7 @@ pub(crate) enum BackendKind {
 /// What a task's image is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TaskImage {
-    /// It is there, or in a registry.
+    /// A local image, or one in a registry.
     Prebuilt(String),
     /// The task's build context, without skills.
     Build {
@@ -224,13 +225,14 @@ pub(crate) enum TaskImage {
     },
 }
 
-/// Folders whose content belongs to the root filesystem, so that a task which writes there needs an image of its own.
+/// Folders whose content belongs to the root filesystem, so that a task which writes there needs an
+/// image of its own.
 const SYSTEM: [&str; 12] =
     ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/proc", "/dev", "/sys", "/run"];
 
 impl Backend {
-    /// The sandbox for a task, by the experiment's choice and the task's environment. Folders of root filesystems are relative to
-    /// `directory`.
+    /// The sandbox for a task, by the experiment's choice and the task's environment. Folders of
+    /// root filesystems are relative to `directory`.
     ///
     /// # Errors
     /// The reason, as a sentence fragment, for which the task cannot be run here.
@@ -326,7 +328,7 @@ impl Backend {
         Ok(Self { inner: BackendKind::Folders { sandbox, root }, base })
     }
 
-    /// An experiment's choice with what was chosen here in place of `auto`, and roots that lead to the same folders from anywhere.
+    /// An experiment's choice with the actual kind instead of `auto`, and absolute paths of roots.
     pub(crate) fn settled_choice(&self, choice: &SandboxChoice, directory: &Path) -> SandboxChoice {
         let kind = match &self.inner {
             BackendKind::Container { .. } => SandboxKind::Docker,
@@ -358,7 +360,7 @@ impl Backend {
         }
     }
 
-    /// Waits until nothing of trials is left there that only waits to be removed.
+    /// Waits until all pending removals of containers are done.
     pub(crate) fn wait_for_removals(&self) {
         if let BackendKind::Container { docker, .. } = &self.inner {
             docker.wait_for_removals();
@@ -376,16 +378,19 @@ impl Backend {
     }
 }
 
-/// What a task wishes that needs a container, as the reason for which it is left out elsewhere.
+/// A requirement of a task that needs a container, as the reason for its exclusion elsewhere.
 fn only_docker(task: &Task) -> Result<(), BackendError> {
     let config = &task.config;
     let is_root = |user: &Option<String>| user.as_deref().is_none_or(|user| matches!(user, "root" | "0"));
     let wishes = [
         (task.environment.compose.is_some(), "it has a compose file"),
-        (!is_root(&config.agent_user) || !is_root(&config.verifier_user), "it names the user that works"),
+        (
+            !is_root(&config.agent_user) || !is_root(&config.verifier_user),
+            "it sets the user of the agent or the verifier",
+        ),
         (config.environment.healthcheck.is_some(), "it has a healthcheck"),
         (!config.collect.is_empty(), "it runs commands between agent and verifier"),
-        (config.verifier_mode == VerifierMode::Separate, "its verifier wants an environment of its own"),
+        (config.verifier_mode == VerifierMode::Separate, "its verifier needs a separate environment"),
     ];
     if let Some((_, what)) = wishes.iter().find(|(wished, _)| *wished) {
         return Err(BackendError::NeedsDocker(what));
@@ -393,7 +398,8 @@ fn only_docker(task: &Task) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// What tells one host's base from another's without reading all of it: its release, and its first interpreter.
+/// A digest that distinguishes hosts without reading all files: of the release and the default
+/// Python.
 fn host_digest() -> String {
     let release = fs::read("/etc/os-release").unwrap_or_default();
     let python = fs::canonicalize("/usr/bin/python3").unwrap_or_default();
@@ -403,7 +409,8 @@ fn host_digest() -> String {
     format!("blake3:{}", hasher.finalize().to_hex())
 }
 
-/// A root filesystem is told by the names, sizes and times of its files: reading gigabytes before every plan would not do.
+/// A digest of a root file system from names, sizes and times: reading gigabytes before every plan
+/// would be too slow.
 fn folder_digest(folder: &Path) -> Result<String, BackendError> {
     use std::os::unix::fs::MetadataExt;
     let mut hasher = blake3::Hasher::new();

@@ -1,4 +1,4 @@
-//! Why an attempt broke, and what the kinds of environments share below them.
+//! Infrastructure errors of an attempt, and helpers of environments.
 
 use std::error::Error;
 use std::fs;
@@ -13,7 +13,7 @@ use assay_store::Cause;
 pub(crate) const LOG_CAPS: Caps =
     Caps { entries: 2_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 16, links: false };
 
-/// Something under a trial broke.
+/// An infrastructure error.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub(crate) cause: Cause,
@@ -25,12 +25,12 @@ impl Broken {
         Self { cause, message: message.into() }
     }
 
-    /// assay itself broke.
+    /// An error of assay itself.
     pub(crate) fn harness(message: impl Into<String>) -> Self {
         Self::new(Cause::Harness, message)
     }
 
-    /// The same, by what went wrong.
+    /// The same, from an error.
     pub(crate) fn harness_error(error: &dyn Error) -> Self {
         Self::harness(chain(error))
     }
@@ -38,19 +38,19 @@ impl Broken {
 
 impl From<SandboxError> for Broken {
     fn from(error: SandboxError) -> Self {
-        // A full disk is the host's, also where the sandbox's output met it first.
+        // A full disk is the host's problem, even if the sandbox's output hits it first.
         let cause = if matches!(error, SandboxError::Io { .. }) { Cause::Harness } else { Cause::Sandbox };
         Self::new(cause, chain(&error))
     }
 }
 
-/// A folder that has to be there.
+/// Creates a folder.
 pub(crate) fn create_folder(folder: &Path) -> Result<(), Broken> {
     fs::create_dir_all(folder)
         .map_err(|error| Broken::harness(format!("cannot create {}: {error}", folder.display())))
 }
 
-/// Where an absolute path lies below a folder that stands for `/`.
+/// An absolute path, below a folder that represents `/`.
 pub(crate) fn inside(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }

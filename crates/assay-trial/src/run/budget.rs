@@ -1,4 +1,4 @@
-//! The run's budget, for agents that ask their models past the gateway.
+//! The run's budget, for agents that call models without the gateway.
 
 use assay_agent::RunBudget;
 use assay_gateway::Budget;

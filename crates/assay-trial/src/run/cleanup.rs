@@ -1,19 +1,19 @@
-//! Cleaning up after processes that died.
+//! Cleanup after dead processes.
 
 use assay_store::Store;
 use serde::Serialize;
 
-/// What a sweep took away.
+/// What a cleanup removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CleanupReport {
-    /// Of the store.
+    /// In the store.
     #[serde(flatten)]
     pub store: assay_store::CleanupReport,
     /// Control groups of dead processes.
     pub cgroups: usize,
 }
 
-/// Takes away what dead processes left in a store, and their control groups.
+/// Removes what dead processes left in a store, and their control groups.
 pub fn clean_up(store: &Store) -> CleanupReport {
     CleanupReport { store: store.clean_up(), cgroups: assay_sandbox::sweep_cgroups() }
 }

@@ -1,4 +1,4 @@
-//! What agents as their makers ship them need around them: an installation, a way to their model, a way in.
+//! CLI agents: their installation, the route to their model, and the forwarder into the sandbox.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ use crate::run::route::ModelRoute;
 use crate::run::sandbox_record;
 use crate::run::trial::ResolvedTrial;
 
-/// Where the way in lies inside a sandbox: the socket and the program that leads to it.
+/// The folder in a sandbox with the proxy's socket and the forwarder. The path is visible to
+/// agents, so it is kept.
 const INSIDE: &str = "/opt/assay/door";
 
 /// Replies of the model to one attempt, for playing it again.
@@ -85,29 +86,30 @@ impl ProxyHandle {
         Ok(Self { proxy, port, launcher })
     }
 
-    /// What the agent is told of it.
+    /// The endpoint for the agent.
     pub(crate) fn endpoint(&self) -> Endpoint {
         Endpoint { port: self.port, token: self.proxy.token().to_owned(), launcher: self.launcher.clone() }
     }
 
-    /// Says when the sandbox is to stand still.
+    /// Freezes the sandbox while the provider is waited for.
     pub(crate) fn pause(&self) -> Arc<dyn FreezeSignal> {
         Arc::new(PauseOnWait(self.proxy.pause_signal()))
     }
 
-    /// Closes it, and says what went through.
+    /// Closes it, and returns its ledger.
     pub(crate) fn close(self) -> Ledger {
         self.proxy.close()
     }
 }
 
-/// Most time that an agent's requests wait for their provider's limits, all together: twice the agent's own time. At least two minutes, so
-/// that a quota by the minute can be waited out.
+/// Most time that an agent's requests wait for their provider's limits, all together: twice the
+/// agent's own time. At least two minutes, so that a quota by the minute can be waited out.
 fn patience(time: Duration) -> Duration {
     time.saturating_mul(2).max(Duration::from_mins(2))
 }
 
-/// A sandbox stands still while its agent's provider is waited for, and is ended when the run has nothing left to spend.
+/// Freezes a sandbox while its agent's provider is waited for, and ends it when the run's budget is
+/// spent.
 #[derive(Debug)]
 struct PauseOnWait(PauseSignal);
 
@@ -125,7 +127,7 @@ impl FreezeSignal for PauseOnWait {
     }
 }
 
-/// An experiment's price, which holds for whatever model answers and on any day.
+/// An experiment's price, for any model and any date.
 fn prices(price: Price) -> Prices {
     Prices { price: vec![DatedPrice { model: "*".to_owned(), from: jiff::civil::Date::MIN, price }] }
 }
@@ -133,17 +135,21 @@ fn prices(price: Price) -> Prices {
 /// The cassette of a trial in another store.
 fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
     let missing = |why: String| {
-        let message = format!("there is no cassette of this trial in {}: {why}", store.display());
+        let message = format!("no cassette for this trial in {}: {why}", store.display());
         Broken::new(Cause::AgentSetup, message)
     };
     let other = Store::open(store).map_err(|error| missing(chain(&error)))?;
     let record = other.record(id).map_err(|error| missing(chain(&error)))?;
-    let record = record.ok_or_else(|| missing("it was not executed there".to_owned()))?;
+    let record = record.ok_or_else(|| missing("the trial was not executed there".to_owned()))?;
     let path = other.trial_folder(id).join("attempts").join(record.attempt.to_string()).join(CASSETTE);
-    if path.is_file() { Ok(path) } else { Err(missing("it was executed without".to_owned())) }
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(missing("the trial was executed without recording".to_owned()))
+    }
 }
 
-/// What is shown of this machine to an agent with a way to its model; the folder is the proxy's.
+/// The mounts for an agent with a model route; the folder is the proxy's.
 pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     let Some(route) = &trial.route else { return Vec::new() };
     let shown = |source: PathBuf, target: String| Mount { source, target: target.into(), writable: false };
@@ -153,7 +159,8 @@ pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     mounts
 }
 
-/// Overrides the agent's own report with the gateway's: tokens, waits, and why it ended. `time` is the agent's time limit.
+/// Overrides the agent's own report with the gateway's: tokens, waits, and why it ended. `time` is
+/// the agent's time limit.
 pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
     let totals = &ledger.totals;
     run.usage = Some(totals.tokens);
@@ -179,7 +186,7 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
     }
     if let Some(first) = &ledger.mismatch {
         let mut message = format!(
-            "played again, it asked something else: request {} differs in {}{}",
+            "replay mismatch: request {} differs in {}{}",
             first.ordinal + 1,
             first.part,
             first.at.as_deref().unwrap_or_default()
@@ -188,7 +195,7 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
             let said = |text: &Option<String>| {
                 text.as_ref().map_or("nothing".to_owned(), |text| format!("{text:?}"))
             };
-            message.push_str(&format!(": it was {}, and is {}", said(&first.kept), said(&first.now)));
+            message.push_str(&format!(": recorded {}, now {}", said(&first.kept), said(&first.now)));
         }
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
@@ -200,14 +207,15 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
     );
 }
 
-/// What an agent's provider did, read from what went through the proxy. Requests without tools are made beside the work, and so are
-/// counts of tokens. An agent that has asked nothing else can have ended so, but has not run out of time over its work.
+/// What an agent's provider did, read from what went through the proxy. Requests without tools are
+/// made beside the work, and so are counts of tokens. An agent without other requests can have
+/// ended this way, but has not run out of time.
 fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
     let asked: Vec<&Exchange> = ledger.exchanges.iter().filter(|one| !one.counts_only()).collect();
     let works: Vec<&Exchange> = asked.iter().copied().filter(|one| one.tools > 0).collect();
     let is_answered = asked.last().is_some_and(|last| last.status != 0 && !last.abandoned);
     let requests = if works.is_empty() && !(is_late && is_answered) { asked.len() } else { works.len() };
-    // What goes wrong beside the work counts where there is no work.
+    // Failures of side requests count if there are no other requests.
     let counted = if works.is_empty() { asked } else { works };
     let answered = counted.iter().rfind(|exchange| exchange.status != 0);
     let last = match answered.filter(|exchange| !exchange.abandoned).map(|exchange| last_answer(exchange)) {
@@ -236,13 +244,13 @@ fn last_answer(exchange: &Exchange) -> LastAnswer {
         Some(error) => LastAnswer::Broken(format!("the provider's last reply is broken: {error}")),
         None if *status >= 400 => LastAnswer::Broken(format!("the last request failed ({status})")),
         None if *stream && !complete && tokens.is_some() => LastAnswer::Broken(format!(
-            "the provider's last reply is broken: it ended after {reply_bytes} bytes, before its end"
+            "the provider's last reply is incomplete: it ended after {reply_bytes} bytes"
         )),
         None => LastAnswer::Whole,
     }
 }
 
-/// What the proxy counted, beside what the agent says of itself.
+/// The proxy's counts, next to the agent's own.
 pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, route: &ModelRoute) -> Metered {
     let own = trajectory.final_metrics.as_ref();
     let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
@@ -261,7 +269,7 @@ pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, route: &ModelRou
     }
 }
 
-/// What stood in the requests counts for more than what the transcript shows.
+/// The requests take precedence over the transcript.
 pub(crate) fn correct_exposure(found: &mut [Exposure], trajectory: &Trajectory, ledger: &Ledger) {
     let turns: Vec<usize> = trajectory
         .steps
@@ -269,7 +277,7 @@ pub(crate) fn correct_exposure(found: &mut [Exposure], trajectory: &Trajectory, 
         .filter(|step| step.source == Source::Agent)
         .map(|step| step.step_id)
         .collect();
-    // What a request tells stands before the step that answers it.
+    // The content of a request precedes the step that answers it.
     let step = |ordinal: usize| turns.get(ordinal).map_or(trajectory.steps.len(), |turn| turn - 1).max(1);
     for own in found {
         if let Some(seen) = ledger.exposure.iter().find(|seen| seen.skill == own.skill) {

@@ -1,16 +1,16 @@
-//! What planning and executing ask of the machine they run on.
+//! The machine context of planning and execution.
 
 use crate::run::backend::Sandboxes;
 use crate::run::route::CliAgentContext;
 
-/// What planning and executing ask of the machine they run on.
+/// The machine context of planning and execution.
 pub struct MachineContext<'a> {
-    /// Looks an environment variable up.
+    /// Looks up an environment variable.
     pub env: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// Its sandboxes.
     pub sandboxes: &'a Sandboxes,
-    /// Whether the plan is only looked at: then no model needs its key.
+    /// Whether it is a dry run, which needs no keys.
     pub dry: bool,
-    /// What third-party CLI agents need; `None` where there are none.
+    /// The CLI agents' installation; `None` if there is none.
     pub cli_agents: Option<CliAgentContext>,
 }

@@ -26,7 +26,8 @@ pub(crate) struct EgressProxy {
     line: Vec<String>,
 }
 
-/// Whether trials are held here to what these policies list: hosts are listed only where a sandbox and a forwarder can do that.
+/// Whether trials are held here to what these policies list: hosts are listed only where a sandbox
+/// and a forwarder can do that.
 pub(crate) fn can_hold(
     policies: [&NetworkPolicy; 2],
     backend: &Backend,
@@ -59,7 +60,7 @@ impl EgressProxy {
     ) -> Result<Option<Self>, Broken> {
         let NetworkPolicy::Hosts(list) = policy else { return Ok(None) };
         let cli_agents =
-            trial.cli_agents.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
+            trial.cli_agents.as_ref().ok_or_else(|| Broken::harness("no forwarder on this machine"))?;
         let hosts = Hosts::parse(list).map_err(|error| Broken::harness(error.to_string()))?;
         let egress = EgressListener::open(&folder.join("socket"), hosts)
             .map_err(|error| Broken::harness_error(&error))?;
@@ -69,7 +70,7 @@ impl EgressProxy {
         Ok(Some(Self { egress, line }))
     }
 
-    /// Where programs are told that it lies. What is on the sandbox's own loopback is not led through it.
+    /// The proxy variables for programs. Loopback addresses are excluded.
     pub(crate) fn env() -> Vec<(String, String)> {
         let proxy = format!("http://127.0.0.1:{PORT}");
         let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
@@ -78,9 +79,9 @@ impl EgressProxy {
         names.map(|name| (name.to_owned(), proxy.clone())).into_iter().chain(near).collect()
     }
 
-    /// Starts what leads there, and returns when it does.
+    /// Starts the egress proxy's forwarder, and returns when it is ready.
     pub(crate) fn start(&self, session: &mut dyn Session, cancel: &AtomicBool) -> Result<(), Broken> {
-        // It says that it is ready, and closes its output.
+        // It prints that it is ready, and closes its output.
         let script = r#"[ "$("$@" &)" = ready ]"#;
         let argv = ["sh", "-c", script, "sh"].into_iter().map(str::to_owned).chain(self.line.iter().cloned());
         let outcome = session.exec(
@@ -98,15 +99,12 @@ impl EgressProxy {
             Exit::Code(0) | Exit::Cancelled => Ok(()),
             exit => {
                 let said = outcome.stdout.text();
-                Err(Broken::new(
-                    Cause::Sandbox,
-                    format!("the way to its hosts did not start ({exit:?}): {said}"),
-                ))
+                Err(Broken::new(Cause::Sandbox, format!("the egress proxy did not start ({exit:?}): {said}")))
             }
         }
     }
 
-    /// Closes it, and says what went through.
+    /// Closes it, and returns its ledger.
     pub(crate) fn close(self) -> EgressLedger {
         self.egress.close()
     }

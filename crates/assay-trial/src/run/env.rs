@@ -1,4 +1,5 @@
-//! The environment of a trial's commands: the task's variables, with what the experiment lets them take from the host.
+//! The environment of a trial's commands: the task's variables, with what the experiment lets them
+//! take from the host.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,10 +22,10 @@ pub struct TaskEnv {
 #[non_exhaustive]
 pub enum EnvError {
     /// `${` without its end.
-    #[error("`{0}` lacks a closing bracket")]
+    #[error("missing closing brace in `{0}`")]
     Bracket(String),
     /// Not allowed, or not set.
-    #[error("it asks for the variable `{0}`: add it to `allow_env` in the experiment, and set it")]
+    #[error("it needs the environment variable `{0}`: set it and add it to `allow_env` in the experiment")]
     Missing(String),
 }
 
@@ -57,8 +58,9 @@ impl TaskEnv {
     }
 }
 
-/// Whether a variable of a compose file that mounts a login goes with it: it points into the mount, or hands on a variable of the host that the
-/// experiment does not name. Compose itself leaves such variables empty where the host has none.
+/// Whether a variable of a compose file that mounts a login goes with it: it points into the mount,
+/// or hands on a variable of the host that the experiment does not name. Compose itself leaves such
+/// variables empty where the host has none.
 pub(crate) fn serves_login(value: &str, logins: &[LoginMount], allowed: &[String]) -> bool {
     let points = logins
         .iter()

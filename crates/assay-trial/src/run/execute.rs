@@ -43,15 +43,16 @@ pub fn run(
             checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop])).cloned().collect();
         let batch =
             Batch { phase: "checks", specs: &trials, most: None, retries, retry_broken: true, stop_after };
-        // They ask no model. The run's budget would hold them back one by one, as long as nobody knows what a trial costs.
+        // They use no model. The run's budget would serialize them while the cost of a trial is
+        // unknown.
         let done = executor.execute(&batch, &Budget::default(), events)?;
         outcome.checks_executed = done.executed;
         if !cancel.load(Ordering::Relaxed) {
             outcome.failed_checks = checks.iter().filter_map(|check| failed_check(check, store)).collect();
             for excluded in &outcome.failed_checks {
-                events(Event::Note(format!("{} is left out: {}", excluded.task, excluded.reason)));
+                events(Event::Note(format!("{} excluded: {}", excluded.task, excluded.reason)));
             }
-            // What is known of tasks that were not meant this time stays.
+            // Results of tasks that were not selected are kept.
             let mut failed = store.failed_checks(run)?;
             failed.retain(|known| !tasks.contains(known.task.as_str()));
             failed.extend(outcome.failed_checks.iter().cloned());
@@ -101,16 +102,14 @@ fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
     let because =
         |record: &Record| record.reason.clone().map_or(String::new(), |reason| format!(": {reason}"));
     let Some(oracle) = &check.oracle else {
-        return exclude(
-            "it has no solution/solve.sh, so nothing shows that it can be passed here".to_owned(),
-        );
+        return exclude("no solution/solve.sh: cannot verify that the task is solvable".to_owned());
     };
     match result(oracle) {
-        None => return exclude("its solution was not played to the end".to_owned()),
+        None => return exclude("the oracle did not finish".to_owned()),
         Some(record) if record.outcome != Outcome::Passed => {
             let tests = failed_tests(&record);
             return exclude(format!(
-                "its own solution does not pass here ({}{}){tests}",
+                "the oracle does not pass here ({}{}){tests}",
                 record.outcome.word().replace('_', " "),
                 because(&record)
             ));
@@ -118,12 +117,12 @@ fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
         Some(_) => {}
     }
     match result(&check.nop) {
-        None => exclude("doing nothing was not tried to the end".to_owned()),
+        None => exclude("the no-op check did not finish".to_owned()),
         Some(record) if record.outcome == Outcome::Passed => {
-            exclude("doing nothing passes its tests".to_owned())
+            exclude("the no-op check passes: the tests accept an untouched environment".to_owned())
         }
         Some(record) if !record.outcome.counts() => {
-            exclude(format!("its verifier breaks where nothing was done{}", because(&record)))
+            exclude(format!("its verifier breaks in the no-op check{}", because(&record)))
         }
         Some(_) => None,
     }

@@ -1,4 +1,4 @@
-//! What executes trials, and what it says while it does.
+//! Executors of trials, and their events.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,13 +8,13 @@ use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialSpec};
 
 use crate::run::resolve::{ResolveError, Resolver};
 
-/// Executes trials: on this machine, or by handing their specifications to others.
+/// Executes trials, on this machine or elsewhere.
 pub trait Executor {
-    /// Executes the trials of a batch that have no result in the store yet, as far as the budget goes, and has their records in
-    /// the store when it returns.
+    /// Executes the trials of a batch that have no result in the store yet, within the budget, and
+    /// has written their records to the store when it returns.
     ///
     /// # Errors
-    /// What keeps all of them from being executed. A trial that breaks is a record, and no error.
+    /// An error that affects the whole batch. A trial with an infrastructure error is a record.
     fn execute(
         &self,
         batch: &Batch<'_>,
@@ -32,11 +32,11 @@ pub struct Batch<'a> {
     pub specs: &'a [Arc<TrialSpec>],
     /// Most that are executed.
     pub most: Option<usize>,
-    /// How often one that breaks is tried again.
+    /// Retries of a trial with an infrastructure error.
     pub retries: u32,
-    /// Whether one that broke in an earlier run is tried again.
+    /// Whether a trial with an infrastructure error in an earlier run is retried.
     pub retry_broken: bool,
-    /// How many in a row may be lost to one provider; 0 for any number.
+    /// Most consecutive infrastructure errors of one provider; 0: no limit.
     pub stop_after: u32,
 }
 
@@ -45,9 +45,9 @@ pub struct Batch<'a> {
 pub struct Done {
     /// Trials executed now.
     pub executed: usize,
-    /// Trials whose records were there, or came from another process.
+    /// Trials whose records were in the store, or came from another process.
     pub cached: usize,
-    /// Why it was stopped before its end.
+    /// Why it stopped early.
     pub stopped: Option<String>,
 }
 
@@ -78,27 +78,30 @@ pub enum RunError {
     Resolve(#[from] ResolveError),
 }
 
-/// How a run is to go.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// Trials at once.
     pub concurrency: usize,
-    /// Most trials executed; the rest waits for the next run.
+    /// Most trials executed; the others are left for the next run.
     pub max_trials: Option<usize>,
-    /// Most USD spent; no trial is begun that would be likely to pass it. Trials of unknown cost count as nothing.
+    /// Most USD spent; no trial starts that would probably exceed it. Trials of unknown cost count
+    /// as free.
     pub max_usd: Option<f64>,
-    /// Most tokens, read and written. A trial is stopped before its next request, by this and by the most USD.
+    /// Most tokens, read and written. A trial is stopped before its next request, by this and by
+    /// the most USD.
     pub max_tokens: Option<u64>,
     /// Which cells.
     pub only: Selection,
-    /// Whether trials that broke in an earlier run are tried again.
+    /// Whether trials with infrastructure errors in an earlier run are retried.
     pub retry_broken: bool,
-    /// Whether oracle and nop go first.
+    /// Whether oracle and no-op checks run first.
     pub checks: bool,
 }
 
 impl RunOptions {
-    /// All that is planned, on this machine's threads and without a cap; trials that broke are tried again, and no checks go first.
+    /// All planned trials, on this machine's threads and without a cap; trials with infrastructure
+    /// errors are retried, and no checks run.
     pub fn new(concurrency: usize) -> Self {
         Self {
             concurrency,
@@ -112,7 +115,7 @@ impl RunOptions {
     }
 }
 
-/// What happens on the way.
+/// A progress event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Checks or trials are about to begin.
@@ -121,7 +124,7 @@ pub enum Event<'a> {
         phase: &'static str,
         /// How many there are in all.
         total: usize,
-        /// How many of them are there already.
+        /// How many of them are in the store.
         cached: usize,
     },
     /// A trial ended.
@@ -131,39 +134,40 @@ pub enum Event<'a> {
         /// Whether another process executed it.
         elsewhere: bool,
     },
-    /// A trial broke and is tried again.
+    /// A trial had an infrastructure error and is retried.
     Retry {
         /// The record of the attempt.
         record: &'a Record,
     },
-    /// Something to tell.
+    /// A note for the user.
     Note(String),
 }
 
 /// The outcome of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOutcome {
-    /// Distinct trials asked for, those of excluded tasks left out.
+    /// Distinct trials selected, without those of excluded tasks.
     pub planned: usize,
     /// Of them, executed now.
     pub executed: usize,
     /// Of them, found in the store.
     pub cached: usize,
-    /// Of them, ended as infrastructure.
+    /// Of them, ended with an infrastructure error.
     pub infrastructure: usize,
-    /// Of them, without a result: interrupted, or beyond the number or the sum allowed.
+    /// Of them, without a result: interrupted, or beyond a cap.
     pub unfinished: usize,
-    /// What was spent now, as far as costs are known: by the trials that were executed, and by attempts that were interrupted or
-    /// tried again.
+    /// The cost of this run, as far as it is known: of executed trials, and of attempts that were
+    /// interrupted or tried again.
     pub spent_usd: f64,
     /// Oracle and nop trials executed now.
     pub checks_executed: usize,
     /// Which cap of the run was reached.
     pub capped: Option<String>,
-    /// Why it was stopped before its end: too many trials in a row were lost to one provider.
+    /// Why it was stopped before its end: too many consecutive trials had infrastructure errors
+    /// from one provider.
     pub stopped: Option<String>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Tasks that cannot be graded here, and why.
+    /// Tasks that failed their checks, and why.
     pub failed_checks: Vec<Exclusion>,
 }

@@ -1,8 +1,8 @@
-//! What a task's image holds before any agent has been in it, found out once in a container of its own.
+//! Searches a task's image, once and in a separate container, before any agent runs in it.
 //!
-//! The container says which programs and libraries there are ([`VerifierPrograms`]), which skills were baked in however that was done, and what of the texts
-//! that must not be there is there all the same: skills that are not provided, the solution, the tests. Whatever is suspected by size or by a line
-//! is fetched and compared, whole by digest or by its unusual lines.
+//! It finds programs and libraries ([`VerifierPrograms`]), baked-in skills, and texts that must not
+//! be in the image: skills that are not provided, the solution, the tests. Files that match by size
+//! or by a line are copied and compared, by digest or by unusual lines.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,7 +20,7 @@ use assay_task::Task;
 use crate::run::tamper::image::{LOADER_CACHE, VerifierPrograms};
 use crate::run::trial::AbsentSkill;
 
-/// Where the lines to look for lie while the image is searched.
+/// The file with the searched lines during the search.
 const LINES: &str = "/.assay-lines";
 
 /// How long searching an image may take.
@@ -35,7 +35,8 @@ const COMPARED: u64 = 2 << 20;
 /// Most files that are fetched to be compared.
 const CANDIDATES: usize = 200;
 
-/// Fewest bytes of a file of the tests or the solution that is looked for as a whole: empty packages and the like are everywhere.
+/// Fewest bytes of a file of the tests or the solution that is looked for as a whole: empty
+/// packages and the like are everywhere.
 const LEAST: usize = 64;
 
 /// Fewest characters of a line that is looked for.
@@ -51,7 +52,8 @@ const SEARCHED_FILES: usize = 400;
 const WORK: Caps =
     Caps { entries: 20_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 64, links: true };
 
-/// Where agents look for skills that assay has no harness for, and where those with one look besides, below a home or the work folder.
+/// Where agents look for skills that assay has no harness for, and where those with one look
+/// besides, below a home or the work folder.
 const OTHER_SKILL_FOLDERS: [&str; 19] = [
     ".codex/skills",
     ".gemini/antigravity-cli/skills",
@@ -84,19 +86,20 @@ fn skill_folders() -> impl Iterator<Item = &'static str> {
 /// Most bytes of an image's list of users.
 const PASSWD: u64 = 1 << 20;
 
-/// What was found out about an image.
+/// The result of searching an image.
 #[derive(Debug, Default)]
 pub(crate) struct ImageInventory {
-    /// What a verifier relies on.
+    /// Programs and libraries for the verifier.
     pub(crate) programs: VerifierPrograms,
-    /// Skills that were baked in: files and folders to take out of every container before the agent comes.
+    /// Skills that were baked in: files and folders to take out of every container before the agent
+    /// comes.
     pub(crate) baked: Vec<PathBuf>,
     /// Folders of the verifier that the image has: to be emptied before grading.
     pub(crate) verifier_folders: Vec<PathBuf>,
-    /// The verifier's own copies of skills: where they lie in the image, and where on this machine they are kept, to be taken out before the
-    /// agent comes and put back before grading.
+    /// The verifier's own copies of skills: where they lie in the image, and where on this machine
+    /// they are kept, to be taken out before the agent comes and put back before grading.
     pub(crate) verifier_copies: Vec<(PathBuf, PathBuf)>,
-    /// Texts that must not be there, and are, in words.
+    /// Texts that must not be in the image but are, in words.
     pub(crate) found: Vec<String>,
     /// The work folder as it was, on this machine; `None` where it is too large, or the root.
     pub(crate) work: Option<(PathBuf, Manifest)>,
@@ -106,7 +109,7 @@ pub(crate) struct ImageInventory {
     pub(crate) passwd: String,
 }
 
-/// What is to be found out.
+/// A search of an image.
 pub(crate) struct ImageScan<'a> {
     pub(crate) docker: &'a Docker,
     pub(crate) image: &'a Image,
@@ -128,11 +131,11 @@ pub(crate) enum ScanError {
     Files(#[from] FsError),
     #[error("cannot {action} {}: {error}", path.display())]
     Io { action: &'static str, path: PathBuf, error: io::Error },
-    #[error("searching the image took more than {} s", PATIENCE.as_secs())]
+    #[error("searching the image timed out after {} s", PATIENCE.as_secs())]
     Slow,
     #[error("searching the image was interrupted")]
     Interrupted,
-    #[error("searching the image passed a limit")]
+    #[error("searching the image exceeded a limit")]
     Limit,
 }
 
@@ -143,7 +146,7 @@ impl ScanError {
     }
 }
 
-/// A text that must not be there.
+/// A text that must not be in the image.
 struct SearchText {
     /// In words.
     what: String,
@@ -190,13 +193,13 @@ impl ImageScan<'_> {
                 "C" if rest != LINES => {
                     suspects.insert(PathBuf::from(rest));
                 }
-                "!" => inventory.found.push(format!("the image cannot be searched: it has no {rest}")),
+                "!" => inventory.found.push(format!("the image cannot be searched: it lacks {rest}")),
                 "." => is_whole = true,
                 _ => {}
             }
         }
         if !is_whole {
-            inventory.found.push("the image cannot be searched to the end".to_owned());
+            inventory.found.push("the search of the image did not finish".to_owned());
         }
         self.keep_verifiers(&container, &mut inventory)?;
         let is_kept = |path: &Path| inventory.verifier_copies.iter().any(|(own, _)| path.starts_with(own));
@@ -238,7 +241,7 @@ impl ImageScan<'_> {
         }
     }
 
-    /// The texts that must not be there.
+    /// The texts that must not be in the image.
     fn search_texts(&self) -> Vec<SearchText> {
         let mut texts: Vec<SearchText> = self
             .absent
@@ -271,9 +274,9 @@ impl ImageScan<'_> {
                 String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
             })
             .collect();
-        let graders =
+        let verifiers =
             |path: &Path| path.starts_with("tests") || path.starts_with("solution") || is_step(path);
-        for (path, bytes) in files(&graders) {
+        for (path, bytes) in files(&verifiers) {
             if bytes.len() < LEAST || given.iter().any(|(_, other)| *other == bytes) {
                 continue;
             }
@@ -296,7 +299,9 @@ impl ImageScan<'_> {
         inventory: &mut ImageInventory,
     ) -> Result<(), ScanError> {
         if suspects.len() > CANDIDATES {
-            inventory.found.push(format!("{} files may hold what must not be there", suspects.len()));
+            inventory
+                .found
+                .push(format!("{} files may contain texts that must not be in the image", suspects.len()));
         }
         for path in suspects.iter().take(CANDIDATES) {
             let bytes = match container.read(path, COMPARED) {
@@ -316,7 +321,8 @@ impl ImageScan<'_> {
         Ok(())
     }
 
-    /// Fetches what the verifier has of skills. What cannot be kept whole stays in the image, where it is found and told as what it is.
+    /// Fetches what the verifier has of skills. What cannot be kept whole stays in the image, where
+    /// it is found and told as what it is.
     fn keep_verifiers(&self, container: &Container, inventory: &mut ImageInventory) -> Result<(), ScanError> {
         for (number, copy) in self.task.environment.verifier_copies.iter().enumerate() {
             let Some(found) = container.stat(&copy.target)? else { continue };
@@ -361,14 +367,16 @@ fn is_step(path: &Path) -> bool {
     part(0) == Some("steps") && matches!(part(2), Some("tests" | "solution"))
 }
 
-/// What a `SKILL.md` of an image stands for: its folder, where that lies beneath one called `skills`.
+/// What a `SKILL.md` of an image stands for: its folder, where that lies beneath one called
+/// `skills`.
 fn package(document: &Path) -> Option<PathBuf> {
     let folder = document.parent()?;
     let beneath = folder.iter().any(|part| part == "skills" || part == "skill");
     (beneath && folder != Path::new("/")).then(|| folder.to_path_buf())
 }
 
-/// The lines to look for, one a line; none that holds what a shell or `grep` would take for something else.
+/// The lines to look for, one a line; none that holds what a shell or `grep` would take for
+/// something else.
 fn lines(texts: &[SearchText]) -> String {
     let mut text = String::new();
     for one in texts {
@@ -384,7 +392,8 @@ fn lines(texts: &[SearchText]) -> String {
     text
 }
 
-/// The search, in what every shell and `find` can do. Each line of its output begins with a letter that says what it is.
+/// The search, in what every shell and `find` can do. Each line of its output begins with a letter
+/// that says what it is.
 fn script(texts: &[SearchText], by_line: bool, verifier_copies: bool) -> String {
     let sizes: BTreeSet<usize> = texts.iter().map(|one| one.bytes.len()).collect();
     let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();

@@ -1,4 +1,4 @@
-//! The life of a trial: lay out, let the agent work, kill all of it, grade, record.
+//! Execution of a trial: prepare, run the agent, stop its processes, grade, record.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,13 +40,13 @@ pub struct Runner<'a> {
     pub cache: &'a PrepCache,
     /// Set from outside to stop soon.
     pub cancel: &'a AtomicBool,
-    /// What the trial's requests are charged to.
+    /// The budget of the trial's requests.
     pub budget: &'a Budget,
-    /// Whether the sandbox's folders are left for looking at.
+    /// Whether the sandbox's folders are kept.
     pub keep: bool,
 }
 
-/// What came of executing a trial.
+/// The result of executing a trial.
 #[derive(Debug)]
 pub enum Executed {
     /// It ended; the record is in the store.
@@ -62,7 +62,7 @@ pub enum Executed {
     Interrupted,
 }
 
-/// What an attempt has found so far; an attempt that breaks keeps what it has.
+/// The results of an attempt so far; they are recorded even after an infrastructure error.
 #[derive(Default)]
 struct Findings {
     run: Option<AgentRun>,
@@ -80,7 +80,7 @@ struct Findings {
 }
 
 impl Runner<'_> {
-    /// Executes a trial whose lease is held, and records what came of it.
+    /// Executes a trial under its lease, and records the result.
     pub fn execute(&self, trial: &ResolvedTrial, lease: &Lease) -> Result<Executed, StoreError> {
         let (number, folder) = self.store.begin(&trial.id, &trial.specification, lease)?;
         let started_at = jiff::Timestamp::now();
@@ -97,7 +97,7 @@ impl Runner<'_> {
         let kept = match scratch {
             Ok(scratch) if self.keep => Some(scratch),
             Ok(scratch) => {
-                // What stays here is swept by the next command.
+                // Leftovers are removed by the next command.
                 let _ = remove_tree(&scratch);
                 None
             }
@@ -129,7 +129,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Goes through the phases of an environment that was laid out since `began`.
+    /// Runs the phases of an environment whose preparation started at `began`.
     fn run_in<E: Environment>(
         &self,
         environment: E,
@@ -153,7 +153,8 @@ impl Attempt<'_> {
         verdict
     }
 
-    /// Finds what the agent changed, and grades it unless the agent changed what decides about it.
+    /// Compares the agent's changes, and grades unless it tampered with files that decide the
+    /// reward.
     fn grade(&self, stopped: impl StoppedAgent, findings: &mut Findings) -> Result<(), Broken> {
         let (changes, compared) = stopped.compare()?;
         let Changes { tampered, outside, diff } = changes;
@@ -165,7 +166,7 @@ impl Attempt<'_> {
         compared.map_or(Ok(()), |compared| self.verify(compared, findings))
     }
 
-    /// The agent's phase, from an empty sandbox to a dead one.
+    /// The agent's phase, from starting the sandbox to stopping all its processes.
     fn run_agent<E: Environment>(
         &self,
         environment: E,
@@ -214,7 +215,7 @@ impl Attempt<'_> {
             },
             session,
         );
-        // Nothing of the agent lives beyond this line.
+        // No process of the agent survives this line.
         let stopped = phase.stop()?;
         findings.used = Some(stopped.used());
         findings.task_skills =
@@ -233,7 +234,7 @@ impl Attempt<'_> {
         self.write_json("exposure.json", &findings.exposure)?;
         let logs = stopped.logs();
         self.last_message(&run, &logs.join("agent"))?;
-        // Logs that the agent wrote itself are a convenience: what cannot be taken is left.
+        // The agent's own logs are optional: files that cannot be copied are skipped.
         let _ = copy_tree(&logs.join("agent"), &self.folder.join("agent"), &LOG_CAPS);
         let artifacts = self.folder.join("artifacts");
         if fs::read_dir(logs.join("artifacts")).is_ok_and(|mut entries| entries.next().is_some())
@@ -252,8 +253,8 @@ impl Attempt<'_> {
         broken.map_or(Ok(stopped), Err)
     }
 
-    /// Writes the agent's last message where graders find it, in place of whatever the agent left there. A solution says nothing of its own, and
-    /// may have written one.
+    /// Writes the agent's last message where verifiers expect it, replacing what the agent left
+    /// there. A solution has no message, and may have written one.
     fn last_message(&self, run: &AgentRun, logs: &Path) -> Result<(), Broken> {
         let path = logs.join("final.txt");
         // The folder was the agent's, and so were its permissions.
@@ -325,9 +326,14 @@ impl Attempt<'_> {
         let _ = copy_tree(&logs, &self.folder.join("verifier"), &LOG_CAPS);
         match outcome.exit {
             Exit::Deadline => {
-                return Err(Broken::new(Cause::Verifier, format!("it did not end within {seconds} s")));
+                return Err(Broken::new(
+                    Cause::Verifier,
+                    format!("the verifier did not finish within {seconds} s"),
+                ));
             }
-            Exit::Limit(_) => return Err(Broken::new(Cause::Verifier, "it passed the sandbox's limits")),
+            Exit::Limit(_) => {
+                return Err(Broken::new(Cause::Verifier, "the verifier exceeded the sandbox's limits"));
+            }
             Exit::Cancelled => return Ok(()),
             Exit::Code(_) | Exit::Signal(_) => {}
         }
@@ -405,8 +411,8 @@ fn record(
     }
 }
 
-/// What came of a trial in which nothing broke. An agent whose time was over has not passed, whatever it had done by then:
-/// its work is graded all the same, and the reward kept.
+/// What came of a trial in which nothing broke. An agent whose time was over has not passed,
+/// whatever it had done by then: its work is graded all the same, and the reward kept.
 fn outcome(findings: &Findings, ended: Option<&Ended>) -> (Outcome, Option<Cause>, Option<String>) {
     if !findings.tampered.is_empty() {
         return (Outcome::Tampered, None, Some(findings.tampered.join("; ")));

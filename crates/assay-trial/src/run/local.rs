@@ -1,4 +1,4 @@
-//! Trials in, records out, on this machine: a pool of threads that share a store with whoever else uses it.
+//! The local executor: a pool of threads that share a store with other processes.
 
 mod breaker;
 
@@ -17,7 +17,7 @@ use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunErr
 use crate::run::life::{Executed, Runner};
 use crate::run::prep_cache::PrepCache;
 
-/// How long to wait before asking again for trials that other processes hold.
+/// How long to wait before claiming a trial again that another process has.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Threads of this process.
@@ -32,7 +32,7 @@ impl<'a> Local<'a> {
     }
 }
 
-/// A message from a worker to the thread that listens.
+/// A message from a worker to the receiving thread.
 enum Message {
     End(Box<Record>, bool),
     Retry(Box<Record>),
@@ -60,7 +60,10 @@ impl Executor for Local<'_> {
                 }
                 Ok(_) => waiting.push_back(trial.clone()),
                 Err(error) => {
-                    events(Event::Note(format!("{}, and is made anew", assay_diagnostic::chain(&error))));
+                    events(Event::Note(format!(
+                        "{}; the trial is executed again",
+                        assay_diagnostic::chain(&error)
+                    )));
                     waiting.push_back(trial.clone());
                 }
             }
@@ -135,19 +138,20 @@ impl Local<'_> {
         }
     }
 
-    /// One worker. A sandbox dies with the thread that started it, so each trial is executed on one thread from end to end.
+    /// One worker. A sandbox dies with the thread that started it, so each trial is executed on one
+    /// thread from end to end.
     fn run_worker(&self, shared: &Shared<'_>, sender: &Sender<Message>) {
         while !self.context.cancel.load(Ordering::Relaxed) && !shared.stop.load(Ordering::Relaxed) {
             let next = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(trial) = next else { return };
-            // Nobody listens any more only when the pool itself is gone.
+            // Sending fails only when the pool itself has ended.
             let report = |message| {
                 let _ = sender.send(message);
             };
             match self.run_trial(&trial, shared, &report) {
                 Ok(true) => {}
                 Ok(false) => {
-                    // Another process has it: look again when the others are through.
+                    // Another process has it: try again after the others.
                     shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(trial);
                     std::thread::sleep(PATIENCE);
                 }
@@ -156,7 +160,8 @@ impl Local<'_> {
         }
     }
 
-    /// Brings one trial to its end, or says that it has to wait: another process has it, or the money is spoken for.
+    /// Executes one trial. False if it has to wait: another process has it, or the budget is
+    /// reserved.
     fn run_trial(
         &self,
         trial: &TrialSpec,
@@ -173,7 +178,7 @@ impl Local<'_> {
         }
     }
 
-    /// The same, with leave to spend.
+    /// The same, with a permit of the budget.
     fn run_with_permit(
         &self,
         permit: &Permit,
@@ -184,18 +189,18 @@ impl Local<'_> {
         let lease = match self.context.store.claim(&trial.id)? {
             Claim::Mine(lease) => lease,
             Claim::Held(owner) if owner.is_alive() || owner.is_dead() => return Ok(false),
-            // Whether it lives is not known here, and so neither is how long to wait.
+            // Its state is unknown here, so waiting could take forever.
             Claim::Held(_) => {
                 report(Message::Note(format!(
-                    "{} is left out: a process on another machine, or in another container, has its lease; run this again when that \
-                     is through, or remove {} if it is gone",
+                    "{} skipped: a process on another machine or in another container holds its lease; run this again when that \
+                     process is done, or remove {} if it no longer exists",
                     trial.id.short(),
                     self.context.store.trial_folder(&trial.id).join("lease").display()
                 )));
                 return Ok(true);
             }
         };
-        // Another process may have ended it between our look and our claim.
+        // Another process may have finished it since the store was checked.
         if let Ok(Some(record)) = self.context.store.record(&trial.id)
             && (record.outcome.counts()
                 || shared.broken.get(&trial.id).is_none_or(|known| record.attempt > *known))
@@ -241,7 +246,7 @@ impl Local<'_> {
         Ok(true)
     }
 
-    /// Waits a little longer each time, and not at all once interrupted.
+    /// Waits longer each time, and not at all once interrupted.
     fn pause(&self, round: u32) {
         for _ in 0..(1_u32 << round.min(5)) {
             if self.context.cancel.load(Ordering::Relaxed) {
@@ -259,7 +264,7 @@ struct Shared<'a> {
     waiting: Mutex<VecDeque<Arc<TrialSpec>>>,
     left: AtomicUsize,
     stop: AtomicBool,
-    /// Trials whose record, from before this run, says that they broke at this attempt.
+    /// The attempt of each trial whose earlier record is an infrastructure error.
     broken: BTreeMap<TrialId, u32>,
 }
 

@@ -1,4 +1,4 @@
-//! From what an experiment says of an agent to the agent.
+//! Opens agents from their tables in an experiment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::run::route::ModelRoute;
 pub(crate) struct OpenedAgent {
     /// What works.
     pub(crate) agent: Arc<dyn Agent>,
-    /// The way to its model, for one that works inside.
+    /// The route to its model, for agents that run in the sandbox.
     pub(crate) route: Option<Arc<ModelRoute>>,
-    /// Where it finds skills, where there is a choice.
+    /// Where it finds skills, if there is a choice.
     pub(crate) placement: Option<Placement>,
 }
 
-/// What decides about an agent beside what the experiment says of it.
+/// The context of an agent, in addition to its table in the experiment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AgentContext<'a> {
-    /// Where relative paths of scripts start.
+    /// The base folder of relative paths of scripts.
     pub(crate) scripts: &'a Path,
     /// The sandbox that the experiment names.
     pub(crate) sandbox: SandboxKind,
-    /// How skills are made known.
+    /// How skills are disclosed.
     pub(crate) disclosure: Disclosure,
 }
 
@@ -40,10 +40,10 @@ pub(crate) struct AgentContext<'a> {
 #[non_exhaustive]
 pub enum AgentError {
     /// A CLI agent in the sandbox `none`.
-    #[error("{0} looks for skills in a home of its own, and the sandbox `none` has none")]
+    #[error("{0} needs a home folder of its own, which the sandbox `none` does not provide")]
     NoHome(&'static str),
     /// No cache.
-    #[error("there is no folder here in which agents are installed")]
+    #[error("no cache folder for installed agents: set ASSAY_CACHE, XDG_CACHE_HOME or HOME")]
     NoCache,
     /// No model.
     #[error("{agent} needs a model, such as `model = \"{providers}:NAME\"`")]
@@ -57,14 +57,14 @@ pub enum AgentError {
     #[error("{0} is not installed: `assay agent install {0}` installs it")]
     NotInstalled(String),
     /// A model without a provider.
-    #[error("{0:?} names no provider and model")]
+    #[error("invalid model {0:?}: expected PROVIDER:NAME")]
     Unnamed(String),
     /// A cap without a price.
     #[error("`max_usd` needs a `price`")]
     NoPrice,
     /// An agent that tells its model of skills by itself.
     #[error(
-        "{0} decides itself what it tells its model of the skills in its folder: `disclosure = \"eager\"` needs `placement = \"system\"`"
+        "{0} lists the skills in its folder by itself: `disclosure = \"eager\"` needs `placement = \"system\"`"
     )]
     Eager(&'static str),
     /// The provider of its model.

@@ -1,4 +1,4 @@
-//! What the trials of one process have in common on disk: laid-out environments, skills, solutions.
+//! The preparation cache of a process: prepared environments, skills, solutions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ use crate::run::trial::{AbsentSkill, ResolvedTrial};
 /// Largest file that is read in the search for skills.
 const SEARCHED: u64 = 1 << 20;
 
-/// Keeps what is made once and used by many trials.
+/// Caches files and images that many trials share.
 pub struct PrepCache {
     scratch: PathBuf,
     bases: OnceMap<Base>,
@@ -34,19 +34,19 @@ pub struct PrepCache {
     images: OnceMap<Prepared>,
     scans: OnceMap<ImageInventory>,
     numbers: AtomicUsize,
-    /// The way of agents inside to their models.
+    /// The gateway for agents in sandboxes.
     pub(crate) gateway: Gateway,
 }
 
-/// A task's image, and what a compose file says beside it.
+/// A task's image, with settings of its compose file.
 pub(crate) struct Prepared {
     /// The image.
     pub(crate) image: Image,
-    /// Whom commands run as, where that is not the image's user.
+    /// The user of commands, if not the image's.
     pub(crate) user: Option<String>,
-    /// Where commands start, where that is not the image's work folder.
+    /// The folder of commands, if not the image's work folder.
     pub(crate) workdir: Option<PathBuf>,
-    /// How to tell that it is well.
+    /// The healthcheck.
     pub(crate) healthcheck: Option<Healthcheck>,
 }
 
@@ -73,7 +73,8 @@ pub(crate) enum PrepError {
     LeftOut { path: PathBuf, reason: String },
 }
 
-/// Values by key, each made once; a failure is kept too, so that it is told the same way each time.
+/// Values by key, each computed once; failures are cached, too, so that they are reported the same
+/// each time.
 struct OnceMap<T> {
     entries: Mutex<BTreeMap<String, Arc<Entry<T>>>>,
 }
@@ -159,7 +160,7 @@ impl PrepCache {
         })
     }
 
-    /// A new folder for what is made once.
+    /// A new folder for a cached item.
     fn new_folder(&self, name: &str) -> Result<PathBuf, Broken> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let folder = self.scratch.join(name).join(number.to_string());
@@ -195,7 +196,8 @@ impl PrepCache {
         })
     }
 
-    /// The image of a verifier with an environment of its own: the one it names, `tests/Dockerfile`, or else the agent's.
+    /// The image of a verifier with an environment of its own: the one it names,
+    /// `tests/Dockerfile`, or else the agent's.
     pub(crate) fn prepared_verifier(
         &self,
         docker: &Docker,
@@ -230,7 +232,7 @@ impl PrepCache {
         })
     }
 
-    /// What an image holds, and what it must not.
+    /// Searches an image.
     pub(crate) fn scan(
         &self,
         docker: &Docker,
@@ -260,7 +262,7 @@ impl PrepCache {
         })
     }
 
-    /// A copy of a skill's folder that nobody edits while trials run.
+    /// A copy of a skill's folder that does not change while trials run.
     pub(crate) fn skill(&self, package: &Package) -> Result<Arc<PathBuf>, Arc<PrepError>> {
         self.copies.get(format!("skill {} {}", package.digest, package.directory), || {
             let to = self.scratch.join("skills").join(package.digest.hex()).join(&package.directory);
@@ -287,8 +289,9 @@ impl PrepCache {
         }
     }
 
-    /// Skills of the experiment that stand in a task's sandbox although they were not provided: whole files, or enough of their
-    /// lines, in the writable folders; files called SKILL.md anywhere else in the root.
+    /// Skills of the experiment that are in a task's sandbox although they were not provided: whole
+    /// files, or enough of their lines, in the writable folders; files called SKILL.md anywhere
+    /// else in the root.
     pub(crate) fn contamination(
         &self,
         task: &Task,

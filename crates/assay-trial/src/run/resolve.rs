@@ -1,4 +1,4 @@
-//! From a trial's specification to its live objects, on the machine that executes it.
+//! Resolves a trial's specification to live objects, on the executing machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,16 +20,16 @@ use crate::run::env::{EnvError, TaskEnv};
 use crate::run::open_agent::{AgentContext, AgentError, OpenedAgent, open_agent};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
-/// Where tasks, skills and scripts lie here, where that is not where they lay when the trial was planned.
+/// Where tasks, skills and scripts are on this machine, if not at their planned paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// Folders of tasks, or folders that hold some.
+    /// Folders of tasks, or tasks.
     pub suite: Vec<PathBuf>,
-    /// Folders of skills, or folders that hold some.
+    /// Folders of skills, or skills.
     pub library: Vec<PathBuf>,
-    /// Where relative paths of scripted models start.
+    /// The base folder of relative paths of scripted models.
     pub scripts: Option<PathBuf>,
-    /// A folder for skills that a condition makes.
+    /// A folder for skills that a condition generates.
     pub made: PathBuf,
 }
 
@@ -38,17 +38,17 @@ pub struct Sources {
 #[non_exhaustive]
 pub enum ResolveError {
     /// No task of that name.
-    #[error("there is no task `{name}` in {}", list(searched))]
+    #[error("no task `{name}` in {}", list(searched))]
     NoTask {
         /// Its name.
         name: String,
-        /// Where it was looked for.
+        /// The searched folders.
         searched: Vec<PathBuf>,
     },
     /// A task of that name with another content.
-    #[error("the task {} is not the one that was planned: it is {found}, and was {planned}", folder.display())]
+    #[error("the task {} differs from the planned one: its digest is {found}, planned {planned}", folder.display())]
     OtherTask {
-        /// Where it lies.
+        /// Its path.
         folder: PathBuf,
         /// Its digest, or its environment's.
         found: Digest,
@@ -59,17 +59,17 @@ pub enum ResolveError {
     #[error(transparent)]
     Task(Box<TaskError>),
     /// No skill of that content.
-    #[error("there is no skill `{name}` with the planned content ({digest}) in {}", list(searched))]
+    #[error("no skill `{name}` with the planned content ({digest}) in {}", list(searched))]
     NoSkill {
         /// Its name.
         name: String,
         /// Its digest.
         digest: Digest,
-        /// Where it was looked for.
+        /// The searched folders.
         searched: Vec<PathBuf>,
     },
     /// An agent that cannot be set up.
-    #[error("the agent `{agent}`: {error}")]
+    #[error("cannot set up the agent `{agent}`: {error}")]
     Agent {
         /// Its name.
         agent: String,
@@ -84,9 +84,9 @@ pub enum ResolveError {
         /// Why.
         error: Box<BackendError>,
     },
-    /// Listed hosts, and nothing that leads there.
+    /// Listed hosts without an egress proxy.
     #[error(
-        "the task `{task}` cannot be run here: it would reach some hosts and not others, which nothing holds it to here"
+        "the task `{task}` cannot be run here: it needs per-host network rules, which this sandbox cannot enforce"
     )]
     NoEgressProxy {
         /// The task.
@@ -100,10 +100,8 @@ pub enum ResolveError {
         /// Why.
         error: EnvError,
     },
-    /// A trial that would be another one here.
-    #[error(
-        "trial {id} would be another one here: `{key}` is {found}, and was {planned} when it was planned"
-    )]
+    /// A trial that would differ from the plan here.
+    #[error("trial {id} would differ from the plan here: `{key}` is {found}, planned {planned}")]
     Differs {
         /// Its id, shortened.
         id: String,
@@ -120,7 +118,7 @@ fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Turns specifications into live objects. What trials have in common is opened once.
+/// Turns specifications into live objects. Shared objects are opened once.
 pub struct Resolver<'a> {
     machine: &'a MachineContext<'a>,
     sources: Sources,
@@ -129,7 +127,7 @@ pub struct Resolver<'a> {
     pub(crate) fake: Fake,
 }
 
-/// What stands in for the real thing in tests; a trial's identity is then not compared.
+/// Replacements in tests; a trial's identity is then not compared.
 #[cfg(test)]
 #[derive(Default)]
 pub(crate) struct Fake {
@@ -151,7 +149,7 @@ struct Opened {
 }
 
 impl<'a> Resolver<'a> {
-    /// One that looks in `sources`, and else where things lay when they were planned.
+    /// A resolver that searches `sources`, or else the planned paths.
     pub fn new(machine: &'a MachineContext<'a>, sources: Sources) -> Self {
         Self {
             machine,
@@ -182,7 +180,7 @@ impl<'a> Resolver<'a> {
         self.opened().agents.entry(agent_key(spec, self.scripts(spec))).or_insert_with(agent);
     }
 
-    /// Where relative paths of scripted models start.
+    /// The base folder of relative paths of scripted models.
     fn scripts<'s>(&'s self, spec: &'s TrialSpec) -> &'s Path {
         self.sources.scripts.as_deref().unwrap_or(&spec.scripts)
     }
@@ -191,14 +189,14 @@ impl<'a> Resolver<'a> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds and opens all that a trial needs.
+    /// Finds and opens everything that a trial needs.
     ///
     /// # Errors
-    /// What is missing here, and what is not as it was planned.
+    /// Missing parts, and parts that differ from the plan.
     pub fn resolve(&self, spec: &TrialSpec) -> Result<ResolvedTrial, ResolveError> {
         let mut opened = self.opened();
         let task = self.task(&mut opened, &spec.task)?;
-        // First what is absent: the original that a placebo is made of is among it.
+        // Absent skills first: they include the original of a placebo.
         let absent = self.absent(&mut opened, spec, &task)?;
         let provision = self.provision(&mut opened, spec, &task)?;
         let backend = self.backend(&mut opened, spec, &task)?;
@@ -238,7 +236,7 @@ impl<'a> Resolver<'a> {
         compare(spec, trial)
     }
 
-    /// Waits until nothing of trials is left that only waits to be removed.
+    /// Waits until all pending removals of containers are done.
     pub(crate) fn wait_for_removals(&self) {
         let backends: Vec<_> = self.opened().backends.values().cloned().collect();
         for backend in backends {
@@ -479,7 +477,8 @@ fn folders(searched: &[PathBuf], name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Holds a trial to its specification: the digests of task, skills and image, the agent's identity, and all limits.
+/// Holds a trial to its specification: the digests of task, skills and image, the agent's identity,
+/// and all limits.
 fn compare(spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
     let found = difference(&spec.specification, &trial.specify(spec.seed), "");
     // Records name the agent as the plan does.

@@ -4,23 +4,24 @@ use std::path::PathBuf;
 
 use assay_gateway::{Caps, Provider, Varying};
 
-/// What third-party CLI agents need of this machine.
+/// The installation of CLI agents on this machine, and the forwarder to their proxies.
 #[derive(Debug, Clone)]
 pub struct CliAgentContext {
     /// Where they are installed.
     pub cache: PathBuf,
-    /// A program that calls [`assay_sandbox::forward_main`] when its arguments say so: this one, mostly.
+    /// A program that calls [`assay_sandbox::forward_main`] when its arguments say so: this one,
+    /// mostly.
     pub forwarder: PathBuf,
     /// Its first arguments.
     pub forwarder_args: Vec<String>,
-    /// The store whose cassettes answer in the provider's place, where trials are played again.
+    /// The store whose cassettes are replayed instead of calling the provider.
     pub replay: Option<PathBuf>,
 }
 
-/// Who answers an agent, and what leads there.
+/// The route of an agent to its model.
 #[derive(Debug, Clone)]
 pub struct ModelRoute {
-    /// Who answers.
+    /// The provider.
     pub provider: Provider,
     /// The model's name as the provider knows it; `None` for a script.
     pub model: Option<String>,
@@ -28,8 +29,8 @@ pub struct ModelRoute {
     pub caps: Caps,
     /// Most tokens of one reply.
     pub max_output_tokens: Option<u64>,
-    /// What the agent varies by itself in its requests.
+    /// What the agent varies in otherwise equal requests.
     pub varying: Varying,
-    /// What leads a port inside to the proxy.
+    /// What forwards a port in the sandbox to the proxy.
     pub cli_agents: CliAgentContext,
 }

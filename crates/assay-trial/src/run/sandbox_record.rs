@@ -1,4 +1,5 @@
-//! Limits and networks of specifications as sandboxes take them, and what a sandbox says of itself in the words of records.
+//! Limits and networks of specifications as sandboxes take them, and what a sandbox says of itself
+//! in the words of records.
 
 use assay_sandbox as sandbox;
 use assay_store::{Enforcement, Mechanism, NetworkPolicy, SandboxLimits, SandboxUsage};

@@ -1,4 +1,4 @@
-//! One trial, without an experiment's file.
+//! A single trial without an experiment file.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -13,16 +13,16 @@ use crate::run::context::MachineContext;
 use crate::run::execute::run;
 use crate::run::executor::{RunError, RunOptions};
 
-/// What is run once.
+/// A single trial.
 #[derive(Debug, Clone)]
 pub struct SingleTrial<'a> {
-    /// Names the run.
+    /// The run's name.
     pub name: &'a str,
-    /// Where relative paths of skills and scripts start.
+    /// The base folder of relative paths of skills and scripts.
     pub directory: &'a Path,
     /// The task's folder.
     pub task: &'a Path,
-    /// Who works.
+    /// The agent.
     pub agent: AgentSpec,
     /// The condition.
     pub condition: &'a str,
@@ -34,7 +34,7 @@ pub struct SingleTrial<'a> {
     pub sandbox: SandboxChoice,
 }
 
-/// Why there is no record.
+/// Why a single trial has no record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SingleTrialError {
@@ -55,10 +55,11 @@ pub enum SingleTrialError {
     NoRecord,
 }
 
-/// Executes one trial of an agent on a task under a condition, and gives its record. What it left lies in the store.
+/// Executes one trial of an agent on a task under a condition, and returns its record. Its files
+/// are in the store.
 ///
 /// # Errors
-/// Why there is none. A trial that broke has one.
+/// Why it has no record. A trial with an infrastructure error has one.
 pub fn run_single(
     trial: &SingleTrial<'_>,
     store: &Store,

@@ -1,10 +1,11 @@
 //! What an agent may leave behind, and what it may not.
 //!
-//! The verifier runs in the same work folder that the agent wrote to (Harbor's shared mode). Interpreters, loaders and shells
-//! are out of the agent's reach, for the root is read-only; what is left are the files by which a work folder steers them:
-//! start-up hooks, test configuration, modules that shadow the standard library, links into the grader's folders, and things
-//! that are no files and would hang a reader. A task that asks for such a file names it in its instruction, or under
-//! `[metadata.assay] expected`.
+//! The verifier runs in the same work folder that the agent wrote to (Harbor's shared mode).
+//! Interpreters, loaders and shells are out of the agent's reach, for the root is read-only; what
+//! is left are the files by which a work folder steers them: start-up hooks, test configuration,
+//! modules that shadow the standard library, links into the verifier's folders, and things that are
+//! no files and would hang a reader. A task that asks for such a file names it in its instruction,
+//! or under `[metadata.assay] expected`.
 
 pub(crate) mod image;
 mod modules;
@@ -48,17 +49,18 @@ const HOOKS: [&str; 24] = [
     ".gdbinit",
 ];
 
-/// Programs of the grader that a work folder must not bring its own of.
+/// Programs of the verifier that a work folder must not bring its own of.
 const PROGRAMS: [&str; 18] = [
     "python", "python3", "pytest", "py.test", "bash", "sh", "env", "node", "npm", "npx", "uv", "uvx", "pip",
     "pip3", "git", "make", "cargo", "go",
 ];
 
-/// Of these, whoever grades starts one whatever the task is about: that an instruction names it asks for no other one.
+/// Of these, whoever grades starts one whatever the task is about: that an instruction names it
+/// asks for no other one.
 const INTERPRETERS: [&str; 9] = ["python", "python3", "pytest", "py.test", "bash", "sh", "env", "uv", "uvx"];
 
-/// Groups of entry points that are loaded by whoever runs tests or installs packages, from every package that can be seen; and those whose
-/// names begin so.
+/// Groups of entry points that are loaded by whoever runs tests or installs packages, from every
+/// package that can be seen; and those whose names begin so.
 const LOADED: [&str; 4] = ["pytest11", "hypothesis", "distutils.", "setuptools."];
 
 /// Largest file that is read to judge it.
@@ -70,20 +72,22 @@ const SEARCHED: u64 = 8 << 20;
 /// Where the verifier leaves what it has to say.
 pub(crate) const VERIFIER_LOGS: &str = "/logs/verifier";
 
-/// What the verifier says there. Whoever makes the folder has done no more than the format's own runner does; whoever writes one of these has
-/// graded itself.
+/// What the verifier says there. Whoever makes the folder has done no more than the format's own
+/// runner does; whoever writes one of these has graded itself.
 const VERDICTS: [&str; 3] = ["reward.txt", "reward.json", "ctrf.json"];
 
-/// Why a path in the verifier's folder is tampering: a reward or a report of tests in the verifier's place.
+/// Why a path in the verifier's folder is tampering: a reward or a report of tests in the
+/// verifier's place.
 pub(crate) fn planted(path: &Path) -> Option<&'static str> {
     let name = path.strip_prefix(VERIFIER_LOGS).ok()?;
     VERDICTS
         .iter()
         .any(|verdict| name.components().next().is_some_and(|first| first.as_os_str() == *verdict))
-        .then_some("planted where the verifier writes its own")
+        .then_some("written where the verifier writes its results")
 }
 
-/// What an agent left in a folder that stood for `/logs` and that no verifier sees: the reason for each verdict in it.
+/// What an agent left in a folder that stood for `/logs` and that no verifier sees: the reason for
+/// each verdict in it.
 pub(crate) fn planted_in(logs: &Path) -> Vec<String> {
     let folder = logs.join("verifier");
     match folder.symlink_metadata() {
@@ -100,7 +104,7 @@ pub(crate) fn planted_in(logs: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Folders of the grader that nothing of the agent's may point into.
+/// Folders of the verifier that nothing of the agent's may point into.
 const VERIFIER_FOLDERS: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
 
 /// One writable folder after the agent.
@@ -140,8 +144,8 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
         {
             let shown = escape_path(&folder.root.join(path));
             found.push(match entry.kind {
-                FileKind::Link => format!("{shown}: a link in place of a file that steers interpreters"),
-                _ => format!("{shown}: stands in for a module of the standard library"),
+                FileKind::Link => format!("{shown}: a link in place of a file that configures interpreters"),
+                _ => format!("{shown}: shadows a module of the standard library"),
             });
             continue;
         }
@@ -155,28 +159,28 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
                 if (is_hook(&name) || is_metadata(&name) || is_entry_points(&change.path))
                     && !request.names_file(&name)
                 {
-                    found.push(format!("{shown}: a link in place of a file that steers interpreters"));
+                    found.push(format!("{shown}: a link in place of a file that configures interpreters"));
                 }
             }
             FileKind::Directory => {}
             FileKind::File => {
                 if is_hook(&name) && !request.names_file(&name) {
-                    found.push(format!("{shown}: read by interpreters or test runners on their own"));
+                    found.push(format!("{shown}: loaded automatically by interpreters or test runners"));
                 } else if name == "pyproject.toml"
                     && steers_pytest(folder, change)
                     && !request.names_file(&name)
                 {
-                    found.push(format!("{shown}: holds settings of the test runner"));
+                    found.push(format!("{shown}: contains settings of the test runner"));
                 } else if is_entry_points(&change.path)
                     && names_plugins(folder, &change.path)
                     && !request.names_file(&name)
                 {
-                    found.push(format!("{shown}: has test runners or installers load code on their own"));
+                    found.push(format!("{shown}: makes test runners or installers load code automatically"));
                 } else if entry.mode & 0o111 != 0
                     && PROGRAMS.contains(&&*name)
                     && !request.names_program(&name)
                 {
-                    found.push(format!("{shown}: stands in for a program"));
+                    found.push(format!("{shown}: shadows a program"));
                 }
             }
         }
@@ -188,7 +192,8 @@ fn is_hook(name: &str) -> bool {
     HOOKS.contains(&name) || Path::new(name).extension().is_some_and(|extension| extension == "pth")
 }
 
-/// The name of a folder in which Python finds what a package says of itself, in any case of letters.
+/// The name of a folder in which Python finds what a package says of itself, in any case of
+/// letters.
 fn is_metadata(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.ends_with(".dist-info") || name.ends_with(".egg-info")
@@ -199,8 +204,8 @@ fn is_entry_points(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "entry_points.txt") && is_metadata(&folder)
 }
 
-/// Whether a file of entry points has one that somebody else loads. Installing a package of one's own in place makes such a file too, for its
-/// commands.
+/// Whether a file of entry points has one that somebody else loads. Installing a package of one's
+/// own in place makes such a file too, for its commands.
 fn names_plugins(folder: &Folder<'_>, path: &Path) -> bool {
     let Some(bytes) = (folder.read)(path) else { return true };
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -230,7 +235,8 @@ fn steers_pytest(folder: &Folder<'_>, change: &Change) -> bool {
     }
 }
 
-/// The module of Python's own library that a new file stands in for where Python runs in the folder, and the file or package that does.
+/// The module of Python's own library that a new file stands in for where Python runs in the
+/// folder, and the file or package that does.
 ///
 /// What the task itself brings under such a name is its own code, and changing it is work.
 fn shadowed(folder: &Folder<'_>, change: &Change, kind: FileKind) -> Option<(PathBuf, String)> {
@@ -257,7 +263,8 @@ fn shadowed(folder: &Folder<'_>, change: &Change, kind: FileKind) -> Option<(Pat
     })
 }
 
-/// The name by which Python imports a file: source, bytecode, or a library; or a folder, which has no ending.
+/// The name by which Python imports a file: source, bytecode, or a library; or a folder, which has
+/// no ending.
 fn imported_as(name: &OsStr, folder_too: bool) -> Option<String> {
     let name = Path::new(name);
     let ending = name.extension();
@@ -266,7 +273,7 @@ fn imported_as(name: &OsStr, folder_too: bool) -> Option<String> {
     (is_file || folder_too && ending.is_none()).then(|| stem.to_owned())
 }
 
-/// What a task asks for.
+/// What a task requests, by its texts.
 struct TaskRequest<'a, F> {
     task: &'a Task,
     root: &'a Path,
@@ -281,7 +288,8 @@ impl<F: FnOnce() -> Vec<(PathBuf, String)>> TaskRequest<'_, F> {
             || !name.starts_with('.') && name.contains('.') && self.solution_has(name)
     }
 
-    /// A file of that name, or a package: of a folder, the bare name says nothing, for it is a word like any other.
+    /// A file of that name, or a package: of a folder, the bare name says nothing, for it is a word
+    /// like any other.
     fn names_module(&self, path: &Path, module: &str) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.contains('.') {
@@ -362,7 +370,8 @@ fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The grader's folder that a link leads to, by its text alone: what it would resolve to once the grader's folders stand.
+/// The verifier's folder that a link leads to, by its text alone: what it would resolve to once the
+/// verifier's folders stand.
 pub(crate) fn points_into_verifier(root: &Path, link: &Path, target: &Path) -> Option<&'static str> {
     let from = root.join(link.parent().unwrap_or(Path::new("")));
     let mut resolved = PathBuf::from("/");

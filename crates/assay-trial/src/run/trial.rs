@@ -1,4 +1,4 @@
-//! A trial with everything at hand that executing it takes.
+//! A trial with the live objects needed to execute it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,25 +31,25 @@ pub struct ResolvedTrial {
     pub label: AgentLabel,
     /// What its tokens cost.
     pub price: Option<Price>,
-    /// The way to its model, for one that works inside.
+    /// The route to its model, for agents that run in the sandbox.
     pub route: Option<Arc<ModelRoute>>,
     /// The condition under which it was first planned.
     pub condition: String,
     /// Its skills.
     pub provision: Arc<Provision>,
-    /// How they are made known.
+    /// How they are disclosed.
     pub disclosure: Disclosure,
     /// Where it runs.
     pub backend: Arc<Backend>,
     /// What it may use.
     pub limits: SandboxLimits,
-    /// What this machine cannot give of what the task asks for.
+    /// What the task requests and this machine cannot provide.
     pub warnings: Arc<Vec<String>>,
     /// What the agent can reach.
     pub network: NetworkPolicy,
     /// What the verifier can reach.
     pub verifier_network: NetworkPolicy,
-    /// What leads to hosts from inside.
+    /// The forwarder to the egress proxy.
     pub cli_agents: Option<CliAgentContext>,
     /// Seconds of the agent's own time.
     pub agent_timeout: f64,
@@ -84,7 +84,7 @@ impl ResolvedTrial {
         Path::new(self.agent.skills_dir()).join(&skill.directory)
     }
 
-    /// Where in the experiment it stands, for scripts.
+    /// Its position in the experiment, for scripted models.
     pub fn script_context(&self) -> ScriptContext {
         ScriptContext {
             task: self.task.name.clone(),
@@ -105,9 +105,9 @@ impl ResolvedTrial {
         self.provision.skills.iter().map(entry).collect()
     }
 
-    /// What can change its outcome, and nothing else: no path, port, time, price or secret, and not the condition's name
-    /// (unless a script asks for it). Environment templates are part of the task; what they expand to may be a secret and is
-    /// not.
+    /// What can change its outcome, and nothing else: no path, port, time, price or secret, and not
+    /// the condition's name (unless a script asks for it). Environment templates are part of the
+    /// task; what they expand to may be a secret and is not.
     pub(crate) fn specify(&self, seed: u64) -> Value {
         let task = &self.task;
         let skills = self.provision.skills.iter();

@@ -1,4 +1,5 @@
-//! The verifier's phase: fresh folders, a clean environment, and a reward that is read without trust.
+//! The verifier's phase: fresh folders, a clean environment, and a reward that is read without
+//! trust.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,21 +32,21 @@ impl Reward {
 /// Why there is no reward.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RewardError {
-    #[error("the reward is not to be trusted: {0}")]
+    #[error("untrusted reward: {0}")]
     Untrusted(#[from] FsError),
-    #[error("it wrote no reward: neither reward.json nor reward.txt")]
+    #[error("the verifier wrote no reward: neither reward.json nor reward.txt")]
     Missing,
     #[error("reward.txt is empty")]
     Empty,
-    #[error("reward.txt holds {0:?}, which is no finite number")]
+    #[error("reward.txt contains {0:?}, which is not a finite number")]
     Text(String),
     #[error("reward.json is not JSON: {0}")]
     Json(serde_json::Error),
     #[error("reward.json is not an object of numbers")]
     NotObject,
-    #[error("reward.json: {0:?} is no finite number")]
+    #[error("reward.json: {0:?} is not a finite number")]
     Number(String),
-    #[error("reward.json holds no reward")]
+    #[error("reward.json contains no reward")]
     NoKeys,
 }
 
@@ -131,21 +132,21 @@ mod tests {
         check("reward.txt", b"1\n", Ok((1.0, true)));
         check("reward.txt", b" 0.5 ", Ok((0.5, false)));
         check("reward.txt", b"", Err("is empty"));
-        check("reward.txt", b"nan", Err("no finite number"));
-        check("reward.txt", b"inf", Err("no finite number"));
-        check("reward.txt", b"passed", Err("no finite number"));
-        check("reward.txt", b"\xff\xfe", Err("no finite number"));
+        check("reward.txt", b"nan", Err("not a finite number"));
+        check("reward.txt", b"inf", Err("not a finite number"));
+        check("reward.txt", b"passed", Err("not a finite number"));
+        check("reward.txt", b"\xff\xfe", Err("not a finite number"));
         check("reward.txt", &vec![b'1'; 100_000], Err("larger than"));
         check("reward.json", br#"{"reward": 1}"#, Ok((1.0, true)));
         // Other keys beside `reward` are details.
         check("reward.json", br#"{"reward": 1, "style": 0.2}"#, Ok((1.0, true)));
         // Without it, every key counts.
         check("reward.json", br#"{"right": 1, "fast": 0}"#, Ok((0.5, false)));
-        check("reward.json", b"{}", Err("holds no reward"));
+        check("reward.json", b"{}", Err("contains no reward"));
         check("reward.json", b"[1]", Err("not an object"));
-        check("reward.json", br#"{"reward": "1"}"#, Err("no finite number"));
+        check("reward.json", br#"{"reward": "1"}"#, Err("not a finite number"));
         check("reward.json", b"{\"reward\": NaN}", Err("not JSON"));
-        check("other.txt", b"1", Err("it wrote no reward"));
+        check("other.txt", b"1", Err("the verifier wrote no reward"));
     }
 
     #[test]
@@ -153,6 +154,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("elsewhere"), "1").unwrap();
         std::os::unix::fs::symlink("elsewhere", folder.path().join("reward.txt")).unwrap();
-        assert!(reward(folder.path()).unwrap_err().to_string().contains("not to be trusted"));
+        assert!(reward(folder.path()).unwrap_err().to_string().contains("untrusted reward"));
     }
 }

@@ -1,14 +1,16 @@
-//! The trial ids of the examples, compared with a committed list: a refactor must not change them, for every recorded trial
-//! would then be executed again.
+//! The trial ids of the examples, compared with a committed list: a refactor must not change them,
+//! for every recorded trial would then be executed again.
 //!
-//! `trial_ids.txt` holds the ids at protocol `assay.trial/2`. They are not those of commit 8a3a32c and cannot be: an earlier change
-//! raised the protocol from `assay.trial/1`, and the protocol is part of every id. This test therefore does not compare with
-//! 8a3a32c; it fails for any change since the fixture was written. Whoever raises the protocol, or changes an agent's version or
-//! the examples, writes the fixture anew.
+//! `trial_ids.txt` holds the ids at protocol `assay.trial/2`. They are not those of commit 8a3a32c
+//! and cannot be: an earlier change raised the protocol from `assay.trial/1`, and the protocol is
+//! part of every id. This test therefore does not compare with 8a3a32c; it fails for any change
+//! since the fixture was written. Whoever raises the protocol, or changes an agent's version or the
+//! examples, writes the fixture anew.
 //!
-//! Ids of 8a3a32c cannot be had by putting its protocol in place either, except for the checks (oracle, no-op). The others differ
-//! in more: the loop's version was 1, before its prompt stated its limits; and in agents.toml the tasks' 60 s held, which the
-//! experiment's 300 now override, and Claude Code and OpenCode had older versions.
+//! Ids of 8a3a32c cannot be had by putting its protocol in place either, except for the checks
+//! (oracle, no-op). The others differ in more: the loop's version was 1, before its prompt stated
+//! its limits; and in agents.toml the tasks' 60 s held, which the experiment's 300 now override,
+//! and Claude Code and OpenCode had older versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +39,8 @@ fn the_ids_of_the_examples_trials_stay_as_they_are() {
     }
 }
 
-/// A line for each trial of an example: the experiment, the task, the agent, the condition, the repetition and the id.
+/// A line for each trial of an example: the experiment, the task, the agent, the condition, the
+/// repetition and the id.
 fn ids(example: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example);
@@ -72,7 +75,8 @@ fn ids(example: &str) -> String {
     lines.concat()
 }
 
-/// The id that a trial has where the root of its sandbox is a fixed one: what stands for the image differs between machines.
+/// The id that a trial has where the root of its sandbox is a fixed one: what stands for the image
+/// differs between machines.
 fn id_anywhere(trial: &TrialSpec) -> TrialId {
     assert_eq!(TrialId::of(&trial.specification), trial.id);
     let mut specification = trial.specification.clone();

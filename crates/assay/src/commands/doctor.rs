@@ -55,7 +55,7 @@ fn sandbox() -> Vec<Finding> {
                 advice: None,
             }];
             let limits = [
-                ("limit: processors", probe.enforcement.cpus),
+                ("limit: CPUs", probe.enforcement.cpus),
                 ("limit: memory", probe.enforcement.memory),
                 ("limit: processes", probe.enforcement.pids),
                 ("limit: disk", probe.enforcement.storage),
@@ -82,12 +82,12 @@ fn limit(what: &'static str, mechanism: Mechanism) -> Finding {
     let (works, text) = match mechanism {
         Mechanism::CgroupV2 => (true, "control groups, version 2"),
         Mechanism::CgroupV1 => (true, "control groups, version 1"),
-        Mechanism::Rlimit => (true, "a resource limit of each process"),
-        Mechanism::Watchdog => (true, "assay's own watching, a few times a second"),
-        Mechanism::Nothing => (false, "nothing here can hold it"),
+        Mechanism::Rlimit => (true, "per-process resource limits"),
+        Mechanism::Watchdog => (true, "polling by assay, several times a second"),
+        Mechanism::Nothing => (false, "cannot be enforced on this machine"),
     };
     let advice = (!works).then(|| {
-        "run assay under `systemd-run --user --scope -p Delegate=yes`, or as a user who may write control groups".to_owned()
+        "run assay under `systemd-run --user --scope -p Delegate=yes`, or as a user with write access to control groups".to_owned()
     });
     Finding { what, works, text: text.to_owned(), advice }
 }
@@ -107,12 +107,12 @@ fn docker() -> Vec<Finding> {
             let text = format!("{} (API {}), {version}, {}", probe.version, probe.api, probe.storage);
             let mut findings = vec![Finding { what: "docker", works: true, text, advice: None }];
             let limits = [
-                ("docker: processors", probe.enforcement.cpus),
+                ("docker: CPUs", probe.enforcement.cpus),
                 ("docker: memory", probe.enforcement.memory),
                 ("docker: processes", probe.enforcement.pids),
             ];
             findings.extend(limits.map(|(what, mechanism)| limit(what, mechanism)).map(|finding| Finding {
-                advice: finding.advice.map(|_| "the daemon's machine has no control group for it".to_owned()),
+                advice: finding.advice.map(|_| "the Docker host has no control group for it".to_owned()),
                 ..finding
             }));
             findings.push(buildx());
@@ -123,7 +123,7 @@ fn docker() -> Vec<Finding> {
             works: false,
             text,
             advice: Some(
-                "Debian and Ubuntu: apt-get install docker.io; tasks that need it are left out and said"
+                "Debian and Ubuntu: apt-get install docker.io; without Docker, tasks that need it are excluded"
                     .to_owned(),
             ),
         }],
@@ -144,11 +144,11 @@ fn buildx() -> Finding {
 fn buildx_finding(asked: std::io::Result<(bool, String)>) -> Finding {
     let (works, text) = match asked {
         Ok((true, said)) => (true, said.lines().next().unwrap_or_default().trim().to_owned()),
-        Ok((false, _)) => (false, "the docker program has no buildx".to_owned()),
+        Ok((false, _)) => (false, "the docker CLI has no buildx plugin".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            (false, "there is no docker program".to_owned())
+            (false, "no docker CLI found".to_owned())
         }
-        Err(error) => (false, format!("the docker program cannot be started: {error}")),
+        Err(error) => (false, format!("cannot start the docker CLI: {error}")),
     };
     let advice = (!works).then(|| {
         "Debian and Ubuntu: apt-get install docker-cli docker-buildx; without it, tasks whose Dockerfile has here-documents or `RUN --mount` cannot be built".to_owned()
@@ -174,7 +174,7 @@ fn keys() -> Vec<Finding> {
 
 fn store(settings: &Settings) -> Finding {
     if !settings.store.exists() {
-        let text = format!("{}: not there yet; the first run makes it", settings.store.display());
+        let text = format!("{}: does not exist yet; the first run creates it", settings.store.display());
         return Finding { what: "store", works: true, text, advice: None };
     }
     match Store::open(&settings.store) {
@@ -215,8 +215,8 @@ mod tests {
             assert!(found.text.contains(part), "{}", found.text);
         };
         check(Ok((true, "buildx v0.13.1 788433953\nmore\n".to_owned())), true, "buildx v0.13.1 788433953");
-        check(Ok((false, String::new())), false, "has no buildx");
-        check(Err(Error::from(ErrorKind::NotFound)), false, "no docker program");
-        check(Err(Error::from(ErrorKind::PermissionDenied)), false, "cannot be started");
+        check(Ok((false, String::new())), false, "has no buildx plugin");
+        check(Err(Error::from(ErrorKind::NotFound)), false, "no docker CLI");
+        check(Err(Error::from(ErrorKind::PermissionDenied)), false, "cannot start");
     }
 }

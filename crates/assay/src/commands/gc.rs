@@ -62,17 +62,17 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
     } else {
         if let Some(report) = report {
             ui.out(&format!(
-                "of dead processes: {} leases, {} scratch folders, {} control groups\n",
+                "cleaned up after dead processes: {} leases, {} scratch folders, {} control groups\n",
                 report.store.leases, report.store.scratch, report.cgroups
             ))?;
         }
         if let Some(docker) = &docker {
             let (containers, images) = (docker.containers.len(), docker.images.len());
-            ui.out(&format!("of dead processes in Docker: {containers} containers, {images} images\n"))?;
+            ui.out(&format!("cleaned up in Docker: {containers} containers, {images} images\n"))?;
         }
         if let Some(pruned) = &pruned {
             let megabytes = pruned.image_bytes / 1_000_000;
-            ui.out(&format!("images beyond the budget: {}, {megabytes} MB\n", pruned.images.len()))?;
+            ui.out(&format!("images removed to fit the budget: {}, {megabytes} MB\n", pruned.images.len()))?;
         }
         let verb = if args.dry_run { "would remove" } else { "removed" };
         for path in &removed {
@@ -101,7 +101,7 @@ fn clean_up(store: &Store) -> Result<CleanupReport, Failure> {
 /// Removes images that were built for the store, least recently used first, until the rest fits.
 fn prune_images(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
     if !(gigabytes.is_finite() && gigabytes >= 0.0) {
-        return Err(Failure::bad_input("`--image-budget` is a number of gigabytes"));
+        return Err(Failure::bad_input("`--image-budget` must be a number of gigabytes, at least 0"));
     }
     #[expect(
         clippy::cast_possible_truncation,

@@ -32,7 +32,7 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
     for note in &imported.notes {
         ui.note(note);
     }
-    ui.note(&format!("`assay report {}` reports on it", imported.run));
+    ui.note(&format!("`assay report {}` shows the report", imported.run));
     Ok(Status::Done)
 }
 
@@ -51,7 +51,7 @@ fn pattern(text: &str) -> Result<(String, String), Failure> {
             Ok((pattern.to_owned(), condition.to_owned()))
         }
         _ => Err(Failure::bad_input(format!("{text:?} is not PATTERN=CONDITION")).hint(
-            "for example --condition 'job-7/*=none'; a pattern fits job/trial/agent, or one of the three",
+            "for example --condition 'job-7/*=none'; a pattern matches JOB/TRIAL/AGENT or one of the three",
         )),
     }
 }

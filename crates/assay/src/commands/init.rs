@@ -51,9 +51,9 @@ fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
     for diagnostic in &loaded.diagnostics {
         ui.note(&diagnostic.to_string());
     }
-    let package = loaded.package.ok_or_else(|| {
-        Failure::bad_input(format!("{} holds no SKILL.md that can be read", folder.display()))
-    })?;
+    let package = loaded
+        .package
+        .ok_or_else(|| Failure::bad_input(format!("{} contains no readable SKILL.md", folder.display())))?;
     let out = out.unwrap_or_else(|| Path::new("tasks").join(&package.directory));
     let description = package.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let fill = |text: &str| {
@@ -71,7 +71,7 @@ fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
         write(&out.join(path), &fill(text), executable, ui)?;
     }
     ui.note(&format!(
-        "next: fill in instruction, tests and solution, then `assay task run {} --agent oracle`, which has to pass",
+        "next: fill in the instruction, tests and solution, then run `assay task run {} --agent oracle`, which must pass",
         out.display()
     ));
     Ok(())
@@ -96,8 +96,8 @@ fn write(path: &Path, text: &str, executable: bool, ui: &Ui) -> Result<(), Failu
     use std::os::unix::fs::OpenOptionsExt;
     let failed = |error: &std::io::Error| {
         if error.kind() == std::io::ErrorKind::AlreadyExists {
-            Failure::bad_input(format!("{} is there already", path.display()))
-                .hint("move it away, or choose another folder")
+            Failure::bad_input(format!("{} already exists", path.display()))
+                .hint("move it, or choose another folder")
         } else {
             Failure::infrastructure(format!("cannot write {}: {error}", path.display()))
         }

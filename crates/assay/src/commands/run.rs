@@ -62,7 +62,9 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         return Err(nothing_to_run(&plan));
     }
     if plan.cells.iter().any(|cell| cell.sandbox == "none") {
-        ui.note("warning: sandbox `none` isolates nothing: agents run with your rights on your files");
+        ui.note(
+            "warning: sandbox `none` provides no isolation: agents run with your permissions on your files",
+        );
     }
     // What is played again costs nothing.
     if args.replay.is_none() {
@@ -111,7 +113,7 @@ fn ask_models(
     let mut tell = |event: &PreflightEvent| {
         match event {
         PreflightEvent::Waiting { model, address, most } => ui.note(&format!(
-            "preflight: waiting for the first reply of {model} at {address}, for at most {} (a local model may be loading)",
+            "preflight: waiting up to {} for the first reply of {model} at {address} (a local model may be loading)",
             assay_report::seconds(most.as_secs_f64())
         )),
         PreflightEvent::Replied { model, after } => ui.note(&format!(
@@ -119,7 +121,7 @@ fn ask_models(
             assay_report::seconds(after.as_secs_f64())
         )),
         PreflightEvent::RateLimited { model, message } => {
-            ui.note(&format!("preflight: {model} limits the rate, and the run will wait for it: {message}"));
+            ui.note(&format!("preflight: {model} is rate-limited, so the run will wait: {message}"));
         }
     }
     };
@@ -135,7 +137,7 @@ fn unusable(error: &PreflightError) -> Failure {
     let (failure, hint): (fn(String) -> Failure, String) = match &error.source {
         ModelError::Refused { status: 401 | 403, .. } => {
             let key = error.api_key_env.as_ref().map_or(String::new(), |name| format!(" in {name}"));
-            (Failure::bad_input, format!("check the key{key}, and whether it may use this model"))
+            (Failure::bad_input, format!("check the key{key} and its access to this model"))
         }
         ModelError::Refused { status: 404, .. } => (
             Failure::bad_input,
@@ -153,7 +155,7 @@ fn unusable(error: &PreflightError) -> Failure {
         }
         _ => (Failure::infrastructure, "try again later, or check the server".to_owned()),
     };
-    failure(error.to_string()).hint(format!("{hint}; nothing was run (--no-preflight skips this request)"))
+    failure(error.to_string()).hint(format!("{hint}; no trial was run (--no-preflight skips this request)"))
 }
 
 fn status(outcome: &RunOutcome, plan: &Plan) -> Status {
@@ -175,7 +177,7 @@ fn unreadable(plan: &Plan) -> String {
     }
     let plural = if plan.unreadable.len() == 1 { "" } else { "s" };
     format!(
-        "{} task{plural} could not be read and {} not run: {} (hint: fix them, or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
+        "{} task{plural} could not be read and {} not run: {} (hint: fix them or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
         plan.unreadable.len(),
         if plural.is_empty() { "was" } else { "were" },
         assay_report::clean(&plan.unreadable.join(", "))
@@ -206,7 +208,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
         outcome.planned, outcome.executed, outcome.cached, outcome.infrastructure
     );
     if outcome.unfinished > 0 {
-        line.push_str(&format!(", {} to go: run it again", outcome.unfinished));
+        line.push_str(&format!(", {} unfinished: run it again to continue", outcome.unfinished));
     }
     if let Some(capped) = &outcome.capped {
         line.push_str(&format!("; {capped}"));
@@ -220,7 +222,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
 /// A model that costs money is not run without a word on how much, and a cap in USD needs prices.
 fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failure> {
     if args.max_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
-        return Err(Failure::bad_input("`--max-usd` is a sum of money"));
+        return Err(Failure::bad_input("`--max-usd` must be an amount of at least 0"));
     }
     let selected: Vec<_> =
         plan.cells.iter().filter(|cell| only.matches(cell, &plan.agents[cell.agent].label.name)).collect();
@@ -247,10 +249,10 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
     {
         let model = entry.label.model.as_deref().unwrap_or_default();
         return Err(Failure::bad_input(format!(
-            "{model} costs money, and nothing caps this run of {} trials",
+            "{model} is a paid model, and this run of {} trials has no cap",
             selected.len()
         ))
-        .hint("--max-usd USD, --max-tokens N, --max-trials N, or --no-cap"));
+        .hint("set --max-usd USD, --max-tokens N or --max-trials N, or pass --no-cap"));
     }
     Ok(())
 }
@@ -271,7 +273,7 @@ fn tell(plan: &Plan, ui: &Ui) {
     }
     for excluded in &plan.excluded {
         let condition = excluded.condition.as_deref().map_or(String::new(), |name| format!(", {name}"));
-        ui.note(&format!("{}{condition} is left out: {}", excluded.task, excluded.reason));
+        ui.note(&format!("{}{condition} excluded: {}", excluded.task, excluded.reason));
     }
 }
 
@@ -279,8 +281,9 @@ fn nothing_to_run(plan: &Plan) -> Failure {
     let mut reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let all = format!("none of the {} tasks can be run here: {}", plan.tasks.len(), reasons.join("; "));
-    Failure::infrastructure(all).hint("`assay doctor` tells what works on this machine")
+    let all =
+        format!("none of the {} tasks can run on this machine: {}", plan.tasks.len(), reasons.join("; "));
+    Failure::infrastructure(all).hint("`assay doctor` shows what works on this machine")
 }
 
 /// `key=value` pairs, or a usage error.
@@ -290,17 +293,19 @@ fn selection(only: &[String]) -> Result<Selection, Failure> {
         let wrong = |message: String| {
             Failure::bad_input(message).hint("--only task=…,condition=…,agent=…,repetition=…")
         };
-        let (key, value) =
-            pair.split_once('=').ok_or_else(|| wrong(format!("`--only {pair}` lacks a `=`")))?;
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| wrong(format!("invalid `--only {pair}`: expected KEY=VALUE")))?;
         match key.trim() {
             "task" => selection.tasks.push(value.to_owned()),
             "condition" => selection.conditions.push(value.to_owned()),
             "agent" => selection.agents.push(value.to_owned()),
             "repetition" => {
-                let number = value.parse().map_err(|_| wrong(format!("`{value}` is no repetition")))?;
+                let number =
+                    value.parse().map_err(|_| wrong(format!("`{value}` is not a repetition number")))?;
                 selection.repetitions.push(number);
             }
-            other => return Err(wrong(format!("`--only` knows no `{other}`"))),
+            other => return Err(wrong(format!("unknown key `{other}` in `--only`"))),
         }
     }
     Ok(selection)
@@ -349,8 +354,8 @@ fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
         .filter(|excluded| only.covers(excluded))
         .map(|excluded| excluded.reason.as_str())
         .collect();
-    let why = if reasons.is_empty() { String::new() } else { format!(": left out, {}", reasons.join("; ")) };
-    Err(Failure::bad_input(format!("`--only` matches no cell that can be run{why}")))
+    let why = if reasons.is_empty() { String::new() } else { format!("; excluded: {}", reasons.join("; ")) };
+    Err(Failure::bad_input(format!("`--only` matches no cell that can run{why}")))
 }
 
 fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Status, Failure> {

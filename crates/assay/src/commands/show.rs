@@ -39,8 +39,9 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         Err(StoreError::NotFound(no_run)) => match store.find_trial(what) {
             Ok(id) => show_trial(&store, &id, ui)?,
             Err(StoreError::NotFound(no_trial)) => {
-                return Err(Failure::bad_input(format!("{no_run}; and {no_trial}"))
-                    .hint("`assay show` lists the runs"));
+                return Err(
+                    Failure::bad_input(format!("{no_run}; {no_trial}")).hint("`assay show` lists the runs")
+                );
             }
             Err(error) => return Err(error.into()),
         },

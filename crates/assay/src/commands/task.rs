@@ -80,7 +80,7 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
                 Some(executor) => executor,
                 none => none.insert(Executor::new(args, experiment.as_ref(), settings)?),
             };
-            ui.detail(&format!("{}: its solution twice, and nothing once", task.name));
+            ui.detail(&format!("{}: running the oracle twice and the no-op check once", task.name));
             let executed = executor.execute(&task, ui)?;
             interrupted |= executor.interrupted();
             executed.judge(&task, &mut findings);
@@ -213,14 +213,14 @@ fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
         }
         let notes = task.findings.iter().filter(|finding| !shown(finding)).count();
         if notes > 0 {
-            text.push_str(&format!("  {notes} note{}: -v shows them\n", if notes == 1 { "" } else { "s" }));
+            text.push_str(&format!("  {notes} note{}: use -v to show\n", if notes == 1 { "" } else { "s" }));
         }
         if !only_static {
             text.push_str(&task.executed.line());
         }
     }
     for folder in &document.skipped {
-        text.push_str(&format!("passed over: {} holds no task\n", clean(&folder.display().to_string())));
+        text.push_str(&format!("skipped: {} contains no task\n", clean(&folder.display().to_string())));
     }
     let sum = &document.summary;
     text.push_str(&format!(

@@ -40,7 +40,7 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
     let budget = Budget::default();
     let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, keep: args.keep };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
-        return Err(Failure::infrastructure("another process looks at the same trial right now"));
+        return Err(Failure::infrastructure("another process is executing this trial"));
     };
     let executed = runner.execute(&trial, &lease)?;
     drop(lease);
@@ -66,7 +66,7 @@ fn print(record: &Record, folder: &Path, kept: Option<&Path>, store: &Path, ui: 
     }
     ui.out(&heading(&record.trial, Some(record), folder))?;
     if let Some(kept) = kept {
-        ui.out(&format!("  the sandbox's folders: {}\n", kept.display()))?;
+        ui.out(&format!("  sandbox folders: {}\n", kept.display()))?;
     }
     let (store, trial) = (store.display(), record.trial.short());
     ui.note(&format!("`assay --store {store} show {trial}` shows every step"));
@@ -92,10 +92,10 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     };
     let trial = Resolver::new(&here, sources).resolve(&spec)?;
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
-        return Err(Failure::infrastructure("another process executes this trial right now"));
+        return Err(Failure::infrastructure("another process is executing this trial"));
     };
     let (record, folder) = if let Some(record) = recorded(&store, &trial.id, ui)? {
-        ui.note("the store holds its result already");
+        ui.note("the store already has its result");
         let folder = store.trial_folder(&trial.id).join(format!("attempts/{}", record.attempt));
         (Box::new(record), folder)
     } else {
@@ -119,7 +119,7 @@ fn recorded(store: &Store, trial: &TrialId, ui: &Ui) -> Result<Option<Record>, F
     match store.record(trial) {
         Ok(record) => Ok(record.filter(|record| record.outcome.counts())),
         Err(error @ (StoreError::Format { .. } | StoreError::Version { .. })) => {
-            ui.note(&format!("{}, and is made anew", assay_diagnostic::chain(&error)));
+            ui.note(&format!("{}; the trial is executed again", assay_diagnostic::chain(&error)));
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -134,8 +134,8 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     let path = match &args.experiment {
         Some(path) => path.clone(),
         None => above(&task).ok_or_else(|| {
-            Failure::bad_input(format!("there is no experiment.toml above {}", task.display()))
-                .hint("name one with --experiment FILE")
+            Failure::bad_input(format!("no experiment.toml in or above {}", task.display()))
+                .hint("pass one with --experiment FILE")
         })?,
     };
     let mut experiment = Experiment::load(&path)?;
@@ -143,7 +143,7 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     if assay_trial::condition::find(&args.condition).is_none() {
         let known = assay_trial::condition::names().collect::<Vec<_>>().join(", ");
         return Err(Failure::bad_input(format!(
-            "there is no condition {:?}; there are {known}",
+            "unknown condition {:?}: expected one of {known}",
             args.condition
         )));
     }
@@ -168,7 +168,8 @@ fn cell<'a>(plan: &'a Plan, args: &TaskRunArgs) -> Result<&'a TrialSpec, Failure
     let found = plan.cells.iter().find(|cell| cell.repetition == args.repetition.max(1));
     let trial = found.and_then(|cell| plan.trials.get(&cell.trial));
     trial.map(|trial| &**trial).ok_or_else(|| {
-        let reason = plan.excluded.first().map_or("it has no such cell", |excluded| &excluded.reason);
+        let reason =
+            plan.excluded.first().map_or("the experiment has no such cell", |excluded| &excluded.reason);
         Failure::bad_input(format!("the cell cannot be run: {reason}"))
     })
 }

@@ -103,7 +103,7 @@ fn what_of_a_run_cannot_be_audited_is_told() {
     };
     refused(&["lab"], "as `assay show` lists it");
     lab.run(&["--no-checks"]);
-    refused(&["other"], "there is no run \"other\"");
+    refused(&["other"], "no run \"other\"");
     // A store of before, in which no skill was kept.
     std::fs::remove_dir_all(lab.path(".assay/skills")).unwrap();
     refused(&["lab"], "no SKILL.md of ledger is kept");

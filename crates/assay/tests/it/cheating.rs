@@ -103,7 +103,7 @@ fn nothing_but_the_work_passes() {
         assert_eq!(record["outcome"], outcome, "{name}: {record:#}");
         let is_tampered = outcome == "tampered";
         assert_eq!(record["tampered"].is_array(), is_tampered, "{name}: {record:#}");
-        // Nothing that was planted for the grader has run: it was not started.
+        // Nothing that was planted for the verifier has run: it was not started.
         assert_eq!(record["reward"].is_null(), is_tampered, "{name}: {record:#}");
         assert_eq!(attempt(&record, "verifier/test-stdout.txt").exists(), !is_tampered, "{name}");
     }

@@ -40,12 +40,12 @@ fn tasks_that_cannot_be_graded_are_left_out() {
     assert_eq!((&document["planned"], &document["executed"]), (&json!(4), &json!(4)));
     assert_eq!(document["report"]["arms"][0]["tasks"], 2);
     for (task, expected) in [
-        ("unsolved", "its own solution does not pass here (failed)"),
-        ("given-away", "doing nothing passes its tests"),
+        ("unsolved", "the oracle does not pass here (failed)"),
+        ("given-away", "the no-op check passes: the tests accept an untouched environment"),
         ("no-solution", "it has no solution/solve.sh"),
-        ("breaks-on-nothing", "its verifier breaks where nothing was done: it wrote no reward"),
-        ("needs-image", "its Dockerfile needs a builder (line 2: RUN"),
-        ("sound-again", "it is the task `sound` under another name"),
+        ("breaks-on-nothing", "its verifier breaks in the no-op check: the verifier wrote no reward"),
+        ("needs-image", "its Dockerfile must be built by Docker (line 2: RUN"),
+        ("sound-again", "it is the task `sound` a copy of"),
         ("two-steps", "it has several steps"),
     ] {
         let found = reason(&document, task);
@@ -77,7 +77,7 @@ fn a_suite_of_which_nothing_can_be_run_is_no_result() {
         .script(&[])
         .experiment(|e| e);
     let ran = lab.assay(&["run", "experiment.toml"]).ended(3);
-    assert!(ran.stderr.contains("t1 is left out: its Dockerfile needs a builder"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("t1 excluded: its Dockerfile must be built by Docker"), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: `assay doctor`"), "{}", ran.stderr);
 }
 

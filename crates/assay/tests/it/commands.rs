@@ -15,7 +15,7 @@ fn done() -> Lab {
     let lab = suite::lab(1)
         .task("t1", |task| {
             task.test_sh(
-                "echo the grader looked; [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n",
+                "echo the verifier looked; [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n",
             )
         })
         .experiment(|e| suite::paired(e.conditions(&["none", "curated"]), 1));
@@ -40,7 +40,7 @@ fn what_init_writes_can_be_planned() {
     assert_eq!(task.stdout, files.map(|file| format!("tasks/reports/{file}\n")).concat());
     for again in [["init", "experiment", "my study"], ["init", "task", "skills/reports/SKILL.md"]] {
         let refused = lab.assay(&again).ended(2);
-        assert!(refused.stderr.contains(" is there already\n"), "{}", refused.stderr);
+        assert!(refused.stderr.contains(" already exists\n"), "{}", refused.stderr);
     }
     let refused = lab.assay(&["init", "task", "tasks/reports"]).ended(2);
     assert!(refused.stderr.contains("holds no SKILL.md"), "{}", refused.stderr);
@@ -141,7 +141,7 @@ fn one_cell_can_be_looked_at() {
     assert!(nop.stdout.contains("failed, reward 0"), "{}", nop.stdout);
     let wrong = lab.assay(&["task", "run", "tasks/t1", "--condition", "curate"]).ended(2);
     assert!(
-        wrong.stderr.starts_with("error: there is no condition \"curate\"; there are none, curated"),
+        wrong.stderr.starts_with("error: unknown condition \"curate\"; there are none, curated"),
         "{}",
         wrong.stderr
     );
@@ -227,5 +227,5 @@ fn a_machine_without_bubblewrap_is_told_so() {
         doctor.stdout
     );
     let ran = lab.assay(&["run", "experiment.toml"]).ended(3);
-    assert!(ran.stderr.contains("t1 is left out: ") && ran.stderr.contains("bubblewrap"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("t1 excluded: ") && ran.stderr.contains("bubblewrap"), "{}", ran.stderr);
 }

@@ -92,7 +92,7 @@ fn reaches_what_is_listed(sandbox: &str) {
     assert_eq!(of(format!("127.0.0.1:{listed}"))["refused"], Value::Null);
     assert_eq!(of(format!("127.0.0.1:{other}"))["refused"], "the address is not listed");
     assert_eq!(of(format!("localhost:{listed}"))["refused"], "the host is not listed");
-    // The grader has a way of its own.
+    // The verifier has a way of its own.
     let said = std::fs::read_to_string(attempt(&record, "verifier/test-stdout.txt")).unwrap();
     assert!(said.starts_with("127.0.0.1 from the listed one | URLError"), "{said}");
     assert_eq!(read_json(&attempt(&record, "egress-verifier.json")).unwrap()["count"], 1);

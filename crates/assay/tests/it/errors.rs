@@ -104,8 +104,7 @@ fn a_folder_that_is_not_a_task() {
         assert!(looked.stdout.contains("t1") || looked.stdout.contains("trials"), "{looked:#?}");
     }
     let dry = lab.assay(&["run", "experiment.toml", "--dry-run"]).ended(1);
-    let reason =
-        "notes is left out: it cannot be read as a task: ./tasks/notes is not a task: it has no task.toml";
+    let reason = "notes excluded: invalid task: ./tasks/notes is not a task: it has no task.toml";
     assert!(dry.stderr.contains(reason), "{}", dry.stderr);
     assert!(dry.stdout.contains("1 task could not be read and was not run: notes"), "{}", dry.stdout);
     let document = lab.assay(&["run", "experiment.toml", "--dry-run", "--format", "json"]).ended(1).json();
@@ -121,22 +120,22 @@ fn a_task_without_a_verifier() {
     let lab = lab();
     std::fs::remove_dir_all(lab.path("tasks/t1/tests")).unwrap();
     insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"
-    error: 1 of the suite's folders cannot be used as tasks
-      ./tasks/t1/tests/test.sh: not there (write the script that checks the outcome and writes the reward)
+    error: 1 folders of the suite are not valid tasks
+      ./tasks/t1/tests/test.sh: not there (write a script that checks the outcome and writes the reward)
       hint: fix them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
     "#);
 }
 
 #[test]
 fn a_task_that_is_paired_and_is_not_there() {
-    insta::assert_snapshot!(mistyped("[tasks.\"t1\"]", "[tasks.\"t2\"]"), @r#"error: experiment.toml: `[tasks."t2"]` pairs a task that is not in the suite"#);
+    insta::assert_snapshot!(mistyped("[tasks.\"t1\"]", "[tasks.\"t2\"]"), @r#"error: experiment.toml: `[tasks."t2"]` refers to a task that is not in the suite"#);
 }
 
 #[test]
 fn a_suite_without_tasks() {
     insta::assert_snapshot!(mistyped("tasks/*", "task/*"), @r#"
-    error: 1 of the suite's folders cannot be used as tasks
-      suite pattern `task/*`: leads to no folder (relative to .) (name a folder with task.toml in it, or one whose folders have it)
+    error: 1 folders of the suite are not valid tasks
+      suite pattern `task/*`: matches no folder (relative to .) (use a folder with a task.toml, or one whose subfolders have one)
       hint: fix them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
     "#);
 }
@@ -144,7 +143,7 @@ fn a_suite_without_tasks() {
 #[test]
 fn an_unknown_run() {
     insta::assert_snapshot!(complaint(&lab(), &["report", "lab"]), @r#"
-    error: there is no run "lab" in [LAB]/.assay; it holds none yet
+    error: no run "lab" in [LAB]/.assay: the store has no runs yet
       hint: `assay show` lists what there is
     "#);
 }
@@ -152,7 +151,7 @@ fn an_unknown_run() {
 #[test]
 fn an_unknown_run_or_trial() {
     insta::assert_snapshot!(complaint(&lab(), &["show", "ab12"]), @r#"
-    error: there is no run "ab12" in [LAB]/.assay; it holds none yet; and no trial of this store has an id that begins with "ab12"
+    error: no run "ab12" in [LAB]/.assay: the store has no runs yet; no trial id in this store begins with "ab12"
       hint: `assay show` lists the runs
     "#);
 }

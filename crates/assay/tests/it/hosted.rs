@@ -256,7 +256,10 @@ fn a_run_stops_when_its_provider_is_down() {
         suite::paired(design.conditions(&["curated"]), 5)
     });
     let ran = lab.assay(&["run", "experiment.toml", "--no-checks"]).ended(3);
-    let why = format!("3 trials in a row were lost to openai at {}: the provider refused", server.url());
+    let why = format!(
+        "3 consecutive trials had infrastructure errors from openai at {}: the provider refused",
+        server.url()
+    );
     assert!(ran.stderr.contains(&format!("stopping the run: {why}")), "{}", ran.stderr);
     assert!(ran.stdout.contains("3 infrastructure errors, 2 to go"), "{}", ran.stdout);
     assert!(ran.stdout.contains(&format!("stopped: {why}")), "{}", ran.stdout);

@@ -101,7 +101,7 @@ fn what_is_no_task_is_named() {
     assert_eq!(document["tasks"][0]["findings"][0]["line"], 1, "{document:#}");
     assert!(document["skipped"][0].as_str().unwrap().ends_with("tasks/shared"));
     let text = lab.assay(&["task", "check", "--static", "tasks"]).ended(1).stdout;
-    assert!(text.contains("foreign-dialect") && text.contains("passed over: tasks/shared"), "{text}");
+    assert!(text.contains("foreign-dialect") && text.contains("skipped: tasks/shared"), "{text}");
     lab.assay(&["task", "check", "--static", "tasks/old"]).ended(2);
     lab.assay(&["task", "check", "--static", "nowhere"]).ended(2);
 }

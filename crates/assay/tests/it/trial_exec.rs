@@ -104,7 +104,7 @@ fn a_specification_alone_gives_the_same_record_elsewhere() {
     let left = || fs::read_dir(&scratch).into_iter().flatten().count();
     assert_eq!(left(), 0);
     let again = exec(&elsewhere, &specs[0], &folders).ok();
-    assert!(again.stderr.contains("the store holds its result already"), "{}", again.stderr);
+    assert!(again.stderr.contains("the store already has its result"), "{}", again.stderr);
     assert_eq!(left(), 0);
     // A record that cannot be read is none.
     let id = specs[0].file_stem().unwrap().to_str().unwrap();
@@ -172,7 +172,7 @@ fn allowed_variables_are_looked_up_where_a_specification_is_executed() {
     let spec = loop_spec(&specs(&planned), "none");
     let unset = Lab::new();
     let refused = exec(&unset, &spec, &[]).ended(3);
-    assert!(refused.stderr.contains("it asks for the variable `LAB_TOKEN`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it needs the environment variable `LAB_TOKEN`"), "{}", refused.stderr);
     assert!(records(&unset.path("kept")).is_empty());
     let elsewhere = Lab::new().env("LAB_TOKEN", "executed");
     let mut record = exec(&elsewhere, &spec, &[]).ok().json()["record"].clone();
@@ -222,15 +222,15 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
         check();
         lab.write(path, before);
     };
-    refused("none", &["--suite", "/nonexistent"], 2, "there is no task `t1` in /nonexistent");
+    refused("none", &["--suite", "/nonexistent"], 2, "no task `t1` in /nonexistent");
     edited("tasks/t1/instruction.md", "Another.\n", &|| {
-        refused("none", &[], 2, "is not the one that was planned");
+        refused("none", &[], 2, "differs from the planned one");
     });
     edited("skills/reports/SKILL.md", "---\nname: reports\ndescription: Other.\n---\nOther.\n", &|| {
         refused("curated", &[], 2, "there is no skill `reports` with the planned content");
     });
     edited("turns.jsonl", "{\"say\": \"Other.\"}\n", &|| {
-        refused("none", &[], 3, "would be another one here: `agent.script");
+        refused("none", &[], 3, "would differ from the plan here: `agent.script");
     });
     // A file that somebody edited is no plan.
     let path = spec("none");
@@ -240,14 +240,14 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
         let ran = exec(&lab, &path, &[]).ended(2);
         assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
     };
-    refused("the id is not the hash of the specification");
+    refused("id mismatch: `id` is not the hash of `specification`");
     // Nor is one that keeps its id, and says something else of what a record holds.
     for (key, value) in [("absent", json!([])), ("condition", json!("curated")), ("digest", json!(null))] {
         let mut spec: Value = serde_json::from_str(&text).unwrap();
         assert_ne!(spec[key], value);
         spec[key] = value;
         fs::write(&path, spec.to_string()).unwrap();
-        refused("the digest is not that of the document");
+        refused("digest mismatch: the document was edited");
     }
 }
 

@@ -6,21 +6,21 @@ use crate::fixture::{Lab, needs_bubblewrap};
 
 /// What a verifier does, and what its trial is lost for.
 const BROKEN: [(&str, &str, &str); 13] = [
-    ("hangs", "sleep 1000", "it did not end within 3 s"),
+    ("hangs", "sleep 1000", "the verifier did not finish within 3 s"),
     (
         "hangs-deeply",
         "(setsid sleep 1000 &) ; trap '' TERM INT; while :; do sleep 1; done",
-        "it did not end within 3 s",
+        "the verifier did not finish within 3 s",
     ),
     (
         "says-nothing",
         "echo looked at it",
-        "it wrote no reward: neither reward.json nor reward.txt (its last line: looked at it)",
+        "the verifier wrote no reward: neither reward.json nor reward.txt (its last line: looked at it)",
     ),
-    ("crashes", "exit 1", "it wrote no reward"),
+    ("crashes", "exit 1", "the verifier wrote no reward"),
     ("empty", ": > /logs/verifier/reward.txt", "reward.txt is empty"),
-    ("nan", "reward nan", "\"nan\", which is no finite number"),
-    ("words", "reward passed", "\"passed\", which is no finite number"),
+    ("nan", "reward nan", "\"nan\", which is not a finite number"),
+    ("words", "reward passed", "\"passed\", which is not a finite number"),
     ("huge", "truncate -s 1G /logs/verifier/reward.txt", "reward.txt is larger than"),
     (
         "linked",
@@ -33,7 +33,7 @@ const BROKEN: [(&str, &str, &str); 13] = [
     (
         "strange-json",
         "echo '{\"reward\": \"1\"}' > /logs/verifier/reward.json",
-        "\"reward\" is no finite number",
+        "\"reward\" is not a finite number",
     ),
 ];
 

@@ -22,7 +22,7 @@ impl Rule for AnswerHardCoded {
     }
 
     fn summary(&self) -> &'static str {
-        "a solution that only writes down what the tests expect, instead of working it out"
+        "a solution that only writes what the tests expect, instead of computing it"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -53,15 +53,14 @@ impl Rule for AnswerHardCoded {
                 Some((line, *value))
             },
         );
-        let hint =
-            "work the answer out from the inputs, so that the solution shows that the task can be solved";
+        let hint = "compute the answer from the inputs, so that the solution proves the task solvable";
         let shown = pipelines.iter().any(|pipeline| pipeline.line > 0) && is_shown(subject, solve);
         if let Some((line, value)) = same {
             let short: String = value.chars().take(40).collect();
-            let message = format!("only writes, and what it writes is what the tests expect: `{short}`");
+            let message = format!("only writes what the tests expect: `{short}`");
             found.push(Finding::new(Severity::Warning, self.code(), &solve.file, message, hint).at(line));
         } else if !shown {
-            let message = format!("only writes ({} bytes of text): nothing is worked out", solve.text.len());
+            let message = format!("only writes text ({} bytes): nothing is computed", solve.text.len());
             found.push(Finding::new(Severity::Info, self.code(), &solve.file, message, hint).at(1));
         }
     }
@@ -89,8 +88,8 @@ fn is_shown(subject: &Subject<'_>, solve: &Text) -> bool {
         })
 }
 
-/// Whether a line of a solution gives a text as an answer: as all that it writes, or as a number or a sentence within it. A single word within a
-/// line may be grammar of the format that is written.
+/// Whether a line of a solution gives a text as an answer: as all that it writes, or as a number or
+/// a sentence within it. A single word within a line may be grammar of the format that is written.
 fn gives(line: &str, value: &str) -> bool {
     let bare = line.trim();
     let bare = ["echo -n ", "echo -e ", "echo ", "printf "]

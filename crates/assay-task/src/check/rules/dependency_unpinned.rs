@@ -19,11 +19,11 @@ impl Rule for DependencyUnpinned {
     }
 
     fn summary(&self) -> &'static str {
-        "packages without a version: pip, uv, npm and requirements files (warn; info with bounds), apt (info)"
+        "packages without a version: pip, uv, npm and requirements files (warn; info if bounded), apt (info)"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let hint = "name the version: what is graded today has to be graded the same next year";
+        let hint = "pin the version, so that results stay comparable over time";
         for (text, pipelines) in scripts(subject) {
             for pipeline in &pipelines {
                 for command in &pipeline.commands {

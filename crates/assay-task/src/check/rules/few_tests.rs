@@ -20,7 +20,7 @@ impl Rule for FewTests {
     }
 
     fn summary(&self) -> &'static str {
-        "fewer than ten tests, as far as they can be counted (warn: fewer than three assertions as well), and no `few_tests = \"reason\"` under `[metadata.assay]`"
+        "fewer than ten tests, as far as they can be counted (warn: also fewer than three assertions), and no `few_tests = \"reason\"` under `[metadata.assay]`"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -38,16 +38,13 @@ impl Rule for FewTests {
         if tests >= ENOUGH {
             return;
         }
-        let hint =
-            "test more of what is asked for, or write `few_tests = \"reason\"` under `[metadata.assay]`";
+        let hint = "test more of the requirements, or set `few_tests = \"reason\"` under `[metadata.assay]`";
         let file = count.file.unwrap_or_else(|| first.file.clone());
-        // What a script runs may hold any number of tests: those of another file, or one for each of a list.
+        // What a script runs may hold any number of tests: those of another file, or one for each
+        // of a list.
         let elsewhere = count.runs && count.named == 0 && count.asserts == 0;
         let (level, message) = if count.open || elsewhere || tests == 0 {
-            (
-                Severity::Info,
-                format!("how many tests there are cannot be told from the text: {tests} or more"),
-            )
+            (Severity::Info, format!("the number of tests cannot be counted in the text: at least {tests}"))
         } else {
             let level = if checks < LEAST { Severity::Warning } else { Severity::Info };
             let plural = |count: usize| if count == 1 { "" } else { "s" };
@@ -149,7 +146,7 @@ fn is_condition(line: &str) -> bool {
     let tests = ["[ ", "[[ ", "test ", "grep -q", "grep -Fq", "cmp ", "diff ", "! grep", "assert", "check "];
     let bare = line.strip_prefix("if ").or_else(|| line.strip_prefix("elif ")).unwrap_or(line);
     let bare = bare.strip_prefix("! ").unwrap_or(bare);
-    // A guard for a program that the grader itself needs tests nothing of the agent's.
+    // A guard for a program that the verifier itself needs tests nothing of the agent's.
     tests.iter().any(|test| bare.starts_with(test))
         && !line.contains("-x ")
         && !line.contains("$PWD")

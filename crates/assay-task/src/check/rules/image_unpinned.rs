@@ -23,7 +23,7 @@ impl Rule for ImageUnpinned {
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let hint = "name a tag, better a digest";
+        let hint = "pin a tag or, better, a digest";
         let loose = |image: &str| {
             let last = image.rsplit('/').next().unwrap_or(image);
             !image.contains(['$', '@'])

@@ -19,7 +19,7 @@ impl Rule for InstructionFormat {
     }
 
     fn summary(&self) -> &'static str {
-        "an instruction that says nowhere what form the result has: no format, columns, keys, example, or file whose ending says it"
+        "an instruction without the format of the result: no format, columns, keys, example, or file extension"
     }
 
     fn is_opt_in(&self) -> bool {
@@ -39,8 +39,8 @@ impl Rule for InstructionFormat {
                     .any(|mention| mention::extension(&mention.path).is_some())
         });
         if !said {
-            let hint = "say what the result looks like: format, columns, keys, units, an example";
-            let message = "no word on the form of the result";
+            let hint = "describe the result: format, columns, keys, units, an example";
+            let message = "the format of the result is not specified";
             found.push(Finding::new(
                 Severity::Warning,
                 self.code(),

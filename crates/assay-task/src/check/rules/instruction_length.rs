@@ -25,12 +25,12 @@ impl Rule for InstructionLength {
         for text in &subject.instructions {
             let words = count(&text.text);
             if (1..LEAST).contains(&words) {
-                let message = format!("{words} words: it can hardly say what is looked at");
-                let hint = "say what is wanted, where it belongs and what form it has";
+                let message = format!("{words} words: too short to say what is checked");
+                let hint = "state the result, its path and its format";
                 found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(1));
             } else if words > MOST {
-                let message = format!("{words} words: more than most agents keep in mind");
-                let hint = "put data and specifications into files of the environment";
+                let message = format!("{words} words: too long for most agents to follow");
+                let hint = "move data and specifications to files in the environment";
                 found.push(Finding::new(Severity::Info, self.code(), &text.file, message, hint).at(1));
             }
         }
@@ -42,7 +42,8 @@ const LEAST: usize = 8;
 /// Words above which it says too much.
 const MOST: usize = 1_500;
 
-/// The words of a text; of scripts that write none apart, such as Chinese, every second character is taken for one.
+/// The words of a text; of scripts that write none apart, such as Chinese, every second character
+/// is taken for one.
 fn count(text: &str) -> usize {
     let dense = text
         .chars()

@@ -20,7 +20,7 @@ impl Rule for InstructionNamesSkill {
     }
 
     fn summary(&self) -> &'static str {
-        "an instruction that names a skill, tells the agent to use skills, or says where they lie: the baseline is told of what it does not have (info, opt-in: a plain word that is a skill's name as well)"
+        "an instruction that names a skill, asks the agent to use skills, or says where they are: the baseline has none (info, opt-in: an ordinary word that is also a skill's name)"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -28,13 +28,12 @@ impl Rule for InstructionNamesSkill {
         names.extend(subject.skills.iter().map(|skill| skill.name.as_str()));
         names.extend(subject.task.required_skills.iter().map(String::as_str));
         names.extend(subject.context.library.iter().map(|skill| skill.name.as_str()));
-        let hint =
-            "say what is wanted, not what to use: which skills an agent gets is the condition's business";
+        let hint = "describe the result, not the means: the condition decides which skills an agent gets";
         for (text, line, there) in subject.instruction_lines() {
             let lower = there.to_lowercase();
             let told = WORDS.iter().find(|word| lower.contains(**word)).map(|word| (*word).to_owned());
             if let Some(phrase) = told.or_else(|| use_of_skills(&lower)) {
-                let message = format!("tells the agent to use skills: `{phrase}`");
+                let message = format!("asks the agent to use skills: `{phrase}`");
                 found.push(Finding::new(Severity::Error, self.code(), &text.file, message, hint).at(line));
             }
             for name in &names {
@@ -109,8 +108,9 @@ const OWN: [&str; 16] = [
 const ENDS: [&str; 14] =
     ["to", "and", "or", "in", "for", "on", "into", "from", "with", "that", "which", "then", "as", "where"];
 
-/// The words by which a line in lower case tells the agent to use skills, such as `apply the table export skill`. The noun has to follow the verb
-/// within a few words of the same phrase; `skills used` counts as well.
+/// The words by which a line in lower case asks the agent to use skills, such as `apply the table
+/// export skill`. The noun has to follow the verb within a few words of the same phrase; `skills
+/// used` counts as well.
 fn use_of_skills(lower: &str) -> Option<String> {
     let words: Vec<&str> = lower.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();

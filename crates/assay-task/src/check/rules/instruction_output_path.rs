@@ -19,7 +19,7 @@ impl Rule for InstructionOutputPath {
     }
 
     fn summary(&self) -> &'static str {
-        "an instruction that says nowhere where the result belongs"
+        "an instruction without the path of the result"
     }
 
     fn is_opt_in(&self) -> bool {
@@ -38,8 +38,8 @@ impl Rule for InstructionOutputPath {
         if ["final message", "last message", "answer", "reply"].iter().any(|word| subject.says(word)) {
             return;
         }
-        let hint = "name the file that is looked at, with its path";
-        let message = "no path: where the result belongs is not said";
+        let hint = "state the path of the file that is checked";
+        let message = "the path of the result is not specified";
         found.push(Finding::new(Severity::Warning, self.code(), subject.instruction_file(), message, hint));
     }
 }

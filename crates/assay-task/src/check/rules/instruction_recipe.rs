@@ -18,23 +18,24 @@ impl Rule for InstructionRecipe {
     }
 
     fn summary(&self) -> &'static str {
-        "an instruction that is a recipe: many numbered steps, or commands to type"
+        "an instruction that is a recipe: many numbered steps, or commands to run"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for text in &subject.instructions {
             let steps: Vec<usize> =
                 text.lines().filter(|(_, line)| is_step(line)).map(|(line, _)| line).collect();
-            let hint = "say what is wanted, and leave the way to the agent: a recipe in the instruction hides what a skill teaches";
+            let hint =
+                "describe the result, not the steps: a recipe in the instruction hides the effect of a skill";
             if steps.len() >= STEPS {
-                let message = format!("{} steps in order: it says how, and not only what", steps.len());
+                let message = format!("{} numbered steps: it prescribes how, not only what", steps.len());
                 found.push(
                     Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(steps[0]),
                 );
             }
             let commands = commands(text);
             if commands.len() >= COMMANDS {
-                let message = format!("{} commands to type", commands.len());
+                let message = format!("{} commands to run", commands.len());
                 found.push(
                     Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(commands[0]),
                 );

@@ -18,7 +18,7 @@ impl Rule for InstructionSuccess {
     }
 
     fn summary(&self) -> &'static str {
-        "an instruction that says nowhere what holds when the work is done"
+        "an instruction without success criteria"
     }
 
     fn is_opt_in(&self) -> bool {
@@ -34,8 +34,8 @@ impl Rule for InstructionSuccess {
             WORDS.iter().any(|word| lower.contains(word))
         });
         if !said {
-            let hint = "say what has to hold: what must be there, what exactly, what must not change";
-            let message = "no word on what has to hold when the work is done";
+            let hint = "state the criteria: what must exist, with what content, and what must not change";
+            let message = "no success criteria";
             found.push(Finding::new(
                 Severity::Warning,
                 self.code(),

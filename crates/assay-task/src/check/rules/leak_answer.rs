@@ -19,18 +19,18 @@ impl Rule for LeakAnswer {
     }
 
     fn summary(&self) -> &'static str {
-        "a skill that holds the answer: 32 or more words in a row of the solution, or of a file in tests/ with what is expected"
+        "a skill that contains the answer: 32 or more consecutive words of the solution, or of a file in tests/ with expected output"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for shared in shared(subject).into_iter().filter(Shared::is_answer) {
             let message = format!(
-                "the skill `{}` holds the answer: {} words in a row of the {}",
+                "the skill `{}` contains the answer: {} consecutive words of the {}",
                 shared.skill.name,
                 shared.run.words,
                 shared.side.word()
             );
-            let hint = "take it out of the skill, or solve the task another way: what is measured is copying";
+            let hint = "remove it from the skill, or solve the task another way: otherwise the task measures copying";
             found.push(shared.finding(Severity::Error, self.code(), message, hint));
         }
     }

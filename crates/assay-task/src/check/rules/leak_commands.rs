@@ -22,7 +22,7 @@ impl Rule for LeakCommands {
     }
 
     fn summary(&self) -> &'static str {
-        "three or more commands in a row that a skill shares with tests or solution"
+        "three or more consecutive commands that a skill shares with tests or solution"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -58,11 +58,11 @@ impl Rule for LeakCommands {
                             continue;
                         }
                         let message = format!(
-                            "the skill `{}` and the {} run the same commands in a row",
+                            "the skill `{}` and the {} run the same consecutive commands",
                             skill.name,
                             side.word()
                         );
-                        let hint = "a skill should teach the kind of work, and not play this task's solution";
+                        let hint = "a skill should teach the kind of work, not this task's solution";
                         let (skill, task) = (from.span(*first, *last), task.span(a.line, c.line));
                         found.push(Finding::shared(
                             Severity::Warning,

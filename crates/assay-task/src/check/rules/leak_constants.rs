@@ -22,7 +22,7 @@ impl Rule for LeakConstants {
     }
 
     fn summary(&self) -> &'static str {
-        "numbers of four or more digits, and quoted texts, that a skill shares with tests or solution and the agent is not shown; warn where a test compares with them"
+        "numbers of four or more digits and quoted strings that a skill shares with tests or solution and that are not shown to the agent; warn if a test compares with them"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -49,8 +49,7 @@ impl Rule for LeakConstants {
                         let short: String = literal.value.chars().take(60).collect();
                         let message =
                             format!("the skill `{}` and the {} share `{short}`", skill.name, side.word());
-                        let hint =
-                            "right where it is a rule of the trade; wrong where it is this task's answer";
+                        let hint = "acceptable for domain knowledge, wrong for this task's answer";
                         let (skill, task) = (from.span(*at, *at), task.span(literal.line, literal.line));
                         found.push(Finding::shared(level, self.code(), message, hint, skill, task));
                     }

@@ -21,7 +21,7 @@ impl Rule for LeakNames {
     }
 
     fn summary(&self) -> &'static str {
-        "paths (warn) and file names (info) that a skill shares with the task; in tests and solution only what the agent is not shown"
+        "paths (warn) and file names (info) that a skill shares with the task; in tests and solution only those not shown to the agent"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -59,7 +59,7 @@ impl Rule for LeakNames {
                     let level = if path.contains('/') { Severity::Warning } else { Severity::Info };
                     let message =
                         format!("the skill `{}` and the {} both name {path}", skill.name, side.word());
-                    let hint = "a skill should not know where this task keeps its files";
+                    let hint = "a skill should not contain this task's paths";
                     let (skill, task) = (from.span(*at, *at), task.span(line, line));
                     found.push(Finding::shared(level, self.code(), message, hint, skill, task));
                 }
@@ -68,7 +68,8 @@ impl Rule for LeakNames {
     }
 }
 
-/// Whether a path is one that tasks have in common: a folder called after its purpose and nothing else.
+/// Whether a path is one that tasks have in common: a folder called after its purpose and nothing
+/// else.
 fn is_usual(path: &str) -> bool {
     const USUAL: &str = " app root home workspace work data input inputs output outputs out result results src tests logs tmp config assets \
         files docs report reports ";
@@ -77,7 +78,8 @@ fn is_usual(path: &str) -> bool {
         .all(|part| USUAL.contains(&format!(" {} ", part.to_lowercase())))
 }
 
-/// Whether a path leads into a folder of skills: what a solution does with those is another rule's matter.
+/// Whether a path leads into a folder of skills: what a solution does with those is another rule's
+/// matter.
 fn leads_to_skills(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|part| matches!(part, "skills" | "skill"))
 }

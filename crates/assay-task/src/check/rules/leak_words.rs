@@ -19,7 +19,7 @@ impl Rule for LeakWords {
     }
 
     fn summary(&self) -> &'static str {
-        "ten or more words in a row that a skill shares with instruction, tests or solution; warn from twelve on, save between a skill's program and a test's"
+        "ten or more consecutive words that a skill shares with instruction, tests or solution; warn from twelve on, except between programs of a skill and of a test"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -29,12 +29,12 @@ impl Rule for LeakWords {
             let both = shared.side == Side::Tests && shared.task.is_code() && shared.from.is_code();
             let level = if both || shared.run.words < WARN { Severity::Info } else { Severity::Warning };
             let message = format!(
-                "the skill `{}` and the {} share {} words in a row",
+                "the skill `{}` and the {} share {} consecutive words",
                 shared.skill.name,
                 shared.side.word(),
                 shared.run.words
             );
-            let hint = "a skill should teach the kind of work, and not this task: say it in words of its own";
+            let hint = "a skill should teach the kind of work, not this task: rephrase it";
             found.push(shared.finding(level, self.code(), message, hint));
         }
     }
@@ -42,7 +42,8 @@ impl Rule for LeakWords {
 
 /// Words of a run from which on it is told: a call of a library has fewer.
 const LEAST: usize = 10;
-/// Words of a run from which on somebody should look. A list of columns, or a line of a file's format, is shorter.
+/// Words of a run from which on somebody should look. A list of columns, or a line of a file's
+/// format, is shorter.
 const WARN: usize = 12;
 /// Words of a run from which on it is the answer itself.
 const ANSWER: usize = 32;
@@ -84,7 +85,8 @@ pub(super) struct Shared<'s> {
 }
 
 impl Shared<'_> {
-    /// Whether a skill that holds this holds the answer: a long piece of the solution, or of a file with what is expected.
+    /// Whether a skill that holds this contains the answer: a long piece of the solution, or of a
+    /// file with what is expected.
     pub(super) fn is_answer(&self) -> bool {
         let named = ["expected", "answer", "golden", "reference", "oracle", "truth"];
         let name = self.task.name().to_lowercase();
@@ -99,7 +101,8 @@ impl Shared<'_> {
     }
 }
 
-/// Every run of at least [`GRAM`] words. In tests and solution, what the agent is shown anyway does not count.
+/// Every run of at least [`GRAM`] words. In tests and solution, what the agent is shown anyway does
+/// not count.
 pub(super) fn shared<'s>(subject: &'s Subject<'_>) -> Vec<Shared<'s>> {
     let mut found = Vec::new();
     if subject.skills.is_empty() {

@@ -22,7 +22,7 @@ impl Rule for PathTypo {
     }
 
     fn summary(&self) -> &'static str {
-        "a path that nothing else mentions, one or two letters from one that others do"
+        "a path mentioned nowhere else, one or two letters off another path"
     }
 
     fn is_opt_in(&self) -> bool {
@@ -51,8 +51,8 @@ impl Rule for PathTypo {
                     .filter(|there| place.keys().all(|own| mention::name(own) != *there))
                     .filter(|there| is_slip(name, there));
                 if let Some(there) = near.next() {
-                    let message = format!("{path} is mentioned nowhere else; {there} is");
-                    let hint = "spell it the same way everywhere";
+                    let message = format!("{path} is mentioned nowhere else, but {there} is");
+                    let hint = "use the same spelling everywhere";
                     found.push(
                         Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(*line),
                     );

@@ -68,15 +68,15 @@ impl Rule for PathUnmentioned {
                 || subject.finds(name)
                 || copied.iter().any(|target| Path::new(target).starts_with(&path));
             if !own && !told {
-                let message = format!("the tests look at {path}, which the instruction never mentions");
-                let hint = "say in the instruction where the result belongs";
+                let message = format!("the tests read {path}, which the instruction never mentions");
+                let hint = "state the path of the result in the instruction";
                 found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(line));
             }
         }
     }
 }
 
-/// Folders that are the system's or the grader's.
+/// Folders that are the system's or the verifier's.
 const SYSTEM: [&str; 20] = [
     "/usr",
     "/bin",

@@ -21,7 +21,7 @@ impl Rule for PathUntested {
     }
 
     fn summary(&self) -> &'static str {
-        "a file that the instruction asks for and that no test looks at"
+        "a file that the instruction asks for and no test checks"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -38,8 +38,8 @@ impl Rule for PathUntested {
                 if is_input || !seen.insert(path.clone()) || looked_at(subject, &path) {
                     continue;
                 }
-                let message = format!("asks for {path}, which no test looks at");
-                let hint = "test it, or do not ask for it";
+                let message = format!("asks for {path}, which no test checks");
+                let hint = "test it, or remove it from the instruction";
                 found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(line));
             }
         }
@@ -73,7 +73,8 @@ const OTHERWISE: [&str; 34] = [
 /// Most words between the verb and the file.
 const NEAR: usize = 7;
 
-/// The files with an ending that a text asks to be made, with their lines: those that follow a verb of making in the same sentence.
+/// The files with an ending that a text asks to be made, with their lines: those that follow a verb
+/// of making in the same sentence.
 fn wanted(text: &Text) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut fenced = false;

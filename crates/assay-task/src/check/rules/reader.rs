@@ -18,7 +18,7 @@ impl Rule for Reader {
     }
 
     fn summary(&self) -> &'static str {
-        "what the reader of the task let pass, under codes of its own: missing parts, odd keys, links that lead out, skills baked into the image"
+        "problems found while reading the task, each with its own code: missing parts, unknown keys, links that leave the task, skills baked into the image"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -33,7 +33,7 @@ impl Rule for Reader {
             finding
         }));
         if found.is_empty() && subject.instructions.is_empty() {
-            let hint = "write instruction.md, or one for each step";
+            let hint = "write instruction.md, or one per step";
             found.push(Finding::new(
                 Severity::Error,
                 self.code(),
@@ -45,5 +45,6 @@ impl Rule for Reader {
     }
 }
 
-/// What is said of the names of a task's skills: a matter for `assay lint`, for it changes nothing of what a trial measures.
+/// What is said of the names of a task's skills: a matter for `assay lint`, for it changes nothing
+/// of what a trial measures.
 const NAMES: [&str; 2] = ["name-characters", "name-directory"];

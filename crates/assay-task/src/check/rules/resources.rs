@@ -18,7 +18,7 @@ impl Rule for Resources {
     }
 
     fn summary(&self) -> &'static str {
-        "wishes that no sandbox here gives: a GPU, Windows (fail), more processors or memory than the machine has (warn)"
+        "requirements that no sandbox here provides: a GPU, Windows (fail), more CPUs or memory than the machine has (warn)"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -30,28 +30,29 @@ impl Rule for Resources {
         if wish.gpus > 0 {
             say(
                 Severity::Error,
-                "asks for a GPU, which no sandbox here gives".to_owned(),
-                "run it elsewhere",
+                "requires a GPU, which no sandbox here provides".to_owned(),
+                "run it on another machine",
             );
         }
         if wish.windows {
             say(
                 Severity::Error,
-                "asks for Windows, which no sandbox here gives".to_owned(),
-                "run it elsewhere",
+                "requires Windows, which no sandbox here provides".to_owned(),
+                "run it on another machine",
             );
         }
         if let (Some(cpus), Some(have)) = (wish.cpus, subject.context.cpus)
             && cpus > have
         {
-            let message = format!("asks for {cpus} processors; this machine has {have}");
-            say(Severity::Warning, message, "run it on a larger machine, or ask for less");
+            let message = format!("requests {cpus} CPUs; this machine has {have}");
+            say(Severity::Warning, message, "run it on a larger machine, or request less");
         }
         if let (Some(memory), Some(have)) = (wish.memory_bytes, subject.context.memory_bytes)
             && memory > have
         {
-            let message = format!("asks for {} MB of memory; this machine has {}", memory >> 20, have >> 20);
-            say(Severity::Warning, message, "run it on a larger machine, or ask for less");
+            let message =
+                format!("requests {} MB of memory; this machine has {} MB", memory >> 20, have >> 20);
+            say(Severity::Warning, message, "run it on a larger machine, or request less");
         }
     }
 }

@@ -20,21 +20,21 @@ impl Rule for ScriptForm {
     }
 
     fn summary(&self) -> &'static str {
-        "`test.sh` or `solve.sh` without a `#!` line or the execute bit: other runners set the bit, and guess the shell"
+        "`test.sh` or `solve.sh` without a `#!` line or the execute bit: other runners set the bit and guess the shell"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let scripts = subject.tests.iter().chain(&subject.solution);
         for script in scripts.filter(|text| matches!(text.name(), "test.sh" | "solve.sh" | "verify.sh")) {
             if !script.text.starts_with("#!") {
-                let hint = "begin it with `#!/bin/bash`";
+                let hint = "start it with `#!/bin/bash`";
                 found.push(
                     Finding::new(Severity::Info, self.code(), &script.file, "no `#!` line", hint).at(1),
                 );
             }
             let mode = std::fs::metadata(&script.file).map(|there| there.permissions().mode());
             if mode.is_ok_and(|mode| mode & 0o100 == 0) {
-                let message = "its owner may not execute it";
+                let message = "it is not executable by its owner";
                 found.push(Finding::new(Severity::Info, self.code(), &script.file, message, "chmod +x"));
             }
         }

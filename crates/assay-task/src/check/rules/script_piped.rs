@@ -18,7 +18,7 @@ impl Rule for ScriptPiped {
     }
 
     fn summary(&self) -> &'static str {
-        "a script that is fetched and run at once; info where its address names a version"
+        "a script that is downloaded and run directly; info if its URL contains a version"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -36,8 +36,8 @@ impl Rule for ScriptPiped {
                 let address = pipeline.commands[fetch].iter().find(|word| word.contains("://"));
                 let address = address.map_or("something", String::as_str);
                 let level = if has_version(address) { Severity::Info } else { Severity::Warning };
-                let message = format!("fetches {address} and runs it");
-                let hint = "put what it installs into the image, at a version";
+                let message = format!("downloads and runs {address}");
+                let hint = "install a pinned version in the image";
                 found.push(Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line));
             }
         }

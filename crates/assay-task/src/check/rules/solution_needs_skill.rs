@@ -20,7 +20,7 @@ impl Rule for SolutionNeedsSkill {
     }
 
     fn summary(&self) -> &'static str {
-        "a solution that reads or runs what lies in an agent's folder of skills: it shows that the task can be solved with them, not without (info: it only looks there)"
+        "a solution that reads or runs files in an agent's skills folder: it shows that the task is solvable with the skills, not without (info: it only looks there)"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -49,7 +49,7 @@ impl Rule for SolutionNeedsSkill {
             let Some((line, place, only_looks)) = first else { continue };
             let level = if only_looks { Severity::Info } else { Severity::Warning };
             let message = format!("the solution uses {place}: agents without the skill do not have it");
-            let hint = "put what every agent needs beside the skills; else only arms with the skill can go the solution's way";
+            let hint = "move what every agent needs out of the skills; otherwise only conditions with the skill can follow the solution";
             found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
         }
     }

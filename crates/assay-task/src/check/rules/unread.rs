@@ -18,17 +18,17 @@ impl Rule for Unread {
     }
 
     fn summary(&self) -> &'static str {
-        "files that are too large, too many, or unreadable, so that other rules saw no more than a part"
+        "files that are too large, too many or unreadable, so that other rules saw only a part"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for (file, why) in &subject.unread {
-            let hint = "look at it yourself";
+            let hint = "review it manually";
             found.push(Finding::new(
                 Severity::Info,
                 self.code(),
                 file,
-                format!("not looked at in full: {why}"),
+                format!("not fully checked: {why}"),
                 hint,
             ));
         }

@@ -1,4 +1,4 @@
-//! Graders that need the network.
+//! Verifiers that need the network.
 
 use assay_diagnostic::Severity;
 
@@ -19,7 +19,7 @@ impl Rule for VerifierFetches {
     }
 
     fn summary(&self) -> &'static str {
-        "a grader that fetches packages, once for each file: with `verifier_network = true` it depends on a server (info), without it fails (warn where an experiment says so)"
+        "a verifier that downloads packages, reported once per file: with `verifier_network = true` it depends on a server (info), otherwise it fails (warn if the experiment sets it)"
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -35,12 +35,11 @@ impl Rule for VerifierFetches {
             let Some((line, first)) = all.first() else { continue };
             let more = match all.len() - 1 {
                 0 => String::new(),
-                1 => ", and by one more command".to_owned(),
+                1 => ", and one more command".to_owned(),
                 more => format!(", and by {more} more commands"),
             };
-            let message = format!("the grader fetches packages by `{first}`{more}");
-            let hint =
-                "put them into the image; or allow it with `verifier_network = true` in the experiment";
+            let message = format!("the verifier downloads packages with `{first}`{more}");
+            let hint = "install them in the image, or set `verifier_network = true` in the experiment";
             found.push(Finding::new(level, self.code(), &text.file, message, hint).at(*line));
         }
     }

@@ -19,7 +19,8 @@ const METADATA: &str = r#"{"id": "002", "slug": "hand-over", "target_skill": "co
 const VERIFY: &str = "grep -q 42 out.txt || exit 12\n";
 const RUBRIC_TEXT: &str = r#"{"anchors": [{"value": "E7421", "category": "error"}]}"#;
 
-/// A task folder called `tasks/hand`; `changes` put files there, or take them away (`None`). A path that begins with `../` lies above it.
+/// A task folder called `tasks/hand`; `changes` put files there, or take them away (`None`). A path
+/// that begins with `../` lies above it.
 fn task(changes: &[Change<'_>]) -> (TempDir, PathBuf) {
     let temp = TempDir::new().unwrap();
     let root = temp.path().join("bench/tasks/hand");
@@ -282,7 +283,8 @@ fn only_scripts_of_a_folder_of_tasks_are_shared() {
     assert_eq!(codes(&Task::load(&root).unwrap()), ["verifier-reaches-out"]);
 }
 
-/// Grades a work folder by `bash tests/test.sh`, with `final_message` from the agent; gives the files of `logs/verifier`.
+/// Grades a work folder by `bash tests/test.sh`, with `final_message` from the agent; gives the
+/// files of `logs/verifier`.
 fn grade(
     changes: &[Change<'_>],
     final_message: Option<&str>,
@@ -328,7 +330,8 @@ fn the_exit_status_is_the_reward() {
     check("[ -f .runner/final.txt ] && [ ! -s .runner/final.txt ]", None, "1", "0");
     check("grep -qx 'LIMIT=7' .runner/final.txt", Some("LIMIT=7\n"), "1", "0");
     check("grep -qx 'LIMIT=7' .runner/final.txt", Some("LIMIT=70\n"), "0", "1");
-    // It is run in the work folder, finds its own folder, and has no say in the reward but its status.
+    // It is run in the work folder, finds its own folder, and has no say in the reward but its
+    // status.
     check("grep -q 6 in.txt", None, "1", "0");
     check("[ -f \"$(dirname \"${BASH_SOURCE[0]}\")/metadata.json\" ]", None, "1", "0");
     check(

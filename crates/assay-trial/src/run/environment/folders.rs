@@ -121,7 +121,8 @@ impl<'a> Folders<'a> {
         Ok(Self { attempt, sandbox, root, base, writable, private, logs })
     }
 
-    /// Puts the task's own skills where its image would have them: into a folder that may be written, or else mounted.
+    /// Puts the task's own skills where its image would have them: into a folder that may be
+    /// written, or else mounted.
     fn plant_skills(&self, mounts: &mut Vec<Mount>) -> Result<Vec<PlantedSkill>, Broken> {
         let mut planted = Vec::new();
         let laid = self.attempt.scratch.join("task-skills");
@@ -242,7 +243,8 @@ impl<'a> Environment for Folders<'a> {
         let cache = self.attempt.cache;
         let mut mounts = self.writable.clone();
         mounts.extend(self.private.clone());
-        // Solutions make folders beneath it, as they are there under the format's own runner. The verifier sees none of them.
+        // Solutions make folders beneath it, as they are there under the format's own runner. The
+        // verifier sees none of them.
         let source = self.attempt.scratch.join(LOGS_OF_AGENT);
         mounts.push(Mount { source, target: "/logs".into(), writable: true });
         for name in ["agent", "artifacts"] {
@@ -317,7 +319,7 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
             let after = match Manifest::scan(&mount.source, &Caps::default()) {
                 Ok(after) => after,
                 Err(error) => {
-                    found.tampered.push(format!("{}: cannot be looked through: {error}", path.display()));
+                    found.tampered.push(format!("{}: cannot be searched: {error}", path.display()));
                     continue;
                 }
             };
@@ -368,7 +370,8 @@ impl<'a> Compared for ComparedFolders<'a> {
         trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness_error(&error))?;
         let mut mounts = folders.writable.clone();
         if folders.private.iter().any(|mount| mount.target == Path::new(HOME)) {
-            // The verifier gets an empty home. Mounted first, so that it does not hide the copies below it.
+            // The verifier gets an empty home. Mounted first, so that it does not hide the copies
+            // below it.
             let home = folders.attempt.scratch.join("verifier-home");
             create_folder(&home)?;
             mounts.push(Mount { source: home, target: HOME.into(), writable: true });

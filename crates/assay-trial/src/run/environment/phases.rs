@@ -1,10 +1,12 @@
 //! The phases of an attempt, each a value that the next one is made of.
 //!
-//! [`Environment`] → [`AgentPhase`] → [`StoppedAgent`] → [`Compared`] → [`VerifierPhase`] → [`Graded`]. A step takes the phase before it, so
-//! that nothing can be graded whose agent was not killed and whose changes were not looked at, and nothing twice. What a phase that
-//! is dropped holds of a sandbox is killed.
+//! [`Environment`] → [`AgentPhase`] → [`StoppedAgent`] → [`Compared`] → [`VerifierPhase`] →
+//! [`Graded`]. A step takes the phase before it, so that nothing can be graded whose agent was not
+//! killed and whose changes were not looked at, and nothing twice. What a phase that is dropped
+//! holds of a sandbox is killed.
 //!
-//! Each kind of sandbox implements them in its own files; [`crate::run::life`] goes through them, and is the same for all.
+//! Each kind of sandbox implements them in its own files; [`crate::run::life`] goes through them,
+//! and is the same for all.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,8 @@ pub(crate) trait Environment {
     /// With the agent at work.
     type Agent: AgentPhase;
 
-    /// Texts that stand in the sandbox and must not: skills that were not provided, the solution, the tests.
+    /// Texts that stand in the sandbox and must not: skills that were not provided, the solution,
+    /// the tests.
     fn contamination(&self) -> Result<Vec<String>, Broken>;
 
     /// Where commands start, as an absolute path inside.
@@ -64,8 +67,9 @@ pub(crate) trait StoppedAgent {
     /// The folder on this machine with the skills that the agent wrote, if it was asked to.
     fn written_skills(&self) -> PathBuf;
 
-    /// Finds what the agent changed, and what of it it must not have changed. `None` in place of the next phase where
-    /// there is any such: what was planted for the verifier to run must not run.
+    /// Finds what the agent changed, and what of it it must not have changed. `None` in place of
+    /// the next phase where there is any such: what was planted for the verifier to run must not
+    /// run.
     fn compare(self) -> Result<(Changes, Option<Self::Compared>), Broken>;
 }
 
@@ -74,7 +78,8 @@ pub(crate) trait Compared {
     /// With the verifier at work.
     type Verifier: VerifierPhase;
 
-    /// Starts what the verifier works in: the agent's work, fresh tests, and a reward folder that did not exist before.
+    /// Starts what the verifier works in: the agent's work, fresh tests, and a reward folder that
+    /// did not exist before.
     fn start_verifier(self) -> Result<Self::Verifier, Broken>;
 }
 

@@ -1,14 +1,14 @@
-//! Circuit breaker: stops a run after several consecutive trials were lost to one provider.
+//! Circuit breaker: stops a run after several consecutive infrastructure errors from one provider.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use assay_store::{Cause, Outcome, Record, TrialSpec};
 
-/// Counts, for each provider, the trials that were lost to it in a row.
+/// Counts consecutive infrastructure errors by provider.
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// How many are too many; 0 for any number.
+    /// The number at which it trips; 0: never.
     most: u32,
     rows: Mutex<BTreeMap<String, u32>>,
     tripped: OnceLock<String>,
@@ -20,7 +20,7 @@ impl Breaker {
         Self { most, rows: Mutex::default(), tripped: OnceLock::new() }
     }
 
-    /// Counts a trial that has ended for good. Gives the reason where the run is to stop for it.
+    /// Counts a finished trial. Returns the reason if the run must stop.
     pub(super) fn record(&self, spec: &TrialSpec, record: &Record) -> Option<String> {
         let provider = provider(spec).filter(|_| self.most > 0)?;
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ impl Breaker {
             return None;
         }
         let last = record.reason.as_deref().unwrap_or("no reason recorded");
-        let reason = format!("{row} trials in a row were lost to {provider}: {last}");
+        let reason = format!("{row} consecutive trials had infrastructure errors from {provider}: {last}");
         self.tripped.set(reason.clone()).ok().map(|()| reason)
     }
 
@@ -44,7 +44,7 @@ impl Breaker {
     }
 }
 
-/// Who answers a trial's agent.
+/// The provider of a trial's model.
 fn provider(spec: &TrialSpec) -> Option<String> {
     let model = spec.options.model.as_deref()?;
     let name = model.split_once(':').map_or(model, |(provider, _)| provider);

@@ -55,7 +55,8 @@ impl RunFixture {
         Self { fixture, options, cancel: Arc::default() }
     }
 
-    /// The plan, with verifiers that act, and an agent in place of the planned one where one is given.
+    /// The plan, with verifiers that act, and an agent in place of the planned one where one is
+    /// given.
     fn plan(
         &self,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
@@ -135,11 +136,11 @@ fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
     check(PASS, Ended::Deadline, Outcome::TimedOut, None, "");
     let verifier = Some(Cause::Verifier);
     let lost = Outcome::Infrastructure;
-    check(leave(&[]), done(), lost, verifier, "it wrote no reward");
+    check(leave(&[]), done(), lost, verifier, "the verifier wrote no reward");
     check(leave(&[]), done(), lost, verifier, "(its last line: all is well)");
-    check(leave(&[("reward.txt", "nan")]), done(), lost, verifier, "no finite number");
-    check(Act::End(Exit::Deadline), done(), lost, verifier, "it did not end within 600 s");
-    check(Act::Fail, done(), lost, Some(Cause::Sandbox), "it was log not to");
+    check(leave(&[("reward.txt", "nan")]), done(), lost, verifier, "not a finite number");
+    check(Act::End(Exit::Deadline), done(), lost, verifier, "the verifier did not finish within 600 s");
+    check(Act::Fail, done(), lost, Some(Cause::Sandbox), "the fake sandbox does not start");
     check(PASS, broken(Part::ModelProvider), lost, Some(Cause::ModelProvider), "it broke");
     check(PASS, broken(Part::Sandbox), lost, Some(Cause::Sandbox), "it broke");
     check(PASS, broken(Part::AgentSetup), lost, Some(Cause::AgentSetup), "it broke");
@@ -186,7 +187,8 @@ fn a_wrong_set_up_is_not_tried_again() {
 
 #[test]
 fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
-    // Which trials the provider answers, by their number; how many are executed and lost, and whether the run is stopped.
+    // Which trials the provider answers, by their number; how many are executed and lost, and
+    // whether the run is stopped.
     let check = |top: &str, answers: fn(usize) -> bool, executed: usize, lost: usize, stopped: bool| {
         let mut runs = RunFixture::new();
         runs.options.concurrency = 1;
@@ -205,7 +207,7 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
         let Ran { outcome, log } = runs.run(&plan);
         assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {log:?}");
         assert_eq!((outcome.stopped.is_some(), outcome.unfinished), (stopped, 8 - executed), "{top:?}");
-        let reason = "trials in a row were lost to openai: it answered 500";
+        let reason = "consecutive trials had infrastructure errors from openai: it answered 500";
         assert_eq!(log.iter().any(|note| note.contains(reason)), stopped, "{log:?}");
         assert!(outcome.stopped.is_none_or(|stopped| stopped.ends_with(reason)));
     };
@@ -280,7 +282,8 @@ fn a_record_that_cannot_be_read_is_told_and_made_anew() {
     assert_eq!((ran.outcome.executed, ran.outcome.cached), (1, 7));
     let note = ran.log.iter().find(|log| log.contains("record.json")).unwrap();
     assert!(
-        note.contains("is not what this version of assay writes") && note.ends_with("is made anew"),
+        note.contains("is damaged or was written by another version of assay")
+            && note.ends_with("the trial is executed again"),
         "{note}"
     );
     // The spoilt attempt stays beside the new one.
@@ -346,17 +349,22 @@ fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
         assert!(reasons[0].contains(expected), "{}\nlacks: {expected}", reasons[0]);
         assert_eq!((ran.outcome.planned, ran.outcome.executed), (4, 4));
         assert_eq!(runs.fixture.store.failed_checks("test").unwrap(), ran.outcome.failed_checks);
-        assert_eq!(ran.count_events("a is left out: "), 1);
+        assert_eq!(ran.count_events("a excluded: "), 1);
     };
-    check(true, MISS, MISS, "its own solution does not pass here (failed)");
-    check(true, Act::Fail, MISS, "its own solution does not pass here (infrastructure: the sandbox did not");
-    check(true, Act::Leave(&[]), MISS, "does not pass here (infrastructure: it wrote no reward");
+    check(true, MISS, MISS, "the oracle does not pass here (failed)");
+    check(true, Act::Fail, MISS, "the oracle does not pass here (infrastructure: the sandbox did not");
+    check(true, Act::Leave(&[]), MISS, "does not pass here (infrastructure: the verifier wrote no reward");
     let report = "{\"results\": {\"tests\": [{\"name\": \"sums\", \"status\": \"failed\"}, \
         {\"name\": \"names\", \"status\": \"passed\"}, {\"name\": \"dates\", \"status\": \"failed\"}]}}";
     let with_tests = Act::Leave(Box::leak(Box::new([("reward.txt", "0"), ("ctrf.json", report)])));
     check(true, with_tests, MISS, "does not pass here (failed); failed: sums, dates");
-    check(true, PASS, PASS, "doing nothing passes its tests");
-    check(true, PASS, Act::Leave(&[]), "its verifier breaks where nothing was done: it wrote no reward");
+    check(true, PASS, PASS, "the no-op check passes: the tests accept an untouched environment");
+    check(
+        true,
+        PASS,
+        Act::Leave(&[]),
+        "its verifier breaks in the no-op check: the verifier wrote no reward",
+    );
     check(false, PASS, MISS, "it has no solution/solve.sh");
 }
 

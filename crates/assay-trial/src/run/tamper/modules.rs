@@ -1,9 +1,11 @@
-//! Which modules of Python's own library a file of the work folder can stand in for, and where that can matter.
+//! Which modules of Python's own library a file of the work folder can stand in for, and where that
+//! can matter.
 //!
-//! The lists hold what the interpreters say themselves: `sys.stdlib_module_names` of Python 3.10 to 3.13, what stands in the library of 3.9,
-//! which has no such list, and CPython's `Python/stdlib_module_names.h` for 3.14 and what follows. Which of them are imported often was
-//! found by importing some hundred modules that tests use, pytest with its plugins, and pip, with Python 3.9 to 3.13, and listing
-//! `sys.modules`; and once more after pytest had run tests.
+//! The lists hold what the interpreters say themselves: `sys.stdlib_module_names` of Python 3.10 to
+//! 3.13, what stands in the library of 3.9, which has no such list, and CPython's
+//! `Python/stdlib_module_names.h` for 3.14 and what follows. Which of them are imported often was
+//! found by importing some hundred modules that tests use, pytest with its plugins, and pip, with
+//! Python 3.9 to 3.13, and listing `sys.modules`; and once more after pytest had run tests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -384,7 +386,8 @@ impl Verifier {
         found
     }
 
-    /// Whether its Python imports a module of this name, so that a file of that name can stand in for it.
+    /// Whether its Python imports a module of this name, so that a file of that name can stand in
+    /// for it.
     pub(super) fn imports(&self, module: &str) -> bool {
         let has = |list: &[&str], name: &str| list.binary_search(&name).is_ok();
         let is_known = |name: &str| has(&COMMON, name) || self.own.contains(name);
@@ -394,7 +397,8 @@ impl Verifier {
         if has(&COMMON, module) || self.leads_runner && has(&SESSION, module) {
             return true;
         }
-        // Whoever imports one of the rare ones may import others by it; what a package imports is not known.
+        // Whoever imports one of the rare ones may import others by it; what a package imports is
+        // not known.
         (has(&RARE, module) || has(&SESSION, module)) && self.imports.iter().any(|name| !is_known(name))
     }
 }
@@ -408,7 +412,8 @@ fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_str()?.to_owned())
 }
 
-/// The first names of what `import a.b, c` and `from d.e import f` name, wherever they stand: in a script, or in one within a shell's.
+/// The first names of what `import a.b, c` and `from d.e import f` name, wherever they stand: in a
+/// script, or in one within a shell's.
 fn imports(text: &str, found: &mut BTreeSet<String>) {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     for line in text.lines() {

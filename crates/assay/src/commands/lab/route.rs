@@ -180,7 +180,7 @@ fn check_caps(args: &RouteBenchArgs, price: Option<Price>) -> Result<(), Failure
     let paid = args.models.iter().find(|model| machine::is_paid(model, args.base_url.as_deref()));
     match paid {
         Some(model) if args.max_usd.is_none() && args.max_runs.is_none() && !args.no_cap => {
-            Err(Failure::bad_input(format!("{model} costs money, and nothing caps this run"))
+            Err(Failure::bad_input(format!("{model} is a paid model, and this run"))
                 .hint("--max-usd USD with --price, --max-runs N, or --no-cap"))
         }
         _ => Ok(()),
@@ -247,7 +247,11 @@ fn dry_run(set: &Set<'_>, answers: &Answers, ui: &Ui) -> Result<Status, Failure>
 
 fn tell(model: &str, ran: &Ran, ui: &Ui) {
     let spent = ran.spent_usd.map_or(String::new(), |usd| format!(", ${usd:.4} spent"));
-    let left = if ran.left > 0 { format!(", {} to go: run it again", ran.left) } else { String::new() };
+    let left = if ran.left > 0 {
+        format!(", {} unfinished: run it again to continue", ran.left)
+    } else {
+        String::new()
+    };
     ui.note(&format!("{model}: {} asked, {} reused{spent}{left}", ran.asked, ran.reused));
     let lost: Vec<&Routed> = ran.answers.iter().filter(|answer| !answer.status.is_result()).collect();
     if let Some(first) = lost.first() {

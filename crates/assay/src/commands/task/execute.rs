@@ -47,11 +47,11 @@ impl Played {
         let reason = self.reason.as_deref().unwrap_or_default();
         let found = match (self.outcome, self.cause) {
             (Outcome::TimedOut, _) => {
-                let hint = "the solution needs more time here: `timeout_sec` under `[agent]` in task.toml, or more processors";
+                let hint = "the solution needs more time: raise `timeout_sec` under `[agent]` in task.toml, or more processors";
                 return (hint, String::new());
             }
             (Outcome::Tampered, _) => {
-                let hint = "leave what grades and what interpreters read by themselves as it is, or list it in `[metadata.assay] expected`";
+                let hint = "do not change verifier files or files that interpreters load automatically, or list them in `[metadata.assay] expected`";
                 return (hint, String::new());
             }
             (_, Some(Cause::Verifier)) => hints::hint(Who::Verifier, reason)
@@ -91,7 +91,7 @@ impl Executed {
         let mut text = String::new();
         if let Some(sandbox) = &self.sandbox {
             text.push_str(&format!(
-                "  executed in {sandbox}: solution {}, again {}, nothing {}\n",
+                "  executed in {sandbox}: oracle {}, oracle again {}, no-op {}\n",
                 word(&self.oracle),
                 word(&self.oracle_again),
                 word(&self.nop)
@@ -119,19 +119,24 @@ impl Executed {
             && (oracle.outcome.counts() || oracle.cause == Some(Cause::Verifier))
         {
             let word = oracle.outcome.word().replace('_', " ");
-            let (hint, line) = oracle.advice("fix the solution, or the tests");
+            let (hint, line) = oracle.advice("fix the solution or the tests");
             let line = if line.is_empty() { line } else { format!(": {line}") };
-            let message = format!("its own solution does not pass ({word}{}{line})", because(oracle));
+            let message = format!("the oracle does not pass ({word}{}{line})", because(oracle));
             fail("oracle-fails", &solve, message, hint);
         }
         if let Some(nop) = &self.nop {
             if nop.outcome == Outcome::Passed {
-                let hint = "test for what only work can bring about";
-                fail("nop-passes", &tests, "doing nothing passes its tests".to_owned(), hint);
+                let hint = "make the tests require the result of the work";
+                fail(
+                    "nop-passes",
+                    &tests,
+                    "the no-op check passes: the tests accept an untouched environment".to_owned(),
+                    hint,
+                );
             } else if nop.cause == Some(Cause::Verifier) {
-                let (hint, line) = nop.advice("write reward 0 also where files are missing");
+                let (hint, line) = nop.advice("write reward 0 when files are missing, too");
                 let line = if line.is_empty() { line } else { format!(": {line}") };
-                let message = format!("its verifier breaks where nothing was done{}{line}", because(nop));
+                let message = format!("its verifier breaks in the no-op check{}{line}", because(nop));
                 fail("nop-breaks", &tests, message, hint);
             }
         }
@@ -142,9 +147,13 @@ impl Executed {
         {
             let reward =
                 |played: &Played| played.reward.map_or("no reward".to_owned(), |reward| reward.to_string());
-            let message =
-                format!("its own solution came to {} once and to {} again", reward(once), reward(twice));
-            fail("oracle-unstable", &solve, message, "take time, chance and order out of solution and tests");
+            let message = format!("the oracle got reward {}, then {}", reward(once), reward(twice));
+            fail(
+                "oracle-unstable",
+                &solve,
+                message,
+                "make solution and tests independent of time, randomness and order",
+            );
         }
     }
 }
@@ -216,12 +225,12 @@ impl<'a> Executor<'a> {
                 .find(|cell| plan.agents[cell.agent].label.name == agent && cell.repetition == repetition)?;
             let record = self.store.record(&cell.trial).ok().flatten();
             let Some(record) = record else {
-                executed.unchecked.push(format!("{what} was not tried to the end"));
+                executed.unchecked.push(format!("{what} did not finish"));
                 return None;
             };
             if !record.outcome.counts() && record.cause != Some(Cause::Verifier) {
                 let reason = record.reason.clone().unwrap_or_default();
-                executed.unchecked.push(format!("{what} broke: {reason}"));
+                executed.unchecked.push(format!("{what} had an infrastructure error: {reason}"));
             }
             self.keep |= (agent == "nop") == (record.outcome == Outcome::Passed);
             let attempt = self.store.trial_folder(&cell.trial).join(format!("attempts/{}", record.attempt));
@@ -231,12 +240,12 @@ impl<'a> Executor<'a> {
                 ..summary(&record)
             })
         };
-        let oracle = played("oracle", 1, "the solution");
-        let again = played("oracle", 2, "the solution, again,");
-        let nop = played("nop", 1, "doing nothing");
+        let oracle = played("oracle", 1, "the oracle");
+        let again = played("oracle", 2, "the second oracle trial");
+        let nop = played("nop", 1, "the no-op check");
         (executed.oracle, executed.oracle_again, executed.nop) = (oracle, again, nop);
         if task.solution_digest.is_none() {
-            executed.unchecked.push("it has no solution to play".to_owned());
+            executed.unchecked.push("no solution/solve.sh: the oracle was not run".to_owned());
         }
         Ok(executed)
     }
@@ -281,7 +290,7 @@ impl<'a> Executor<'a> {
         })?;
         if plan.cells.is_empty() {
             let reason = plan.excluded.first().map(|excluded| excluded.reason.clone());
-            return Err(reason.unwrap_or_else(|| "nothing can be run".to_owned()));
+            return Err(reason.unwrap_or_else(|| "nothing can run".to_owned()));
         }
         plan.cells.retain(|cell| plan.agents[cell.agent].label.name == "oracle" || cell.repetition == 1);
         Ok(plan)

@@ -47,7 +47,7 @@ const MISSING: [&str; 6] = [
 
 /// Words of programs that were ended.
 const MEMORY: [&str; 4] =
-    ["out of memory", "memoryerror", "cannot allocate memory", "passed the sandbox's limits"];
+    ["out of memory", "memoryerror", "cannot allocate memory", "exceeded the sandbox's limits"];
 
 /// What a text says of the cause: the hint, and the line that says so. The last line that tells counts.
 pub(super) fn hint(who: Who, text: &str) -> Option<(&'static str, String)> {
@@ -57,18 +57,18 @@ pub(super) fn hint(who: Who, text: &str) -> Option<(&'static str, String)> {
         let hint = if says(&NETWORK) {
             match who {
                 Who::Solution => {
-                    "it needs a host that cannot be reached: `network = \"public\"` in the experiment, or put what it fetches into the image"
+                    "it cannot reach a host: set `network = \"public\"` in the experiment, or add what it fetches to the image"
                 }
                 Who::Verifier => {
-                    "it needs a host that cannot be reached: `verifier_network = true` in the experiment, or put what it fetches into the image"
+                    "it cannot reach a host: set `verifier_network = true` in the experiment, or add what it fetches to the image"
                 }
             }
         } else if says(&MISSING) && !lower.contains("404") {
-            "the image lacks what is named there: install it in the Dockerfile, or run the task in Docker, in its own image"
+            "the image lacks a program or module: install it in the Dockerfile, or run the task in Docker with its own image"
         } else if says(&MEMORY) {
-            "it needs more memory: `memory_mb` in the experiment, or under `[environment]` in task.toml"
+            "it needs more memory: raise `memory_mb` in the experiment, or under `[environment]` in task.toml"
         } else if lower.contains("it did not end within") {
-            "it needs more time: `timeout_sec` under `[verifier]` in task.toml"
+            "it needs more time: raise `timeout_sec` under `[verifier]` in task.toml"
         } else {
             return None;
         };
@@ -101,7 +101,12 @@ mod tests {
         let module = "ModuleNotFoundError: No module named 'pandas'";
         check(Who::Solution, module, "the image lacks", module);
         check(Who::Solution, "MemoryError\n", "more memory", "MemoryError");
-        check(Who::Verifier, "it did not end within 600 s", "more time", "it did not end within 600 s");
+        check(
+            Who::Verifier,
+            "the verifier did not finish within 600 s",
+            "more time",
+            "the verifier did not finish within 600 s",
+        );
         // The last cause counts: a script goes on after a fetch that it can do without.
         check(Who::Solution, &format!("{curl}\n{tool}\n"), "the image lacks", tool);
         check(Who::Solution, "AssertionError: 3 != 4\n", "", "");

@@ -30,7 +30,8 @@ pub(crate) struct AgentInContainer<'a> {
 }
 
 impl ImageEnvironment<'_> {
-    /// Gives a user what is made for root otherwise: the home with the folders on the way to the skills, and the socket to its model.
+    /// Gives a user what is made for root otherwise: the home with the folders on the way to the
+    /// skills, and the socket to its model.
     fn prepare_home(
         &self,
         container: &mut Container,
@@ -60,8 +61,8 @@ impl ImageEnvironment<'_> {
         Ok(())
     }
 
-    /// Takes out what the verifier has of skills, and the image's own skills, but not where a skill of the trial is mounted. The oracle keeps
-    /// the latter: its solution was written for them.
+    /// Takes out what the verifier has of skills, and the image's own skills, but not where a skill
+    /// of the trial is mounted. The oracle keeps the latter: its solution was written for them.
     fn take_out_baked(&self, container: &mut Container, mounts: &[Mount]) -> Result<(), Broken> {
         let is_mounted = |path: &Path| {
             mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path))
@@ -72,7 +73,8 @@ impl ImageEnvironment<'_> {
         self.remove(container, verifiers.chain(baked))
     }
 
-    /// Puts the task's own skills into a container that does not run, where its image would have them.
+    /// Puts the task's own skills into a container that does not run, where its image would have
+    /// them.
     fn plant_skills(&self, container: &Container) -> Result<Vec<PathBuf>, Broken> {
         let laid = self.attempt.scratch.join("task-skills");
         create_folder(&laid)?;

@@ -23,7 +23,7 @@ use crate::run::image_scan::ImageInventory;
 use crate::run::prep_cache::Prepared;
 use crate::run::sandbox_record;
 
-/// A task's image, built, found and searched, for one attempt.
+/// A task's prepared and searched image, for one attempt.
 pub(crate) struct ImageEnvironment<'a> {
     pub(super) attempt: Attempt<'a>,
     pub(super) docker: &'a Docker,
@@ -33,7 +33,7 @@ pub(crate) struct ImageEnvironment<'a> {
     pub(super) logs: PathBuf,
 }
 
-/// What the agent was given beside its image.
+/// What the agent gets in addition to the image.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     /// Folders that are mounted, and where.
@@ -42,7 +42,7 @@ pub(super) struct Given {
     pub(super) planted: Vec<PathBuf>,
 }
 
-/// A container that runs, and its way to hosts.
+/// A running container and its egress proxy.
 pub(super) struct Running {
     pub(super) session: ContainerSession,
     pub(super) egress: Option<EgressProxy>,
@@ -84,7 +84,7 @@ impl Session for ContainerSession {
 }
 
 impl<'a> ImageEnvironment<'a> {
-    /// Has the image built, found and searched.
+    /// Prepares and searches the image.
     pub(crate) fn new(
         attempt: Attempt<'a>,
         docker: &'a Docker,
@@ -130,7 +130,7 @@ impl<'a> ImageEnvironment<'a> {
         Ok(())
     }
 
-    /// Opens the way to hosts, where a phase may reach some, in a container that was started.
+    /// Opens the egress proxy in a started container, if a phase may reach listed hosts.
     pub(super) fn run_in(&self, policy: &NetworkPolicy, container: Container) -> Result<Running, Broken> {
         let egress = EgressProxy::open(policy, self.attempt.trial, &self.attempt.egress_folder())?;
         // Its socket is the owner's.
@@ -143,7 +143,7 @@ impl<'a> ImageEnvironment<'a> {
         Ok(Running { session, egress })
     }
 
-    /// Kills all that runs, and gives the container with its files.
+    /// Stops all processes, and returns the container with its files.
     pub(super) fn halt(&self, running: Running, phase: &str) -> Result<Container, Broken> {
         let mut container = running.session.container;
         container.halt()?;
@@ -153,7 +153,7 @@ impl<'a> ImageEnvironment<'a> {
         Ok(container)
     }
 
-    /// Whom the agent's commands run as, where that is not the image's user.
+    /// The user of the agent's commands, if not the image's.
     pub(super) fn agent_user(&self) -> Option<String> {
         self.attempt.trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone())
     }
@@ -166,7 +166,7 @@ impl<'a> ImageEnvironment<'a> {
         Account::of(user.as_deref(), &self.scan.passwd)
     }
 
-    /// Runs a command of ours as root.
+    /// Runs one of assay's own commands as root.
     pub(super) fn housekeeping(&self, container: &mut Container, words: &[&str]) -> Result<(), Broken> {
         let command = plain_command(words, Duration::from_mins(1));
         let outcome = container.exec_as(&command, Some("0"), self.attempt.cancel)?;
@@ -219,8 +219,9 @@ impl<'a> ImageEnvironment<'a> {
         Pristine::new(self.docker, ContainerSpec::new(self.prepared.image.clone(), label))
     }
 
-    /// What of an answer about the agent's files there is. Where the daemon fails over them, and not over the image's own, they are what it
-    /// fails over: whoever leaves what cannot be looked through has not passed, and does not get another try.
+    /// What of an answer about the agent's files there is. Where the daemon fails over them, and
+    /// not over the image's own, they are what it fails over: whoever leaves what cannot be looked
+    /// through has not passed, and does not get another try.
     pub(super) fn seen<T>(
         &self,
         what: &str,
@@ -233,7 +234,7 @@ impl<'a> ImageEnvironment<'a> {
             Err(error) => return Err(error.into()),
         };
         self.pristine().get()?.changes()?;
-        beyond.push(format!("{what}: cannot be looked through: {}", shortened(&reason)));
+        beyond.push(format!("{what}: cannot be searched: {}", shortened(&reason)));
         Ok(None)
     }
 

@@ -33,10 +33,12 @@ pub(crate) struct StoppedContainer<'a> {
 }
 
 impl StoppedContainer<'_> {
-    /// What is ours, and no change of the agent's: mounts with the folders on the way, what was taken out, the logs, and what every container has.
+    /// What is ours, and no change of the agent's: mounts with the folders on the way, what was
+    /// taken out, the logs, and what every container has.
     fn is_ours(&self, change: &Changed) -> bool {
         let path = change.path.as_path();
-        // Files that a reference solution leaves here are not tampering; they are removed before verification.
+        // Files that a reference solution leaves here are not tampering; they are removed before
+        // verification.
         if self.environment.attempt.trial.agent.needs_solution() && path.starts_with(VERIFIER_LOGS) {
             return true;
         }
@@ -209,7 +211,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         if let Some(logs) = container.stat(Path::new("/logs"))?
             && !logs.is_dir
         {
-            found.tampered.push("/logs: not the folder that it was".to_owned());
+            found.tampered.push("/logs: replaced".to_owned());
         }
         if let Some(there) = container.stat(Path::new(VERIFIER_LOGS))?
             && !there.is_dir

@@ -14,7 +14,8 @@ use crate::run::tamper::points_into_verifier;
 /// Most changed paths beside the work folder that are looked at one by one.
 const ODD: usize = 500;
 
-/// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the system's folders, where servers have their sockets.
+/// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the
+/// system's folders, where servers have their sockets.
 pub(super) fn look_at_odd(
     container: &Docked,
     elsewhere: &[&Changed],

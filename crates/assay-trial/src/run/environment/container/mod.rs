@@ -1,6 +1,8 @@
-//! One container of the task's image, for the agent and, after everything in it is dead, for the verifier.
+//! One container of the task's image, for the agent and, after everything in it is dead, for the
+//! verifier.
 //!
-//! Nothing of this machine is mounted but what may only be read: files come out after everything inside is dead.
+//! Nothing of this machine is mounted but what may only be read: files come out after everything
+//! inside is dead.
 
 mod account;
 mod agent;

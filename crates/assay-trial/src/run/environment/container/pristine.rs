@@ -35,8 +35,9 @@ impl<'a> Pristine<'a> {
         Ok(self.made.insert(made))
     }
 
-    /// Whether a container has at a path what the image has there: a folder of the same mode, a link to the same place, or a file of the same mode
-    /// and content. Where that cannot be found out, it has not.
+    /// Whether a container has at a path what the image has there: a folder of the same mode, a
+    /// link to the same place, or a file of the same mode and content. Where that cannot be found
+    /// out, it has not.
     pub(super) fn has_the_same(&mut self, container: &Docked, path: &Path) -> bool {
         if self.failed.is_some() || self.room == 0 {
             return false;
@@ -64,7 +65,8 @@ impl<'a> Pristine<'a> {
         Ok(was.size == now.size && image.read(path, LARGEST)? == container.read(path, LARGEST)?)
     }
 
-    /// Removes what was made, and says whether the daemon failed on the way: then nothing is known of whoever looks changed.
+    /// Removes what was made, and says whether the daemon failed on the way: then nothing is known
+    /// of whoever looks changed.
     pub(super) fn finish(self) -> Result<(), Broken> {
         if let Some(made) = self.made {
             made.remove_in_background();

@@ -89,7 +89,8 @@ impl ImageEnvironment<'_> {
         Ok(())
     }
 
-    /// The container of a verifier that has an environment of its own, not started, with nothing of the agent's but its artifacts.
+    /// The container of a verifier that has an environment of its own, not started, with nothing of
+    /// the agent's but its artifacts.
     fn own_environment(&self) -> Result<Container, Broken> {
         let trial = self.attempt.trial;
         let prepared =
@@ -123,8 +124,9 @@ impl ImageEnvironment<'_> {
 }
 
 impl ComparedContainer<'_> {
-    /// Empties the verifier's places of whatever is there, and puts its own copies of skills back. What was given to the oracle goes: no verifier
-    /// may need what agents without skills do not have.
+    /// Empties the verifier's places of whatever is there, and puts its own copies of skills back.
+    /// What was given to the oracle goes: no verifier may need what agents without skills do not
+    /// have.
     fn clear_for_verifier(&mut self) -> Result<(), Broken> {
         let (environment, container) = (&self.environment, &mut self.container);
         let scan = &environment.scan;
