@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_store::{RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
-use crate::comparisons::{Pairing, adjust, clusters, judge};
+use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
 use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
@@ -14,7 +14,7 @@ use crate::notes::different_times;
 /// Below this many tasks that both runs hold, nothing is compared: a verdict needs as many.
 pub const LEAST_TASKS: usize = 5;
 
-/// What two runs come to. `assay-report` writes it as JSON: there the notes are sentences.
+/// The comparison of two runs. In the JSON of `assay-report` the notes are sentences.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
     /// `assay.compare/2`.
@@ -23,15 +23,15 @@ pub struct RunComparison {
     pub first: String,
     /// The second run.
     pub second: String,
-    /// d in "no effect within ±d": the second run's.
+    /// The equivalence margin of the second run.
     pub margin: f64,
-    /// Whether either run holds all of an earlier one, so that its size may have been chosen after a look.
+    /// Whether either run extends an earlier one, whose report may have prompted the extension.
     pub extended_after_look: bool,
     /// The second run's arms against the first's: lift is second minus first. All of them together are one family.
     pub comparisons: Vec<Comparison>,
     /// Arms that were not compared, and why.
     pub left_out: Vec<LeftOutArm>,
-    /// Skills by name, with the digests that each run holds.
+    /// Skills by name, with their digests in each run.
     pub skills: Vec<SkillChange>,
     /// Trials that both runs share; on them the difference is 0 by construction.
     pub shared_trials: usize,
@@ -90,7 +90,7 @@ pub fn compare_gathered(
     for key in keys {
         let (Some(old), Some(new)) = (olds.get(key), news.get(key)) else {
             let run = if olds.contains_key(key) { &first.run } else { &second.run };
-            left_out.push(leave(key, format!("only {run} holds it")));
+            left_out.push(exclude_arm(key, format!("only in {run}")));
             continue;
         };
         let slots: Vec<(&str, &Slot, &Slot)> =
@@ -101,7 +101,7 @@ pub fn compare_gathered(
             .map(|(task, _, _)| *task)
             .collect();
         if shared.len() < LEAST_TASKS {
-            left_out.push(leave(
+            left_out.push(exclude_arm(
                 key,
                 format!("{} shared tasks with results; {LEAST_TASKS} are the least", shared.len()),
             ));
@@ -113,7 +113,7 @@ pub fn compare_gathered(
     let mut comparisons: Vec<Comparison> = pairings
         .into_iter()
         .map(|((who, condition), slots, shared)| {
-            judge(&Pairing {
+            compare_arms(&Pairing {
                 who,
                 baseline: &first.run,
                 condition,
@@ -126,7 +126,7 @@ pub fn compare_gathered(
             })
         })
         .collect();
-    adjust(&mut comparisons);
+    adjust_p_values(&mut comparisons);
     let imported = first.imported.is_some() || second.imported.is_some();
     for comparison in &mut comparisons {
         comparison.imported = imported;
@@ -147,11 +147,11 @@ pub fn compare_gathered(
     }
 }
 
-fn leave((who, condition): &Key, reason: String) -> LeftOutArm {
+fn exclude_arm((who, condition): &Key, reason: String) -> LeftOutArm {
     LeftOutArm { agent: who.agent.clone(), model: who.model.clone(), condition: condition.clone(), reason }
 }
 
-/// Each arm's tasks. The sandbox is no part of the key: the question is what changed, and a changed sandbox is an answer too.
+/// The tasks of each arm. The sandbox is not part of the key, because it may be what changed between the runs.
 fn arms<'a>(run: &RunFolder, gathered: &'a Gathered) -> BTreeMap<Key, BTreeMap<&'a str, &'a Slot>> {
     let mut arms: BTreeMap<Key, BTreeMap<&str, &Slot>> = BTreeMap::new();
     for table in &gathered.tables {

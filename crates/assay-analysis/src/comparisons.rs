@@ -9,7 +9,7 @@ use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval};
 use crate::overlap::Times;
 
-/// Below this, a difference of two scores is none: it comes of adding thirds.
+/// Differences of scores below this are rounding errors.
 pub(crate) const EQUAL: f64 = 1e-9;
 
 /// The comparisons of `primary`, one for each agent and sandbox, are a family of their own; all others are one, and where
@@ -38,12 +38,12 @@ pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&st
             Comparison { primary, ..compare(run, table, baseline, condition, family, &clusters) }
         })
         .collect();
-    adjust(&mut comparisons);
+    adjust_p_values(&mut comparisons);
     comparisons
 }
 
 /// Holm across the family. A comparison without a p-value takes no part.
-pub(crate) fn adjust(comparisons: &mut [Comparison]) {
+pub(crate) fn adjust_p_values(comparisons: &mut [Comparison]) {
     let known: Vec<f64> = comparisons.iter().filter_map(|comparison| comparison.p).collect();
     let mut adjusted = assay_stats::holm(&known).into_iter();
     for comparison in comparisons.iter_mut().filter(|comparison| comparison.p.is_some()) {
@@ -65,7 +65,7 @@ fn compare(
         .filter(|(task, _)| planned.contains(task.as_str()))
         .filter_map(|(task, arm)| Some((task.as_str(), arm, table.cells[baseline].get(task)?)))
         .collect();
-    judge(&Pairing {
+    compare_arms(&Pairing {
         who: &table.who,
         baseline,
         condition,
@@ -88,14 +88,14 @@ pub(crate) struct Pairing<'a> {
     /// Tasks that count: with a valid trial in every arm of the table.
     pub(crate) shared: BTreeSet<&'a str>,
     pub(crate) clusters: &'a BTreeMap<&'a str, u64>,
-    /// Comparisons that are judged together.
+    /// The size of the family.
     pub(crate) family: usize,
     pub(crate) margin: f64,
     pub(crate) seed: u64,
 }
 
 /// What two arms come to.
-pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
+pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
     let Pairing { slots, shared, clusters, family, .. } = pairing;
     let family = *family;
     let pair = |task: &str, arm: Vec<f64>, base: Vec<f64>| PairedTask {

@@ -1,4 +1,4 @@
-//! Tasks on which no skill should help, and conditions that should not: what they tell of the rest.
+//! Negative controls: tasks on which no skill should help.
 
 use assay_store::RunFolder;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::model::{Arm, Comparison, TaskRow};
 use crate::{arms, comparisons, tasks};
 
 /// The negative controls: tasks where no skill should help. They leave every other table of the report, and are a family of their
-/// own, judged by the same rules; `negligible` is the hoped answer.
+/// own, with the same rules; the expected verdict is `negligible`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NegativeControls {
     /// The arms on these tasks.

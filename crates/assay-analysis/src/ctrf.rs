@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Tests of one trial that are looked at; a report that names more is not about tests.
+/// The limit of checks in one report; larger ones are ignored.
 const MOST: usize = 2_000;
 
 /// A test's name is cut here.

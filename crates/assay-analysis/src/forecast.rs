@@ -1,4 +1,4 @@
-//! What a plan will cost, and what it can and cannot find, before anything runs.
+//! Cost, duration and statistical power of a plan before it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use serde::Serialize;
 
 use crate::shared::SharedSkills;
 
-/// With fewer tasks that have two trials or more, recorded trials do not stand for the baseline.
+/// The fewest tasks with two recorded trials or more that are used as a pilot of the baseline.
 const PILOT_TASKS: usize = 5;
 
-/// What is asked of a plan beside what it can find.
+/// What a plan is required to attain.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Wish {
-    /// A true lift that is to be found.
+pub struct PlanRequest {
+    /// A true lift to detect.
     pub lift: Option<f64>,
-    /// No effect is to be shown within ± this.
+    /// An equivalence margin to show.
     pub equivalence_margin: Option<f64>,
-    /// A p value, after Holm's correction, that a gate asks for.
+    /// An upper limit of the Holm-adjusted p.
     pub p: Option<f64>,
 }
 
-/// What a plan comes to.
+/// The forecast of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanForecast {
     /// `assay.plan-forecast/2`.
@@ -33,25 +33,25 @@ pub struct PlanForecast {
     pub run: String,
     /// Distinct trials.
     pub trials: usize,
-    /// Of them, with a result in the store.
+    /// Of them, cached.
     pub cached: usize,
     /// Arm by arm.
     pub arms: Vec<ArmForecast>,
-    /// The limits that hold, agent by agent and task by task.
+    /// The limits of every agent and task.
     pub limits: Vec<LimitForecast>,
-    /// What the missing trials will cost, in USD; `null` where the cost of one is unknown.
+    /// The cost of the missing trials in USD; `null` if the cost of one is unknown.
     pub cost_usd: Option<f64>,
-    /// What they will take, in seconds, at the experiment's concurrency; `null` where nothing like them was recorded.
+    /// Their duration in seconds at the experiment's concurrency; `null` without recorded trials.
     pub seconds: Option<f64>,
-    /// What the design can and cannot find.
+    /// Statistical properties of the design.
     pub design: DesignForecast,
-    /// What was asked for, and what it takes.
-    pub requested: WishForecast,
-    /// Why what was asked for cannot be had at all, with the arithmetic. Empty: nothing stands against it.
+    /// The request, and what it takes.
+    pub requested: RequestForecast,
+    /// Why the request is unattainable, with the arithmetic; empty if it is attainable.
     pub impossible: Vec<String>,
     /// Tasks and cells that cannot be run.
     pub excluded: Vec<Exclusion>,
-    /// What this machine cannot give of what the tasks ask for, and tasks that share skills and declare no cluster.
+    /// Requirements of tasks that this machine cannot meet, and tasks that share skills without a cluster.
     pub warnings: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct ArmForecast {
     pub condition: String,
     /// Cells.
     pub cells: usize,
-    /// Of them, with a result in the store.
+    /// Of them, cached.
     pub cached: usize,
     /// Mean cost of its recorded trials, else of the agent's others, in USD.
     pub cost_usd_each: Option<f64>,
@@ -88,14 +88,14 @@ pub struct LimitForecast {
     pub limits: TaskLimits,
 }
 
-/// What a design can and cannot find, by simulating the verdict.
+/// Statistical properties of a design, by simulating the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DesignForecast {
     /// Tasks that can be run.
     pub tasks: usize,
     /// Clusters that they come in; `null` where no task names any.
     pub clusters: Option<usize>,
-    /// What was simulated as independent tasks: the tasks, or the effective clusters, N²/Σn², rounded down.
+    /// Independent units simulated: the tasks, or the effective clusters, N²/Σn², rounded down.
     pub units: usize,
     /// Trials of each cell.
     pub repetitions: u32,
@@ -103,40 +103,40 @@ pub struct DesignForecast {
     pub family: usize,
     /// The primary condition, which the figures are about.
     pub primary: Option<String>,
-    /// d in "no effect within ±d".
+    /// The equivalence margin.
     pub margin: f64,
-    /// `default`, or `records` where the store's trials of the baseline stood for it.
+    /// `default`, or `records` if recorded trials of the baseline were used.
     pub baseline_from: &'static str,
     /// Mean pass rate of the baseline that was assumed.
     pub baseline: f64,
     /// Suites simulated.
     pub suites: Option<usize>,
-    /// The smallest lift that comes out as `helps` with a chance of 80 %.
+    /// The minimum detectable effect with 80% power.
     pub mde: Option<f64>,
-    /// The smallest margin within which nothing comes out as `negligible` with a chance of 80 %.
+    /// The smallest equivalence margin with 80% power for `negligible` if the true effect is zero.
     pub smallest_margin: Option<f64>,
-    /// The chances of each verdict on an arm that does nothing.
+    /// The expected verdicts if the true effect is zero.
     pub if_no_effect: Option<VerdictChances>,
-    /// The same number of trials as fewer or more repetitions of more or fewer tasks.
+    /// The same number of trials with other numbers of tasks and repetitions.
     pub shapes: Vec<ShapeForecast>,
 }
 
-/// What the same number of trials finds in another shape.
+/// A design with the same number of trials.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ShapeForecast {
     /// Tasks.
     pub tasks: usize,
     /// Trials of each cell.
     pub repetitions: usize,
-    /// The smallest lift that comes out as `helps` with a chance of 80 %.
+    /// The minimum detectable effect with 80% power.
     pub mde: Option<f64>,
-    /// The smallest margin within which nothing comes out as `negligible` with a chance of 80 %.
+    /// The smallest equivalence margin with 80% power for `negligible` if the true effect is zero.
     pub smallest_margin: Option<f64>,
-    /// The chance of the right verdict at the lift that was asked for.
+    /// The probability of the right verdict at the requested lift.
     pub power: Option<f64>,
 }
 
-/// The chances of the four verdicts.
+/// The probabilities of the four verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct VerdictChances {
     /// Of `helps`.
@@ -149,40 +149,40 @@ pub struct VerdictChances {
     pub inconclusive: f64,
 }
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct WishForecast {
+pub struct RequestForecast {
     /// The lift.
     pub lift: Option<f64>,
-    /// The chances of each verdict at that lift, with this design.
+    /// The expected verdicts of this design at that lift.
     pub at_lift: Option<VerdictChances>,
-    /// Tasks needed to find it with a chance of 80 %, at these repetitions.
+    /// Tasks that detect it with 80% power, at these repetitions.
     pub tasks_for_lift: Option<usize>,
     /// The margin.
     pub equivalence_margin: Option<f64>,
-    /// Tasks needed to show no effect within it with a chance of 80 %, where there is none.
+    /// Tasks with 80% power for `negligible` if the true effect is zero.
     pub tasks_for_margin: Option<usize>,
-    /// The gate's p value.
+    /// The limit of the Holm-adjusted p.
     pub p: Option<f64>,
     /// The smallest p value these tasks can give, before Holm's correction.
     pub smallest_p: f64,
 }
 
-/// How a plan is to be executed, as far as a forecast depends on it.
+/// The parts of an execution that a forecast depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
     /// Trials at once.
     pub concurrency: usize,
-    /// The limits that hold, for every agent and every task with a cell.
+    /// The limits of every agent and task with a cell.
     pub limits: Vec<TaskLimits>,
 }
 
-/// Forecasts a plan from what the store holds.
+/// Forecasts a plan from the records in the store.
 pub fn forecast(
     plan: &RunFolder,
     execution: &Execution,
     store: &Store,
-    wish: Wish,
+    request: PlanRequest,
 ) -> Result<PlanForecast, StoreError> {
     let trials = plan.trials();
     let mut records: BTreeMap<&TrialId, Record> = BTreeMap::new();
@@ -196,8 +196,8 @@ pub fn forecast(
         }
     }
     let arms = arms(plan, &records);
-    let (cost_usd, seconds) = bill(plan, execution, &arms);
-    // The primary comparison is what a plan is for. Without one all comparisons count alike.
+    let (cost_usd, seconds) = cost_and_duration(plan, execution, &arms);
+    // Without a primary comparison all comparisons are of one family.
     let conditions = match &plan.primary {
         Some(_) => 1,
         None => plan.conditions.len().saturating_sub(1),
@@ -217,7 +217,7 @@ pub fn forecast(
         spread: SPREAD,
         moving: MOVING,
     };
-    let (found, requested, impossible) = judge(plan, &design, size, pilot.is_some(), wish);
+    let (found, requested, impossible) = forecast_design(plan, &design, size, pilot.is_some(), request);
     Ok(PlanForecast {
         schema: "assay.plan-forecast/2",
         run: plan.run.clone(),
@@ -252,7 +252,7 @@ fn limits(plan: &RunFolder, execution: &Execution) -> Vec<LimitForecast> {
     execution.limits.iter().map(named).collect()
 }
 
-/// How many tasks, and what they count as.
+/// The number of tasks and of effective units.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     tasks: usize,
@@ -310,7 +310,7 @@ fn recorded<'a>(
     plan.cells.iter().filter(|cell| holds(cell)).filter_map(|cell| records.get(&cell.trial)).collect()
 }
 
-/// The mean of a figure that every record has; `None` where one has not, or there is none.
+/// The mean of a figure; `None` without records or if a record lacks it.
 fn mean(records: &[&Record], figure: impl Fn(&Record) -> Option<f64>) -> Option<f64> {
     let figures: Option<Vec<f64>> = records.iter().map(|record| figure(record)).collect();
     figures
@@ -318,8 +318,12 @@ fn mean(records: &[&Record], figure: impl Fn(&Record) -> Option<f64>) -> Option<
         .map(|figures| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
-/// What the missing trials will cost and take. A script costs nothing; what is unknown makes the sum unknown.
-fn bill(plan: &RunFolder, execution: &Execution, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
+/// Cost and duration of the missing trials. Scripted models cost nothing; an unknown figure makes the sum unknown.
+fn cost_and_duration(
+    plan: &RunFolder,
+    execution: &Execution,
+    arms: &[ArmForecast],
+) -> (Option<f64>, Option<f64>) {
     let missing = |arm: &ArmForecast| (arm.cells - arm.cached) as f64;
     let sum = |figure: fn(&ArmForecast) -> Option<f64>| {
         arms.iter()
@@ -333,7 +337,7 @@ fn bill(plan: &RunFolder, execution: &Execution, arms: &[ArmForecast]) -> (Optio
     (cost, seconds)
 }
 
-/// The baseline's scores as the store has them, where it has enough.
+/// The baseline of recorded scores, if there are enough.
 fn pilot(
     plan: &RunFolder,
     records: &BTreeMap<&TrialId, Record>,
@@ -356,20 +360,20 @@ fn pilot(
     if tasks.len() < PILOT_TASKS { None } else { Baseline::pilot(&tasks) }
 }
 
-fn judge(
+fn forecast_design(
     plan: &RunFolder,
     design: &Design,
     size: Size,
     piloted: bool,
-    wish: Wish,
-) -> (DesignForecast, WishForecast, Vec<String>) {
+    request: PlanRequest,
+) -> (DesignForecast, RequestForecast, Vec<String>) {
     let seed = plan.seed;
     let mut impossible: Vec<Impossible> =
-        design.impossible(&Requirement { lift: wish.lift, margin: wish.equivalence_margin, p: None });
+        design.impossible(&Requirement { lift: request.lift, margin: request.equivalence_margin, p: None });
     // The sign-flip test takes every cluster as a unit, and Holm's correction is over all comparisons.
     let compared = plan.conditions.len().saturating_sub(1) * plan.agents.len();
     let permuted = Design { tasks: size.clusters.unwrap_or(size.tasks), family: compared.max(1), ..*design };
-    let p_only = permuted.impossible(&Requirement { lift: None, margin: None, p: wish.p });
+    let p_only = permuted.impossible(&Requirement { lift: None, margin: None, p: request.p });
     impossible.extend(p_only.into_iter().filter(|reason| matches!(reason, Impossible::SmallestP { .. })));
     let mut note = |error: Impossible| {
         if !impossible.contains(&error) {
@@ -377,10 +381,10 @@ fn judge(
         }
     };
     let forecast = design.forecast(seed).map_err(&mut note).ok();
-    let at_lift = wish.lift.and_then(|lift| design.chances(lift, seed).map_err(&mut note).ok());
+    let at_lift = request.lift.and_then(|lift| design.chances(lift, seed).map_err(&mut note).ok());
     let tasks_for_lift =
-        wish.lift.and_then(|lift| design.tasks_for_lift(lift, seed).map_err(&mut note).ok()).flatten();
-    let tasks_for_margin = wish
+        request.lift.and_then(|lift| design.tasks_for_lift(lift, seed).map_err(&mut note).ok()).flatten();
+    let tasks_for_margin = request
         .equivalence_margin
         .and_then(|margin| design.tasks_for_margin(margin, seed).map_err(&mut note).ok())
         .flatten();
@@ -395,18 +399,18 @@ fn judge(
         baseline_from: if piloted { "records" } else { "default" },
         baseline: design.baseline.mean(),
         suites: forecast.map(|forecast| forecast.suites),
-        mde: forecast.and_then(|forecast| forecast.detectable),
+        mde: forecast.and_then(|forecast| forecast.mde),
         smallest_margin: forecast.and_then(|forecast| forecast.margin),
-        if_no_effect: forecast.map(|forecast| chances(forecast.nothing)),
-        shapes: design.shapes(wish.lift, seed).into_iter().map(shape).collect(),
+        if_no_effect: forecast.map(|forecast| chances(forecast.if_no_effect)),
+        shapes: design.shapes(request.lift, seed).into_iter().map(shape).collect(),
     };
-    let requested = WishForecast {
-        lift: wish.lift,
+    let requested = RequestForecast {
+        lift: request.lift,
         at_lift: at_lift.map(chances),
         tasks_for_lift,
-        equivalence_margin: wish.equivalence_margin,
+        equivalence_margin: request.equivalence_margin,
         tasks_for_margin,
-        p: wish.p,
+        p: request.p,
         smallest_p: assay_stats::plan::smallest_p(permuted.tasks),
     };
     (found, requested, impossible.iter().map(ToString::to_string).collect())
@@ -416,7 +420,7 @@ fn shape(shape: Shape) -> ShapeForecast {
     ShapeForecast {
         tasks: shape.tasks,
         repetitions: shape.repetitions,
-        mde: shape.detectable,
+        mde: shape.mde,
         smallest_margin: shape.margin,
         power: shape.power,
     }

@@ -54,42 +54,42 @@ pub(crate) struct Slot {
 
 /// What became of one trial, as far as the disk says.
 #[derive(Debug, Clone)]
-pub(crate) enum Found {
+pub(crate) enum RecordState {
     /// There is no record yet.
-    Nothing,
-    /// There is one that cannot be understood.
+    Missing,
+    /// It cannot be read.
     Unreadable,
-    /// There is one.
+    /// It has a result.
     Result(Box<TrialResult>),
 }
 
 impl Gathered {
-    /// Lays records onto a plan.
+    /// Assigns records to the cells of a plan.
     ///
-    /// `failed` are the tasks that the checks left out; `record` gives a trial's record, `None` where it is not finished.
-    /// A record that is there and cannot be understood counts as none.
+    /// `failed` are the tasks excluded by their checks; `record` returns a trial's record, or `None` if it is unfinished. An
+    /// unreadable record counts as none.
     ///
     /// # Errors
-    /// What `record` fails with, unless that is [`StoreError::Format`]; a record of another schema version.
-    pub fn lay(
+    /// The errors of `record` except [`StoreError::Format`]; a record of another schema version.
+    pub fn from_records(
         run: &RunFolder,
         failed: &[Exclusion],
         record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
     ) -> Result<Self, StoreError> {
-        Self::lay_selected(run, failed, &Selection::default(), record)
+        Self::from_selected_records(run, failed, &Selection::default(), record)
     }
 
-    /// Lays the records of the selected cells onto a plan; the others are left out as if they were not planned.
+    /// Assigns the records of the selected cells to a plan; other cells are ignored as if they were not planned.
     ///
     /// # Errors
-    /// As [`Gathered::lay`].
-    pub fn lay_selected(
+    /// As [`Gathered::from_records`].
+    pub fn from_selected_records(
         run: &RunFolder,
         failed: &[Exclusion],
         only: &Selection,
         mut record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
     ) -> Result<Self, StoreError> {
-        Self::lay_found(run, failed, only, |trial| found(record(trial)))
+        Self::from_states(run, failed, only, |trial| classify_record(record(trial)))
     }
 
     /// All cells, those of negative controls last.
@@ -104,11 +104,13 @@ impl Gathered {
         let trials: Vec<&TrialId> = run.trials().into_iter().collect();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let share = trials.len().div_ceil(threads).max(1);
-        let found: Vec<Result<Found, StoreError>> = thread::scope(|scope| {
+        let found: Vec<Result<RecordState, StoreError>> = thread::scope(|scope| {
             let shares: Vec<_> = trials
                 .chunks(share)
                 .map(|share| {
-                    scope.spawn(|| share.iter().map(|trial| found(store.record(trial))).collect::<Vec<_>>())
+                    scope.spawn(|| {
+                        share.iter().map(|trial| classify_record(store.record(trial))).collect::<Vec<_>>()
+                    })
                 })
                 .collect();
             shares
@@ -116,18 +118,18 @@ impl Gathered {
                 .flat_map(|share| share.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()
         });
-        let found: Vec<Found> = found.into_iter().collect::<Result<_, _>>()?;
-        Self::lay_found(run, &failed, only, |trial| {
+        let found: Vec<RecordState> = found.into_iter().collect::<Result<_, _>>()?;
+        Self::from_states(run, &failed, only, |trial| {
             let at = trials.binary_search(&trial).ok();
-            Ok(at.and_then(|at| found.get(at)).cloned().unwrap_or(Found::Nothing))
+            Ok(at.and_then(|at| found.get(at)).cloned().unwrap_or(RecordState::Missing))
         })
     }
 
-    fn lay_found(
+    fn from_states(
         run: &RunFolder,
         failed: &[Exclusion],
         only: &Selection,
-        mut find: impl FnMut(&TrialId) -> Result<Found, StoreError>,
+        mut find: impl FnMut(&TrialId) -> Result<RecordState, StoreError>,
     ) -> Result<Self, StoreError> {
         let mut gathered = Self::default();
         let excluded = run.excluded.iter().chain(failed).filter(|excluded| only.covers(excluded));
@@ -153,12 +155,12 @@ impl Gathered {
                 continue;
             }
             let result = match find(&cell.trial)? {
-                Found::Nothing => None,
-                Found::Unreadable => {
+                RecordState::Missing => None,
+                RecordState::Unreadable => {
                     gathered.unreadable += 1;
                     None
                 }
-                Found::Result(result) => Some(*result),
+                RecordState::Result(result) => Some(*result),
             };
             let slot = table.slot(&cell.condition, &cell.task);
             slot.planned += 1;
@@ -181,15 +183,15 @@ impl Gathered {
     }
 }
 
-/// What a report needs of a record that was looked for; one that cannot be understood counts as none.
-fn found(record: Result<Option<Record>, StoreError>) -> Result<Found, StoreError> {
+/// The state of a trial's record.
+fn classify_record(record: Result<Option<Record>, StoreError>) -> Result<RecordState, StoreError> {
     match record {
-        Ok(None) => Ok(Found::Nothing),
+        Ok(None) => Ok(RecordState::Missing),
         Ok(Some(Record { schema, trial, .. })) if schema != Record::SCHEMA => {
             Err(StoreError::Version { path: trial.as_str().into(), found: schema, reads: Record::SCHEMA })
         }
-        Ok(Some(record)) => Ok(Found::Result(Box::new(TrialResult::from(&record)))),
-        Err(StoreError::Format { .. }) => Ok(Found::Unreadable),
+        Ok(Some(record)) => Ok(RecordState::Result(Box::new(TrialResult::from(&record)))),
+        Err(StoreError::Format { .. }) => Ok(RecordState::Unreadable),
         Err(error) => Err(error),
     }
 }
@@ -245,7 +247,7 @@ impl Slot {
 }
 
 impl Table {
-    /// A cell, made where there is none. Two look-ups without a copy of the names, for there are many cells.
+    /// A cell, created if missing. Two lookups avoid a copy of the names for each of many cells.
     fn slot(&mut self, condition: &str, task: &str) -> &mut Slot {
         if !self.cells.contains_key(condition) {
             self.cells.insert(condition.to_owned(), BTreeMap::new());
@@ -287,7 +289,7 @@ impl Table {
         self.tasks_where(|_| true, |slot| slot.planned > 0)
     }
 
-    /// Tasks that something holds for in every arm that counts.
+    /// Tasks that meet a condition in every arm that counts.
     fn tasks_where(&self, counts: impl Fn(&str) -> bool, holds: impl Fn(&Slot) -> bool) -> BTreeSet<&str> {
         let counting = self.cells.iter().filter(|(condition, _)| counts(condition));
         let mut arms = counting.map(|(_, tasks)| {

@@ -1,7 +1,7 @@
-//! Records to findings: pure functions from what lies in a store to what a report says.
+//! Reports from records: pure functions from the records in a store to the contents of a report.
 //!
 //! Nothing here calls a model, starts a sandbox or lays anything out. [`report`] gathers a run's records from a store,
-//! [`find`] needs none; [`Report`] is what they find: the arms, their comparisons with the baseline, and the tasks.
+//! [`analyze`] needs none; [`Report`] is what they find: the arms, their comparisons with the baseline, and the tasks.
 
 mod arms;
 mod compare;
@@ -29,8 +29,8 @@ pub use shared::SharedSkills;
 pub use compare::{LEAST_TASKS, LeftOutArm, RunComparison, SkillChange, compare, compare_gathered};
 pub use controls::NegativeControls;
 pub use forecast::{
-    ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, ShapeForecast, VerdictChances, Wish,
-    WishForecast, forecast,
+    ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,
+    ShapeForecast, VerdictChances, forecast,
 };
 pub use gather::Gathered;
 pub use model::{
@@ -38,4 +38,4 @@ pub use model::{
 };
 pub use models::RepliedModel;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
-pub use report::{Report, SCHEMA, find, report, report_selected};
+pub use report::{Report, SCHEMA, analyze, report, report_selected};

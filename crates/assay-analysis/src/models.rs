@@ -1,4 +1,4 @@
-//! Which models really replied, beside those that were asked for.
+//! Responding models and requested models.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::names::is_same_model;
 pub struct RepliedModel {
     /// The harness.
     pub agent: String,
-    /// The model that was asked for, as `provider:model`.
+    /// The requested model, as `provider:model`.
     pub asked: String,
     /// The model that replied.
     pub replied: String,

@@ -1,14 +1,14 @@
-//! Whether the model that replied is the one that was asked for, by their names.
+//! Whether the responding model is the requested one, by their names.
 
-/// Whether a provider's name for the model that replied can be one of the model that was asked for.
+/// Whether a provider's name for the responding model can be a name of the requested model.
 ///
 /// Providers return more or less specific names than requested. These differences are ignored:
 ///
 /// - upper case, and `.`, `:`, `@` or `_` where the other has `-`;
-/// - what stands before the last `/`: `models/gemini-2.5-pro`, `openai/gpt-x`, a folder; and `.gguf` at the end;
+/// - the part before the last `/`: `models/gemini-2.5-pro`, `openai/gpt-x`, a folder; and `.gguf` at the end;
 /// - a release at the end of one name alone: `-2026-01-01`, `-20260101`, `-260101`, `-01-01`, `-01-2026`, `-0101`, `-2601`,
 ///   `-001`, or `latest`. Two different releases are two models;
-/// - where a name that ends in `latest` was asked for, further words: it stands for whatever is current.
+/// - if the requested name ends in `latest`, further words.
 ///
 /// Everything else is a mismatch: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`, a deployment's name of its own.
 /// An empty name never counts as a mismatch.
@@ -67,7 +67,7 @@ fn is_release(words: &[String]) -> bool {
     }
 }
 
-/// Whether words stand in others in this order.
+/// Whether words occur in others in this order.
 fn follows(words: &[String], others: &[String]) -> bool {
     let mut others = others.iter();
     words.iter().all(|word| others.any(|other| other == word))

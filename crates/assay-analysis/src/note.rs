@@ -1,4 +1,4 @@
-//! What a reader has to know beside the figures, as data. `assay-report` puts it into sentences.
+//! Notes on a report, as data. `assay-report` turns them into sentences.
 
 use crate::models::RepliedModel;
 use crate::shared::SharedSkills;
@@ -21,10 +21,10 @@ pub struct ArmNames {
     pub of: usize,
 }
 
-/// One thing that a reader has to know.
+/// A note on a report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
-    /// An arm ran without a usable trial, so it has no pass rate and no comparison.
+    /// An arm has no usable trial, so it has no pass rate and no comparison.
     Unusable {
         /// The arm.
         arm: ArmName,
@@ -32,21 +32,21 @@ pub enum Note {
         on_controls: bool,
         /// Trials with a record.
         trials: usize,
-        /// Of them, out of time before the model replied.
+        /// Of them, timed out before the model replied.
         timed_out: usize,
         /// Of them, ended without a reply of the model.
         silent: usize,
         /// Of them, ended with an infrastructure error.
         infrastructure: usize,
     },
-    /// Another model replied than the one that was asked for.
+    /// A model other than the requested one replied.
     OtherModelReplied(RepliedModel),
-    /// Agents or models that play a script.
+    /// Scripted agents or models.
     Scripted {
         /// Their names.
         names: Vec<String>,
     },
-    /// A warning that the plan holds, as a sentence.
+    /// A warning of the plan, as a sentence.
     Planned(String),
     /// The trials were executed by another program.
     Imported {
@@ -58,11 +58,11 @@ pub enum Note {
         /// How many.
         trials: usize,
     },
-    /// Trials whose reward lies outside [0, 1] and was clamped.
+    /// Trials whose reward is outside [0, 1] and was clamped.
     Clamped {
         /// How many.
         trials: usize,
-        /// The lowest reward of theirs.
+        /// Their lowest reward.
         low: f64,
         /// The highest.
         high: f64,
@@ -78,18 +78,18 @@ pub enum Note {
         /// The smaller of the two shares of trials that ran within the period of the other.
         overlap: f64,
     },
-    /// Agents that find skills in a text of the system.
+    /// Agents whose skills are listed in the system prompt.
     PlacedInSystem {
         /// Their harnesses.
         agents: Vec<String>,
     },
-    /// The agents were told that the skills were installed for the task.
+    /// The prompt said that the skills were installed for the task.
     SkillsTold,
-    /// The bodies of the skills stood in the agents' context.
+    /// The full text of the skills was in the context.
     SkillsEager,
     /// How tokens were counted.
     Tokens(TokenNote),
-    /// Trials that were played from cassettes.
+    /// Trials that were replayed from cassettes.
     Replayed {
         /// How many.
         trials: usize,
@@ -112,11 +112,11 @@ pub enum Note {
         /// Whether they are executed elsewhere.
         imported: bool,
     },
-    /// A placebo that hardly any trial read.
+    /// A placebo that hardly any trial opened.
     UnreadPlacebo {
         /// The arm.
         arm: ArmName,
-        /// The share of its trials that read it.
+        /// The share of its trials that opened it.
         opened: f64,
     },
     /// Trials with a skill in the sandbox that was not provided.
@@ -126,23 +126,23 @@ pub enum Note {
         /// How many.
         trials: usize,
     },
-    /// A text that teaches nothing helps.
+    /// A placebo helps.
     PlaceboHelps {
         /// The arm.
         arm: ArmName,
         /// Its lift.
         lift: f64,
     },
-    /// A skill that is not about the task helps.
+    /// An unrelated skill helps.
     UnrelatedHelps {
         /// The arm.
         arm: ArmName,
         /// Its lift.
         lift: f64,
     },
-    /// What the negative controls show.
+    /// Results of the negative controls.
     Control(ControlNote),
-    /// The run holds all trials of an earlier one.
+    /// The run contains all trials of an earlier one.
     Extended {
         /// The earlier run.
         earlier: String,
@@ -159,7 +159,7 @@ pub enum Note {
 pub enum TokenNote {
     /// The gateway and the transcripts count the same tokens.
     Agree {
-        /// The agents of which that holds for every trial.
+        /// The agents for which this is true of every trial.
         agents: Vec<String>,
     },
     /// The gateway and the transcripts do not always count the same tokens.
@@ -173,14 +173,14 @@ pub enum TokenNote {
         /// Of them, with less in the transcript.
         less: usize,
     },
-    /// An agent's transcripts leave out requests beside its work.
+    /// An agent's transcripts omit requests outside the task.
     Beside {
         /// The agent.
         agent: String,
-        /// The tokens that they took, in the mean of its trials.
+        /// Their mean tokens per trial.
         tokens: u64,
     },
-    /// Tokens that were estimated by characters.
+    /// Tokens that were estimated from characters.
     Estimated {
         /// The agent, with its model.
         agent: String,
@@ -193,7 +193,7 @@ pub enum TokenNote {
     },
 }
 
-/// What the negative controls show.
+/// Results of the negative controls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ControlNote {
     /// An arm helps on the negative controls.
@@ -214,31 +214,31 @@ pub enum ControlNote {
         /// Its lift on them.
         lift: f64,
     },
-    /// Arms without an effect on the negative controls.
+    /// Arms with a negligible effect on the negative controls.
     Unchanged {
         /// The arms.
         arms: ArmNames,
         /// How many controls there are.
         tasks: usize,
-        /// The margin of "no effect".
+        /// The equivalence margin.
         margin: f64,
     },
-    /// Arms that lost too many trials on the negative controls.
+    /// Arms with too many infrastructure errors on the negative controls.
     Lost {
         /// The arms.
         arms: ArmNames,
         /// How many controls there are.
         tasks: usize,
     },
-    /// Arms of which neither an effect on the negative controls nor its absence is shown.
+    /// Arms that are inconclusive on the negative controls.
     Unclear {
         /// The arms.
         arms: ArmNames,
         /// How many controls there are.
         tasks: usize,
-        /// The margin of "no effect".
+        /// The equivalence margin.
         margin: f64,
-        /// Tasks that would be needed, where that is known.
+        /// Tasks needed, if known.
         needed: Option<usize>,
     },
 }

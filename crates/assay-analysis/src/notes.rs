@@ -40,7 +40,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes.extend((late > 0).then_some(Note::Late { trials: late }));
     notes.extend(clamped(gathered));
     notes.extend(different_times(run, findings.comparisons.iter().chain(control_comparisons)));
-    notes.extend(told(run));
+    notes.extend(skill_disclosure(run));
     notes.extend(metered(run, gathered));
     notes.extend(estimated(run, gathered).into_iter().map(Note::Tokens));
     notes.extend(run.equal_conditions.iter().map(|(one, other, tasks)| Note::EqualConditions {
@@ -116,7 +116,7 @@ fn results(gathered: &Gathered) -> impl Iterator<Item = &crate::result::TrialRes
     gathered.slots().flat_map(|slot| &slot.results)
 }
 
-/// Conditions that ran without a usable trial, with the outcomes of their trials.
+/// Conditions without a usable trial, with the outcomes of their trials.
 fn unusable(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
     let mut notes = Vec::new();
     let tables = gathered.tables.iter().map(|table| (table, false));
@@ -154,7 +154,7 @@ fn scripted(run: &RunFolder) -> Option<Note> {
     (!names.is_empty()).then_some(Note::Scripted { names })
 }
 
-/// Where rewards had to be clamped to give scores.
+/// Rewards that were clamped to scores.
 fn clamped(gathered: &Gathered) -> Option<Note> {
     let outside: Vec<[f64; 2]> = results(gathered).filter_map(|result| result.outside).collect();
     (!outside.is_empty()).then(|| Note::Clamped {
@@ -164,8 +164,8 @@ fn clamped(gathered: &Gathered) -> Option<Note> {
     })
 }
 
-/// Which agents were told of skills otherwise than by their own folders, and what all of them were told.
-fn told(run: &RunFolder) -> Vec<Note> {
+/// How skills were disclosed to agents, if not through their own skills folders.
+fn skill_disclosure(run: &RunFolder) -> Vec<Note> {
     let agents: BTreeSet<&str> = run
         .agents
         .iter()
@@ -182,7 +182,7 @@ fn told(run: &RunFolder) -> Vec<Note> {
     notes
 }
 
-/// Where tokens are an estimate, agent by agent.
+/// Estimated tokens by agent.
 fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<TokenNote> {
     let mut found: BTreeMap<String, (usize, usize, u64, u64)> = BTreeMap::new();
     for table in gathered.tables.iter().chain(&gathered.controls) {
@@ -213,7 +213,7 @@ fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<TokenNote> {
     found.into_iter().map(note).collect()
 }
 
-/// Whether agents count the tokens that the gateway counted, for those that it stood in between.
+/// Whether transcripts and gateway count the same tokens, for agents behind the gateway.
 fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
     #[derive(Default)]
     struct Count {
@@ -260,7 +260,7 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
     notes
 }
 
-/// Conditions that should not help, and do.
+/// Placebos and unrelated skills that help.
 fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
     let helping = comparisons.iter().filter(|comparison| comparison.verdict == VerdictKind::Helps);
     let note = |comparison: &Comparison| {
@@ -274,7 +274,7 @@ fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
     helping.filter_map(note).collect()
 }
 
-/// A gain or a loss on the negative controls is a note of its own; arms with the same outcome share one.
+/// Each gain or loss on the negative controls is a note; arms with another outcome share one.
 fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<ControlNote> {
     let Some(tasks) = comparisons.iter().map(|comparison| comparison.tasks).max() else { return Vec::new() };
     let margin = run.margin;

@@ -15,7 +15,7 @@ use crate::{arms, comparisons, controls, models, tasks};
 /// The format of [`Report`].
 pub const SCHEMA: &str = "assay.report/2";
 
-/// All findings about a run. `assay-report` writes it as JSON: there the notes are sentences.
+/// The report of a run. In the JSON of `assay-report` the notes are sentences.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON document")]
 pub struct Report {
@@ -23,13 +23,13 @@ pub struct Report {
     pub schema: &'static str,
     /// The run.
     pub run: String,
-    /// d in "no effect within ±d", as the plan fixed it.
+    /// The equivalence margin of the plan.
     pub margin: f64,
     /// The condition whose comparisons are primary, as the plan named it; `null` where all comparisons are one family.
     pub primary: Option<String>,
     /// Whether anything here was measured on a model. `false`: a demonstration.
     pub measures_a_model: bool,
-    /// Whether this run holds all of an earlier one, so that its size may have been chosen after a look.
+    /// Whether this run extends an earlier one, whose report may have prompted the extension.
     pub extended_after_look: bool,
     /// Whether a trial scored something between 0 and 1. Where none did, scores are pass rates.
     pub fractional_scores: bool,
@@ -39,14 +39,14 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// Task by task. Exploratory: no verdict rests on one row.
     pub tasks: Vec<TaskRow>,
-    /// Tasks where no skill should help, counted apart; `null` where there are none.
+    /// Tasks on which no skill should help, reported separately; `null` without any.
     pub negative_controls: Option<NegativeControls>,
-    /// What may be looked at after the verdicts.
+    /// Exploratory results.
     #[serde(flatten)]
     pub exploration: Exploration,
     /// The models that replied, by the providers' own word.
     pub replied_models: Vec<RepliedModel>,
-    /// Whether one of them is not the model that was asked for: a gate must not pass such a run.
+    /// Whether one of them is not the requested model: a gate must not pass such a run.
     pub model_mismatch: bool,
     /// What was left out, and why.
     pub excluded: Vec<Exclusion>,
@@ -69,11 +69,11 @@ pub fn report(store: &Store, run: &RunFolder) -> Result<Report, StoreError> {
 /// # Errors
 /// As [`report`].
 pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Result<Report, StoreError> {
-    Ok(find(run, &Gathered::read(store, run, only)?))
+    Ok(analyze(run, &Gathered::read(store, run, only)?))
 }
 
-/// The findings, from records alone.
-pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
+/// The report, from records alone.
+pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     let tables = &gathered.tables;
     let arms = arms::arms(run, tables);
     let mut comparisons = comparisons::comparisons(run, tables, run.primary.as_deref());

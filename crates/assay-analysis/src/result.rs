@@ -14,7 +14,7 @@ pub(crate) struct TrialResult {
     pub(crate) cause: Option<Cause>,
     /// In [0, 1]; `None` where the trial is no result.
     pub(crate) score: Option<f64>,
-    /// The rewards that lie outside [0, 1] and had to be cut to give the score: the lowest and the highest.
+    /// The lowest and the highest reward outside [0, 1] that was clamped.
     pub(crate) outside: Option<[f64; 2]>,
     /// When it began and ended, in seconds since 1970.
     pub(crate) period: Option<[f64; 2]>,
@@ -75,7 +75,7 @@ impl From<&Record> for TrialResult {
     }
 }
 
-/// The lowest and the highest of the rewards that a trial is scored by, where one lies outside [0, 1].
+/// The lowest and the highest reward of a trial, if one is outside [0, 1].
 fn outside(outcome: Outcome, reward: Option<f64>, rewards: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
     let scored = matches!(outcome, Outcome::Passed | Outcome::Failed);
     let all = || rewards.values().copied().chain(reward.filter(|_| rewards.is_empty()));

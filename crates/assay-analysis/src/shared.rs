@@ -1,4 +1,4 @@
-//! Tasks about one skill that are not said to belong together.
+//! Tasks that share a skill without a common cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,10 +15,10 @@ pub struct SharedSkills {
 }
 
 impl SharedSkills {
-    /// Looks among the tasks that are measured; negative controls are judged apart and are passed over.
+    /// Finds them among the measured tasks, without negative controls.
     ///
-    /// A skill that is curated for every task is no reason: the question is then about this one skill, and its tasks
-    /// are the sample. `None` where nothing is shared, or where all that share a skill are of one cluster.
+    /// A skill that is curated for every task is exempt: the question is then about this one skill, and its tasks are the
+    /// sample. `None` if nothing is shared, or if all tasks that share a skill are in one cluster.
     pub fn among<'a>(tasks: impl IntoIterator<Item = &'a PlannedTask>) -> Option<Self> {
         let tasks: Vec<&PlannedTask> = tasks.into_iter().filter(|task| !task.negative_control).collect();
         let mut users: BTreeMap<&str, Vec<&PlannedTask>> = BTreeMap::new();
@@ -50,9 +50,8 @@ impl fmt::Display for SharedSkills {
         };
         write!(
             f,
-            "{} tasks share {skills} and declare no common `cluster`: tasks of one skill tend to move together, so the \
-             intervals may be too narrow. `cluster` under `[metadata.assay]` in task.toml makes the cluster the unit of \
-             analysis.",
+            "{} tasks share {skills} and declare no common `cluster`: their results are correlated, so the intervals may be \
+             too narrow. Set `cluster` under `[metadata.assay]` in task.toml to make the cluster the unit of analysis.",
             self.tasks
         )
     }

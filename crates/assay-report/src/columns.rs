@@ -1,21 +1,20 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
-/// Columns for a terminal. Where they are wider than it, they are printed in several parts, and each part begins with the first
-/// columns.
+/// Columns for a terminal. Tables wider than it are printed in several parts that repeat the first columns.
 pub(crate) struct Columns {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     /// Whether a column is aligned to the right.
     right: Vec<bool>,
-    /// How many columns each part begins with.
+    /// The number of columns that each part repeats.
     keys: usize,
 }
 
-/// Words of a column may be broken into lines of this width where it does not fit otherwise.
+/// The width to which columns of words are wrapped if necessary.
 const WORDS: usize = 30;
 
-/// Space that a column takes beside its cells.
+/// Padding of a column.
 const PADDING: usize = 2;
 
 impl Columns {
@@ -56,7 +55,7 @@ impl Columns {
         lines
     }
 
-    /// Which columns stand beside each other.
+    /// The columns of each part.
     fn parts(&self, width: usize) -> Vec<Vec<usize>> {
         let wide = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(at)).chain(self.header.get(at));
@@ -69,7 +68,7 @@ impl Columns {
         let mut used = least;
         for at in keys.len()..self.header.len() {
             let part = parts.last_mut().expect("there is a part from the beginning");
-            // A part holds at least one column beside the first ones, whatever it takes.
+            // A part has at least one column besides the repeated ones.
             if used + wide(at) > width && part.len() > keys.len() {
                 parts.push([&keys[..], &[at]].concat());
                 used = least + wide(at);

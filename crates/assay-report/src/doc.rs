@@ -1,7 +1,6 @@
 //! A report as paragraphs, tables and plots, before any markup.
 //!
-//! Strings of the report's own words may hold `code` between backticks; what comes from skills, tasks and models is a
-//! [`Cell::Name`] wherever it stands alone.
+//! assay's own text may have `code` between backticks. Names from skills, tasks and models are [`Cell::Name`].
 
 use assay_analysis::VerdictKind;
 
@@ -11,46 +10,46 @@ use crate::plot::Plot;
 pub(crate) struct Document {
     /// The run's name.
     pub(crate) run: String,
-    /// What stands above everything where no figure is about a model.
+    /// The banner of a run that measures no model.
     pub(crate) demonstration: Option<&'static str>,
-    /// What was run, in a line.
+    /// The run in one line.
     pub(crate) facts: String,
-    /// What a reader has to know.
+    /// Notes.
     pub(crate) notes: Vec<String>,
     pub(crate) sections: Vec<Section>,
 }
 
-/// Where a section is shown. Pages show all.
+/// When a terminal shows a section. Pages show all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// A terminal shows it always.
+    /// Always.
     Summary,
-    /// A terminal shows it when asked for single tests.
+    /// With `--tests`.
     Tests,
-    /// A terminal shows it when asked for details.
+    /// With `--details`.
     Details,
 }
 
-/// A part of it.
+/// A section.
 pub(crate) struct Section {
     pub(crate) title: &'static str,
     pub(crate) level: Level,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// What a section is made of.
+/// An element of a section.
 pub(crate) enum Block {
-    /// Whose results follow.
+    /// Agent, model and sandbox of the following results.
     Who(String),
-    /// Words.
+    /// A paragraph.
     Text(String),
-    /// Words, one below the other.
+    /// Lines.
     List(Vec<String>),
-    /// What was found.
+    /// A verdict.
     Verdict(Verdict),
-    /// Figures.
+    /// A table.
     Grid(Grid),
-    /// Figures, drawn. What it shows also stands in a table.
+    /// A plot. Its figures are in a table as well.
     Plot(Plot),
 }
 
@@ -65,7 +64,7 @@ pub(crate) struct Verdict {
 /// A table.
 #[derive(Default)]
 pub(crate) struct Grid {
-    /// What it shows, where the section's title does not say so.
+    /// The caption, unless the title of the section is enough.
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
@@ -75,7 +74,7 @@ pub(crate) struct Grid {
     pub(crate) detail: bool,
 }
 
-/// A column's head, and whether numbers stand below it.
+/// A column's heading, and whether it has numbers.
 pub(crate) struct Column {
     pub(crate) title: Cell,
     pub(crate) numbers: bool,
@@ -89,12 +88,12 @@ impl Column {
     }
 }
 
-/// What stands in a table.
+/// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     /// A name from outside.
     Name(String),
-    /// Own words, or a number.
+    /// Text of assay, or a number.
     Text(String),
 }
 
@@ -137,14 +136,14 @@ impl Grid {
     }
 }
 
-/// A piece of own words.
+/// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Span<'a> {
     Plain(&'a str),
     Code(&'a str),
 }
 
-/// Splits own words at backticks. Only what can be a plain name is code; any other backtick is a backtick.
+/// Splits a text at backticks. Only plain names become code; other backticks are kept.
 pub(crate) fn spans(text: &str) -> Vec<Span<'_>> {
     let mut spans = Vec::new();
     let mut rest = text;

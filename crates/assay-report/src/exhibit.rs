@@ -1,4 +1,4 @@
-//! Pages that are no reports of runs: words, tables and plots under the same style and the same policy.
+//! Pages other than reports of runs, with the same style and content policy.
 
 use crate::doc::{Block, Cell, Column, Document, Grid, Level, Section};
 use crate::html;
@@ -9,42 +9,42 @@ use crate::text::clean;
 /// A page.
 #[derive(Debug, Clone, Default)]
 pub struct Exhibit {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// Its facts, in a line.
+    /// Facts in one line.
     pub facts: String,
-    /// What a reader has to know.
+    /// Notes.
     pub notes: Vec<String>,
-    /// Its parts.
+    /// Sections.
     pub parts: Vec<(&'static str, Vec<Piece>)>,
 }
 
-/// What a part is made of.
+/// An element of a section.
 #[derive(Debug, Clone)]
 pub enum Piece {
-    /// Words of assay's own.
+    /// A paragraph.
     Text(String),
-    /// A table: its caption, its columns and whether numbers stand below each, its rows.
+    /// A table: caption, columns and whether each has numbers, rows.
     Table(String, Vec<(&'static str, bool)>, Vec<Vec<String>>),
-    /// Bars that lie: caption, and names with values in [0, 1] and what stands beside each.
+    /// Horizontal bars: caption, and names with values in [0, 1] and labels.
     Bars(String, Vec<(String, f64, String)>),
-    /// Bars that stand, with an optional curve over them: caption, what the horizontal axis shows, and the columns.
+    /// A histogram with an optional curve: caption, label of the horizontal axis, and columns.
     Histogram(String, String, Vec<Bar>),
 }
 
 /// A column of a histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// What stands below it; nothing where it is empty.
+    /// Its label; may be empty.
     pub label: String,
-    /// How high it is.
+    /// Its height.
     pub count: f64,
-    /// How high the curve is here.
+    /// The height of the curve.
     pub expected: Option<f64>,
 }
 
 impl Exhibit {
-    /// The page as HTML that needs nothing beside it.
+    /// The page as self-contained HTML.
     pub fn html(&self) -> String {
         let sections = self.parts.iter().map(|(title, pieces)| Section {
             title,

@@ -40,7 +40,7 @@ impl Renderer for Json {
 
     fn render(&self, report: &Report, _style: Style) -> String {
         let text = serde_json::to_string_pretty(&WithNotes::from(report))
-            .expect("a report holds only what JSON can say");
+            .expect("reports have no values that JSON lacks");
         text + "\n"
     }
 }

@@ -1,4 +1,4 @@
-//! What arms are called where there is one agent, and where there are several.
+//! Names of arms, with the agent only if there are several.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use assay_analysis::{AgentKey, Arm, Report};
 use crate::doc::{Cell, Grid};
 use crate::text::clean;
 
-/// Whether agents, and sandboxes, have to be told apart, and by what.
+/// Whether agents and sandboxes have to be distinguished, and how.
 #[expect(clippy::struct_excessive_bools, reason = "four independent questions")]
 pub(crate) struct Labels {
     agents: bool,
-    /// Whether a model's name says which agent it is.
+    /// Whether the model identifies the agent.
     by_model: bool,
     sandboxes: bool,
     fractional: bool,
@@ -34,7 +34,7 @@ impl Labels {
         }
     }
 
-    /// Whether scores have to be shown beside pass rates: a trial scored something between 0 and 1.
+    /// Whether scores are shown besides pass rates: a trial has a score between 0 and 1.
     pub(crate) fn fractional(&self) -> bool {
         self.fractional
     }
@@ -44,7 +44,7 @@ impl Labels {
         self.agents || self.sandboxes
     }
 
-    /// Whose an arm is, as shortly as it can be said; nothing where there is one agent in one sandbox. Not cleaned.
+    /// The shortest unambiguous name of an agent; `None` with one agent in one sandbox. Not cleaned.
     pub(crate) fn group(&self, who: &AgentKey) -> Option<String> {
         let mut parts = Vec::new();
         if self.agents {
@@ -67,8 +67,8 @@ impl Labels {
         }
     }
 
-    /// A table whose rows begin with whose they are, where there are several, and the condition; further columns of words, then
-    /// those of numbers.
+    /// A table whose first columns are the agent, if there are several, and the condition; then columns of words, then of
+    /// numbers.
     pub(crate) fn grid(&self, caption: &str, words: &[&str], numbers: &[&str]) -> Grid {
         let agent: &[&str] = if self.several() { &["agent"] } else { &[] };
         let grid = Grid::new(caption, &[agent, &["condition"], words].concat(), numbers);

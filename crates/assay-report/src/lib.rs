@@ -1,7 +1,7 @@
-//! Findings to terminal, Markdown, HTML and JSON.
+//! Reports for the terminal and as Markdown, HTML and JSON.
 //!
-//! A renderer lays findings out and computes none. It is one file here and one line in [`RENDERERS`]. Names that come from skills,
-//! tasks and models are hostile: each renderer escapes them for its medium.
+//! Renderers format results and compute none. Names from skills, tasks and models are untrusted: each renderer escapes them
+//! for its medium.
 
 mod columns;
 mod doc;
@@ -35,6 +35,6 @@ pub const RENDERERS: [&dyn Renderer; 4] =
     [&terminal::Terminal, &markdown::Markdown, &html::Html, &json::Json];
 
 /// A renderer by its name.
-pub fn find(name: &str) -> Option<&'static dyn Renderer> {
+pub fn find_renderer(name: &str) -> Option<&'static dyn Renderer> {
     RENDERERS.into_iter().find(|renderer| renderer.name() == name)
 }

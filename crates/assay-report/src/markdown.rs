@@ -1,7 +1,6 @@
 //! Markdown as GitHub renders it.
 //!
-//! Names stand in code spans, where no markup, mention or link can arise; what else comes from outside is escaped character by
-//! character.
+//! Untrusted names are code spans, in which markup, mentions and links have no effect; other untrusted text is escaped.
 
 use assay_analysis::Report;
 
@@ -32,7 +31,7 @@ fn page(document: &Document) -> String {
     for section in &document.sections {
         text.push_str(&format!("## {}\n\n", words(section.title)));
         for block in &section.blocks {
-            lay(&mut text, block);
+            write_block(&mut text, block);
         }
     }
     text.truncate(text.trim_end().len());
@@ -40,7 +39,7 @@ fn page(document: &Document) -> String {
     text
 }
 
-fn lay(text: &mut String, block: &Block) {
+fn write_block(text: &mut String, block: &Block) {
     match block {
         Block::Who(who) => text.push_str(&format!("### {}\n\n", code(who))),
         Block::Text(line) => text.push_str(&format!("{}\n\n", words(line))),
@@ -98,7 +97,7 @@ fn code(name: &str) -> String {
     }
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    // A space next to the fence is taken away again by whoever reads it.
+    // Markdown removes one space next to the fence.
     let space = if name.contains('`') || name.trim() != name { " " } else { "" };
     format!("{fence}{space}{name}{space}{fence}")
 }
@@ -131,7 +130,7 @@ fn escape(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(c);
             }
-            // A word joiner, seen by nobody, keeps people from being called and addresses from becoming links.
+            // An invisible word joiner prevents mentions and links.
             '@' => escaped.push_str("@\u{2060}"),
             ':' if text[at..].starts_with("://") => escaped.push_str(":\u{2060}"),
             '.' if text[..at].to_ascii_lowercase().ends_with("www") => escaped.push_str("\u{2060}."),

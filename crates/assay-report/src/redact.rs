@@ -1,6 +1,6 @@
 //! Secrets do not belong into what is published.
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 const MARK: &str = "[redacted]";
 
 /// How keys of known providers begin, and how long they are at the least.

@@ -11,7 +11,7 @@ pub use terminal::view_text;
 
 use crate::text::{clean, count, counted};
 
-/// What a row is, in words.
+/// The label of a kind of row.
 fn word(kind: RowKind) -> &'static str {
     match kind {
         RowKind::Shared => "shared",
@@ -21,7 +21,7 @@ fn word(kind: RowKind) -> &'static str {
     }
 }
 
-/// What both runs came to, side by side: name, with, without.
+/// Facts of both runs: name, with, without.
 fn facts(view: &View) -> Vec<[String; 3]> {
     let both = |name: &str, of: &dyn Fn(&assay_audit::view::Side) -> String| {
         [name.to_owned(), of(&view.with), of(&view.without)]
@@ -32,48 +32,52 @@ fn facts(view: &View) -> Vec<[String; 3]> {
         both("steps", &|side| count(side.steps as f64)),
         both("tokens", &|side| count(side.tokens as f64)),
         both("skill listed", &|side| yes(side.exposure.listed)),
-        both("calls that name it", &|side| count(side.exposure.mentions as f64)),
-        both("skill read", &|side| {
-            side.opened_at.map_or_else(|| "no".to_owned(), |at| format!("by step {at}"))
+        both("skill mentions (tool calls)", &|side| count(side.exposure.mentions as f64)),
+        both("skill opened", &|side| {
+            side.opened_at.map_or_else(|| "no".to_owned(), |at| format!("step {at}"))
         }),
-        both("words of evidence", &|side| format!("{:.0}", side.evidence)),
-        both("adoption against the other", &|side| format!("{:.3}", side.adoption)),
+        both("matched words", &|side| format!("{:.0}", side.evidence)),
+        both("overlap score vs. other run", &|side| format!("{:.3}", side.adoption)),
     ]
 }
 
-/// What the evidence of a pair is worth, in a sentence.
+/// How to interpret the matches of a pair.
 fn caution(view: &View) -> &'static str {
     match (view.with.opened_at, view.without.opened_at) {
         (_, Some(_)) => {
-            "The run without the skill read it too: it is no control, and differences are not the skill's."
+            "The run without the skill opened it as well, so it is not a control: differences cannot be attributed to the skill."
         }
         (None, None) => {
-            "Nobody read the skill: nothing is attributed to it, and what looks like it comes from elsewhere."
+            "Neither run opened the skill: matches have another source and are not attributed to it."
         }
         (Some(_), None) => {
-            "One pair shows where the skill's words turned up, and not what chance would have shown."
+            "A single pair shows where text of the skill occurs. It does not show how much of that is chance."
         }
     }
 }
 
-/// How many lines of the skill turned up, in words.
+/// The number of lines of the skill that match.
 fn found_lines(view: &View) -> String {
     let found = view.skill.lines.iter().filter(|line| !line.places.is_empty()).count();
     let of = view.skill.lines.iter().filter(|line| !line.text.trim().is_empty()).count();
-    format!("{} of {} lines of the skill turned up in the run with it", count(found as f64), count(of as f64))
+    format!(
+        "{} of {} lines of the skill match text in the run with the skill",
+        count(found as f64),
+        count(of as f64)
+    )
 }
 
-/// What a call or a message is called.
-fn act(cell: &Cell) -> &'static str {
+/// The label of a call or a message.
+fn action_label(cell: &Cell) -> &'static str {
     match cell.act {
-        "say" => "says",
-        "told" => "is told",
-        "injected" => "is told by the harness",
+        "say" => "reply",
+        "told" => "user message",
+        "injected" => "harness message",
         act => act,
     }
 }
 
-/// What is to be known of a cell at a glance.
+/// Tags of a cell.
 fn remarks(cell: &Cell) -> Vec<&'static str> {
     let all = [(cell.check, "check"), (cell.failed, "failed")];
     all.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()

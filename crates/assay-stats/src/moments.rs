@@ -1,4 +1,4 @@
-//! The default interval from the moments of its units (docs/STATISTICS.md, "The interval").
+//! The default interval, from the moments of its units (docs/STATISTICS.md, "The interval").
 
 use crate::interval::Interval;
 use crate::quantile::student_tail;
@@ -31,7 +31,7 @@ pub(crate) struct Quantiles {
 }
 
 impl Quantiles {
-    /// With probability `tail` above; `None` under two units or where the tail is none.
+    /// The quantiles with probability `tail` above; `None` below two units or for an invalid tail.
     ///
     /// (n + 1)²/(n − 1) are the degrees of freedom that Satterthwaite (1946) gives (n − 1)s² + 2v₀ where v₀ is known and
     /// of the size of s².
@@ -55,16 +55,16 @@ impl Moments {
         ((n - 1.0) * self.variance() + PSEUDO * self.noise) / (n - 1.0 + PSEUDO)
     }
 
-    /// max(t(n − 1)·s, t(f)·s̃)/√n at `n` units: the half of the interval's width that has no side.
+    /// max(t(n − 1)·s, t(f)·s̃)/√n at `n` units: the symmetric half-width.
     pub(crate) fn half(&self, n: f64, quantiles: Quantiles) -> f64 {
         let plain = quantiles.plain * (self.variance() / n).sqrt();
         plain.max(quantiles.shrunk * (self.shrunk(n) / n).sqrt())
     }
 
-    /// What the skewed side gets more: half of Johnson's (1978) term, m₃/(12·max(s², s̃²)·n)·(1 + 2t²), with its sign.
+    /// The extension on the skewed side: half of Johnson's (1978) term, m₃/(12·max(s², s̃²)·n)·(1 + 2t²), with its sign.
     ///
-    /// Johnson moves the interval by twice as much. Moving takes from the other side what a small sample only seems
-    /// to have to spare, so that side stays where it is; half is what coverage on the validity grid needs.
+    /// Johnson shifts both ends by twice as much. Shortening the other side would reduce coverage in small samples, so it stays
+    /// where it is; half is enough for coverage on the validity grid.
     pub(crate) fn skew(&self, quantiles: Quantiles) -> f64 {
         let n = self.n;
         let larger = self.variance().max(self.shrunk(n));
@@ -79,10 +79,10 @@ impl Moments {
         Some(self.interval_of(Quantiles::of(self.n, tail)?, range))
     }
 
-    /// The interval that decides on no effect within ±`margin`: its pseudo-tasks have d(1 − d) more variance.
+    /// The interval that decides on `negligible` within ±`margin`: its pseudo-tasks have d(1 − d) more variance.
     ///
-    /// That is the variance of a task's difference where a share d of the tasks moves all the way, the sparsest effect
-    /// that is no longer within the margin. Small suites rarely contain such a task, so s² does not reflect it.
+    /// That is the variance of a task's difference if a share d of the tasks shifts from 0 to 1, the sparsest effect outside
+    /// the margin. Small suites rarely contain such a task, so s² does not reflect it.
     pub(crate) fn equivalence(&self, quantiles: Quantiles, margin: f64) -> Interval {
         let sparse = if margin > 0.0 && margin < 1.0 { margin * (1.0 - margin) } else { 0.0 };
         Moments { noise: self.noise + sparse, ..*self }.interval_of(quantiles, (-1.0, 1.0))

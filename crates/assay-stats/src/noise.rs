@@ -1,4 +1,4 @@
-//! The noise floor: how large a lift the baseline shows against itself.
+//! Run-to-run noise: the lift of the baseline against itself.
 
 use crate::quantile::sample_quantile;
 use crate::random::{Purpose, index, stream};
@@ -7,7 +7,7 @@ use crate::sample::{order, scores};
 /// Random splits of the baseline.
 const SPLITS: usize = 1000;
 
-/// The share of splits whose |mean| lies below the floor.
+/// The quantile of |mean| over splits.
 const SHARE: f64 = 0.95;
 
 /// The 95th percentile of |mean difference| over 1,000 random splits of the baseline's repetitions into halves.
@@ -15,10 +15,10 @@ const SHARE: f64 = 0.95;
 /// `base` holds the baseline's scores by task, `arm_repetitions` the arm's number of trials of the same tasks. A task's
 /// halves of h₁ and h₂ trials differ more than the arms do, because they are smaller; the difference is multiplied by
 /// √((1/r_arm + 1/r_base)/(1/h₁ + 1/h₂)). Tasks with one baseline trial cannot be split: where they are part of the
-/// comparison the floor is that of the others, scaled by √(split tasks / all tasks). Tasks without a trial under one
+/// comparison the figure is that of the others, scaled by √(split tasks / all tasks). Tasks without a trial under one
 /// of the arms are not part of the comparison.
 ///
-/// `None` where no task has two baseline trials, and where the slices differ in length. It is context and no threshold.
+/// `None` where no task has two baseline trials, and where the slices differ in length. It is not a threshold.
 pub fn run_to_run_noise(base: &[Vec<f64>], arm_repetitions: &[usize], seed: u64) -> Option<f64> {
     if base.len() != arm_repetitions.len() {
         return None;
@@ -59,6 +59,6 @@ pub fn run_to_run_noise(base: &[Vec<f64>], arm_repetitions: &[usize], seed: u64)
         means.push((sum * scale).abs());
     }
     means.sort_by(f64::total_cmp);
-    // Scaled up to an arm of one trial it can pass 1, which no lift does.
+    // Scaled to an arm of one trial it can exceed 1, which no lift does.
     sample_quantile(&means, SHARE).map(|floor| floor.min(1.0))
 }

@@ -1,6 +1,6 @@
-//! What a design can find in closed form.
+//! Power in closed form.
 //!
-//! With n tasks the (1 − α) interval excludes 0 for a true lift of (t(1 − α/2) + t(.8))·s/√n in about 80 % of
+//! With n tasks the (1 − α) interval excludes 0 for a true lift of (t(1 − α/2) + t(.8))·s/√n in about 80% of
 //! repeats: the usual approximation, for the larger of the two halves that the default interval knows, s with n − 1
 //! degrees of freedom and s̃ with its own. [`crate::plan`] simulates; this is the quick figure for a report.
 
@@ -10,16 +10,16 @@ use crate::quantile::normal_tail;
 use crate::sample::Sample;
 use crate::verdict::alpha;
 
-/// 1 − the power asked for.
+/// 1 − power.
 const MISSED: f64 = 0.2;
 
-/// More tasks than this are not called an answer.
+/// The largest number of tasks that is reported.
 const MOST_UNITS: usize = 1_000_000_000;
 
-/// The smallest true lift that the interval of a verdict finds with 80 % power at these tasks, repetitions and observed
-/// spread, in a family of `m` comparisons.
+/// The minimum detectable effect: the smallest true lift that a verdict detects with 80% power at these tasks, repetitions
+/// and the observed variance, in a family of `m` comparisons.
 ///
-/// May be above 1: then no lift can be found with that power. `None` under 5 tasks or clusters.
+/// May be above 1: no lift is then detected with that power. `None` under 5 tasks or clusters.
 pub fn mde(tasks: &[PairedTask], m: usize) -> Option<f64> {
     mde_of(&Sample::of(tasks), m)
 }
@@ -31,10 +31,9 @@ pub(crate) fn mde_of(sample: &Sample, m: usize) -> Option<f64> {
     detectable(&sample.moments(), sample.n, m)
 }
 
-/// The number of tasks with which a lift of `effect` would be found with 80 % power, at these repetitions and the
-/// observed spread, in a family of `m` comparisons; at least 5.
+/// The number of tasks that detect a lift of `effect` with 80% power, at these repetitions and the observed variance, in a family of `m` comparisons; at least 5.
 ///
-/// Where tasks come in clusters, clusters of the same sizes are supposed. `None` with fewer than two units, with
+/// Clusters are assumed to keep their sizes. `None` with fewer than two units, with
 /// an effect that is not above 0, and where more than 10⁹ would be needed.
 pub fn tasks_needed(tasks: &[PairedTask], m: usize, effect: f64) -> Option<usize> {
     tasks_needed_of(&Sample::of(tasks), m, effect)
@@ -46,7 +45,7 @@ pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<
     }
     let moments = sample.moments();
     let enough = |n: usize| detectable(&moments, n as f64, m).is_some_and(|lift| lift <= effect);
-    // The normal's quantiles are below Student's, so what they ask for is never too many. From there double the step.
+    // Quantiles of the normal are below Student's, so they give a lower bound. The step doubles from there.
     let quantile = normal_tail(0.5 * alpha(m))? + normal_tail(MISSED)?;
     let normal = Quantiles { plain: quantile, shrunk: quantile };
     let optimistic = |n: usize| moments.half(n as f64, normal) <= effect;
@@ -71,7 +70,7 @@ pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<
     Some(tasks)
 }
 
-/// The smallest number in `low..=high` that a monotone condition holds for.
+/// The smallest number in `low..=high` that meets a monotone condition.
 fn smallest(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     if !holds(high) {
         return None;

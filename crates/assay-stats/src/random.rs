@@ -26,7 +26,7 @@ pub(crate) enum Purpose {
     /// Figures of systems in two benchmarks.
     RankAgreement = 8,
     /// Suites drawn from real tasks.
-    Promise = 9,
+    PowerCheck = 9,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.

@@ -1,17 +1,16 @@
-//! From numbers to a verdict (docs/STATISTICS.md, "Family and verdict").
+//! The verdict on a comparison (docs/STATISTICS.md, "Family and verdict").
 //!
-//! A family of m comparisons shares an error rate of 5 %: each is judged at α = .05/m (Bonferroni). In this order:
+//! A family of m comparisons shares an error rate of 5%: each is judged at α = 0.05/m (Bonferroni). In this order:
 //!
-//! 1. **No effect**, where the (1 − 2α) interval lies inside (−d, d): two one-sided tests (Schuirmann 1987). It stays
-//!    no effect where the lift differs from 0; the direction is then given. Under ln α/ln(1 − d) units there is none:
-//!    of that many, one in 1/α suites would hold no task of an effect that is d by moving a share d of the tasks.
-//! 2. **Helps** or **harms**, where the (1 − α) interval excludes 0.
+//! 1. **Negligible**, if the (1 − 2α) interval is inside (−d, d): two one-sided tests (Schuirmann 1987). If the lift differs
+//!    from 0 as well, the direction is given. At least ln α/ln(1 − d) units are required: with fewer, more than a share α of
+//!    suites contain no task of an effect that shifts a share d of the tasks from 0 to 1.
+//! 2. **Helps** or **harms**, if the (1 − α) interval excludes 0.
 //! 3. **Inconclusive** otherwise, for `Design` or `Noise`.
 //!
-//! **Losses** take a verdict away, and never explain one that is not there: where one of the first two changes when
-//! lost trials are filled in a quarter above or below their cells' rates ([`Losses::of`]), or where the arms lost shares
-//! that differ by more than 5 points, the comparison is `Inconclusive` for `Losses`. So is one that would have its five
-//! units but for what was lost.
+//! **Losses** make a comparison `Inconclusive` if one of the first two verdicts changes when lost trials count 0.25 above or
+//! below the rates of their cells ([`Losses::of`]), if the shares of lost trials differ by more than 5 pp, or if they leave
+//! fewer than five units. They are not the reason of a comparison that is inconclusive without them.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,24 +25,23 @@ pub(crate) const ALPHA: f64 = 0.05;
 /// The smallest p reported; quantiles are not exact below it.
 const LEAST_P: f64 = 1e-15;
 
-/// By how much lost trials may have differed from the rate of their cell.
+/// How far lost trials may differ from the rate of their cell.
 const TIPPING: f64 = 0.25;
 
-/// What a comparison says, with why.
+/// The verdict on a comparison, with its intervals and reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// What the comparison says.
+    /// The verdict.
     pub kind: VerdictKind,
     /// The interval that decides between helps and harms, at level 1 − .05/m; `None` under 5 tasks or effective clusters.
     pub interval: Option<Interval>,
-    /// The interval that decides on no effect, at level 1 − 2·.05/m, with d(1 − d) added to the variance of its
+    /// The interval that decides on `negligible`, at level 1 − 2·.05/m, with d(1 − d) added to the variance of its
     /// pseudo-tasks, d being the margin.
     pub equivalence: Option<Interval>,
     /// Why it is inconclusive; `None` for the other kinds.
     pub reason: Option<Reason>,
-    /// Tasks with which a lift of the margin's size would be found with 80 % power, and no fewer than no effect can be
-    /// shown with. Given where the verdict is
-    /// inconclusive by design or noise and there are two units to tell the spread from.
+    /// Tasks that detect a lift of the margin's size with 80% power, and no fewer than `negligible` requires. Given for
+    /// `Design` and `Noise`, if two units or more allow a variance.
     pub tasks_needed: Option<usize>,
     /// Sign of the lift, for a verdict whose (1 − .05/m) interval excludes 0; `None` where it is inconclusive.
     pub direction: Option<Direction>,
@@ -57,7 +55,7 @@ pub enum VerdictKind {
     Helps,
     /// The lift is below 0.
     Harms,
-    /// The lift lies within the margin, whether or not it is 0.
+    /// The lift is within the margin, whether or not it is 0.
     #[serde(alias = "no-effect")]
     Negligible,
     /// Neither a lift nor its absence is shown.
@@ -77,16 +75,15 @@ impl VerdictKind {
     }
 }
 
-/// Why nothing can be said.
+/// Why a comparison is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// The design could not have found a lift at these numbers: under 5 tasks or clusters, or even a lift of 1 is
-    /// below what it finds with 80 % power.
+    /// The design is too small: fewer than 5 tasks or clusters, or a minimum detectable effect above 1.
     Design,
     /// Lost trials could change the verdict, or the arms lost unequal shares.
     Losses,
-    /// The spread between tasks is too wide for their number.
+    /// The variance between tasks is too large for their number.
     Noise,
 }
 
@@ -156,8 +153,8 @@ impl Losses {
     /// as the rate of its cell, a quarter above it in one arm and a quarter below it in the other, then the other way
     /// round. A cell that was lost whole has its arm's rate, and ½ where all of the arm was.
     ///
-    /// Counting them as passed in one arm and failed in the other would ask what a saboteur could have done: trials
-    /// that break for reasons of their own pass about as often as the others of their task.
+    /// Counting them as passed in one arm and failed in the other would be too pessimistic: trials that break for unrelated
+    /// reasons pass about as often as the others of their task.
     pub fn of(tasks: &[LossyTask]) -> Losses {
         let arm_rate = overall(tasks.iter().map(|task| task.kept.arm.as_slice()));
         let base_rate = overall(tasks.iter().map(|task| task.kept.base.as_slice()));
@@ -208,20 +205,20 @@ impl Losses {
             > saturating(arm_of, base_of)
     }
 
-    /// Whether infrastructure errors are why the comparison is inconclusive: `kind` is its verdict without them, and `judge` gives
-    /// the verdict of tasks whose lost trials are filled in.
+    /// Whether losses make the comparison inconclusive: `kind` is its verdict without them, and `verdict_of` gives the verdict
+    /// on tasks whose lost trials are filled in.
     pub(crate) fn decide(
         &self,
         kind: VerdictKind,
         sample: &Sample,
-        mut judge: impl FnMut(&Sample) -> VerdictKind,
+        mut verdict_of: impl FnMut(&Sample) -> VerdictKind,
     ) -> bool {
         let best = Sample::of(&self.best);
         if kind == VerdictKind::Inconclusive {
-            // Noise would have been noise without losses. Only where they took the units away are they the reason.
+            // Losses are the reason only if they left too few units.
             return !sample.has(FEWEST_UNITS) && best.has(FEWEST_UNITS);
         }
-        self.unequal() || judge(&best) != kind || judge(&Sample::of(&self.worst)) != kind
+        self.unequal() || verdict_of(&best) != kind || verdict_of(&Sample::of(&self.worst)) != kind
     }
 }
 
@@ -265,8 +262,8 @@ pub fn interval_p(tasks: &[PairedTask]) -> Option<f64> {
 
 /// The verdict on one comparison.
 ///
-/// `m` is the number of comparisons in its family (0 counts as 1), `margin` the d of "no effect within ±d". A margin
-/// outside (0, 1) excludes nothing or everything, and no verdict of no effect is given with it. `losses` is `None`
+/// `m` is the number of comparisons in its family (0 counts as 1), `margin` the equivalence margin. With a margin outside
+/// (0, 1) there is no `negligible`. `losses` is `None`
 /// where no trial was lost.
 pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Losses>) -> Verdict {
     let sample = Sample::of(tasks);
@@ -279,7 +276,7 @@ pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Loss
     let reason = inconclusive.then(|| if lost { Reason::Losses } else { reason(&sample, m) });
     let tasks_needed = match reason {
         Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin)
-            .map(|needed| needed.max(least_for_none(&sample, m, margin))),
+            .map(|needed| needed.max(fewest_for_negligible(&sample, m, margin))),
         Some(Reason::Losses) | None => None,
     };
     Verdict {
@@ -317,10 +314,10 @@ impl Decision {
         let alpha = alpha(m);
         let decisive = moments.interval(0.5 * alpha, (-1.0, 1.0));
         let equivalence = Quantiles::of(moments.n, alpha).map(|t| moments.equivalence(t, margin));
-        Decision::read(decisive, equivalence, margin, shows_none(sample.effective, alpha, margin))
+        Decision::read(decisive, equivalence, margin, has_enough_units(sample.effective, alpha, margin))
     }
 
-    /// Reads the two intervals, and whether there are units enough to show no effect, and nothing else.
+    /// The verdict of the two intervals; `enough` says whether there are enough units for `negligible`.
     pub(crate) fn read(
         interval: Option<Interval>,
         equivalence: Option<Interval>,
@@ -343,15 +340,14 @@ impl Decision {
     }
 }
 
-/// Whether there are units enough to show no effect within ±`margin`: at least ln α/ln(1 − d), so that a suite without a
-/// task of an effect that moves a share d of them all the way comes with a chance of at most α. Never with a margin
-/// outside (0, 1).
-pub(crate) fn shows_none(units: f64, alpha: f64, margin: f64) -> bool {
+/// Whether there are enough units for `negligible` within ±`margin`: at least ln α/ln(1 − d), so that a suite contains no
+/// task of an effect on a share d of them with a probability of at most α. Never with a margin outside (0, 1).
+pub(crate) fn has_enough_units(units: f64, alpha: f64, margin: f64) -> bool {
     margin > 0.0 && margin < 1.0 && units * (1.0 - margin).ln() <= alpha.ln()
 }
 
-/// The number of tasks from which on no effect can be shown, in clusters of the same sizes; 0 for a margin that shows none.
-fn least_for_none(sample: &Sample, m: usize, margin: f64) -> usize {
+/// The fewest tasks, in clusters of the same sizes, with which `negligible` is possible; 0 for an invalid margin.
+fn fewest_for_negligible(sample: &Sample, m: usize, margin: f64) -> usize {
     if !(margin > 0.0 && margin < 1.0) {
         return 0;
     }

@@ -48,7 +48,7 @@ fn map(run: &RunFolder, table: &Table) -> HeatMap {
         .filter_map(|task| {
             let slots: Vec<_> =
                 conditions.iter().map(|condition| table.cells[*condition].get(&task.name)).collect();
-            // Tasks that the table holds in no arm are another table's.
+            // Tasks without a cell in this table belong to another table.
             slots.iter().any(Option::is_some).then_some(())?;
             let each = |figure: fn(&Slot) -> Option<f64>| -> Vec<Option<f64>> {
                 slots.iter().map(|slot| slot.and_then(figure)).collect()

@@ -1,4 +1,4 @@
-//! What may be looked at after the verdicts, and gets none: strata, pools, frontiers, variances.
+//! Exploratory results without verdicts: strata, pools, frontiers, variances.
 //!
 //! Intervals here are at 95 % and unadjusted, however many there are. An analysis is a file of its own, and here its `mod`, its
 //! field and its call.

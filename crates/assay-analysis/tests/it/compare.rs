@@ -42,7 +42,7 @@ fn arms_that_do_not_meet_are_left_out_and_said() {
     let found = against(&before, &after);
     let reasons: Vec<_> =
         found.left_out.iter().map(|arm| (arm.condition.as_str(), arm.reason.as_str())).collect();
-    assert_eq!(reasons, [("curated", "only before holds it"), ("placebo", "only after holds it")]);
+    assert_eq!(reasons, [("curated", "only in before"), ("placebo", "only in after")]);
     assert_eq!(found.comparisons.len(), 1);
 }
 

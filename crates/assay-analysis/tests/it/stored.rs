@@ -15,12 +15,12 @@ fn stored(suite: &Suite) -> (tempfile::TempDir, Store) {
     let store = Store::open(folder.path()).unwrap();
     for (trial, record) in suite.records() {
         let text = record.map_or("{\"schema\":".to_owned(), |record| serde_json::to_string(record).unwrap());
-        put(&store, trial, &text);
+        write_record(&store, trial, &text);
     }
     (folder, store)
 }
 
-fn put(store: &Store, trial: &TrialId, text: &str) {
+fn write_record(store: &Store, trial: &TrialId, text: &str) {
     let folder = store.trial_folder(trial);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("record.json"), text).unwrap();
@@ -64,7 +64,7 @@ fn records_of_another_version_are_an_error_and_no_figure() {
     let (_folder, store) = stored(&suite);
     let (trial, record) = suite.records().next().unwrap();
     let check = |text: &str| {
-        put(&store, trial, text);
+        write_record(&store, trial, text);
         let error = assay_analysis::report(&store, &suite.run).unwrap_err().to_string();
         let expected =
             "unsupported schema \"assay.record/9\": this version of assay reads \"assay.record/2\"";
@@ -77,7 +77,7 @@ fn records_of_another_version_are_an_error_and_no_figure() {
     check("{\"schema\":\"assay.record/9\",\"outcome\":7}");
     // The same from memory.
     let other = suite.each(|record| record.schema = "assay.record/9".into());
-    assert!(other.laid().unwrap_err().to_string().contains("assay.record/9"));
+    assert!(other.gather().unwrap_err().to_string().contains("assay.record/9"));
 }
 
 /// The text of a record as large as real ones are.
@@ -132,7 +132,7 @@ fn large(store: &Store) -> RunFolder {
                         trial: TrialId::of(&key),
                     };
                     let draw = (task * 31 + agent * 7 + repetition as usize * 13) % 10;
-                    put(store, &cell.trial, &text(&cell, draw < 4 + number));
+                    write_record(store, &cell.trial, &text(&cell, draw < 4 + number));
                     run.cells.push(cell);
                 }
             }
@@ -182,6 +182,6 @@ fn a_record_of_another_trial_counts_as_unreadable() {
     assert_eq!(trials(), (4, 0));
     let mut records = suite.records();
     let ((first, _), (_, other)) = (records.next().unwrap(), records.next().unwrap());
-    put(&store, first, &serde_json::to_string(other.unwrap()).unwrap());
+    write_record(&store, first, &serde_json::to_string(other.unwrap()).unwrap());
     assert_eq!(trials(), (3, 1));
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::{Comparison, Gathered, Report, find};
+use assay_analysis::{Comparison, Gathered, Report, analyze};
 use assay_store::{
     AgentLabel, Cause, Cell, Exclusion, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds,
     Selection, StoreError, TrialId,
@@ -105,22 +105,22 @@ impl Suite {
         self
     }
 
-    /// The records, laid onto the plan.
+    /// The records, gather onto the plan.
     pub(crate) fn gathered(&self) -> Gathered {
-        self.laid().unwrap()
+        self.gather().unwrap()
     }
 
     /// The same, where it may be refused.
-    pub(crate) fn laid(&self) -> Result<Gathered, StoreError> {
-        self.laid_selected(&Selection::default())
+    pub(crate) fn gather(&self) -> Result<Gathered, StoreError> {
+        self.gather_selected(&Selection::default())
     }
 
     /// The report on some cells.
     pub(crate) fn selected(&self, only: &Selection) -> Report {
-        find(&self.run, &self.laid_selected(only).unwrap())
+        analyze(&self.run, &self.gather_selected(only).unwrap())
     }
 
-    fn laid_selected(&self, only: &Selection) -> Result<Gathered, StoreError> {
+    fn gather_selected(&self, only: &Selection) -> Result<Gathered, StoreError> {
         let read = |trial: &TrialId| match self.records.get(trial) {
             None => Ok(None),
             Some(Some(record)) => Ok(Some(record.clone())),
@@ -128,7 +128,7 @@ impl Suite {
                 Err(StoreError::Format { path: "record.json".into(), message: "not JSON".to_owned() })
             }
         };
-        Gathered::lay_selected(&self.run, &self.failed, only, read)
+        Gathered::from_selected_records(&self.run, &self.failed, only, read)
     }
 
     /// Every record, `None` where it cannot be read.
@@ -137,7 +137,7 @@ impl Suite {
     }
 
     pub(crate) fn report(&self) -> Report {
-        let report = find(&self.run, &self.gathered());
+        let report = analyze(&self.run, &self.gathered());
         // JSON would turn what is no number into null, and so hide it.
         let all = format!("{report:?}");
         for no_number in ["NaN", ": inf", ": -inf", "(inf", "(-inf", "[inf", "[-inf"] {

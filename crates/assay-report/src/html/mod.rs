@@ -1,4 +1,4 @@
-//! One HTML file that needs nothing beside it: no script, no font, no image, no network.
+//! A self-contained HTML file: no script, font, image or network access.
 //!
 //! Its policy forbids the browser to load anything. Every name and text is escaped.
 
@@ -11,7 +11,7 @@ use crate::{Renderer, Style};
 
 const STYLE: &str = include_str!("style.css");
 
-/// A page for people, on a screen and on paper.
+/// A page for screen and print.
 pub(crate) struct Html;
 
 impl Renderer for Html {
@@ -81,7 +81,7 @@ fn list(html: &mut String, lines: &[String]) {
 }
 
 fn verdict(html: &mut String, verdict: &Verdict) {
-    // A sign for those who do not see colour; the word says it in any case.
+    // A shape besides color and word.
     let sign = match verdict.kind {
         VerdictKind::Helps => "▲",
         VerdictKind::Harms => "▼",
@@ -104,7 +104,7 @@ fn table(html: &mut String, grid: &Grid) {
         html.push_str(&format!("<caption>{}</caption>\n", words(&grid.caption)));
     }
     let class = |numbers: bool| if numbers { " class=\"n\"" } else { "" };
-    // A group's name stands once, above its rows.
+    // A group's name is a row of its own.
     let shown = usize::from(grid.grouped);
     html.push_str("<thead>\n<tr>");
     for column in grid.columns.iter().skip(shown) {
@@ -157,7 +157,7 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// Own words, with what is code as code.
+/// Escaped text with code spans.
 fn words(text: &str) -> String {
     spans(text)
         .into_iter()

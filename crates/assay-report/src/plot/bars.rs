@@ -1,14 +1,14 @@
 use plotters::prelude::*;
 
 use super::{
-    BLUE, INK, MUTED, ORANGE, PALE, Plot, RULE, Side, TEXT, WIDTH, column, draw, fit, pixel, pixels,
-    text_style, write,
+    BLUE, INK, MUTED, ORANGE, PALE, Plot, RULE, Side, TEXT, WIDTH, column, draw_plot, fit_text, pixel,
+    pixels, text_style, write_text,
 };
 use crate::exhibit::Bar;
 use crate::text::count;
 
 const ROW: i32 = 24;
-/// Room for what stands beside a bar.
+/// Room for the label of a bar.
 const BESIDE: i32 = 130;
 /// More bars than this are not drawn.
 const MOST: usize = 200;
@@ -21,15 +21,25 @@ pub(crate) fn bars(caption: String, rows: &[(String, f64, String)]) -> Option<Pl
     }
     let said: Vec<String> = rows.iter().map(|(name, _, beside)| format!("{name} {beside}")).collect();
     let height = ROW * pixels(rows.len()) + 8;
-    draw(caption, &format!("Bar chart. {}.", said.join(", ")), height, |area| {
+    draw_plot(caption, &format!("Bar chart. {}.", said.join(", ")), height, |area| {
         let left = column(rows.iter().map(|row| row.0.as_str()), 80, 380) + 16;
         let reach = f64::from(WIDTH - left - BESIDE);
         for (number, (name, value, beside)) in rows.iter().enumerate() {
             let (top, y) = (4 + ROW * pixels(number), 4 + ROW * pixels(number) + ROW / 2);
-            write(area, &fit(name, TEXT, left - 16), (left - 10, y), &text_style(TEXT, INK, Side::Right))?;
+            write_text(
+                area,
+                &fit_text(name, TEXT, left - 16),
+                (left - 10, y),
+                &text_style(TEXT, INK, Side::Right),
+            )?;
             let end = left + pixel(reach * value.clamp(0.0, 1.0));
             area.draw(&Rectangle::new([(left, top + 3), (end, top + ROW - 3)], BLUE.filled()))?;
-            write(area, &fit(beside, TEXT, BESIDE), (end + 8, y), &text_style(TEXT, INK, Side::Left))?;
+            write_text(
+                area,
+                &fit_text(beside, TEXT, BESIDE),
+                (end + 8, y),
+                &text_style(TEXT, INK, Side::Left),
+            )?;
         }
         Ok(())
     })
@@ -52,7 +62,7 @@ pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<
         .map(|bar| format!("{} {}", bar.label, count(bar.count)).trim().to_owned())
         .collect();
     let description = format!("Histogram over {axis}. {}.", said.join(", "));
-    draw(caption, &description, HEIGHT, |area| {
+    draw_plot(caption, &description, HEIGHT, |area| {
         let step = f64::from(WIDTH - LEFT - 10) / columns.len() as f64;
         let across = |place: f64| LEFT + pixel(step * place);
         let up = |value: f64| BOTTOM - pixel(f64::from(BOTTOM - TOP) * value / highest);
@@ -60,7 +70,7 @@ pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<
             let value = highest * f64::from(quarter) / 4.0;
             let y = up(value);
             area.draw(&PathElement::new([(LEFT, y), (WIDTH - 10, y)], RULE.stroke_width(1)))?;
-            write(area, &count(value), (LEFT - 8, y), &text_style(12, MUTED, Side::Right))?;
+            write_text(area, &count(value), (LEFT - 8, y), &text_style(12, MUTED, Side::Right))?;
         }
         for (place, bar) in columns.iter().enumerate() {
             let (from, to) = (across(place as f64), across(place as f64 + 1.0));
@@ -69,9 +79,9 @@ pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<
                 area.draw(&Rectangle::new(corners, PALE.filled()))?;
             }
             let middle = from.midpoint(to);
-            write(
+            write_text(
                 area,
-                &fit(&bar.label, 12, 90),
+                &fit_text(&bar.label, 12, 90),
                 (middle, BOTTOM + 14),
                 &text_style(12, MUTED, Side::Middle),
             )?;
@@ -86,6 +96,11 @@ pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<
         }
         area.draw(&PathElement::new([(LEFT, BOTTOM), (WIDTH - 10, BOTTOM)], INK.stroke_width(1)))?;
         let middle = LEFT.midpoint(WIDTH - 10);
-        write(area, &fit(axis, 12, 600), (middle, HEIGHT - 12), &text_style(12, MUTED, Side::Middle))
+        write_text(
+            area,
+            &fit_text(axis, 12, 600),
+            (middle, HEIGHT - 12),
+            &text_style(12, MUTED, Side::Middle),
+        )
     })
 }

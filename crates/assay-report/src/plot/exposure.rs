@@ -2,7 +2,8 @@ use assay_analysis::Arm;
 use plotters::prelude::*;
 
 use super::{
-    BAND, INK, MUTED, PALE, Plot, Side, TEXT, WIDTH, column, draw, fit, pixel, pixels, text_style, write,
+    BAND, INK, MUTED, PALE, Plot, Side, TEXT, WIDTH, column, draw_plot, fit_text, pixel, pixels, text_style,
+    write_text,
 };
 use crate::labels::Labels;
 use crate::text::percent;
@@ -41,17 +42,22 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
     let caption = "Skill exposure funnel: share of valid trials that reached each stage.";
     let height = TOP + ROW * pixels(rows.len()) + 4;
     let description = format!("Skill exposure funnel. {}.", described.join(". "));
-    draw(caption.to_owned(), &description, height, |area| {
+    draw_plot(caption.to_owned(), &description, height, |area| {
         let left = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
         let stage = (WIDTH - left) / 5;
         for (number, name) in STAGES.iter().enumerate() {
             let at = (left + stage * pixels(number), TOP - 14);
-            write(area, name, at, &text_style(12, MUTED, Side::Left))?;
+            write_text(area, name, at, &text_style(12, MUTED, Side::Left))?;
         }
         for (row, (name, shares)) in rows.iter().enumerate() {
             let top = TOP + ROW * pixels(row) + 4;
             let (bottom, y) = (top + ROW - 8, top + (ROW - 8) / 2);
-            write(area, &fit(name, TEXT, left - 16), (left - 10, y), &text_style(TEXT, INK, Side::Right))?;
+            write_text(
+                area,
+                &fit_text(name, TEXT, left - 16),
+                (left - 10, y),
+                &text_style(TEXT, INK, Side::Right),
+            )?;
             for (number, share) in shares.iter().enumerate() {
                 let x = left + stage * pixels(number);
                 let full = stage - 12;
@@ -60,7 +66,7 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
                 if long > 0 {
                     area.draw(&Rectangle::new([(x, top), (x + long, bottom)], PALE.filled()))?;
                 }
-                write(area, &percent(*share), (x + 8, y), &text_style(TEXT, INK, Side::Left))?;
+                write_text(area, &percent(*share), (x + 8, y), &text_style(TEXT, INK, Side::Left))?;
             }
         }
         Ok(())

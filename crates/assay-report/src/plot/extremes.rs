@@ -2,8 +2,8 @@ use assay_analysis::explore::{TopTask, TopTasks};
 use plotters::prelude::*;
 
 use super::{
-    BLUE, INK, MUTED, ORANGE, Plot, Side, TEXT, WIDTH, bold, column, draw, fit, pixel, pixels, text_style,
-    write,
+    BLUE, INK, MUTED, ORANGE, Plot, Side, TEXT, WIDTH, bold, column, draw_plot, fit_text, pixel, pixels,
+    text_style, write_text,
 };
 use crate::labels::Labels;
 use crate::text::points;
@@ -12,10 +12,10 @@ const ROW: i32 = 24;
 const HEAD: i32 = 32;
 /// Room for a number beside a bar.
 const NUMBER: i32 = 56;
-/// More comparisons than this stand in the table only.
+/// The most comparisons in a plot; the table has all.
 const MOST: usize = 6;
 
-/// The tasks that gained and lost most, as bars to both sides.
+/// The tasks with the largest gains and losses, as bars.
 pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Plot> {
     let parts: Vec<(String, Vec<&TopTask>)> = gains
         .iter()
@@ -45,7 +45,7 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
         .collect();
     let height = HEAD * pixels(drawn.len()) + ROW * pixels(rows) + 6;
     let description = format!("Bar chart of the largest gains and losses. {}.", described.join(". "));
-    draw(caption, &description, height, |area| {
+    draw_plot(caption, &description, height, |area| {
         let tasks = drawn.iter().flat_map(|(_, tasks)| tasks.iter().map(|task| task.task.as_str()));
         let left = column(tasks, 80, 320) + 16;
         let middle = left + (WIDTH - left) / 2;
@@ -53,19 +53,19 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
         let mut top = 0;
         for (name, tasks) in drawn {
             let head = bold(text_style(TEXT, INK, Side::Left));
-            write(area, &fit(name, TEXT, WIDTH - 40), (2, top + HEAD / 2 + 4), &head)?;
+            write_text(area, &fit_text(name, TEXT, WIDTH - 40), (2, top + HEAD / 2 + 4), &head)?;
             top += HEAD;
             let bottom = top + ROW * pixels(tasks.len());
             for task in tasks {
                 let y = top + ROW / 2;
                 let label = text_style(TEXT, INK, Side::Right);
-                write(area, &fit(&task.task, TEXT, left - 16), (left - 10, y), &label)?;
+                write_text(area, &fit_text(&task.task, TEXT, left - 16), (left - 10, y), &label)?;
                 let end = middle + pixel(f64::from(reach) * task.lift.clamp(-1.0, 1.0));
                 let (color, side, beside) =
                     if task.lift > 0.0 { (BLUE, Side::Left, 6) } else { (ORANGE, Side::Right, -6) };
                 let corners = [(middle.min(end), top + 3), (middle.max(end), top + ROW - 3)];
                 area.draw(&Rectangle::new(corners, color.filled()))?;
-                write(area, &points(task.lift), (end + beside, y), &text_style(TEXT, INK, side))?;
+                write_text(area, &points(task.lift), (end + beside, y), &text_style(TEXT, INK, side))?;
                 top += ROW;
             }
             area.draw(&PathElement::new(

@@ -2,8 +2,8 @@ use assay_analysis::{Comparison, VerdictKind};
 use plotters::prelude::*;
 
 use super::{
-    BAND, BLUE, Drawn, INK, MUTED, PALE, Plot, RULE, Side, TEXT, WIDTH, beyond, bold, column, draw, fit,
-    pixel, pixels, text_style, write,
+    BAND, BLUE, Drawn, INK, MUTED, PALE, Plot, RULE, Side, TEXT, WIDTH, beyond, bold, column, draw_plot,
+    fit_text, pixel, pixels, text_style, write_text,
 };
 use crate::labels::Labels;
 use crate::text::{points, points_between, pp};
@@ -40,7 +40,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
     );
     let height = TOP + ROW * pixels(rows.len()) + AXIS;
     let description = format!("Forest plot of lifts. {}.", described.join(". "));
-    draw(caption, &description, height, |area| {
+    draw_plot(caption, &description, height, |area| {
         let left = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
         let ends = |item: &Comparison| {
             let lift = item.lift.unwrap_or(0.0);
@@ -77,7 +77,12 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
         let across = |value: f64| chart.backend_coord(&((100.0 * value).clamp(low, high), 0.0)).0;
         for (row, (name, item)) in rows.iter().enumerate() {
             let y = TOP + ROW * pixels(row) + ROW / 2;
-            write(area, &fit(name, TEXT, left - 16), (left - 12, y), &text_style(TEXT, INK, Side::Right))?;
+            write_text(
+                area,
+                &fit_text(name, TEXT, left - 16),
+                (left - 12, y),
+                &text_style(TEXT, INK, Side::Right),
+            )?;
             if let Some(family) = item.family {
                 let (from, to) = (across(family.low), across(family.high));
                 if let Some([low, high]) = item.ci95 {
@@ -94,12 +99,12 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
                 .family
                 .map_or("too few tasks".to_owned(), |family| points_between(Some([family.low, family.high])));
             let figures = format!("{} ({between})", pp(item.lift.unwrap_or(0.0)));
-            write(area, &figures, (WIDTH - RIGHT + 16, y), &text_style(TEXT, INK, Side::Left))?;
+            write_text(area, &figures, (WIDTH - RIGHT + 16, y), &text_style(TEXT, INK, Side::Left))?;
             let verdict = bold(text_style(TEXT, INK, Side::Right));
-            write(area, item.verdict.word(), (WIDTH - 4, y), &verdict)?;
+            write_text(area, item.verdict.word(), (WIDTH - 4, y), &verdict)?;
         }
         let middle = pixel(f64::from(left + WIDTH - RIGHT) / 2.0);
-        write(area, "lift (pp)", (middle, height - 10), &text_style(12, MUTED, Side::Middle))
+        write_text(area, "lift (pp)", (middle, height - 10), &text_style(12, MUTED, Side::Middle))
     })
 }
 

@@ -2,7 +2,8 @@ use assay_analysis::explore::{Frontier, FrontierPoint};
 use plotters::prelude::*;
 
 use super::{
-    Area, BLUE, Drawn, INK, MUTED, Plot, RULE, Side, TEXT, WIDTH, draw, fit, pixel, text_style, width, write,
+    Area, BLUE, Drawn, INK, MUTED, Plot, RULE, Side, TEXT, WIDTH, draw_plot, fit_text, pixel, text_style,
+    width, write_text,
 };
 use crate::labels::Labels;
 use crate::text::{percent, usd};
@@ -10,7 +11,7 @@ use crate::text::{percent, usd};
 const HEIGHT: i32 = 460;
 const LEFT: i32 = 20;
 const TOP: i32 = 14;
-/// Costs that lie further apart than this get a logarithmic axis.
+/// A ratio of costs above this gets a logarithmic axis.
 const FAR: f64 = 20.0;
 /// The longest label beside a point.
 const LABEL: i32 = 340;
@@ -40,10 +41,10 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
          the same {rate} at the same or a lower cost. Each condition has its own shape; numbers refer to the table."
     );
     let description = format!("Scatter plot of cost and {rate}. {}.", described.join(". "));
-    draw(caption, &description, HEIGHT, |area| {
+    draw_plot(caption, &description, HEIGHT, |area| {
         let (low, high) = (place(cheapest), place(dearest));
         let room = if high > low { 0.12 * (high - low) } else { (0.5 * high.abs()).max(0.001) };
-        // A cost below nothing is no place on the axis.
+        // Costs are not negative.
         let from = if logarithmic { low - room } else { (low - room).max(0.0) };
         let mut chart = ChartBuilder::on(area)
             .margin_left(LEFT)
@@ -55,7 +56,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
         let label = text_style(12, MUTED, Side::Middle);
         chart
             .configure_mesh()
-            // The library's places on a logarithmic axis are no round sums.
+            // The library's ticks on a logarithmic axis are not round numbers.
             .x_labels(if logarithmic { 0 } else { 7 })
             .y_labels(6)
             .x_label_formatter(&|x| short_usd(*x))
@@ -69,7 +70,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
             for sum in round_sums(10_f64.powf(from), 10_f64.powf(high + room)) {
                 let (x, bottom) = chart.backend_coord(&(sum.log10(), -3.0));
                 area.draw(&PathElement::new([(x, TOP), (x, bottom)], RULE.stroke_width(1)))?;
-                write(area, &short_usd(sum), (x, bottom + 14), &label)?;
+                write_text(area, &short_usd(sum), (x, bottom + 14), &label)?;
             }
         }
         let at = |cost: f64, rate: f64| chart.backend_coord(&(place(cost), 100.0 * rate));
@@ -96,20 +97,20 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
                 taken.push(Space::along(at(point.cost_usd, low), at(point.cost_usd, high)));
             }
         }
-        // The frontier's names come first; every other point has its number, and the table has its name.
+        // Points on the frontier are labeled with their names if possible, others with their numbers in the table.
         let (on, off): (Vec<usize>, Vec<usize>) =
             (0..points.len()).partition(|&number| points[number].on_frontier);
         for number in on {
             let name = format!("{} {}", number + 1, names[number]);
-            if !beside(area, &fit(&name, TEXT, LABEL), spots[number], &mut taken)? {
-                beside(area, &(number + 1).to_string(), spots[number], &mut taken)?;
+            if !place_label(area, &fit_text(&name, TEXT, LABEL), spots[number], &mut taken)? {
+                place_label(area, &(number + 1).to_string(), spots[number], &mut taken)?;
             }
         }
         for number in off {
-            beside(area, &(number + 1).to_string(), spots[number], &mut taken)?;
+            place_label(area, &(number + 1).to_string(), spots[number], &mut taken)?;
         }
         let scale = if logarithmic { "mean cost per trial (log scale)" } else { "mean cost per trial" };
-        write(area, scale, (WIDTH / 2, HEIGHT - 10), &text_style(12, MUTED, Side::Middle))
+        write_text(area, scale, (WIDTH / 2, HEIGHT - 10), &text_style(12, MUTED, Side::Middle))
     })
 }
 
@@ -132,7 +133,7 @@ fn round_sums(from: f64, to: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The best that can be had for each price, as a line.
+/// The frontier as a step line.
 fn steps(points: &[FrontierPoint], at: &impl Fn(f64, f64) -> (i32, i32)) -> Vec<(i32, i32)> {
     let mut path: Vec<(i32, i32)> = Vec::new();
     for point in points.iter().filter(|point| point.on_frontier) {
@@ -180,7 +181,7 @@ fn marker(area: &Area<'_>, (x, y): (i32, i32), shape: usize, filled: bool) -> Dr
     area.draw(&PathElement::new(outline, INK.stroke_width(2)))
 }
 
-/// Where something already stands.
+/// An occupied area.
 struct Space {
     left: i32,
     top: i32,
@@ -193,7 +194,7 @@ impl Space {
         Self { left: x - 9, top: y - 9, right: x + 9, bottom: y + 9 }
     }
 
-    /// A line that is level or upright.
+    /// A horizontal or vertical line.
     fn along((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> Self {
         Self { left: x.min(to_x) - 2, top: y.min(to_y) - 2, right: x.max(to_x) + 2, bottom: y.max(to_y) + 2 }
     }
@@ -210,8 +211,8 @@ impl Space {
     }
 }
 
-/// Writes a name beside its point, at the first place where it covers nothing; says whether there was one.
-fn beside(
+/// Writes a name next to its point, at the first free place; returns whether there was one.
+fn place_label(
     area: &Area<'_>,
     name: &str,
     (x, y): (i32, i32),
@@ -238,7 +239,7 @@ fn beside(
         let space = Space { left, top: y + dy - 8, right: left + long, bottom: y + dy + 8 };
         if space.inside() && !taken.iter().any(|other| other.meets(&space)) {
             let side = if dx > 0 { Side::Left } else { Side::Right };
-            write(area, name, (x + dx, y + dy), &text_style(TEXT, INK, side))?;
+            write_text(area, name, (x + dx, y + dy), &text_style(TEXT, INK, side))?;
             taken.push(space);
             return Ok(true);
         }

@@ -1,7 +1,10 @@
 use assay_analysis::explore::{HeatMap, HeatRow};
 use plotters::prelude::*;
 
-use super::{INK, MUTED, Plot, RULE, Side, TEXT, WIDTH, column, draw, fit, pixel, pixels, text_style, write};
+use super::{
+    INK, MUTED, Plot, RULE, Side, TEXT, WIDTH, column, draw_plot, fit_text, pixel, pixels, text_style,
+    write_text,
+};
 use crate::labels::Labels;
 use crate::sentences::who;
 use crate::text::{percent, points};
@@ -10,10 +13,10 @@ const ROW: i32 = 26;
 const TOP: i32 = 34;
 /// Room for a row's lift.
 const LIFT: i32 = 90;
-/// More rows than twice this are drawn from both ends only.
+/// With more than twice as many rows, only the first and last of them are drawn.
 const HALF: usize = 60;
 
-/// Task by arm; the numbers stand in the cells.
+/// A heat map of tasks by conditions, with the figures in its cells.
 pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
     if map.rows.is_empty() || map.conditions.is_empty() {
         return None;
@@ -44,24 +47,24 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
         map.conditions.len()
     );
     let height = TOP + ROW * pixels(rows.len()) + 6;
-    draw(caption, &description, height, |area| {
+    draw_plot(caption, &description, height, |area| {
         let left = column(rows.iter().map(|row| row.task.as_str()), 80, 340) + 16;
         let cell = ((WIDTH - left - LIFT) / pixels(map.conditions.len())).clamp(34, 150);
         let small = text_style(12, MUTED, Side::Middle);
         for (number, condition) in map.conditions.iter().enumerate() {
             let x = left + cell * pixels(number) + cell / 2;
-            write(area, &fit(condition, 12, cell - 4), (x, TOP - 14), &small)?;
+            write_text(area, &fit_text(condition, 12, cell - 4), (x, TOP - 14), &small)?;
         }
         let lifts = left + cell * pixels(map.conditions.len()) + 60;
         if map.sorted_by.is_some() {
-            write(area, "lift (pp)", (lifts, TOP - 14), &text_style(12, MUTED, Side::Right))?;
+            write_text(area, "lift (pp)", (lifts, TOP - 14), &text_style(12, MUTED, Side::Right))?;
         }
         for (number, row) in rows.iter().enumerate() {
             let top = TOP + ROW * pixels(number);
             let y = top + ROW / 2;
-            write(
+            write_text(
                 area,
-                &fit(&row.task, TEXT, left - 16),
+                &fit_text(&row.task, TEXT, left - 16),
                 (left - 10, y),
                 &text_style(TEXT, INK, Side::Right),
             )?;
@@ -72,10 +75,10 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
                 area.draw(&Rectangle::new(corners, fill.filled()))?;
                 area.draw(&Rectangle::new(corners, RULE.stroke_width(1)))?;
                 let figure = rate.map_or("–".to_owned(), percent);
-                write(area, &figure, (x + cell / 2, y), &text_style(TEXT, ink, Side::Middle))?;
+                write_text(area, &figure, (x + cell / 2, y), &text_style(TEXT, ink, Side::Middle))?;
             }
             let lift = row.lift.map_or(String::new(), points);
-            write(area, &lift, (lifts, y), &text_style(TEXT, INK, Side::Right))?;
+            write_text(area, &lift, (lifts, y), &text_style(TEXT, INK, Side::Right))?;
         }
         Ok(())
     })

@@ -1,6 +1,6 @@
 //! Findings, drawn.
 //!
-//! The charting library writes SVG and escapes every text in it. Nothing is told by colour alone: shapes, positions and numbers say
+//! The charting library writes SVG and escapes every text in it. Nothing depends on color alone: shapes, positions and numbers say
 //! the same. Lengths are in pixels of a page that is [`WIDTH`] wide.
 
 pub(crate) mod bars;
@@ -45,7 +45,7 @@ pub(crate) struct Plot {
     pub(crate) description: String,
     /// Width and height.
     pub(crate) size: (i32, i32),
-    /// What stands inside the `svg` element.
+    /// The contents of the `svg` element.
     pub(crate) body: String,
 }
 
@@ -53,7 +53,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Draws; `None` where the library refuses, for the tables say the same.
-fn draw(
+fn draw_plot(
     caption: String,
     description: &str,
     height: i32,
@@ -71,7 +71,7 @@ fn draw(
     Some(Plot { caption, description: clean(description), size: (WIDTH, height), body })
 }
 
-/// Where a text stands from its point.
+/// The alignment of a text at its point.
 #[derive(Clone, Copy)]
 enum Side {
     /// The point is its left end.
@@ -101,7 +101,7 @@ fn bold(mut style: TextStyle<'static>) -> TextStyle<'static> {
 }
 
 /// Writes a text; names have to be cleaned by [`fit`].
-fn write(area: &Area<'_>, text: &str, at: (i32, i32), style: &TextStyle<'_>) -> Drawn {
+fn write_text(area: &Area<'_>, text: &str, at: (i32, i32), style: &TextStyle<'_>) -> Drawn {
     if text.is_empty() { Ok(()) } else { area.draw(&Text::new(text.to_owned(), at, style.clone())) }
 }
 
@@ -112,7 +112,7 @@ fn width(text: &str, size: i32) -> i32 {
 }
 
 /// A name that fits, its end left out where it has to be.
-fn fit(name: &str, size: i32, room: i32) -> String {
+fn fit_text(name: &str, size: i32, room: i32) -> String {
     let name = clean(name);
     if width(&name, size) <= room {
         return name;
@@ -160,17 +160,17 @@ mod tests {
 
     #[test]
     fn long_names_end_in_an_ellipsis() {
-        assert_eq!(fit("short", 13, 100), "short");
-        assert_eq!(fit("a-name-that-is-long", 13, 80), "a-name-t…");
-        assert_eq!(fit("技能技能技能", 13, 60), "技能技…");
-        assert!(width(&fit(&"x".repeat(1000), 13, 300), 13) <= 300);
-        assert_eq!(fit("a\u{1b}b", 13, 100), "a\u{fffd}b");
+        assert_eq!(fit_text("short", 13, 100), "short");
+        assert_eq!(fit_text("a-name-that-is-long", 13, 80), "a-name-t…");
+        assert_eq!(fit_text("技能技能技能", 13, 60), "技能技…");
+        assert!(width(&fit_text(&"x".repeat(1000), 13, 300), 13) <= 300);
+        assert_eq!(fit_text("a\u{1b}b", 13, 100), "a\u{fffd}b");
     }
 
     #[test]
     fn texts_are_escaped_by_the_library() {
-        let plot = draw(String::new(), "", 20, |area| {
-            write(area, "<script>&\"'", (0, 0), &text_style(12, INK, Side::Left))
+        let plot = draw_plot(String::new(), "", 20, |area| {
+            write_text(area, "<script>&\"'", (0, 0), &text_style(12, INK, Side::Left))
         });
         let body = plot.map(|plot| plot.body).unwrap_or_default();
         assert!(body.contains("&lt;script&gt;&amp;"), "{body}");

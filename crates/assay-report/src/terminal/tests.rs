@@ -36,7 +36,8 @@ fn found(record: Option<serde_json::Value>) -> Report {
         "excluded": [], "equal_conditions": [],
     }))
     .unwrap();
-    let found = assay_analysis::find(&run, &Gathered::lay(&run, &[], |_| Ok(record.clone())).unwrap());
+    let found =
+        assay_analysis::analyze(&run, &Gathered::from_records(&run, &[], |_| Ok(record.clone())).unwrap());
     Report { notes: Vec::new(), ..found }
 }
 
@@ -263,7 +264,7 @@ fn estimates_and_the_model_that_replied_are_told() {
         ..nothing()
     };
     for format in ["terminal", "markdown", "html"] {
-        let text = crate::find(format).unwrap().render(&report, Style::default());
+        let text = crate::find_renderer(format).unwrap().render(&report, Style::default());
         for expected in [
             "≈12,346",
             "≈$0.0123",
@@ -278,7 +279,8 @@ fn estimates_and_the_model_that_replied_are_told() {
         assert_eq!(text.matches('≈').count(), 2, "{format}: {text}");
     }
     let json: serde_json::Value =
-        serde_json::from_str(&crate::find("json").unwrap().render(&report, Style::default())).unwrap();
+        serde_json::from_str(&crate::find_renderer("json").unwrap().render(&report, Style::default()))
+            .unwrap();
     assert_eq!(
         (&json["model_mismatch"], &json["replied_models"][1]["matches"]),
         (&json!(true), &json!(false))
@@ -330,7 +332,7 @@ fn a_run_of_negative_controls_alone_says_that_it_has_no_other_results() {
         ..nothing()
     };
     for name in ["terminal", "markdown", "html"] {
-        let page = crate::find(name).unwrap().render(&report, Style::default());
+        let page = crate::find_renderer(name).unwrap().render(&report, Style::default());
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(page.contains("only the negative controls could be run"), "{name}: {page}");
     }
@@ -345,7 +347,7 @@ fn a_condition_that_any_task_has_is_a_column() {
     ];
     let report = Report { tasks, ..nothing() };
     for name in ["terminal", "markdown", "html"] {
-        let page = crate::find(name).unwrap().render(&report, Style::default());
+        let page = crate::find_renderer(name).unwrap().render(&report, Style::default());
         for cell in ["placebo", "2/5", "4/5"] {
             assert!(page.contains(cell), "{cell} in {name}: {page}");
         }
@@ -516,11 +518,11 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
     ");
     // Beside them the other renderers call them the same.
     for name in ["markdown", "html"] {
-        let text = crate::find(name).unwrap().render(&report, Style::default());
+        let text = crate::find_renderer(name).unwrap().render(&report, Style::default());
         for expected in ["score", "pass rate lift", "Mean score, trials passed and lift", "55%, 2/5"] {
             assert!(text.contains(expected), "{name}: {expected} is not in\n{text}");
         }
-        let plain = crate::find(name).unwrap().render(&whole(), Style::default());
+        let plain = crate::find_renderer(name).unwrap().render(&whole(), Style::default());
         assert!(!plain.contains("core"), "{name}:\n{plain}");
     }
 }

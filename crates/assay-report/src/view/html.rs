@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use assay_audit::calibrated::Finding;
 use assay_audit::view::{Aligned, Cell, Evidence, Passage, RowKind, Skill, View, When};
 
-use super::{act, by_pattern, caution, clean_lines, facts, found_lines, lines_of, remarks, word};
+use super::{action_label, by_pattern, caution, clean_lines, facts, found_lines, lines_of, remarks, word};
 use crate::html::escape;
 use crate::text::{clean, count, counted};
 
@@ -12,10 +12,10 @@ const STYLE: &str = include_str!("style.css");
 /// Longer texts are folded, in lines and in characters.
 const FOLDED: (usize, usize) = (8, 900);
 
-/// Lines of the skill that stand open at a step; more are folded.
+/// Lines of the skill shown at a step; more are folded.
 const EVIDENCE: usize = 5;
 
-/// The view as one file that needs nothing beside it: no script, no font, no image, no network. Every text is escaped.
+/// The view as a self-contained HTML file: no script, font, image or network access. Every text is escaped.
 pub fn view_html(view: &View) -> String {
     let name = escape(&clean(&view.task));
     let mut html = format!(
@@ -29,7 +29,7 @@ pub fn view_html(view: &View) -> String {
     );
     summary(&mut html, view);
     html.push_str("</header>\n<main>\n");
-    went(&mut html, view);
+    matches(&mut html, view);
     steps(&mut html, view);
     html.push_str("<section aria-labelledby=\"skill\">\n<h2 id=\"skill\">The skill</h2>\n");
     skill(&mut html, &view.skill);
@@ -51,17 +51,17 @@ fn summary(html: &mut String, view: &View) {
     html.push_str("</tbody>\n</table>\n");
 }
 
-/// Each line of the skill that turned up, with the places it went to.
-fn went(html: &mut String, view: &View) {
+/// Each line of the skill with matches, and their places.
+fn matches(html: &mut String, view: &View) {
     html.push_str(&format!(
-        "<section aria-labelledby=\"went\">\n<h2 id=\"went\">Where the skill’s text went</h2>\n<p>{}.</p>\n",
+        "<section aria-labelledby=\"matches\">\n<h2 id=\"matches\">Matches of the skill’s text</h2>\n<p>{}.</p>\n",
         found_lines(view)
     ));
     let found: Vec<_> = view.skill.lines.iter().filter(|line| !line.places.is_empty()).collect();
     if !found.is_empty() {
         html.push_str(
-            "<table class=\"went\">\n<thead>\n<tr><th scope=\"col\">line</th><th scope=\"col\">the skill says</th>\
-             <th scope=\"col\">the run with the skill, before or after it opened it</th></tr>\n</thead>\n<tbody>\n",
+            "<table class=\"matches\">\n<thead>\n<tr><th scope=\"col\">line</th><th scope=\"col\">skill text</th>\
+             <th scope=\"col\">match in the run with the skill, before or after it opened the skill</th></tr>\n</thead>\n<tbody>\n",
         );
         for line in found {
             html.push_str(&format!(
@@ -100,7 +100,7 @@ fn short(when: When) -> &'static str {
     }
 }
 
-/// What came after the opening stands out, and says so in words.
+/// Marks matches after the skill was opened.
 fn emphasis(when: When, words: &str) -> String {
     let class = if when == When::After { "after" } else { "not-after" };
     format!("<b class=\"{class}\">{words}</b>")
@@ -108,14 +108,14 @@ fn emphasis(when: When, words: &str) -> String {
 
 fn steps(html: &mut String, view: &View) {
     html.push_str(
-        "<section aria-labelledby=\"steps\">\n<h2 id=\"steps\">Step against step</h2>\n<ul class=\"legend\">\n",
+        "<section aria-labelledby=\"steps\">\n<h2 id=\"steps\">Aligned steps</h2>\n<ul class=\"legend\">\n",
     );
     for kind in RowKind::ALL {
         let what = match kind {
-            RowKind::Shared => "both do the same to the same",
-            RowKind::OnlyWith => "only the run with the skill does it",
-            RowKind::OnlyWithout => "only the run without it does it",
-            RowKind::OtherTarget => "both do it, to different things",
+            RowKind::Shared => "same action, same target",
+            RowKind::OnlyWith => "only in the run with the skill",
+            RowKind::OnlyWithout => "only in the run without the skill",
+            RowKind::OtherTarget => "same action, different target",
         };
         html.push_str(&format!(
             "<li class=\"{}\"><b>{} {}</b> {what}: {}</li>\n",
@@ -148,7 +148,7 @@ fn steps(html: &mut String, view: &View) {
                 html.push_str(&format!("<p class=\"phase\">{}</p>", cell.phase));
                 phases[side] = cell.phase;
             }
-            // Several cells may be of one step: the first is the one that links lead to.
+            // Links lead to the first of several cells of a step.
             let named = side == 0 && last != cell.step;
             if side == 0 {
                 last = cell.step;
@@ -167,13 +167,17 @@ fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
         remarks(cell).into_iter().map(|remark| format!(" <span class=\"tag\">{remark}</span>")).collect();
     let target =
         if cell.target.is_empty() { String::new() } else { format!(" <code>{}</code>", quote(&cell.target)) };
-    html.push_str(&format!("<p class=\"head\"{id}><b>{}</b> {}{target}{remarks}</p>", cell.step, act(cell)));
+    html.push_str(&format!(
+        "<p class=\"head\"{id}><b>{}</b> {}{target}{remarks}</p>",
+        cell.step,
+        action_label(cell)
+    ));
     if cell.opened {
         html.push_str("<p class=\"opened\">◆ the skill was opened here</p>");
     }
     let marks: BTreeSet<&str> = cell.evidence.iter().map(|evidence| evidence.trace_text.as_str()).collect();
     passage(html, "thought", &cell.thought, &marks, true);
-    // What both say is said once enough.
+    // Identical text is shown once.
     let same = row.kind == RowKind::Shared && row.differs.is_empty();
     passage(html, "", &cell.said, &marks, same && cell.said.text.lines().count() > 1);
     for (name, text) in &cell.input {
@@ -195,7 +199,7 @@ fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
     }
 }
 
-/// A text; folded where it is long, or is to be in any case.
+/// A text, folded if it is long or `fold` is set.
 fn passage(html: &mut String, name: &str, passage: &Passage, marks: &BTreeSet<&str>, fold: bool) {
     if passage.is_empty() {
         return;
@@ -231,7 +235,7 @@ fn passage(html: &mut String, name: &str, passage: &Passage, marks: &BTreeSet<&s
     }
 }
 
-/// Whether a line is one that the skill's text turned up in. Quotes of long lines are cut, and end in an ellipsis.
+/// Whether a line has a match. Quotes of long lines end in an ellipsis.
 fn marked(line: &str, marks: &BTreeSet<&str>) -> bool {
     let line = line.trim();
     let cut =
@@ -265,7 +269,7 @@ fn evidence(html: &mut String, all: &[Evidence]) {
     }
 }
 
-/// The whole skill, folded, with the lines that turned up marked.
+/// The whole skill, folded, with matching lines marked.
 fn skill(html: &mut String, skill: &Skill) {
     html.push_str(&format!(
         "<details><summary>{}, {}</summary><pre class=\"skill\">",

@@ -1,22 +1,22 @@
 use assay_audit::view::{Aligned, Cell, RowKind, View};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{act, by_pattern, caution, facts, found_lines, remarks, word};
+use super::{action_label, by_pattern, caution, facts, found_lines, remarks, word};
 use crate::Style;
 use crate::text::{clean, count};
 
-/// Columns are no narrower than this, however narrow the terminal says it is.
+/// The minimum width of a column, however narrow the terminal.
 const NARROWEST: usize = 24;
 
-/// Lines that a target, what was said, or a line of evidence may take.
+/// The most lines of a target, a message or a match.
 const LINES: usize = 3;
 
-/// Lines of the skill that are shown for a step; the page and JSON have them all.
+/// Lines of the skill shown for a step; the page and JSON have all.
 const EVIDENCE: usize = 6;
 
-/// How a line is to look; nothing needs it to be understood.
+/// The emphasis of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum Emphasis {
     Plain,
     Strong,
     Faint,
@@ -76,9 +76,10 @@ fn row(row: &Aligned, column: usize, style: Style, text: &mut String) {
     let left = row.with.as_ref().map(|cell| self::cell(cell, row, column)).unwrap_or_default();
     let right = row.without.as_ref().map(|cell| self::cell(cell, row, column)).unwrap_or_default();
     for at in 0..left.len().max(right.len()) {
-        let part = |lines: &[(Look, String)]| {
-            let (look, line) = lines.get(at).map_or((Look::Plain, ""), |(look, line)| (*look, line.as_str()));
-            painted(&padded(line, column), look, style)
+        let part = |lines: &[(Emphasis, String)]| {
+            let (emphasis, line) =
+                lines.get(at).map_or((Emphasis::Plain, ""), |(emphasis, line)| (*emphasis, line.as_str()));
+            painted(&padded(line, column), emphasis, style)
         };
         let sign = if at == 0 { row.kind.sign() } else { ' ' };
         text.push_str(format!("{sign} {} │ {}", part(&left), part(&right)).trim_end_matches(' '));
@@ -86,33 +87,38 @@ fn row(row: &Aligned, column: usize, style: Style, text: &mut String) {
     }
 }
 
-fn cell(cell: &Cell, row: &Aligned, column: usize) -> Vec<(Look, String)> {
+fn cell(cell: &Cell, row: &Aligned, column: usize) -> Vec<(Emphasis, String)> {
     let mut lines = Vec::new();
-    let mut add = |look: Look, indent: usize, text: &str, most: usize| {
+    let mut add = |emphasis: Emphasis, indent: usize, text: &str, most: usize| {
         for line in wrap(&clean(text), column.saturating_sub(indent), most) {
-            lines.push((look, format!("{}{line}", " ".repeat(indent))));
+            lines.push((emphasis, format!("{}{line}", " ".repeat(indent))));
         }
     };
     let marks: Vec<String> = remarks(cell).into_iter().map(|mark| format!(" [{mark}]")).collect();
     let differs: String = row.differs.iter().map(|what| format!(" [other {what}]")).collect();
-    let look = if row.kind == RowKind::Shared { Look::Faint } else { Look::Plain };
-    add(look, 0, &format!("{} {} {}{}{differs}", cell.step, act(cell), cell.target, marks.concat()), LINES);
+    let emphasis = if row.kind == RowKind::Shared { Emphasis::Faint } else { Emphasis::Plain };
+    add(
+        emphasis,
+        0,
+        &format!("{} {} {}{}{differs}", cell.step, action_label(cell), cell.target, marks.concat()),
+        LINES,
+    );
     if cell.opened {
-        add(Look::Strong, 2, "◆ the skill was opened here", LINES);
+        add(Emphasis::Strong, 2, "◆ the skill was opened here", LINES);
     }
     let words = if cell.said.is_empty() && cell.tool.is_empty() { &cell.output } else { &cell.said };
     if let Some(first) = words.text.lines().find(|line| !line.trim().is_empty()) {
-        add(Look::Faint, 2, &format!("“{}”", first.trim()), LINES);
+        add(Emphasis::Faint, 2, &format!("“{}”", first.trim()), LINES);
     }
     for evidence in cell.evidence.iter().take(EVIDENCE) {
         let head = format!("◂ skill line {}, {}:", evidence.skill_line, evidence.when.name());
-        add(Look::Strong, 2, &head, LINES);
-        add(Look::Plain, 4, &evidence.skill_text, LINES);
-        add(Look::Plain, 4, &format!("{}: {}", evidence.manner, evidence.trace_text), LINES);
+        add(Emphasis::Strong, 2, &head, LINES);
+        add(Emphasis::Plain, 4, &evidence.skill_text, LINES);
+        add(Emphasis::Plain, 4, &format!("{}: {}", evidence.manner, evidence.trace_text), LINES);
     }
     if cell.evidence.len() > EVIDENCE {
         add(
-            Look::Plain,
+            Emphasis::Plain,
             2,
             &format!("… and {} more lines of the skill", cell.evidence.len() - EVIDENCE),
             LINES,
@@ -120,7 +126,7 @@ fn cell(cell: &Cell, row: &Aligned, column: usize) -> Vec<(Look, String)> {
     }
     for (pattern, findings) in by_pattern(&cell.findings) {
         let lines: Vec<String> = findings.iter().map(|finding| finding.skill_line.to_string()).collect();
-        add(Look::Strong, 2, &format!("◂ {pattern}, skill line {}", lines.join(", ")), LINES);
+        add(Emphasis::Strong, 2, &format!("◂ {pattern}, skill line {}", lines.join(", ")), LINES);
     }
     lines
 }
@@ -129,10 +135,10 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-fn painted(text: &str, look: Look, style: Style) -> String {
-    match look {
-        Look::Strong if style.color => format!("\u{1b}[1m{text}\u{1b}[0m"),
-        Look::Faint if style.color => format!("\u{1b}[2m{text}\u{1b}[0m"),
+fn painted(text: &str, emphasis: Emphasis, style: Style) -> String {
+    match emphasis {
+        Emphasis::Strong if style.color => format!("\u{1b}[1m{text}\u{1b}[0m"),
+        Emphasis::Faint if style.color => format!("\u{1b}[2m{text}\u{1b}[0m"),
         _ => text.to_owned(),
     }
 }

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
 use assay_analysis::Report;
-use assay_report::{Style, find};
+use assay_report::{Style, find_renderer};
 
 use crate::runs::{HOSTILE, Run, poor, small, whole};
 
 fn page(report: &Report) -> String {
-    find("html").unwrap().render(report, Style::default())
+    find_renderer("html").unwrap().render(report, Style::default())
 }
 
 /// Elements that have no end.

@@ -1,10 +1,10 @@
 use assay_analysis::Report;
-use assay_report::{Style, find};
+use assay_report::{Style, find_renderer};
 
 use crate::runs::{Run, poor, small, whole};
 
 fn text(report: &Report) -> String {
-    find("markdown").unwrap().render(report, Style::default())
+    find_renderer("markdown").unwrap().render(report, Style::default())
 }
 
 #[test]

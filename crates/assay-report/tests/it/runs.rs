@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::{Gathered, Report, find};
+use assay_analysis::{Gathered, Report, analyze};
 use assay_store::{Record, RunFolder, TrialId};
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ impl Run<'_> {
             "excluded": self.excluded, "equal_conditions": [],
         }))
         .unwrap();
-        find(&run, &Gathered::lay(&run, &[], |trial| Ok(records.get(trial).cloned())).unwrap())
+        analyze(&run, &Gathered::from_records(&run, &[], |trial| Ok(records.get(trial).cloned())).unwrap())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What every form of a report says alike.
 
-use assay_report::{Style, find, verdict_line};
+use assay_report::{Style, find_renderer, verdict_line};
 
 use crate::runs::{poor, small, whole};
 
@@ -27,7 +27,7 @@ fn verdicts_have_the_same_sentences_everywhere() {
     for (name, run) in runs {
         let report = run.report();
         for form in ["terminal", "markdown", "html"] {
-            let text = words(&find(form).unwrap().render(&report, Style::default()));
+            let text = words(&find_renderer(form).unwrap().render(&report, Style::default()));
             for comparison in &report.comparisons {
                 let line = verdict_line(comparison, report.margin);
                 let (_, sentence) = line.split_once(&format!("{}. ", comparison.verdict.word())).unwrap();
@@ -42,9 +42,9 @@ fn verdicts_have_the_same_sentences_everywhere() {
 #[test]
 fn forms_are_found_by_name() {
     for name in ["terminal", "markdown", "html", "json"] {
-        assert_eq!(find(name).unwrap().name(), name);
+        assert_eq!(find_renderer(name).unwrap().name(), name);
     }
-    assert!(find("pdf").is_none());
+    assert!(find_renderer("pdf").is_none());
 }
 
 /// The titles of sections: all of them in pages, and in a terminal that shows everything.
@@ -55,7 +55,7 @@ fn every_section_stands_in_every_form() {
     runs.extend([("small", small()), ("whole", whole())]);
     for (name, run) in runs {
         let report = run.report();
-        let render = |form: &str, style| find(form).unwrap().render(&report, style);
+        let render = |form: &str, style| find_renderer(form).unwrap().render(&report, style);
         let markdown = render("markdown", Style::default());
         let titles: Vec<&str> = markdown.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert!(!titles.is_empty(), "{name}: {markdown}");

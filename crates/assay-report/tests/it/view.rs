@@ -134,7 +134,7 @@ fn hostile_traces_are_shown_and_not_obeyed() {
 }
 
 #[test]
-fn a_line_of_the_skill_is_marked_where_it_went() {
+fn lines_of_the_skill_with_a_match_are_marked() {
     let page = view_html(&pair(SKILL, ""));
     assert!(page.contains("<mark>sign every finished export with the treasury</mark>"), "{page}");
     assert!(page.contains("<li><a href=\"#step-3\">step 3</a> wrote, <b class=\"after\">after</b>"));

@@ -1,16 +1,16 @@
-//! Simulated suites of a plan, kept so that every lift is tried on the same trials.
+//! Simulated suites of a plan, shared by all lifts.
 
 use rand_chacha::ChaCha8Rng;
 
 use crate::moments::{Moments, Quantiles};
 use crate::plan::{Chances, Plan, bisect};
 use crate::random::{Purpose, normal, stream, uniform};
-use crate::verdict::{Decision, VerdictKind, alpha, shows_none};
+use crate::verdict::{Decision, VerdictKind, alpha, has_enough_units};
 
-/// Suites of a plan that is not large.
+/// Suites of a plan of usual size.
 pub(crate) const SUITES: usize = 4000;
 
-/// Suites of the largest plan, and of a first look.
+/// Suites of the largest plans, and of a first estimate.
 pub(crate) const FEWEST_SUITES: usize = 250;
 
 /// Suites of each shape that is compared with a plan's.
@@ -19,7 +19,7 @@ pub(crate) const SHAPE_SUITES: usize = 1000;
 /// Tasks × (arm's trials + [`TASK`]) of all suites together that a plan may cost before it gets fewer suites.
 const BUDGET: usize = 6_000_000;
 
-/// What a task costs beside its trials, in trials.
+/// The cost of a task besides its trials, in trials.
 const TASK: usize = 8;
 
 /// The suites of one plan.
@@ -33,7 +33,7 @@ pub(crate) struct Draws {
     equivalence: Option<Quantiles>,
     /// The baseline's mean of every task of every suite.
     base: Vec<f64>,
-    /// The shift from which on a trial of the arm passes, for every repetition of every task of every suite.
+    /// The shift above which a trial of the arm passes, for every repetition of every task of every suite.
     passes: Vec<f64>,
 }
 
@@ -64,18 +64,18 @@ impl Draws {
     }
 
     fn task(&mut self, plan: &Plan, spread: f64, random: &mut ChaCha8Rng) {
-        let rate = plan.baseline.draw(random);
+        let rate = plan.baseline.draw_rate(random);
         let passed = (0..plan.base_repetitions).filter(|_| uniform(random) < rate).count();
         self.base.push(passed as f64 / plan.base_repetitions as f64);
         if plan.moving < 1.0 && uniform(random) >= plan.moving {
-            // A task that stands still until the lift takes more than those that move: then all its trials pass, or fail.
+            // An unaffected task, until the lift needs more than the affected ones: then all its trials pass, or fail.
             let until = plan.clearing() + uniform(random);
             let passes = |random: &mut ChaCha8Rng| if uniform(random) < rate { -until } else { until };
             self.passes.extend((0..plan.repetitions).map(|_| passes(random)));
             return;
         }
         let moved = rate + spread * normal(random);
-        // u < clip(moved + shift) is u − moved < shift, for u lies between 0 and 1.
+        // u < clip(moved + shift) is u − moved < shift, since u is between 0 and 1.
         self.passes.extend((0..plan.repetitions).map(|_| uniform(random) - moved));
     }
 
@@ -102,13 +102,13 @@ impl Draws {
         })
     }
 
-    /// How often each verdict came under a shift.
+    /// The share of each verdict under a shift.
     pub(crate) fn chances(&self, shift: f64) -> Chances {
         let mut counts = [0_usize; 4];
         for moments in self.moments(shift) {
             let interval = self.decisive.map(|q| moments.interval_of(q, (-1.0, 1.0)));
             let equivalence = self.equivalence.map(|q| moments.equivalence(q, self.margin));
-            let enough = shows_none(self.tasks as f64, self.alpha, self.margin);
+            let enough = has_enough_units(self.tasks as f64, self.alpha, self.margin);
             let kind = Decision::read(interval, equivalence, self.margin, enough).kind;
             let place = match kind {
                 VerdictKind::Helps => 0,
@@ -123,14 +123,14 @@ impl Draws {
         Chances { helps, harms, negligible, inconclusive }
     }
 
-    /// The share of suites of no effect within ±`margin`, where the arm does nothing.
-    pub(crate) fn shows_none(&self, margin: f64) -> f64 {
+    /// The share of suites with `negligible` within ±`margin` if the true effect is zero.
+    pub(crate) fn share_negligible(&self, margin: f64) -> f64 {
         self.share_within(&self.moments(0.0).collect::<Vec<_>>(), margin)
     }
 
     fn share_within(&self, suites: &[Moments], margin: f64) -> f64 {
         let Some(quantiles) = self.equivalence else { return 0.0 };
-        if !shows_none(self.tasks as f64, self.alpha, margin) {
+        if !has_enough_units(self.tasks as f64, self.alpha, margin) {
             return 0.0;
         }
         let within =
@@ -138,9 +138,9 @@ impl Draws {
         within as f64 / suites.len().max(1) as f64
     }
 
-    /// The smallest margin within which a share of the suites has no effect, where the arm does nothing; `None` where not
-    /// even one of nearly 1 is.
-    pub(crate) fn bound(&self, share: f64) -> Option<f64> {
+    /// The smallest margin with `negligible` in the given share of suites if the true effect is zero; `None` if even a margin
+    /// of nearly 1 is too small.
+    pub(crate) fn smallest_margin(&self, share: f64) -> Option<f64> {
         let suites: Vec<Moments> = self.moments(0.0).collect();
         bisect(0.0, 1.0 - 1e-9, |margin| self.share_within(&suites, margin) >= share)
     }

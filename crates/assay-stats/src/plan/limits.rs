@@ -4,7 +4,7 @@ use crate::interval::FEWEST_UNITS;
 use crate::moments::{Moments, Quantiles};
 use crate::permutation::{DRAWS, EXACT};
 use crate::plan::{Plan, bisect};
-use crate::verdict::{alpha, shows_none};
+use crate::verdict::{alpha, has_enough_units};
 
 /// The fewest tasks that have an interval.
 pub(crate) const FEWEST: usize = FEWEST_UNITS;
@@ -186,7 +186,7 @@ impl Plan {
         let alpha = alpha(self.family);
         let quantiles = Quantiles::of(n, alpha)?;
         bisect(0.0, 1.0 - 1e-9, |margin| {
-            shows_none(n, alpha, margin) && moments.equivalence(quantiles, margin).within(margin)
+            has_enough_units(n, alpha, margin) && moments.equivalence(quantiles, margin).within(margin)
         })
     }
 

@@ -1,29 +1,27 @@
-//! What a design can and cannot find (docs/STATISTICS.md, "Planning"), by simulating the rule of verdicts.
+//! Power and minimum detectable effect of a design (docs/STATISTICS.md, "Planning"), by simulating the verdict.
 //!
-//! Tasks have the rates of a [`Baseline`]. A share of them moves, [`Plan::moving`], by shifts with a spread over tasks, and
-//! a rate cannot leave [0, 1]; what counts is the mean over tasks of what is left of the shifts. A lift that is more than
-//! this share can give moves more of the tasks, all the way. One comparison of the family
-//! is simulated at the family's level. Lost trials, drift and clusters are not: with clusters, give their number as
-//! the tasks.
+//! Tasks have the rates of a [`Baseline`]. A share of them, [`Plan::moving`], is shifted by a normal variate and clamped to
+//! [0, 1]; the lift is the mean of the clamped shifts. A lift that this share cannot produce shifts more of the tasks, up to
+//! 0 or 1. One comparison is simulated at the level of its family. Lost trials, drift and clusters are not simulated: pass
+//! the number of clusters as the tasks.
 //!
-//! Every function draws its suites from streams of a seed, one each, task by task. The trials of a suite stay the same
-//! when the lift is raised, and its first tasks when tasks are added, so that chances rise with both and bisection
-//! finds where they pass 80 %. With 4,000 suites a chance of 80 % is known to ±1.2 points.
+//! Each suite has its own random stream. Its trials stay the same when the lift increases, and its first tasks when tasks
+//! are added, so power is monotone in both and bisection applies. With 4,000 suites a power of 80% is known to ±1.2 pp.
 
 mod draws;
 mod limits;
-mod promise;
+mod power_check;
 
 use crate::plan::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
 use crate::simulate::{Baseline, Design, Effect, Loss};
 
 pub use limits::{Impossible, Requirement, smallest_p};
-pub use promise::{Promise, promise};
+pub use power_check::{PowerCheck, check_power};
 
-/// The chance of the right verdict that is asked for.
+/// The required probability of the right verdict.
 pub const POWER: f64 = 0.8;
 
-/// More tasks than this are not called an answer.
+/// The largest number of tasks that is reported.
 pub const MOST_TASKS: usize = 5000;
 
 /// Halvings of an interval of lifts: to less than 10⁻⁶.
@@ -32,7 +30,7 @@ const HALVINGS: u32 = 24;
 /// A comparison that is planned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Tasks, or clusters where tasks share something.
+    /// Tasks, or clusters.
     pub tasks: usize,
     /// Trials a task under the arm.
     pub repetitions: usize,
@@ -40,74 +38,72 @@ pub struct Plan {
     pub base_repetitions: usize,
     /// Comparisons in the family; 0 counts as 1.
     pub family: usize,
-    /// The d of "no effect within ±d", in (0, 1).
+    /// The equivalence margin, in (0, 1).
     pub margin: f64,
     /// The tasks' rates under the baseline: [`Baseline::default`], or a pilot's.
     pub baseline: Baseline,
-    /// Standard deviation over the tasks that move of what the arm does, before rates are kept in [0, 1]; in [0, 1].
+    /// Standard deviation of the shifts over affected tasks, before rates are clamped; in [0, 1].
     pub spread: f64,
-    /// The share of the tasks that move, in (0, 1].
+    /// The share of affected tasks, in (0, 1].
     pub moving: f64,
 }
 
-/// The spread of [`Plan::spread`] where nothing is known of it, with [`MOVING`].
+/// The default of [`Plan::spread`], together with [`MOVING`].
 ///
-/// The two give true effects of tasks a standard deviation of .33 to .35, and leave 6 of 10 tasks within ±5 points. In
-/// 55 pairs of submissions to Terminal-Bench these were .34 and 50 % (equal after five trials each), in 171 pairs of
-/// models of MCPMark .33 and 56 % (four trials).
+/// The two give true task effects a standard deviation of 0.33 to 0.35, with 6 of 10 tasks within ±5 pp. In 55 pairs of
+/// submissions to Terminal-Bench these were 0.34 and 50% (equal after five trials each), in 171 pairs of models of MCPMark
+/// 0.33 and 56% (four trials).
 pub const SPREAD: f64 = 0.5;
 
-/// The share of tasks that move, where nothing is known of it.
+/// The default of [`Plan::moving`].
 pub const MOVING: f64 = 0.5;
 
-/// The same number of trials as a plan's in another shape.
+/// A design with the number of trials of a plan and other numbers of tasks and repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Tasks.
     pub tasks: usize,
     /// Trials a task and arm.
     pub repetitions: usize,
-    /// The smallest lift found with a chance of 80 %; `None` where there is none.
-    pub detectable: Option<f64>,
-    /// The smallest margin within which an arm that does nothing has no effect with a chance of 80 %.
+    /// The minimum detectable effect; `None` if there is none.
+    pub mde: Option<f64>,
+    /// The smallest margin with 80% power for `negligible` if the true effect is zero.
     pub margin: Option<f64>,
-    /// The chance of the right one of helps and harms at the lift asked for.
+    /// The probability of the right one of `helps` and `harms` at the requested lift.
     pub power: Option<f64>,
 }
 
 /// Repetitions of the shapes that [`Plan::shapes`] compares.
 const SHAPES: [usize; 5] = [1, 2, 3, 5, 10];
 
-/// The chances of the four verdicts; they add up to 1.
+/// The probabilities of the four verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Chances {
-    /// That the arm helps.
+    /// Of `helps`.
     pub helps: f64,
-    /// That it harms.
+    /// Of `harms`.
     pub harms: f64,
-    /// That it has no effect.
+    /// Of `negligible`.
     pub negligible: f64,
-    /// That nothing can be said.
+    /// Of `inconclusive`.
     pub inconclusive: f64,
 }
 
-/// What a plan comes to.
+/// The statistical properties of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     /// Suites simulated.
     pub suites: usize,
-    /// The smallest lift that is called helpful with a chance of 80 %; `None` where not even a lift to 1 on every task
-    /// is.
-    pub detectable: Option<f64>,
-    /// The smallest margin within which an arm that does nothing has no effect with a chance of 80 %; `None` where no
-    /// margin below 1 has it.
+    /// The minimum detectable effect; `None` if even a pass rate of 1 on every task is not detected.
+    pub mde: Option<f64>,
+    /// The smallest margin with 80% power for `negligible` if the true effect is zero; `None` if no margin below 1 has it.
     pub margin: Option<f64>,
-    /// The verdicts on an arm that does nothing, at the plan's margin.
-    pub nothing: Chances,
+    /// The expected verdicts if the true effect is zero.
+    pub if_no_effect: Chances,
 }
 
 impl Plan {
-    /// The smallest detectable lift, the smallest margin, and the verdicts on an arm that does nothing.
+    /// The minimum detectable effect, the smallest margin, and the expected verdicts if the true effect is zero.
     pub fn forecast(&self, seed: u64) -> Result<Forecast, Impossible> {
         self.check()?;
         Ok(self.forecast_of(SUITES, seed))
@@ -116,19 +112,18 @@ impl Plan {
     fn forecast_of(&self, suites: usize, seed: u64) -> Forecast {
         let draws = Draws::of(self, self.spread, suites, seed);
         let chance = |shift: f64| draws.chances(shift).helps;
-        let detectable = bisect(0.0, self.largest_shift(), |shift| chance(shift) >= POWER);
-        let nothing = Draws::of(self, 0.0, suites, seed);
+        let mde = bisect(0.0, self.largest_shift(), |shift| chance(shift) >= POWER);
+        let null = Draws::of(self, 0.0, suites, seed);
         Forecast {
             suites: draws.suites(),
-            detectable: detectable.map(|shift| self.lift_of(shift)),
-            margin: nothing.bound(POWER),
-            nothing: nothing.chances(0.0),
+            mde: mde.map(|shift| self.lift_of(shift)),
+            margin: null.smallest_margin(POWER),
+            if_no_effect: null.chances(0.0),
         }
     }
 
-    /// What the plan's number of trials finds in other shapes, and in its own: 1, 2, 3, 5 and 10 repetitions of as many
-    /// tasks as come to no more trials, with `lift` as the lift asked for. Other shapes use fewer suites than [`Plan::forecast`].
-    /// Empty where the arms have unequal repetitions, and for a plan that cannot be.
+    /// Designs with the number of trials of this plan and 1, 2, 3, 5 or 10 repetitions, with their power for `lift`. They use
+    /// fewer suites than [`Plan::forecast`]. Empty for unequal repetitions and for an invalid plan.
     pub fn shapes(&self, lift: Option<f64>, seed: u64) -> Vec<Shape> {
         if self.check().is_err() || self.repetitions != self.base_repetitions {
             return Vec::new();
@@ -157,7 +152,7 @@ impl Plan {
                 Shape {
                     tasks: plan.tasks,
                     repetitions: plan.repetitions,
-                    detectable: found.detectable,
+                    mde: found.mde,
                     margin: found.margin,
                     power,
                 }
@@ -165,7 +160,7 @@ impl Plan {
             .collect()
     }
 
-    /// The chances of the verdicts at a true lift in [−1, 1]. At 0 the arm does nothing, to no task.
+    /// The probabilities of the verdicts at a true lift in [−1, 1]. At 0 no task is affected.
     pub fn chances(&self, lift: f64, seed: u64) -> Result<Chances, Impossible> {
         self.check()?;
         if lift == 0.0 {
@@ -175,9 +170,8 @@ impl Plan {
         Ok(Draws::of(self, self.spread, SUITES, seed).chances(shift))
     }
 
-    /// The number of tasks with which a true lift is found, with the right sign and a chance of 80 %; at the plan's
-    /// repetitions, whatever its tasks. Above 50 tasks it is given to 2 %. `None` where more than [`MOST_TASKS`] would
-    /// be needed, or more trials than can be simulated.
+    /// The number of tasks that detect a true lift with 80% power at the repetitions of the plan. Above 50 tasks it is
+    /// accurate to 2%. `None` if more than [`MOST_TASKS`], or more trials than can be simulated, are needed.
     pub fn tasks_for_lift(&self, lift: f64, seed: u64) -> Result<Option<usize>, Impossible> {
         let least = Plan { tasks: limits::FEWEST, ..*self };
         least.check()?;
@@ -192,17 +186,17 @@ impl Plan {
         }))
     }
 
-    /// The number of tasks with which an arm that does nothing has no effect within `margin` with a chance of 80 %;
-    /// otherwise like [`Plan::tasks_for_lift`].
+    /// The number of tasks with 80% power for `negligible` within `margin` if the true effect is zero; otherwise like
+    /// [`Plan::tasks_for_lift`].
     pub fn tasks_for_margin(&self, margin: f64, seed: u64) -> Result<Option<usize>, Impossible> {
         let least = Plan { tasks: limits::FEWEST, margin, ..*self };
         least.check()?;
-        Ok(self.fewest(|plan, suites| Draws::of(plan, 0.0, suites, seed).shows_none(margin) >= POWER))
+        Ok(self.fewest(|plan, suites| Draws::of(plan, 0.0, suites, seed).share_negligible(margin) >= POWER))
     }
 
-    /// The smallest number of tasks that is enough, where more are enough as well.
+    /// The smallest number of tasks that is enough, for a monotone condition `enough` on the plan and the number of suites.
     ///
-    /// A first look with few suites tells about where; `enough` is given the plan and the number of suites.
+    /// A first search uses few suites.
     fn fewest(&self, enough: impl Fn(&Plan, usize) -> bool) -> Option<usize> {
         let most = MOST_TASKS.min(self.largest());
         let holds = |tasks: usize, suites: usize| enough(&Plan { tasks, ..*self }, suites);
@@ -212,7 +206,7 @@ impl Plan {
             (low, high) = (high, (2 * high).min(most));
         }
         (low, high) = narrow(low, high, |tasks| holds(tasks, FEWEST_SUITES));
-        // 15 % to either side is over two standard errors of the first look; where it was further off, on from there.
+        // 15% to either side is over two standard errors of the first search.
         let step = |from: usize| 1 + from * 3 / 20;
         (low, high) = (low.saturating_sub(step(low)).max(limits::FEWEST - 1), high);
         while low >= limits::FEWEST && holds(low, SUITES) {
@@ -227,12 +221,12 @@ impl Plan {
         Some(narrow(low, high, |tasks| holds(tasks, SUITES)).1)
     }
 
-    /// A shift after which every task that moves passes.
+    /// A shift after which every affected task passes.
     pub(crate) fn clearing(&self) -> f64 {
         1.0 + 8.0 * self.spread
     }
 
-    /// A shift after which every task passes. Between [`Plan::clearing`] and one more the tasks that did not move begin to.
+    /// A shift after which every task passes. Between [`Plan::clearing`] and 1 above it, the unaffected tasks begin to.
     fn largest_shift(&self) -> f64 {
         self.clearing() + if self.moving < 1.0 { 1.0 } else { 0.0 }
     }
@@ -276,14 +270,14 @@ impl Plan {
         }
     }
 
-    /// The design whose arms have a true lift; [`Plan::design`] with the shift that comes to it.
+    /// The design with a true lift: [`Plan::design`] with the shift of that lift.
     pub fn design_of_lift(&self, lift: f64) -> Result<Design, Impossible> {
         self.check()?;
         Ok(self.design(self.shift_of(lift)?))
     }
 }
 
-/// Brings a number that is too small and one that is enough together: to neighbours, or to 2 %.
+/// Narrows a number that is too small and one that is enough to neighbors, or to within 2%.
 fn narrow(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> (usize, usize) {
     while high - low > 1.max(high / 50) {
         let middle = usize::midpoint(low, high);
@@ -296,7 +290,7 @@ fn narrow(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> (us
     (low, high)
 }
 
-/// The smallest number in [`low`, `high`], to [`HALVINGS`], at which a condition that stays true holds.
+/// The smallest number in [`low`, `high`] that meets a monotone condition, to within [`HALVINGS`].
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     if !holds(high) {
         return None;

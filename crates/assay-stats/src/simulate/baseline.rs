@@ -70,7 +70,7 @@ impl Baseline {
         self.a / (self.a + self.b) * self.most
     }
 
-    pub(crate) fn draw(self, random: &mut ChaCha8Rng) -> f64 {
+    pub(crate) fn draw_rate(self, random: &mut ChaCha8Rng) -> f64 {
         let (one, other) = (gamma(random, self.a), gamma(random, self.b));
         if one + other > 0.0 {
             return self.most * (one / (one + other));
@@ -125,7 +125,7 @@ mod tests {
             assert!((half.shifted(shift) - expected).abs() < 1e-12, "shift {shift}: {}", half.shifted(shift));
         }
         let mut random = stream(3, Purpose::Suite, 0);
-        assert!((0..1000).all(|_| half.draw(&mut random) <= 0.5));
+        assert!((0..1000).all(|_| half.draw_rate(&mut random) <= 0.5));
         assert_eq!(half.up_to(0.0), None);
     }
 
@@ -135,7 +135,7 @@ mod tests {
         for (a, b) in [(0.6, 0.9), (0.05, 0.05), (8.0, 2.0), (300.0, 100.0)] {
             let baseline = Baseline::beta(a, b).unwrap();
             let mut random = stream(9, Purpose::Suite, 0);
-            let rates: Vec<f64> = (0..20_000).map(|_| baseline.draw(&mut random)).collect();
+            let rates: Vec<f64> = (0..20_000).map(|_| baseline.draw_rate(&mut random)).collect();
             let mean = rates.iter().sum::<f64>() / 20_000.0;
             let variance = rates.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / 20_000.0;
             let expected = a * b / ((a + b).powi(2) * (a + b + 1.0));
@@ -155,7 +155,7 @@ mod tests {
             let truth = Baseline::beta(a, b).unwrap();
             let mut random = stream(4, Purpose::Suite, 0);
             let mut task = || {
-                let rate = truth.draw(&mut random);
+                let rate = truth.draw_rate(&mut random);
                 (0..5).map(|_| f64::from(u8::from(uniform(&mut random) < rate))).collect()
             };
             let pilot: Vec<Vec<f64>> = (0..3000).map(|_| task()).collect();

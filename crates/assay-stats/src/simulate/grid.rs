@@ -1,4 +1,4 @@
-//! The grid that the method is held to (docs/STATISTICS.md, "How often it is right"), named before the method was chosen.
+//! The grid that the method is held to (docs/STATISTICS.md, "How often verdicts are right"), named before the method was chosen.
 
 use crate::plan::{Impossible, MOVING, Plan, SPREAD};
 use crate::simulate::truth::{Design, Effect, Loss};
@@ -151,7 +151,7 @@ pub fn planned_grid(seed: u64) -> Result<Vec<GridCell>, Impossible> {
     for tasks in TASKS {
         for repetitions in REPETITIONS {
             let plan = plan(tasks, repetitions);
-            if let Some(lift) = plan.forecast(seed)?.detectable {
+            if let Some(lift) = plan.forecast(seed)?.mde {
                 cells.push(GridCell { truth: "planned", design: plan.design_of_lift(lift)? });
             }
         }
@@ -194,7 +194,7 @@ impl GridCell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::judge;
+    use crate::simulate::simulate_suites;
 
     #[test]
     fn every_truth_has_every_size() {
@@ -213,7 +213,7 @@ mod tests {
             if (cell.design.tasks, cell.design.repetitions) != (10, 3) {
                 continue;
             }
-            let got = judge(&cell.design, 0..400, 2).cell(cell.design.true_lift());
+            let got = simulate_suites(&cell.design, 0..400, 2).cell(cell.design.true_lift());
             for miss in cell.misses(&got) {
                 let room = 3.0 * (miss.limit * (1.0 - miss.limit) / 400.0).sqrt();
                 assert!((miss.found - miss.limit).abs() < room, "{}: {miss:?}", cell.truth);

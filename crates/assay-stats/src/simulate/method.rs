@@ -217,7 +217,7 @@ mod tests {
         let cells = crate::simulate::validity_grid();
         let design = cells[1].design;
         let got = compare(&design, &Method::ALL, 0..200, 4);
-        let tally = crate::simulate::judge(&design, 0..200, 4).cell(0.0);
+        let tally = crate::simulate::simulate_suites(&design, 0..200, 4).cell(0.0);
         let (coverage, width) = got[0].unwrap();
         assert_eq!(Some(coverage), tally.coverage);
         assert!((width - tally.width.unwrap()).abs() < 1e-9);

@@ -7,7 +7,7 @@ use crate::interval::FEWEST_UNITS;
 use crate::moments::Quantiles;
 use crate::sample::Sample;
 use crate::simulate::truth::Design;
-use crate::verdict::{Decision, Losses, VerdictKind, alpha, shows_none};
+use crate::verdict::{Decision, Losses, VerdictKind, alpha, has_enough_units};
 
 /// The level of the interval whose coverage is counted: 95 %, whatever the family.
 const TAIL: f64 = 0.025;
@@ -100,7 +100,7 @@ impl Tally {
 /// Draws the suites numbered `suites` under `seed` and judges each by the rule of verdicts.
 ///
 /// The numbers of two ranges that follow each other add up to those of both: split them over threads.
-pub fn judge(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
+pub fn simulate_suites(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
     let mut tally = Tally::default();
     let lift = design.true_lift();
     let mut critical = Critical { alpha: alpha(design.arms), values: BTreeMap::new() };
@@ -167,7 +167,7 @@ impl Critical {
             return VerdictKind::Inconclusive;
         };
         let moments = sample.moments();
-        let enough = shows_none(sample.effective, self.alpha, margin);
+        let enough = has_enough_units(sample.effective, self.alpha, margin);
         let interval = moments.interval_of(decisive, (-1.0, 1.0));
         Decision::read(Some(interval), Some(moments.equivalence(equivalence, margin)), margin, enough).kind
     }
@@ -206,7 +206,7 @@ mod tests {
                 counts[crate::verdict(tasks, 4, 0.1, Some(losses)).kind as usize] += 1;
             }
         }
-        let tally = judge(&design, 0..60, 5);
+        let tally = simulate_suites(&design, 0..60, 5);
         assert_eq!([tally.helps, tally.harms, tally.negligible], [counts[0], counts[1], counts[2]]);
         assert!(tally.helps > 0 && counts[3] > 0);
     }
@@ -214,9 +214,9 @@ mod tests {
     #[test]
     fn ranges_add_up() {
         let design = design(Effect::None);
-        let mut parts = judge(&design, 0..7, 1);
-        parts += judge(&design, 7..40, 1);
-        assert_eq!(parts, judge(&design, 0..40, 1));
+        let mut parts = simulate_suites(&design, 0..7, 1);
+        parts += simulate_suites(&design, 7..40, 1);
+        assert_eq!(parts, simulate_suites(&design, 0..40, 1));
         assert_eq!((parts.suites, parts.comparisons, parts.intervals), (40, 160, 160));
     }
 
@@ -251,11 +251,11 @@ mod tests {
         for tasks in [0, 1, 4] {
             let mut design = design(Effect::Uniform { lift: 1.0, spread: 0.0 });
             design.tasks = tasks;
-            let tally = judge(&design, 0..5, 1);
+            let tally = simulate_suites(&design, 0..5, 1);
             assert_eq!((tally.intervals, tally.helps + tally.harms + tally.negligible), (0, 0));
         }
         let mut design = design(Effect::None);
         design.repetitions = 0;
-        assert_eq!(judge(&design, 0..5, 1).intervals, 0);
+        assert_eq!(simulate_suites(&design, 0..5, 1).intervals, 0);
     }
 }

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::simulate::tally::{Tally, judge};
+use crate::simulate::tally::{Tally, simulate_suites};
 use crate::simulate::truth::Design;
 
 /// Suites that a thread takes at once.
 const CHUNK: u64 = 500;
 
 /// Judges suites 0 to `suites` of every design, in the designs' order. The tallies do not depend on `threads`.
-pub fn judge_all(designs: &[Design], suites: u64, seed: u64, threads: NonZeroUsize) -> Vec<Tally> {
+pub fn simulate_all(designs: &[Design], suites: u64, seed: u64, threads: NonZeroUsize) -> Vec<Tally> {
     let chunks = suites.div_ceil(CHUNK);
     let jobs = chunks.saturating_mul(designs.len() as u64);
     let next = AtomicU64::new(0);
@@ -25,7 +25,7 @@ pub fn judge_all(designs: &[Design], suites: u64, seed: u64, threads: NonZeroUsi
             // Below the number of designs.
             let at = usize::try_from(job / chunks).unwrap_or(0);
             let first = job % chunks * CHUNK;
-            let tally = judge(&designs[at], first..suites.min(first.saturating_add(CHUNK)), seed);
+            let tally = simulate_suites(&designs[at], first..suites.min(first.saturating_add(CHUNK)), seed);
             // Counts are sums: a thread that died left them whole.
             tallies.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[at] += tally;
         }
@@ -47,11 +47,11 @@ mod tests {
     #[test]
     fn threads_change_nothing() {
         let designs: Vec<Design> = validity_grid().iter().take(2).map(|c| c.design).collect();
-        let on = |threads: usize| judge_all(&designs, 1100, 3, NonZeroUsize::new(threads).unwrap());
+        let on = |threads: usize| simulate_all(&designs, 1100, 3, NonZeroUsize::new(threads).unwrap());
         let one = on(1);
         assert_eq!(one, on(5));
-        assert_eq!(one[1], judge(&designs[1], 0..1100, 3));
-        assert_eq!(judge_all(&[], 10, 3, NonZeroUsize::MIN), vec![]);
-        assert_eq!(judge_all(&designs, 0, 3, NonZeroUsize::MIN), vec![Tally::default(); 2]);
+        assert_eq!(one[1], simulate_suites(&designs[1], 0..1100, 3));
+        assert_eq!(simulate_all(&[], 10, 3, NonZeroUsize::MIN), vec![]);
+        assert_eq!(simulate_all(&designs, 0, 3, NonZeroUsize::MIN), vec![Tally::default(); 2]);
     }
 }

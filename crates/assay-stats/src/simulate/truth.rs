@@ -42,7 +42,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    fn draw(self, random: &mut ChaCha8Rng) -> f64 {
+    fn draw_shift(self, random: &mut ChaCha8Rng) -> f64 {
         match self {
             Effect::None => 0.0,
             Effect::Uniform { lift, spread } => lift + spread * normal(random),
@@ -138,7 +138,7 @@ impl Design {
     /// The suite with number `index` under `seed`.
     pub fn suite(&self, seed: u64, index: u64) -> Suite {
         let mut random = stream(seed, Purpose::Suite, index);
-        let rates: Vec<f64> = (0..self.tasks).map(|_| self.baseline.draw(&mut random)).collect();
+        let rates: Vec<f64> = (0..self.tasks).map(|_| self.baseline.draw_rate(&mut random)).collect();
         let base: Vec<Trials> = rates
             .iter()
             .map(|&p| self.trials(&mut random, p, self.base_repetitions, self.base_loss))
@@ -148,7 +148,7 @@ impl Design {
             let arm: Vec<Trials> = rates
                 .iter()
                 .map(|p| {
-                    let moved = (p + self.effect.draw(&mut random)).clamp(0.0, 1.0);
+                    let moved = (p + self.effect.draw_shift(&mut random)).clamp(0.0, 1.0);
                     self.trials(&mut random, moved, self.repetitions, self.arm_loss)
                 })
                 .collect();

@@ -8,7 +8,7 @@ mod bad_input;
 mod brute_force;
 mod cases;
 mod plan;
-mod promise;
+mod power_check;
 mod properties;
 mod reference;
 mod simulation;

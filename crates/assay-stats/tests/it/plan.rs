@@ -1,7 +1,7 @@
 //! What a plan says beforehand against what simulated suites then show.
 
 use assay_stats::plan::{Forecast, Impossible, MOVING, Plan, Requirement, SPREAD, smallest_p};
-use assay_stats::simulate::{Baseline, Design, Effect, judge};
+use assay_stats::simulate::{Baseline, Design, Effect, simulate_suites};
 
 use crate::close;
 
@@ -18,20 +18,20 @@ fn plan(tasks: usize, repetitions: usize) -> Plan {
     }
 }
 
-/// At the lift that planning calls detectable the right verdict comes in 77 to 83 % of suites; and at
+/// At the lift that planning calls mde the right verdict comes in 77 to 83 % of suites; and at
 /// the margin that it calls met, no effect in as many.
 #[test]
 fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {
     for plan in [plan(10, 3), Plan { family: 4, ..plan(20, 5) }, Plan { base_repetitions: 6, ..plan(30, 1) }]
     {
-        let Forecast { detectable, margin, .. } = plan.forecast(1).unwrap();
-        let lifted = plan.design_of_lift(detectable.unwrap()).unwrap();
-        close(lifted.true_lift(), detectable.unwrap(), 1e-5, "true lift");
+        let Forecast { mde, margin, .. } = plan.forecast(1).unwrap();
+        let lifted = plan.design_of_lift(mde.unwrap()).unwrap();
+        close(lifted.true_lift(), mde.unwrap(), 1e-5, "true lift");
         let suites = 4000 / plan.family as u64;
-        let power = judge(&lifted, 0..suites, 2).cell(lifted.true_lift()).power.unwrap();
+        let power = simulate_suites(&lifted, 0..suites, 2).cell(lifted.true_lift()).power.unwrap();
         assert!((0.77..=0.83).contains(&power), "{plan:?}: helps in {power}");
         let still = Design { effect: Effect::None, margin: margin.unwrap(), ..lifted };
-        let none = judge(&still, 0..suites, 2).cell(0.0).negligible.unwrap();
+        let none = simulate_suites(&still, 0..suites, 2).cell(0.0).negligible.unwrap();
         assert!((0.77..=0.83).contains(&none), "{plan:?}: no effect in {none}");
     }
 }
@@ -54,7 +54,7 @@ fn chances_are_those_of_judged_suites() {
     for lift in [-0.2, 0.15, 0.4] {
         let planned = plan.chances(lift, 1).unwrap();
         let design = plan.design_of_lift(lift).unwrap();
-        let judged = judge(&design, 0..1500, 2);
+        let judged = simulate_suites(&design, 0..1500, 2);
         let share = |count: u64| count as f64 / judged.comparisons as f64;
         close(planned.helps, share(judged.helps), 0.04, "helps");
         close(planned.harms, share(judged.harms), 0.04, "harms");
@@ -66,9 +66,9 @@ fn chances_are_those_of_judged_suites() {
 fn tasks_that_are_needed_are_just_enough() {
     let small = plan(7, 3);
     let needed = small.tasks_for_lift(0.25, 1).unwrap().unwrap();
-    let detectable = |tasks: usize| Plan { tasks, ..small }.forecast(1).unwrap().detectable.unwrap();
-    assert!(detectable(needed) <= 0.25 + 1e-5, "{needed} tasks: {}", detectable(needed));
-    assert!(detectable(needed - 2) > 0.25, "{needed} tasks: {}", detectable(needed - 2));
+    let mde = |tasks: usize| Plan { tasks, ..small }.forecast(1).unwrap().mde.unwrap();
+    assert!(mde(needed) <= 0.25 + 1e-5, "{needed} tasks: {}", mde(needed));
+    assert!(mde(needed - 2) > 0.25, "{needed} tasks: {}", mde(needed - 2));
     let more = small.tasks_for_lift(0.2, 1).unwrap().unwrap();
     let larger_family = Plan { family: 5, ..small }.tasks_for_lift(0.25, 1).unwrap().unwrap();
     assert!(more > needed && larger_family > needed, "{needed}, {more}, {larger_family}");
@@ -95,7 +95,7 @@ fn a_pilot_moves_the_plan() {
 
 /// The planning model in its own world, and what the same trials find in other shapes.
 #[test]
-fn half_of_the_tasks_move_and_the_promise_holds() {
+fn half_of_the_tasks_move_and_power_is_as_predicted() {
     let real = Plan { baseline: Baseline::default(), spread: SPREAD, moving: MOVING, ..plan(30, 3) };
     for lift in [0.15, -0.15, 0.25, 0.5] {
         let design = real.design_of_lift(lift).unwrap();
@@ -104,7 +104,7 @@ fn half_of_the_tasks_move_and_the_promise_holds() {
         // More than half of the tasks move only where half of them cannot give the lift: ½ · .6 at most.
         assert_eq!(share > 0.5, lift > 0.3, "{lift}: {share}");
         let planned = real.chances(lift, 1).unwrap();
-        let judged = judge(&design, 0..2000, 2);
+        let judged = simulate_suites(&design, 0..2000, 2);
         close(planned.helps, judged.helps as f64 / 2000.0, 0.04, "helps");
         close(planned.harms, judged.harms as f64 / 2000.0, 0.04, "harms");
         close(planned.negligible, judged.negligible as f64 / 2000.0, 0.02, "no effect");
@@ -119,7 +119,7 @@ fn half_of_the_tasks_move_and_the_promise_holds() {
     // Tasks find more than repetitions do.
     let powers: Vec<f64> = shapes.iter().map(|shape| shape.power.unwrap()).collect();
     assert!(powers.windows(2).all(|pair| pair[0] > pair[1]), "{powers:?}");
-    assert!(shapes[0].detectable < shapes[2].detectable && shapes[2].detectable < shapes[3].detectable);
+    assert!(shapes[0].mde < shapes[2].mde && shapes[2].mde < shapes[3].mde);
     assert_eq!(Plan { base_repetitions: 4, ..real }.shapes(None, 1), []);
 }
 
@@ -134,18 +134,18 @@ fn the_same_seed_plans_the_same() {
 fn a_design_that_finds_nothing_says_so() {
     // Five tasks × 1 in a family of 1,000: t(9, 1 − .05/2000) = 7.2 times s̃/√n ≥ √(1/6/5) = .18 is above 1.
     let got = Plan { family: 1000, ..plan(5, 1) }.forecast(1).unwrap();
-    assert_eq!((got.detectable, got.margin), (None, None));
-    assert_eq!(got.nothing.inconclusive, 1.0);
+    assert_eq!((got.mde, got.margin), (None, None));
+    assert_eq!(got.if_no_effect.inconclusive, 1.0);
     // Over a baseline of .96 there is no room.
     let high = Plan { baseline: Baseline::beta(9.6, 0.4).unwrap(), ..plan(5, 1) };
-    assert_eq!(high.forecast(1).unwrap().detectable, None);
+    assert_eq!(high.forecast(1).unwrap().mde, None);
 }
 
 #[test]
-fn what_is_impossible_is_told_with_the_arithmetic() {
-    let check = |plan: Plan, wanted: Requirement, expected: &[&str]| {
-        let told: Vec<String> = plan.impossible(&wanted).iter().map(ToString::to_string).collect();
-        assert_eq!(told, expected);
+fn unattainable_requests_are_rejected_with_the_arithmetic() {
+    let check = |plan: Plan, required: Requirement, expected: &[&str]| {
+        let found: Vec<String> = plan.impossible(&required).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected);
     };
     let lift = |lift: f64| Requirement { lift: Some(lift), ..Requirement::default() };
     let margin = |margin: f64| Requirement { margin: Some(margin), ..Requirement::default() };
@@ -154,42 +154,42 @@ fn what_is_impossible_is_told_with_the_arithmetic() {
     check(
         plan(10, 3),
         lift(0.65),
-        &["a lift of +0.650 over a baseline of 0.400 would be a pass rate of 1.050: rates end at 0 and 1"],
+        &["a lift of +0.650 over a baseline of 0.400 means a pass rate of 1.050, outside [0, 1]"],
     );
     check(
         plan(10, 3),
         lift(-0.5),
-        &["a lift of -0.500 over a baseline of 0.400 would be a pass rate of -0.100: rates end at 0 and 1"],
+        &["a lift of -0.500 over a baseline of 0.400 means a pass rate of -0.100, outside [0, 1]"],
     );
-    check(plan(10, 3), lift(f64::NAN), &["a lift of NaN is none"]);
+    check(plan(10, 3), lift(f64::NAN), &["invalid lift NaN"]);
     check(plan(6, 3), p(0.05), &[]);
     check(
         Plan { family: 4, ..plan(6, 3) },
         p(0.05),
         &[
-            "a p of 0.05 cannot come of 6 tasks in a family of 4: the smallest of the sign-flip test is 3.12e-2, and \
+            "p ≤ 0.05 is unattainable with 6 tasks in a family of 4: the smallest p of the sign-flip test is 3.12e-2, and \
            Holm's correction multiplies it by 4 to 1.25e-1",
         ],
     );
-    // 1 − .05^(1/10) = .2589: fewer tasks than ln .05/ln(1 − d) show no absence.
+    // 1 − .05^(1/10) = .2589: with fewer tasks than ln 0.05/ln(1 − d) there is no `negligible`.
     check(plan(10, 3), margin(0.26), &[]);
     let narrow = |margin: &str, least: &str| {
         format!(
-            "a margin of {margin} is below {least}, the smallest within which this many tasks can show no effect, even if \
-             none shows any difference"
+            "an equivalence margin of {margin} is below {least}, the smallest that this many tasks can show even if none of them \
+             differs"
         )
     };
     check(plan(10, 3), margin(0.25), &[&narrow("0.2500", "0.2589")]);
     // In a family of 2, at d = .0719: v₀ = ½ + d(1 − d) = .5667, s̃² = 2 · .5667/51, t(51²/49 = 53.1, .975) = 2.006:
     // 2.006 · √(.02222/50) = .0423, and 1 − .025^(1/50) = .0711 is more. At 50 × 1 both count alike in a family of 9.
     check(Plan { family: 2, ..plan(50, 1) }, margin(0.07), &[&narrow("0.0700", "0.0711")]);
-    check(plan(4, 3), Requirement::default(), &["4 tasks have no interval: it needs 5"]);
-    check(plan(5, 0), Requirement::default(), &["an arm without repetitions has no mean"]);
     check(
-        plan(5, 1),
-        margin(1.0),
-        &["a margin of 1 lies outside (0, 1): no verdict of no effect is given with it"],
+        plan(4, 3),
+        Requirement::default(),
+        &["4 tasks are too few for a confidence interval, which needs 5"],
     );
+    check(plan(5, 0), Requirement::default(), &["both conditions need at least one repetition"]);
+    check(plan(5, 1), margin(1.0), &["an equivalence margin of 1 is outside (0, 1)"]);
     // Several at once.
     assert_eq!(
         Plan { family: 100, ..plan(5, 1) }

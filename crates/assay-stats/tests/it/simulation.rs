@@ -1,6 +1,6 @@
 //! Suites with a known truth, on fixed seeds.
 
-use assay_stats::simulate::{Baseline, Design, Effect, judge, judge_all, validity_grid};
+use assay_stats::simulate::{Baseline, Design, Effect, simulate_all, simulate_suites, validity_grid};
 use assay_stats::{PairedTask, VerdictKind, verdict};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -76,7 +76,7 @@ fn the_documented_table_is_what_simulation_gives() {
                 && (design.tasks, design.repetitions, design.arms) == (tasks, repetitions, arms)
         });
         let design = cell.unwrap().design;
-        let got = judge_all(&[design], 4000, 1, threads)[0];
+        let got = simulate_all(&[design], 4000, 1, threads)[0];
         let shares = got.verdicts().unwrap();
         let got = got.cell(design.true_lift());
         let share =
@@ -103,7 +103,7 @@ fn the_limits_are_as_documented() {
     let alike = |tasks: usize, repetitions: usize, arms: usize| {
         let baseline = Baseline::beta(500.0, 500.0).unwrap();
         let design = Design { baseline, tasks, repetitions, base_repetitions: repetitions, arms, ..null };
-        judge(&design, 0..2000, 3).cell(0.0).false_verdicts.unwrap()
+        simulate_suites(&design, 0..2000, 3).cell(0.0).false_verdicts.unwrap()
     };
     for (tasks, repetitions, arms) in [(5, 2, 12), (6, 2, 1), (8, 1, 1), (10, 1, 1)] {
         let share = alike(tasks, repetitions, arms);
@@ -112,7 +112,7 @@ fn the_limits_are_as_documented() {
     }
     let sparse = Effect::Sparse { lift: 0.8, share: 0.15 };
     let long = Design { effect: sparse, tasks: 10, repetitions: 50, base_repetitions: 50, ..null };
-    let coverage = judge(&long, 0..1000, 3).cell(long.true_lift()).coverage.unwrap();
+    let coverage = simulate_suites(&long, 0..1000, 3).cell(long.true_lift()).coverage.unwrap();
     assert!((0.75..0.83).contains(&coverage), "10 × 50: {coverage}");
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use assay_analysis::{Execution, LimitForecast, PlanForecast, VerdictChances, Wish};
+use assay_analysis::{Execution, LimitForecast, PlanForecast, PlanRequest, VerdictChances};
 use assay_report::{clean, seconds};
 use assay_store::{Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
@@ -32,9 +32,9 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         write_specs(&plan, folder)?;
     }
     super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
-    let wish = Wish { lift: args.lift, equivalence_margin: args.equivalence_margin, p: args.p };
+    let request = PlanRequest { lift: args.lift, equivalence_margin: args.equivalence_margin, p: args.p };
     let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
-    let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, wish)?;
+    let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, request)?;
     if ui.json() {
         ui.document(&forecast)?;
     } else {

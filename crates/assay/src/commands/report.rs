@@ -42,8 +42,8 @@ pub(crate) fn print(report: &Report, ui: &Ui) -> Result<(), Failure> {
 /// The report as text, without secrets: reports are published.
 fn laid_out(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
     let name = format.name();
-    let renderer =
-        assay_report::find(name).ok_or_else(|| Failure::bad_input(format!("unknown format {name:?}")))?;
+    let renderer = assay_report::find_renderer(name)
+        .ok_or_else(|| Failure::bad_input(format!("unknown format {name:?}")))?;
     Ok(redact(&renderer.render(report, style), &machine::secrets()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use assay_stats::simulate::{Cell, Design, GridCell, Miss, judge_all, planned_grid, validity_grid};
+use assay_stats::simulate::{Cell, Design, GridCell, Miss, planned_grid, simulate_all, validity_grid};
 use serde::Serialize;
 
 use crate::args::lab::simulate::{Grid, SimulateArgs};
@@ -41,7 +41,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     };
     ui.note(&format!("simulating {} suites for each of {} cells", args.suites, cells.len()));
     let designs: Vec<Design> = cells.iter().map(|cell| cell.design).collect();
-    let tallies = judge_all(&designs, args.suites, args.seed, thread_count(args.jobs));
+    let tallies = simulate_all(&designs, args.suites, args.seed, thread_count(args.jobs));
     let rows: Vec<Row> = cells
         .iter()
         .zip(tallies)

@@ -1,8 +1,8 @@
-//! What plans promise, against real suites.
+//! The predicted power of plans against real suites.
 
 use std::collections::BTreeMap;
 
-use assay_stats::plan::{MOVING, Plan, Promise, SPREAD, promise};
+use assay_stats::plan::{MOVING, Plan, PowerCheck, SPREAD, check_power};
 use assay_stats::simulate::Baseline;
 use assay_stats::{PairedTask, lift};
 
@@ -27,11 +27,11 @@ fn models() -> Models {
     models
 }
 
-/// On average over pairs of models with a lift of 12 points or more, the power that a plan promises is had within 7 points,
-/// with the default baseline and with a pilot of the worse model.
+/// On average over pairs of models with a lift of at least 12 pp, predicted and observed power differ by at most 7 pp, with the
+/// default baseline and with a pilot of the worse model.
 #[test]
 #[ignore = "needs shared data"]
-fn what_a_plan_promises_holds_on_real_suites() {
+fn predicted_power_is_observed_on_real_suites() {
     let models = models();
     let every = if std::env::var_os("ASSAY_EVERY_PAIR").is_some() { 1 } else { EVERY };
     let mut pairs = Vec::new();
@@ -50,7 +50,7 @@ fn what_a_plan_promises_holds_on_real_suites() {
     }
     assert!(pairs.len() > 50, "{} pairs", pairs.len());
     for piloted in [false, true] {
-        let kept: Vec<Promise> = pairs
+        let checks: Vec<PowerCheck> = pairs
             .iter()
             .step_by(every)
             .filter_map(|tasks| {
@@ -66,22 +66,27 @@ fn what_a_plan_promises_holds_on_real_suites() {
                     spread: SPREAD,
                     moving: MOVING,
                 };
-                promise(&plan, tasks, 500, 1).unwrap_or_default()
+                check_power(&plan, tasks, 500, 1).unwrap_or_default()
             })
             .collect();
-        let asked = pairs.len().div_ceil(every);
-        assert!(10 * kept.len() >= 9 * asked, "only {} of {asked} pairs could be planned", kept.len());
-        let mean = |figure: fn(&Promise) -> f64| kept.iter().map(figure).sum::<f64>() / kept.len() as f64;
-        let (promised, had) = (mean(|kept| kept.promised), mean(|kept| kept.had));
-        let mut tasks: Vec<usize> = kept.iter().map(|kept| kept.tasks).collect();
+        let planned = pairs.len().div_ceil(every);
+        assert!(
+            10 * checks.len() >= 9 * planned,
+            "only {} of {planned} pairs could be planned",
+            checks.len()
+        );
+        let mean =
+            |figure: fn(&PowerCheck) -> f64| checks.iter().map(figure).sum::<f64>() / checks.len() as f64;
+        let (predicted, observed) = (mean(|checks| checks.predicted), mean(|checks| checks.observed));
+        let mut tasks: Vec<usize> = checks.iter().map(|checks| checks.tasks).collect();
         tasks.sort_unstable();
         eprintln!(
-            "{} of {} pairs, {}: promised {promised:.3}, had {had:.3}, median of {} tasks",
-            kept.len(),
+            "{} of {} pairs, {}: predicted {predicted:.3}, observed {observed:.3}, median of {} tasks",
+            checks.len(),
             pairs.len(),
             if piloted { "piloted" } else { "assumed baseline" },
             tasks[tasks.len() / 2],
         );
-        assert!((promised - had).abs() <= 0.07, "promised {promised}, had {had}");
+        assert!((predicted - observed).abs() <= 0.07, "predicted {predicted}, observed {observed}");
     }
 }
