@@ -59,6 +59,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let result = match args.command {
         Command::Lint(args) => commands::lint::run(&args, &settings, &ui),
         Command::Search(args) => commands::search::run(&args, &ui),
+        Command::Route(args) => commands::route::run(&args, &settings, &ui),
         Command::Init(args) => commands::init::run(args, &ui),
         Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Plan(args) => commands::plan::run(&args, &settings, &ui),
@@ -71,8 +72,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
         Command::Agent(args) => commands::agent::run(&args, &settings, &ui),
         Command::Gateway(args) => commands::gateway::run(&args, &ui),
-        Command::Doctor => commands::doctor::run(&settings, &ui),
+        Command::Doctor(_) => commands::doctor::run(&settings, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
+        Command::Completions(args) => commands::completions::run(&args, &ui),
         Command::Lab(args) => commands::lab::run(&args, &settings, &ui),
         Command::Trial(args) => commands::trial::run(&args, &settings, &ui),
     };

@@ -2,7 +2,14 @@
 
 use clap::{Subcommand, ValueEnum};
 
+/// Install, list and test CLI agents
+///
+/// CLI agents such as Claude Code and Codex run inside the sandbox of a trial. They are installed once, below
+/// ASSAY_CACHE or ~/.cache/assay, and never from within a trial.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay agent install claude-code
+  assay agent list")]
 pub(crate) struct AgentArgs {
     #[command(subcommand)]
     pub(crate) what: AgentWhat,
@@ -10,48 +17,63 @@ pub(crate) struct AgentArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentWhat {
-    /// List the agents there are, and what is installed of them
+    /// List supported agents and installed versions
+    ///
+    /// Use it to find the names that `agents` in experiment.toml accepts.
+    #[command(after_help = "Examples:
+  assay agent list
+  assay agent list --format json")]
     List,
-    /// Tell whether agents see skills here, by one scripted trial each
     Doctor(DoctorArgs),
-    /// Install agents, in the version that assay is tested with or in another
     Install(InstallArgs),
 }
 
+/// Install agents
+///
+/// Installs the version that assay is tested with, or another one. Needs network access; trials do not.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay agent install claude-code codex
+  assay agent install --all")]
 pub(crate) struct InstallArgs {
-    /// NAME or NAME@VERSION
+    /// Agents to install, as NAME or NAME@VERSION
     #[arg(required_unless_present = "all", value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// Install all of them
+    /// Install every supported agent
     #[arg(long, conflicts_with = "agents")]
     pub(crate) all: bool,
 }
 
+/// Test whether agents see skills in a sandbox
+///
+/// Executes one scripted trial for each agent: no model is called. Use it after an installation or an upgrade.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay agent doctor
+  assay agent doctor claude-code --sandbox docker")]
 pub(crate) struct DoctorArgs {
-    /// NAME or NAME@VERSION [default: all that are installed]
+    /// Agents to test, as NAME or NAME@VERSION [default: all that are installed]
     #[arg(value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// Where
+    /// Sandbox to run them in
     #[arg(long, value_name = "KIND", default_value = "bubblewrap")]
     pub(crate) sandbox: Kind,
-    /// Where they find skills [default: each its own way]
+    /// How the agents are offered skills [default: each agent's own way]
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Where>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Where {
-    /// In the folder where the agent looks by itself
+    /// In the folder that the agent searches for skills
     Native,
-    /// In a text of the system
+    /// In the system prompt
     System,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Kind {
-    /// Namespaces of this machine
+    /// Linux namespaces
     Bubblewrap,
     /// A container of the image `base:bookworm`
     Docker,

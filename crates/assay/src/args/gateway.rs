@@ -2,67 +2,76 @@
 
 use std::path::PathBuf;
 
+/// Run a metering proxy between an agent and its model
+///
+/// Use it to meter, cap, record or replay the model requests of an agent outside assay, and to see which skills reach
+/// the model. Without COMMAND it serves until it is interrupted; with COMMAND until that ends.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay gateway --provider anthropic --max-tokens 200000 -- claude -p 'fix the build'
+  assay gateway --provider openai --port 8080 --skill skills/xlsx")]
 pub(crate) struct GatewayArgs {
-    /// Who answers: anthropic, openai, gemini, scripted:FILE, or the address of a server that speaks as the agent does
+    /// Model provider: anthropic, openai, gemini, scripted:FILE, or a server's URL
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: String,
-    /// Where the provider is reached, in place of its own address
+    /// URL of the provider, in place of its own
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The variable that holds the key, in place of the provider's own
+    /// Environment variable with the API key, in place of the provider's own
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
-    /// The port on 127.0.0.1; 0 takes a free one
+    /// Port on 127.0.0.1; 0 chooses a free one
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "socket")]
     pub(crate) port: u16,
-    /// Listen at a Unix socket instead
+    /// Listen on a Unix socket instead
     #[arg(long, value_name = "FILE")]
     pub(crate) socket: Option<PathBuf>,
-    /// The model that is asked whatever the agent asks for [default: the agent's choice]
+    /// Send every request to this model [default: the model the agent requests]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Most tokens of one reply
+    /// Limit the tokens of one reply
     #[arg(long, value_name = "N")]
     pub(crate) max_output_tokens: Option<u64>,
-    /// Stop after so many tokens
+    /// Stop after N tokens
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
-    /// Stop after so many US dollars; needs --prices
+    /// Stop after a cost in US dollars; needs --prices
     #[arg(long, value_name = "USD", requires = "prices")]
     pub(crate) max_usd: Option<f64>,
-    /// Stop after so many requests
+    /// Stop after N requests
     #[arg(long, value_name = "N")]
     pub(crate) max_requests: Option<u64>,
-    /// Requests at the provider at once; others wait
+    /// Concurrent requests to the provider; further ones wait
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) concurrency: u16,
-    /// Requests a minute
+    /// Limit the requests per minute
     #[arg(long, value_name = "N")]
     pub(crate) requests_per_minute: Option<u32>,
-    /// Tokens a minute
+    /// Limit the tokens per minute
     #[arg(long, value_name = "N")]
     pub(crate) tokens_per_minute: Option<u64>,
-    /// What tokens cost: a TOML file with [[price]] tables of model, from (a day), input, output, cache_read and cache_write, in USD
-    /// per million
+    /// Prices of tokens, as a TOML file
+    ///
+    /// The file has [[price]] tables with model, from (a date), input, output, cache_read and cache_write, in USD per
+    /// million tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// A skill whose way to the model is to be told: its folder or its SKILL.md; may be given several times
+    /// Track a skill on its way to the model: its folder or SKILL.md; repeatable
     #[arg(long = "skill", value_name = "SKILL")]
     pub(crate) skills: Vec<PathBuf>,
-    /// Let one of the provider's own tools through, by type; may be given several times
+    /// Allow one of the provider's own tools, by type; repeatable
     #[arg(long = "provider-tool", value_name = "TYPE")]
     pub(crate) provider_tools: Vec<String>,
-    /// Pass errors on at once, and try nothing again
+    /// Return provider errors at once, without retries
     #[arg(long)]
     pub(crate) no_retries: bool,
-    /// Keep replies in a new cassette
+    /// Record replies in a new cassette
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(crate) record: Option<PathBuf>,
-    /// Answer from a cassette, and ask nobody
+    /// Answer from a cassette; no provider is contacted
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
-    /// An agent to run until it ends, with addresses and token in its environment; what it prints goes to standard error
+    /// Agent to run, with the endpoint and token in its environment
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

@@ -4,71 +4,80 @@ use assay_lint::client::Client;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 
-/// What can be typed.
+/// Lint skills: per-client validity, safety and quality rules
+///
+/// Reports what each client does with a skill, whether it is safe to install, and how it can be improved. Nothing is
+/// executed. Besides terminal and json, --format takes sarif, junit and github. Exits with 1 on errors, and on warnings
+/// that --deny or --max-warnings does not accept.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(
-    after_help = "More formats: sarif, junit, github\n\n\
-                  Exit status: 0 no errors, 1 errors (or warnings that --deny or --max-warnings does not accept), 2 bad usage",
     args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
+  assay lint skills
+  assay lint skills/xlsx --client claude-code --fix
+  assay lint explain safety"
 )]
 pub(crate) struct LintArgs {
     #[command(subcommand)]
     pub(crate) what: Option<LintWhat>,
-    /// Packages, libraries, repositories, or single documents
+    /// Skill packages, libraries, repositories, or single SKILL.md files
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The clients that count; may be given several times [default: all]
+    /// Lint for this client; repeatable [default: all]
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
-    /// Report only these rules: a code, its beginning, `safety`, or `all`, rules that are off by default among them; may be given several times
+    /// Report only these rules; repeatable
+    ///
+    /// RULE is a code, the beginning of one, `safety`, or `all` (also rules that are off by default).
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Do not report these rules; named as for --select
+    /// Do not report these rules, named as for --select
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
-    /// Report what comments and [[lint.allow]] suppress, too
+    /// Report suppressed findings as well
     #[arg(long)]
     pub(crate) ignore_suppressions: bool,
-    /// Fail on warnings, too
+    /// Exit with 1 on warnings as well
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
-    /// Fail on more than N warnings
+    /// Exit with 1 on more than N warnings
     #[arg(long, value_name = "N")]
     pub(crate) max_warnings: Option<usize>,
-    /// Read the configuration from FILE, whichever assay.toml there is
+    /// Read the configuration from FILE instead of assay.toml
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
-    /// Read no assay.toml for the rules
+    /// Ignore assay.toml
     #[arg(long)]
     pub(crate) no_config: bool,
-    /// Exit with 0 where every skill is excluded, as when a hook passes changed files
+    /// Exit with 0 if every skill is excluded
     #[arg(long)]
     pub(crate) allow_excluded: bool,
-    /// Fix what is safe to fix, then report what is left
+    /// Apply safe fixes, then report the rest
     #[arg(long)]
     pub(crate) fix: bool,
     /// Report only findings that are not in FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write the findings of this run to the baseline, new or not, and accept them
+    /// Write all findings to the baseline file and accept them
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
-    /// Show every finding with its excerpt, however many there are
+    /// Show every finding with its excerpt
     #[arg(long)]
     pub(crate) full: bool,
-    /// The model's context window, which clients' listings of skills depend on; 0: not known [default: 200000]
+    /// Context window of the model; 0 if unknown [default: 200000]
+    ///
+    /// Clients limit their list of skills by it.
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub(crate) context_window: Option<usize>,
-    /// Count the packages in which each rule finds something, instead of reporting findings
+    /// Count the packages with findings of each rule
     #[arg(long)]
     pub(crate) stats: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum LintWhat {
-    /// Explain a rule: what it finds, for which clients, who says so, and how to fix it
     Explain(ExplainArgs),
 }
 
@@ -86,10 +95,15 @@ pub(crate) fn parse_window(text: &str) -> Result<usize, String> {
     tokens.ok_or_else(|| format!("expected 0, or a whole number of tokens from {least}"))
 }
 
-/// What can be typed.
+/// Explain a rule
+///
+/// Shows what it finds, in which clients, its sources, and how to fix a finding. docs/RULES.md has all rules.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lint explain name-mismatch
+  assay lint explain safety")]
 pub(crate) struct ExplainArgs {
-    /// A rule's code; the beginning of codes, `safety` or `all` list the rules [default: all]
+    /// A rule's code; the beginning of one, `safety` or `all` lists rules [default: all]
     #[arg(value_name = "RULE")]
     pub(crate) rule: Option<String>,
 }

@@ -3,6 +3,8 @@
 pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
@@ -12,6 +14,7 @@ pub(crate) mod lint;
 pub(crate) mod moved;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;
@@ -28,6 +31,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use self::agent::AgentArgs;
 use self::audit::{AuditArgs, AuditWhat};
 use self::compare::CompareArgs;
+use self::completions::CompletionsArgs;
+use self::doctor::DoctorArgs;
 use self::gateway::GatewayArgs;
 use self::gc::GcArgs;
 use self::import::ImportArgs;
@@ -36,6 +41,7 @@ use self::lab::LabArgs;
 use self::lint::LintArgs;
 use self::plan::PlanArgs;
 use self::report::ReportArgs;
+use self::route::RouteArgs;
 use self::run::RunArgs;
 use self::search::SearchArgs;
 use self::show::ShowArgs;
@@ -44,8 +50,11 @@ use self::trace::TraceArgs;
 use self::trial::TrialArgs;
 
 /// Measure whether agent skills help, and how sure that is
+///
+/// assay lints skills, runs agents on tasks with and without them in a sandbox, and reports the difference with its
+/// uncertainty. Start with `assay lint`, or with `assay init experiment`.
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, max_term_width = 100)]
+#[command(name = "assay", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// Where trials and runs are stored [default: .assay]
     #[arg(
@@ -57,7 +66,7 @@ pub(crate) struct Args {
         help_heading = GLOBAL
     )]
     pub(crate) store: Option<PathBuf>,
-    /// Format of the result
+    /// Output format
     #[arg(long, global = true, value_name = "F", default_value = "terminal", help_heading = GLOBAL)]
     pub(crate) format: Format,
     /// When to use colors
@@ -70,7 +79,7 @@ pub(crate) struct Args {
         help_heading = GLOBAL
     )]
     pub(crate) color: Option<Color>,
-    /// Print nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Print more on standard error
@@ -80,16 +89,28 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// What scripts may rely on; docs/COMMANDS.md has it as well.
+const AFTER_HELP: &str = "Exit status:
+  0    success
+  1    success, but a check failed: a lint error, a failed task check, a target that cannot be met
+  2    invalid usage or invalid input
+  3    infrastructure error: no sandbox, no network, a model provider that is down
+  130  interrupted; finished work is kept
+
+Examples:
+  assay lint skills
+  assay run experiment.toml";
+
 /// The heading of the options that every command takes.
 const GLOBAL: &str = "Global options";
 
 /// The commands in the order and under the headings in which `assay --help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Skills", &["lint", "search"]),
+    ("Skills", &["lint", "search", "route"]),
     ("Experiments", &["init", "task", "plan", "run"]),
     ("Results", &["show", "report", "compare", "audit"]),
     ("Data", &["trace", "import"]),
-    ("Tools", &["agent", "gateway", "doctor", "gc", "help"]),
+    ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
     ("Lab", &["lab"]),
 ];
 
@@ -122,7 +143,7 @@ fn template(command: &clap::Command) -> StyledStr {
             text.push_str(&format!("  {literal}{name}{literal:#}{:gap$}{about}\n", ""));
         }
     }
-    text.push_str("\n{options}{after-help}");
+    text.push_str(&format!("\n{header}{GLOBAL}:{header:#}\n{{options}}{{after-help}}"));
     text.into()
 }
 
@@ -132,19 +153,19 @@ pub(crate) enum Format {
     /// Tables and sentences
     #[value(alias = "human")]
     Terminal,
-    /// Tables as GitHub renders them; reports only
+    /// Tables for GitHub; `report` only
     Markdown,
-    /// One page that needs nothing beside it; reports, and `audit show`
+    /// One self-contained page; `report` and `audit show`
     Html,
     /// One JSON document
     Json,
     /// SARIF 2.1.0; `lint` only
     #[value(hide = true)]
     Sarif,
-    /// JUnit's XML; `lint` only
+    /// JUnit XML; `lint` only
     #[value(hide = true)]
     Junit,
-    /// Annotations of GitHub Actions; `lint` only
+    /// GitHub Actions annotations; `lint` only
     #[value(hide = true)]
     Github,
 }
@@ -168,7 +189,7 @@ impl Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Color {
-    /// On a terminal that has not said NO_COLOR
+    /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Always
     Always,
@@ -178,41 +199,25 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Lint skills: per-client validity, safety and quality rules
     Lint(LintArgs),
-    /// Find the skills that fit a request
     Search(SearchArgs),
-    /// Write an experiment, or the skeleton of a task
+    Route(RouteArgs),
     Init(InitArgs),
-    /// Check tasks, or run one task once
     Task(TaskArgs),
-    /// Forecast an experiment's cost and statistical power
     Plan(PlanArgs),
-    /// Run an experiment: agents with and without skills
     Run(RunArgs),
-    /// List runs, or show a run's trials or one trial
     Show(ShowArgs),
-    /// Report a run's verdicts from its records
     Report(ReportArgs),
-    /// Compare two runs arm by arm
     Compare(CompareArgs),
-    /// Find what a skill changed in agents' traces
     Audit(AuditArgs),
-    /// Convert, show and summarize agent transcripts
     Trace(TraceArgs),
-    /// Import trials that were executed by another harness
     Import(ImportArgs),
-    /// Install, list and test CLI agents
     Agent(AgentArgs),
-    /// Run a metering proxy between an agent and its model
     Gateway(GatewayArgs),
-    /// Check the environment and suggest fixes
-    Doctor,
-    /// Remove leftovers of crashed runs and unreferenced data
+    Doctor(DoctorArgs),
     Gc(GcArgs),
-    /// Measure assay itself and reproduce published methods
+    Completions(CompletionsArgs),
     Lab(LabArgs),
-    /// Execute a trial from its specification
     #[command(hide = true)]
     Trial(TrialArgs),
 }

@@ -2,18 +2,24 @@
 
 use std::path::PathBuf;
 
+/// Report a run's verdicts from its records
+///
+/// Computes the report again from the store: nothing is executed and no model is called. --format markdown and html
+/// give pages for publication, without secrets.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay report my-suite
+  assay report my-suite --out report.html")]
 pub(crate) struct ReportArgs {
-    /// The run's name
+    /// Name of the run
     pub(crate) run: String,
-    /// Write it to a file; one that ends in .html, .md or .json says its format itself
+    /// Write to FILE; the ending .html, .md, .json or .txt sets the format
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Show the verifiers' tests that a condition turned from failed to passed or back
+    /// Show the verifier's checks that changed against the baseline
     #[arg(long)]
     pub(crate) tests: bool,
-    /// Show on a terminal what the other formats always have: cost against pass rate, variance, the parts of the
-    /// suite, all columns, and how to read the figures
+    /// Show cost against pass rate, variance and parts of the suite
     #[arg(long)]
     pub(crate) details: bool,
 }

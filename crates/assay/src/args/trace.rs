@@ -6,7 +6,14 @@ use clap::Subcommand;
 
 use assay_trace::read::{self, Reader};
 
+/// Convert, show and summarize agent transcripts
+///
+/// Reads session logs of Claude Code, Codex and other agents, and trajectories of other harnesses. docs/TRACES.md lists
+/// the formats.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay trace show session.jsonl
+  assay trace stats ~/.claude/projects/my-project --skill skills/xlsx")]
 pub(crate) struct TraceArgs {
     #[command(subcommand)]
     pub(crate) what: TraceWhat,
@@ -14,25 +21,23 @@ pub(crate) struct TraceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceWhat {
-    /// Write transcripts as ATIF trajectories
     Convert(ConvertArgs),
-    /// Show what was said and done, step by step
     Show(ShowArgs),
-    /// Count steps, calls and tokens, and tell which skills reached the agent
     Stats(StatsArgs),
 }
 
-/// What is read, and how.
+// What is read, and how. A doc comment would become the help of every command that includes it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
-    /// Transcripts: files, also compressed, `-`, and folders: of sessions, such as a project's in `~/.claude/projects`, or of
-    /// trials and jobs as Harbor leaves them
+    /// Transcripts: files, compressed or not, `-`, or folders
+    ///
+    /// A folder contains sessions, such as a project's in ~/.claude/projects, or trials and jobs of Harbor.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The format [default: told from what stands in the file]
+    /// Format of the transcripts [default: detected]
     #[arg(long, value_name = "NAME", value_parser = formats())]
     pub(crate) from: Option<String>,
-    /// Exit with 1 if anything about a transcript was odd
+    /// Exit with 1 if a transcript has defects
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -41,36 +46,56 @@ pub(crate) fn formats() -> clap::builder::PossibleValuesParser {
     read::READERS.into_iter().map(Reader::name).collect::<Vec<_>>().into()
 }
 
+/// Convert transcripts to ATIF trajectories
+///
+/// Use it to give other tools one format for the transcripts of all agents.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay trace convert session.jsonl
+  assay trace convert logs/ --out trajectories")]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
-    /// The folder to write into, a file a transcript [default: standard output, for one]
+    /// Folder for the trajectories [default: standard output, for one transcript]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Show the steps of a transcript
+///
+/// Long messages and outputs are cut unless --full is given.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay trace show session.jsonl
+  assay trace show session.jsonl.zst --full")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
-    /// Cut nothing
+    /// Show long messages and outputs whole
     #[arg(long)]
     pub(crate) full: bool,
 }
 
+/// Count steps, calls and tokens, and skill exposure
+///
+/// With --skill it shows how far each skill came: offered, advertised, mentioned, opened, executed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay trace stats logs/*.jsonl --skill skills/xlsx
+  assay trace stats session.jsonl --prices prices.toml --format json")]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
-    /// A skill whose way to the agent is to be told: its folder or its SKILL.md; may be given several times
+    /// Report the exposure of a skill: its folder or SKILL.md; repeatable
     #[arg(long = "skill", value_name = "SKILL")]
     pub(crate) skills: Vec<PathBuf>,
-    /// The transcripts are controls: say which are contaminated by a skill
+    /// Treat the transcripts as controls: report those that a skill contaminated
     #[arg(long, requires = "skills")]
     pub(crate) control: bool,
-    /// What tokens cost: a TOML file with [[price]] tables of model, from (a day), input, output, cache_read and cache_write, in USD
-    /// per million
+    /// Prices of tokens, as a TOML file
+    ///
+    /// The file has [[price]] tables with model, from (a date), input, output, cache_read and cache_write, in USD per
+    /// million tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 }

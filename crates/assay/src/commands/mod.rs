@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod dependencies;
 pub(crate) mod doctor;
 pub(crate) mod gateway;
@@ -13,6 +14,7 @@ pub(crate) mod lab;
 pub(crate) mod lint;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;

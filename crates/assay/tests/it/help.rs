@@ -1,54 +1,47 @@
-//! All that `--help` says.
+//! Help, completions and man pages. docs/COMMANDS.md holds every help; a test beside the definitions compares them.
 
 use crate::fixture::Lab;
 
-/// The help of a command and of those below it. `known` options stand above already.
-fn whole(lab: &Lab, path: &[&str], known: &[String], text: &mut String) {
-    let ran = lab.assay(&[path, &["--help"]].concat()).ok();
-    assert_eq!(ran.stderr, "");
-    text.push_str(&format!("$ assay {}\n", [path, &["--help"]].concat().join(" ")));
-    // An option begins with a dash; what is said of it is indented further.
-    let mut own = Vec::new();
-    let mut is_known = false;
-    for line in ran.stdout.lines().map(str::trim_end) {
-        if line.trim_start().starts_with("--") || line.trim_start().starts_with('-') && line.contains(" --") {
-            is_known = known.contains(&line.to_owned());
-            own.push(line.to_owned());
-        }
-        if !is_known {
-            text.push_str(line);
-            text.push('\n');
+#[test]
+fn completions_are_written_for_every_shell() {
+    let lab = Lab::new();
+    for (shell, expected) in [
+        ("bash", "_assay()"),
+        ("elvish", "edit:completion:arg-completer[assay]"),
+        ("fish", "complete -c assay"),
+        ("powershell", "Register-ArgumentCompleter"),
+        ("zsh", "#compdef assay"),
+    ] {
+        let text = lab.assay(&["completions", shell]).ok().stdout;
+        for part in [expected, "cta-2026", "--equivalence-margin"] {
+            assert!(text.contains(part), "{shell}: no {part:?}");
         }
     }
-    // Nothing of its own.
-    for heading in ["Global options:\n", "Options:\n"] {
-        if text.ends_with(heading) {
-            text.truncate(text.trim_end().len() - heading.trim_end().len());
-        }
-    }
-    // Commands are listed under several headings, and options under these.
-    let mut is_command = false;
-    let mut names = Vec::new();
-    for line in ran.stdout.lines() {
-        if let Some(heading) = line.strip_suffix(':').filter(|line| !line.starts_with(' ')) {
-            is_command =
-                !matches!(heading, "Arguments" | "Options" | "Global options" | "Examples" | "Exit status");
-        } else if is_command && line.starts_with("  ") && !line.starts_with("   ") {
-            names.extend(line.split_whitespace().next().filter(|name| *name != "help"));
-        }
-    }
-    for name in names {
-        whole(lab, &[path, &[name]].concat(), &own, text);
-    }
+    lab.assay(&["completions", "tcsh"]).ended(2);
+    lab.assay(&["completions", "bash", "--out", "man1"]).ended(2);
 }
 
 #[test]
-fn the_whole_of_it() {
-    let lab = Lab::new().env("COLUMNS", "100");
-    let mut text = String::new();
-    whole(&lab, &[], &[], &mut text);
-    // `INSTA_UPDATE=always cargo test -p assay --test it help` writes it anew.
-    insta::assert_snapshot!(text);
+fn man_pages_are_written_for_every_command() {
+    let lab = Lab::new();
+    lab.assay(&["completions", "man"]).ended(2);
+    let ran = lab.assay(&["completions", "man", "--out", "share/man1"]).ok();
+    assert_eq!(ran.stdout, "");
+    let page = |name: &str| std::fs::read_to_string(lab.path(&format!("share/man1/{name}.1"))).unwrap();
+    let (root, run) = (page("assay"), page("assay-run"));
+    assert!(root.contains(".TH assay 1") && root.contains("Exit status"), "{root}");
+    assert!(run.contains("assay\\-run") && run.contains("no\\-retry"), "{run}");
+    page("assay-lab-corpus-funnel");
+    assert!(!lab.path("share/man1/assay-trial.1").exists(), "a hidden command");
+}
+
+#[test]
+fn help_of_a_command_is_the_same_both_ways() {
+    let lab = Lab::new();
+    for path in [&["lint"][..], &["lab", "corpus", "funnel"]] {
+        let option = lab.assay(&[path, &["--help"]].concat()).ok().stdout;
+        assert_eq!(lab.assay(&[&["help"], path].concat()).ok().stdout, option);
+    }
 }
 
 #[test]

@@ -180,3 +180,58 @@ fn front_matter_of_skills_that_are_used_is_not_linted() {
         lab.assay(&["lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills", "nowhere"]);
     assert!(lost.stderr.contains("nowhere"), "{}", lost.stderr);
 }
+
+#[test]
+fn the_skill_for_one_request_is_shown() {
+    let lab = lab();
+    let found = lab.assay(&["route", "export a pivot table", "--library", "skills"]).ok();
+    assert_eq!(found.stdout, "chosen     sheets\nrouter     bm25-description, 3 skills\n");
+    let document =
+        lab.assay(&["route", "audit a table", "--library", "skills", "--format", "json"]).ok().json();
+    assert_eq!((&document["schema"], &document["choice"]), (&json!("assay.route-request/1"), &json!("logs")));
+    assert_eq!(
+        (&document["skills"], &document["answers"], &document["measures_a_model"]),
+        (&json!(3), &json!(1), &json!(false))
+    );
+    let none = lab.assay(&["route", "zebra", "--library", "skills"]).ok();
+    assert!(none.stdout.starts_with("chosen     no skill\n"), "{}", none.stdout);
+    assert!(
+        lab.assay(&["route", " ", "--library", "skills"]).ended(2).stderr.contains("the request is empty")
+    );
+    lab.assay(&["route", "export", "--library", "nowhere"]).ended(2);
+}
+
+#[test]
+fn a_model_chooses_for_one_request_in_several_orders() {
+    let server = Server::start(choose);
+    let lab = lab().env("OPENAI_API_KEY", "sk-loopback-0123456789");
+    let url = server.url();
+    let ask = |more: &[&str]| {
+        let args = [
+            "route",
+            "make a pivot table",
+            "--library",
+            "skills",
+            "--model",
+            "openai:test-1",
+            "--base-url",
+            &url,
+        ];
+        lab.assay(&[&args[..], more].concat())
+    };
+    let found = ask(&["--price", "1,10"]).ok();
+    assert!(
+        found.stdout.starts_with(
+            "chosen     sheets in 3 of 3 orders\nrunner-up  mail: first in 0 and second in 3 of 3 orders\n\
+             router     openai:test-1, 3 skills\ncost       $"
+        ),
+        "{}",
+        found.stdout
+    );
+    // The answers are kept.
+    let document = ask(&["--format", "json"]).ok().json();
+    assert_eq!(server.asked().len(), 3);
+    assert_eq!((&document["choice_count"], &document["unanswered"]), (&json!(3), &json!(0)));
+    assert_eq!(document["runner_up"], json!({ "skill": "mail", "first": 0, "second": 3 }));
+    assert!(ask(&["--max-usd", "1"]).ended(2).stderr.contains("--max-usd needs --price"));
+}

@@ -4,7 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+/// Measure the cost and the error rates of assay itself
+///
+/// docs/lab/PERFORMANCE.md and docs/SAFETY.md were measured with these commands.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab bench harness --trials 200
+  assay lab bench gateway")]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) what: BenchWhat,
@@ -12,41 +18,53 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchWhat {
-    /// The cost of a trial that does nothing, of planning, of resuming, of starting
+    /// Measure the cost of empty trials, planning and resuming
+    ///
+    /// Executes trials whose agent does nothing, beside bare sandboxes as a lower bound.
+    #[command(after_help = "Examples:
+  assay lab bench harness --trials 200
+  assay lab bench harness --sandbox docker --concurrency 1,4 --trials 24")]
     Harness {
-        /// Trials to execute at each concurrency
+        /// Trials at each concurrency
         #[arg(long, value_name = "N", default_value_t = 200)]
         trials: u32,
-        /// Trials at once; may be given several times
+        /// Concurrent trials; repeatable
         #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 4, 16])]
         concurrency: Vec<usize>,
-        /// Where the trials run
+        /// Sandbox of the trials
         #[arg(long, value_enum, default_value_t = BenchSandbox::Bubblewrap)]
         sandbox: BenchSandbox,
-        /// The image that trials in Docker start from; it is not pulled
+        /// Base image of trials in Docker; not pulled
         #[arg(long, value_name = "NAME", default_value = "base:bookworm")]
         image: String,
     },
-    /// The funnel over a synthetic corpus: time, and memory
     Corpus(CorpusBenchArgs),
-    /// Measure the safety rules on sets of harmful and harmless packages
-    #[command(
-        after_help = "FOLDER holds a folder per set: gt-malicious, gt-benign, inject-obv, own. A set holds a folder per package.\nspans.json beside the sets tells where injected lines stand. Nothing is executed or fetched.\n\nExamples:\n  assay lab bench safety sets\n  assay lab bench safety sets --format json"
-    )]
+    /// Measure the safety rules on labelled packages
+    ///
+    /// FOLDER contains a folder for each set: gt-malicious, gt-benign, inject-obv, own. A set contains a folder for each
+    /// package, and spans.json beside the sets gives the lines that were injected. Nothing is executed or downloaded.
+    #[command(after_help = "Examples:
+  assay lab bench safety sets
+  assay lab bench safety sets --format json")]
     Safety {
         /// Folder with the sets
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
-    /// What the gateway adds to a model's first byte, and the memory of many streams at once
+    /// Measure the gateway's latency and memory
+    ///
+    /// Compares the time to the first byte, direct and through the gateway, and measures memory with many streams.
+    #[command(after_help = "Examples:
+  assay lab bench gateway
+  assay lab bench gateway --requests 5000 --streams 400")]
     Gateway {
-        /// Requests, direct and through the gateway each
+        /// Requests, both direct and through the gateway
         #[arg(long, value_name = "N", default_value_t = 1000)]
         requests: usize,
-        /// Streams at once
+        /// Concurrent streams
         #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=900))]
         streams: u16,
-        /// Size of a request's system text, in kB
+        /// Size of a request's system prompt, in kB
         #[arg(long, value_name = "N", default_value_t = 32)]
         kilobytes: usize,
     },
@@ -58,9 +76,15 @@ pub(crate) enum BenchSandbox {
     Docker,
 }
 
+/// Measure the funnel over a synthetic corpus
+///
+/// Reports time and memory of `assay lab corpus funnel`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab bench corpus
+  assay lab bench corpus --records 100000 --format json")]
 pub(crate) struct CorpusBenchArgs {
-    /// Records to make and sift
+    /// Records in the corpus
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) records: u64,
 }

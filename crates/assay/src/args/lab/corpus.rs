@@ -4,7 +4,14 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+/// Build, deduplicate and summarize skill corpora
+///
+/// A corpus is a JSON Lines file with one record for each skill package. docs/CORPUS.md describes the format and the
+/// results on public collections.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus build checkouts/ --out corpus.jsonl
+  assay lab corpus funnel corpus.jsonl --ledger ledger.jsonl")]
 pub(crate) struct CorpusArgs {
     #[command(subcommand)]
     pub(crate) what: CorpusWhat,
@@ -12,59 +19,65 @@ pub(crate) struct CorpusArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CorpusWhat {
-    /// Make a corpus of folders, Git checkouts and other corpora: one record a package
     Build(BuildArgs),
-    /// Take strays and copies out of a corpus, in SkillRet's five stages, with a ledger
     Funnel(FunnelArgs),
-    /// Compare a ledger with what the records of a corpus say of themselves
     Compare(CompareArgs),
-    /// Find near-duplicates, and measure how many are missed
     Near(NearArgs),
-    /// Count what a corpus is made of: sizes, structure, files, quality, metrics
     Stats(StatsArgs),
-    /// Write each record's document into a folder of its own, for programs that read packages
     Unpack(UnpackArgs),
 }
 
+/// Build a corpus from folders, checkouts and corpora
+///
+/// Writes one record for each package. Git checkouts give repository, commit and licence as well.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus build checkouts/ --out corpus.jsonl
+  assay lab corpus build skills old.jsonl.zst --out -")]
 pub(crate) struct BuildArgs {
     /// Folders of skills, Git checkouts, corpora in JSON Lines
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
-    /// Where to write the corpus; `-` for standard output
+    /// File for the corpus; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
+/// Filter and deduplicate a corpus in SkillRet's five stages
+///
+/// Removes records by description, language, licence and copies, and logs every removal in a ledger.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus funnel corpus.jsonl --ledger ledger.jsonl
+  assay lab corpus funnel corpus.jsonl.zst --rules skillret --order code")]
 pub(crate) struct FunnelArgs {
-    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
+    /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// Where to write a line for every record removed: id, stage, reason, survivor
+    /// Write a line for every removed record: id, stage, reason, survivor
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// What the stages ask
+    /// Rules of the stages
     #[arg(long, value_name = "NAME", default_value = "corpus")]
     pub(crate) rules: RulesName,
-    /// Which stage comes first [default: paper for the corpus's rules, code for SkillRet's]
+    /// Order of the stages [default: paper for the rules `corpus`, code for `skillret`]
     #[arg(long, value_name = "NAME")]
     pub(crate) order: Option<OrderName>,
-    /// Queries whose `gold_ids` survive their copies: JSON Lines; the corpus's rules only
+    /// Queries whose `gold_ids` survive their copies, as JSON Lines; for the rules `corpus`
     #[arg(long, value_name = "FILE")]
     pub(crate) gold: Option<PathBuf>,
 }
 
-/// What the stages ask.
+/// The rules of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RulesName {
-    /// The rules that made the corpus assay is tested on; the licence is as the record has it
+    /// The rules of the corpus that assay is tested on; licence from the record
     Corpus,
-    /// The rules of SkillRet's public code; the licence is as the front matter has it
+    /// The rules of SkillRet's public code; licence from the front matter
     Skillret,
 }
 
-/// Which stage comes first.
+/// The order of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OrderName {
     /// Description, language, licence, content, name and description
@@ -73,50 +86,74 @@ pub(crate) enum OrderName {
     Code,
 }
 
+/// Compare a ledger with the stages recorded in a corpus
+///
+/// Use it to check the funnel against a corpus that was filtered by its authors.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus compare corpus.jsonl ledger.jsonl
+  assay lab corpus compare corpus.jsonl ledger.jsonl --gold queries.jsonl")]
 pub(crate) struct CompareArgs {
     /// The corpus, whose records have `filter_stage` and `dup_of`
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The ledger that `assay lab corpus funnel` wrote of it
+    /// The ledger written by `assay lab corpus funnel`
     pub(crate) ledger: PathBuf,
-    /// Queries whose `gold_ids` tell which of two twins had to stay: JSON Lines
+    /// Queries whose `gold_ids` decide which of two copies stays, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) gold: Option<PathBuf>,
 }
 
+/// Find near-duplicates and measure the recall
+///
+/// Compares a sample with every other record to estimate how many near-duplicates are missed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus near corpus.jsonl --out pairs.jsonl
+  assay lab corpus near corpus.jsonl --threshold 0.9 --sample 2000")]
 pub(crate) struct NearArgs {
-    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
+    /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The Jaccard similarity of word 3-grams from which two bodies are near
+    /// Minimum Jaccard similarity of word 3-grams
     #[arg(long, value_name = "S", default_value_t = 0.8)]
     pub(crate) threshold: f64,
-    /// Records compared with every other one, to measure the recall
+    /// Records compared with every other one to measure the recall
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) sample: usize,
-    /// Where to write the near pairs: JSON Lines of a, b, similarity
+    /// Write the pairs as JSON Lines of a, b, similarity
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Summarize a corpus
+///
+/// Counts sizes, structure, files and quality metrics, with percentiles.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus stats corpus.jsonl
+  assay lab corpus stats corpus.jsonl.zst --html stats.html")]
 pub(crate) struct StatsArgs {
-    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
+    /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// Where to write the figures as a page with plots that needs nothing beside it
+    /// Write a page with plots
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
 
+/// Write each record's document into a folder
+///
+/// For programs that read packages, such as `assay lint`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus unpack corpus.jsonl --out packages
+  assay lab corpus unpack corpus.jsonl.zst --out packages --quiet")]
 pub(crate) struct UnpackArgs {
-    /// The corpus
+    /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// Where to write the folders, as OWNER/REPOSITORY/ID/FOLDER; a new folder, or an empty one
+    /// New or empty folder; packages go to OWNER/REPOSITORY/ID/FOLDER
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }

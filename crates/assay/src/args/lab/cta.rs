@@ -6,7 +6,14 @@ use clap::Subcommand;
 
 use crate::args::audit::SheetArgs;
 
+/// Run the Counterfactual Trace Auditor of 2026
+///
+/// Reproduces the auditor as published, for comparison. Use `assay audit` for results: pairs of runs that do not
+/// differ show as many patterns here. docs/lab/CTA.md has the details.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab cta-2026 corpus traces-of-2026 --tables
+  assay lab cta-2026 pairs --with a.jsonl --without b.jsonl --skill SKILL.md")]
 pub(crate) struct CtaArgs {
     #[command(subcommand)]
     pub(crate) what: CtaWhat,
@@ -14,37 +21,46 @@ pub(crate) struct CtaArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CtaWhat {
-    /// Audit one run with a skill against one without
     Pairs(CtaPairsArgs),
-    /// Audit all runs in a folder
     Corpus(CtaCorpusArgs),
-    /// Draw findings for people to label
     Sheet(SheetArgs),
 }
 
+/// Audit one run with a skill against one without
+///
+/// Every two runs without the skill are audited as null pairs.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab cta-2026 pairs --with a.jsonl --without b.jsonl --skill SKILL.md
+  assay lab cta-2026 pairs --with a.jsonl --without b.jsonl --skill SKILL.md --null c.jsonl --records")]
 pub(crate) struct CtaPairsArgs {
-    /// The run with the skill: a session log of Claude Code, compressed or not; - is standard input
+    /// Claude Code session log of the run with the skill; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) with: PathBuf,
-    /// The run without the skill
+    /// Session log of the run without the skill
     #[arg(long, value_name = "FILE")]
     pub(crate) without: PathBuf,
     /// The skill's SKILL.md
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: PathBuf,
-    /// More runs without the skill, audited against each other as null pairs
+    /// Null pairs: more session logs without the skill
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) null: Vec<PathBuf>,
     /// Print every divergence of the pairs
     #[arg(long)]
     pub(crate) records: bool,
-    /// Exit with 1 if a trace has defects
+    /// Exit with 1 if a transcript has defects
     #[arg(long)]
     pub(crate) strict: bool,
 }
 
+/// Audit all runs in a folder
+///
+/// With --format json the result is JSON Lines, one line per pair.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab cta-2026 corpus traces-of-2026
+  assay lab cta-2026 corpus traces-of-2026 --tables --format json")]
 pub(crate) struct CtaCorpusArgs {
     /// A folder with traces/<arm>/<task>/{with,without}/r<k>/*.jsonl and skills/<task>/SKILL.md
     pub(crate) dir: PathBuf,
@@ -54,7 +70,7 @@ pub(crate) struct CtaCorpusArgs {
     /// Include every divergence of the pairs in JSON
     #[arg(long)]
     pub(crate) records: bool,
-    /// Exit with 1 if a trace has defects
+    /// Exit with 1 if a transcript has defects
     #[arg(long)]
     pub(crate) strict: bool,
 }

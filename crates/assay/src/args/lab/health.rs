@@ -4,35 +4,42 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+/// Score the documents of a library by a published script
+///
+/// Reproduces the script of the context-engineering collection in three revisions. The score is a lint score: it has not
+/// been correlated with what skills do for agents.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab health skills
+  assay lab health skills --revision eight-yaml --history health.jsonl --strict")]
 pub(crate) struct HealthArgs {
-    /// The library: a folder of skills, or one that holds it as `skills`
+    /// The library: a folder of skills, or one that contains it as `skills`
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Claims, mechanisms and activation cases of the library [default: DIR/researcher]
     #[arg(long, value_name = "DIR")]
     pub(crate) fixtures: Option<PathBuf>,
-    /// The rules
+    /// Rules to score by
     #[arg(long, value_name = "NAME", default_value = "context-engineering")]
     pub(crate) profile: Profile,
-    /// The revision of the script [default: found from the library's text: six-lines or eight-yaml]
+    /// Revision of the script [default: detected, six-lines or eight-yaml]
     #[arg(long, value_name = "NAME")]
     pub(crate) revision: Option<ScriptRevision>,
-    /// Exit with 1 when a skill is flagged
+    /// Exit with 1 if a skill is flagged
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Add a line to this history (JSON Lines), and tell what changed since its last one
+    /// Append the scores to FILE (JSON Lines) and show what changed
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
-    /// Ask every external link's server whether it is there; no part of the score
+    /// Request every external link; does not change the score
     #[arg(long)]
     pub(crate) check_urls: bool,
-    /// Seconds to wait for each of them
+    /// Timeout for each link, in seconds
     #[arg(long, value_name = "S", default_value_t = 10, requires = "check_urls")]
     pub(crate) url_timeout: u64,
 }
 
-/// The rules that health is measured by.
+/// The rules that documents are scored by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
     /// The script of the context-engineering collection
@@ -50,7 +57,7 @@ pub(crate) enum Profile {
 pub(crate) enum ScriptRevision {
     /// Release 2.3.0: six sections, front matter read line by line
     SixLines,
-    /// After it: eight sections, front matter read line by line
+    /// After 2.3.0: eight sections, front matter read line by line
     EightLines,
     /// The latest: eight sections, front matter read as YAML
     EightYaml,

@@ -20,7 +20,13 @@ use self::search::LabSearchArgs;
 use self::self_test::SelfTestArgs;
 use self::simulate::SimulateArgs;
 
+/// Measure assay itself and reproduce published methods
+///
+/// Nothing here is needed to evaluate a skill. The documents are in docs/lab.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab simulate --suites 4000
+  assay lab search bench --corpus corpus.jsonl --queries queries.jsonl")]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
     pub(crate) what: LabWhat,
@@ -28,21 +34,13 @@ pub(crate) struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabWhat {
-    /// Simulate suites with known effects and count verdicts
     Simulate(SimulateArgs),
-    /// Measure the cost and the error rates of assay itself
     Bench(BenchArgs),
-    /// Evaluate, train and probe retrievers
     Search(LabSearchArgs),
-    /// Evaluate routers on labelled requests
     Route(LabRouteArgs),
-    /// Build, deduplicate and summarize skill corpora
     Corpus(CorpusArgs),
-    /// Score the documents of a library by a published script
     Health(HealthArgs),
-    /// Audit traces with the published Counterfactual Trace Auditor
     #[command(name = "cta-2026")]
     Cta(CtaArgs),
-    /// Measure the error rates of lint's safety rules
     SelfTest(SelfTestArgs),
 }

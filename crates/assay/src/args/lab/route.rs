@@ -4,7 +4,14 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+/// Evaluate routers on labelled requests
+///
+/// A router chooses the skill for a request, by counting words or by asking a chat model. docs/lab/ROUTING.md has the
+/// results.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab route bench --prompts prompts.jsonl --library skills
+  assay lab route bench --prompts prompts.jsonl --library skills --dry-run")]
 pub(crate) struct LabRouteArgs {
     #[command(subcommand)]
     pub(crate) what: LabRouteWhat,
@@ -12,10 +19,6 @@ pub(crate) struct LabRouteArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabRouteWhat {
-    /// Evaluate how models choose a skill, on labelled requests
-    ///
-    /// Asks models which skill fits each request of a file, and compares the answers with routers that count words.
-    #[command(after_long_help = PROMPT_FORMAT)]
     Bench(RouteBenchArgs),
 }
 
@@ -29,54 +32,78 @@ const PROMPT_FORMAT: &str = r#"Prompt file: JSON Lines, one request a line. An u
   off_topic                    true: no skill serves it
   reason                       why; "Negative control …" means off topic
 
-Example:
+Example line:
   {"prompt_id":"p1","prompt":"make a pivot table","expected_primary_skill":"xlsx","rejected_skills":["pdf"]}
   {"prompt_id":"p2","prompt":"tell me a joke","expected_primary_skill":null}
+
+Examples:
+  assay lab route bench --prompts prompts.jsonl --library skills
+  assay lab route bench --prompts prompts.jsonl --library skills --model openai:gpt-5-mini --max-runs 100
 "#;
 
+/// Evaluate how models choose a skill
+///
+/// Asks models which skill fits each request of a file, with the skills in several orders, and compares the answers with
+/// routers that count words. Answers are kept in the store: an interrupted run continues.
 #[derive(Debug, clap::Args)]
+#[command(after_help = PROMPT_FORMAT)]
 pub(crate) struct RouteBenchArgs {
-    /// Labelled requests as JSON Lines in the format below (.gz and .zst too; - is standard input)
+    /// Labelled requests as JSON Lines in the format below (also .gz and .zst; `-` is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) prompts: PathBuf,
     /// Folders of skills to choose from
     #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
     pub(crate) library: Vec<PathBuf>,
-    /// A model, as provider:name; without one only words are counted
+    /// Chat model, as provider:name; repeatable [default: lexical routers only]
     #[arg(long = "model", value_name = "MODEL")]
     pub(crate) models: Vec<String>,
-    /// Where the models are reached, in place of their provider's own address
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// The variable that holds the key, in place of the provider's own
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// What the models' tokens cost, read and written, in USD for a million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub(crate) price: Vec<f64>,
-    /// What is asked: a text with {{SKILL_BLOCK}}, {{USER_PROMPT}} and {{SKILL_COUNT}} [default: assay's own, which allows
-    /// that no skill fits]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) template: Option<PathBuf>,
-    /// How often each request is asked, with the skills in another order each time
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) repetitions: u32,
-    /// Of the orders and the intervals
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
-    /// Ask at most this many questions of each model now
+    #[command(flatten)]
+    pub(crate) access: ModelArgs,
+    #[command(flatten)]
+    pub(crate) orders: OrderArgs,
+    /// Ask at most N questions of each model now
     #[arg(long, value_name = "N")]
     pub(crate) max_runs: Option<usize>,
-    /// Begin no question that could take the spending of a model past this
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_usd: Option<f64>,
-    /// Ask a model that costs money without a cap
+    /// Ask a paid model without a cap
     #[arg(long)]
     pub(crate) no_cap: bool,
-    /// Print the size, the forecast and the first question, and ask nobody
+    /// Print the size, the cost forecast and the first question, and ask nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Questions at once
+}
+
+// How a model is reached and paid. A doc comment would become the help of every command that includes it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModelArgs {
+    /// URL of the model provider, in place of its own
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Environment variable with the API key, in place of the provider's own
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// Price of input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
+    pub(crate) price: Vec<f64>,
+    /// Spend at most USD US dollars on each model; needs --price
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Concurrent questions
     #[arg(short = 'j', long = "jobs", value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: u16,
+}
+
+// How a request is asked. Likewise without a doc comment.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OrderArgs {
+    /// Prompt template with {{SKILL_BLOCK}}, {{USER_PROMPT}} and {{SKILL_COUNT}} [default: built in]
+    ///
+    /// The built-in template allows the answer that no skill fits.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+    /// Questions for each request, each with the skills in another order
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repetitions: u32,
+    /// Seed for shuffles and bootstrap intervals
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
 }

@@ -4,7 +4,13 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+/// Evaluate, train and probe retrievers
+///
+/// docs/lab/RETRIEVAL.md has the results on public skills.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab search bench --corpus corpus.jsonl --queries queries.jsonl
+  assay lab search train --corpus corpus.jsonl --queries queries.jsonl")]
 pub(crate) struct LabSearchArgs {
     #[command(subcommand)]
     pub(crate) what: LabSearchWhat,
@@ -12,51 +18,63 @@ pub(crate) struct LabSearchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabSearchWhat {
-    /// Evaluate retrievers on labelled queries
     Bench(SearchBenchArgs),
-    /// Fit the weights of `best` to labelled queries
     Train(SearchTrainArgs),
-    /// Measure how much single sentences of a query matter
     Erase(SearchEraseArgs),
 }
 
+/// Evaluate retrievers on labelled queries
+///
+/// Reports NDCG, recall and other measures with intervals, and paired tests against the first retriever.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab search bench --corpus corpus.jsonl --queries queries.jsonl
+  assay lab search bench --corpus corpus.jsonl --queries queries.jsonl --retriever bm25 --retriever dense")]
 pub(crate) struct SearchBenchArgs {
-    /// Skills as JSON Lines (.gz and .zst too; - is standard input)
+    /// Skills as JSON Lines (also .gz and .zst; `-` is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: PathBuf,
-    /// Requests with the skills that serve them, as JSON Lines
+    /// Labelled queries, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Judgements, in TREC's layout or SkillRet's, in place of those in the requests
+    /// Relevance judgements in TREC's or SkillRet's format, in place of those in the queries
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,
-    /// Requests that must not lead to certain skills, as JSON Lines
+    /// Queries with skills that must not be found, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) negatives: Option<PathBuf>,
-    /// A retriever; best:held-out, which asks for each house a model fitted to the others; or run:FILE for a TREC run made
-    /// elsewhere. The first is what the others are compared with [default: all,
-    /// and bm25:stemmer=english]
+    /// A retriever, best:held-out, or run:FILE for a TREC run; repeatable [default: all installed]
+    ///
+    /// The others are compared with the first. best:held-out ranks each repository's queries with a model that was fitted
+    /// to the other repositories.
     #[arg(long = "retriever", value_name = "NAME[:OPTIONS]")]
     pub(crate) retrievers: Vec<String>,
-    /// Write each retriever's TREC run into this folder
+    /// Write each retriever's ranking to DIR, in TREC's format
     #[arg(long, value_name = "DIR")]
     pub(crate) run_out: Option<PathBuf>,
-    /// A report of another benchmark (--format json): do both put the retrievers in the same order?
+    /// Compare the order of the retrievers with another report (JSON)
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
-    /// Measure instead how many of these off-topic requests (JSON Lines with `query` and `kind`) `best` declines, and how many of
-    /// the others it answers, by size of library
+    /// Measure off-topic rejection on these queries instead
+    ///
+    /// JSON Lines with `query` and `kind`. Reports how many `best` rejects and how many labelled queries it answers, by size
+    /// of the library.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["retrievers", "negatives", "run_out", "against"])]
     pub(crate) abstention: Option<PathBuf>,
-    /// Of the intervals and tests
+    /// Seed for bootstrap intervals and tests
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
 }
 
+/// Measure how much single sentences of a query matter
+///
+/// Masks each sentence of a query in turn and searches again, for every retriever.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab search erase --corpus corpus.jsonl --queries queries.jsonl
+  assay lab search erase --corpus corpus.jsonl --queries queries.jsonl --retriever best")]
 pub(crate) struct SearchEraseArgs {
-    /// Skills as JSON Lines (.gz and .zst too; - is standard input)
+    /// Skills as JSON Lines (also .gz and .zst; `-` is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: PathBuf,
     /// Labelled queries, as JSON Lines
@@ -73,24 +91,30 @@ pub(crate) struct SearchEraseArgs {
     pub(crate) seed: u64,
 }
 
+/// Fit the weights of `best` to labelled queries
+///
+/// Prints the weights as JSON. The weights that ship were fitted with it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab search train --corpus corpus.jsonl --queries queries.jsonl
+  assay lab search train --corpus corpus.jsonl --queries queries.jsonl --off-topic off-topic.jsonl")]
 pub(crate) struct SearchTrainArgs {
-    /// Skills as JSON Lines (.gz and .zst too; - is standard input)
+    /// Skills as JSON Lines (also .gz and .zst; `-` is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: PathBuf,
-    /// Requests with the skills that serve them, as JSON Lines
+    /// Labelled queries, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Requests that must not lead to certain skills, as JSON Lines: confidence is fitted to them too
+    /// Queries with skills that must not be found: fit the confidence to them as well
     #[arg(long, value_name = "FILE")]
     pub(crate) negatives: Option<PathBuf>,
-    /// Off-topic requests, as JSON Lines: the weights by which requests are declined are fitted too
+    /// Off-topic queries, as JSON Lines: fit their rejection as well
     #[arg(long, value_name = "FILE")]
     pub(crate) off_topic: Option<PathBuf>,
-    /// Fit a linear map of requests' vectors too, for `dense:adapter=FILE`, and put it there
+    /// Fit a linear map of query vectors as well, for `dense:adapter=FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) adapter: Option<PathBuf>,
-    /// The retriever whose vectors it maps: `dense`, with its options
+    /// Retriever whose vectors are mapped: `dense`, with its options
     #[arg(long, value_name = "NAME", default_value = "dense", requires = "adapter")]
     pub(crate) retriever: String,
 }

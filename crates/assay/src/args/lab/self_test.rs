@@ -2,7 +2,14 @@
 
 use std::path::PathBuf;
 
+/// Measure the error rates of lint's safety rules
+///
+/// Hides known attacks and harmless look-alikes in clean skills, and counts what the rules miss and what they wrongly
+/// report. docs/SAFETY.md describes the method.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab self-test
+  assay lab self-test skills --seed 7 --repetitions 5")]
 pub(crate) struct SelfTestArgs {
     /// Skills to hide attacks in [default: assay's own]
     #[arg(value_name = "PATH")]

@@ -2,26 +2,31 @@
 
 use clap::ValueEnum;
 
-/// What can be typed.
+/// Simulate suites with known effects and count verdicts
+///
+/// Checks the statistics: how often intervals cover the true lift and how often verdicts are wrong. No agent runs.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab simulate --suites 4000 --seed 1
+  assay lab simulate --suites 100000 --jobs 16 --format json")]
 pub(crate) struct SimulateArgs {
-    /// Which suites to simulate
+    /// Suites to simulate
     #[arg(long, value_name = "GRID", default_value = "validity")]
     pub(crate) grid: Grid,
-    /// Suites of every cell
+    /// Suites in every cell of the grid
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) suites: u64,
-    /// The seed; the same one gives the same table
+    /// Seed of the simulation
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Threads [default: as many as there are processors]
+    /// Threads [default: one per processor]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 
-/// A set of suites with a known truth.
+/// A set of suites with known effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Grid {
-    /// The grid that the statistics are held to: docs/STATISTICS.md
+    /// The grid of docs/STATISTICS.md, with a limit for every cell
     Validity,
 }

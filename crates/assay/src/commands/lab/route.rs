@@ -1,22 +1,19 @@
 //! `assay lab route bench`: which skill is chosen for a request.
 
 use std::collections::BTreeSet;
-use std::error::Error;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use assay_model::{ChatModel, ModelOptions, Price};
+use assay_model::{ChatModel, Price};
 use assay_router::{
-    Answers, AnswersError, Bench, Candidate, Caps, Findings, Forecast, KEYS, Lexical, Prompt, Ran, Routed,
-    Router, Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
+    Answers, Bench, Candidate, Caps, Findings, Forecast, KEYS, Lexical, Prompt, Ran, Routed, Router,
+    Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
 };
-use assay_skill::Library;
 use serde_json::json;
 
 use crate::args::lab::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
-use crate::commands::note_losses;
+use crate::commands::route::{broken, candidates, open, price, template};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::input;
@@ -25,17 +22,21 @@ use crate::ui::Ui;
 
 pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let LabRouteWhat::Bench(args) = &args.what;
-    let skills = skills(args, ui)?;
+    let skills = candidates(&args.library, ui)?;
     let prompts = prompts(args, &skills, ui)?;
-    let set = Set { prompts, skills, template: template(args)?, price: price(args)?, args };
+    let set = Set { prompts, skills, template: template(&args.orders)?, price: price(&args.access)?, args };
     let answers = Answers::new(settings.store.join("routes"));
     if args.dry_run {
         return dry_run(&set, &answers, ui);
     }
     check_caps(args, set.price)?;
-    let models = args.models.iter().map(|spec| open(spec, args)).collect::<Result<Vec<_>, _>>()?;
+    let models = args.models.iter().map(|spec| open(spec, &args.access)).collect::<Result<Vec<_>, _>>()?;
     let cancel = machine::interrupted()?;
-    let caps = Caps { max_runs: args.max_runs, max_usd: args.max_usd, concurrency: usize::from(args.jobs) };
+    let caps = Caps {
+        max_runs: args.max_runs,
+        max_usd: args.access.max_usd,
+        concurrency: usize::from(args.access.jobs),
+    };
     let mut routers = Vec::new();
     let (mut left, mut lost) = (0, 0);
     for model in &models {
@@ -50,7 +51,7 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     }
     routers.extend(Lexical::ALL.map(|lexical| set.counted(lexical)));
     let measures = models.iter().any(|model| model.measures_a_model());
-    let found = findings(&set.prompts, &routers, set.skills.len(), args.seed, measures);
+    let found = findings(&set.prompts, &routers, set.skills.len(), args.orders.seed, measures);
     append_history(&found, args, settings)?;
     if ui.json() {
         ui.document(&found)?;
@@ -81,8 +82,8 @@ impl Set<'_> {
             template: &self.template,
             model,
             price: self.price,
-            repetitions: self.args.repetitions,
-            seed: self.args.seed,
+            repetitions: self.args.orders.repetitions,
+            seed: self.args.orders.seed,
         }
     }
 
@@ -105,29 +106,6 @@ impl Set<'_> {
     }
 }
 
-fn skills(args: &RouteBenchArgs, ui: &Ui) -> Result<Vec<Candidate>, Failure> {
-    let library = Library::load(&args.library);
-    note_losses(&library, ui);
-    let mut skills: Vec<Candidate> = library
-        .packages
-        .into_iter()
-        .map(|package| Candidate {
-            name: package.name,
-            description: package.description,
-            document: package.document,
-        })
-        .collect();
-    skills.sort_by(|one, other| one.name.cmp(&other.name));
-    if let Some(twice) = skills.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let message = format!("two skills are called `{}`, and an answer could mean either", twice[0].name);
-        return Err(Failure::bad_input(message).hint("name folders of one library each"));
-    }
-    if skills.len() < 2 {
-        return Err(Failure::bad_input("there are fewer than two skills to choose from"));
-    }
-    Ok(skills)
-}
-
 fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<Prompt>, Failure> {
     let text = input::text(&args.prompts)?;
     let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
@@ -148,39 +126,15 @@ fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<P
     Ok(prompts)
 }
 
-fn template(args: &RouteBenchArgs) -> Result<Template, Failure> {
-    let Some(path) = &args.template else { return Ok(Template::default()) };
-    Template::new(input::text(path)?)
-        .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
-}
-
-fn price(args: &RouteBenchArgs) -> Result<Option<Price>, Failure> {
-    match args.price[..] {
-        [] => Ok(None),
-        [input, output] if input >= 0.0 && output >= 0.0 => Ok(Some(Price::new(input, output, None, None))),
-        _ => Err(Failure::bad_input("`--price` takes two sums of money: `--price 3,15`")),
-    }
-}
-
-fn options(args: &RouteBenchArgs) -> ModelOptions {
-    let (base_url, api_key_env) = (args.base_url.clone(), args.api_key_env.clone());
-    ModelOptions { base_url, api_key_env, ..ModelOptions::default() }
-}
-
-fn open(spec: &str, args: &RouteBenchArgs) -> Result<Arc<dyn ChatModel>, Failure> {
-    assay_model::open(spec, &options(args), &machine::env)
-        .map_err(|error| Failure::bad_input(error.to_string()))
-}
-
-/// A model that costs money is not asked without a word on how much.
+/// Refuses a paid model without a cap on its cost.
 fn check_caps(args: &RouteBenchArgs, price: Option<Price>) -> Result<(), Failure> {
-    if args.max_usd.is_some() && price.is_none() && !args.models.is_empty() {
-        return Err(Failure::bad_input("`--max-usd` needs `--price`"));
+    if args.access.max_usd.is_some() && price.is_none() && !args.models.is_empty() {
+        return Err(Failure::bad_input("--max-usd needs --price"));
     }
-    let paid = args.models.iter().find(|model| machine::is_paid(model, args.base_url.as_deref()));
+    let paid = args.models.iter().find(|model| machine::is_paid(model, args.access.base_url.as_deref()));
     match paid {
-        Some(model) if args.max_usd.is_none() && args.max_runs.is_none() && !args.no_cap => {
-            Err(Failure::bad_input(format!("{model} is a paid model, and this run"))
+        Some(model) if args.access.max_usd.is_none() && args.max_runs.is_none() && !args.no_cap => {
+            Err(Failure::bad_input(format!("{model} is a paid model, and this run has no cap"))
                 .hint("--max-usd USD with --price, --max-runs N, or --no-cap"))
         }
         _ => Ok(()),
@@ -280,7 +234,7 @@ fn append_history(found: &Findings, args: &RouteBenchArgs, settings: &Settings) 
     let line = json!({
         "schema": "assay.route-history/1", "time": jiff::Timestamp::now().to_string(),
         "prompts": args.prompts.display().to_string(), "digest": digest(&args.prompts), "seed": found.seed,
-        "repetitions": args.repetitions, "skills": found.skills, "routers": routers,
+        "repetitions": args.orders.repetitions, "skills": found.skills, "routers": routers,
     });
     let path = settings.store.join("routes/history.jsonl");
     let written = std::fs::create_dir_all(settings.store.join("routes")).and_then(|()| {
@@ -293,13 +247,4 @@ fn append_history(found: &Findings, args: &RouteBenchArgs, settings: &Settings) 
 fn digest(path: &Path) -> Option<String> {
     let text = std::fs::read(path).ok()?;
     Some(format!("blake3:{}", blake3::hash(&text).to_hex()))
-}
-
-fn broken(error: &AnswersError) -> Failure {
-    let cause: Option<Box<dyn Error + Send + Sync>> = error.source().map(|cause| cause.to_string().into());
-    Failure::Infrastructure {
-        message: error.to_string(),
-        hint: Some("run it again when the disk is well: what was answered stays answered".to_owned()),
-        source: cause,
-    }
 }
