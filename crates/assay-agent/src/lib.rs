@@ -43,10 +43,10 @@ const BUILT_IN: [(&str, Open); 3] = [
 #[non_exhaustive]
 pub enum OpenError {
     /// It needs a model and has none.
-    #[error("the agent `loop` needs a model, such as `model = \"openai:gpt-5\"`")]
+    #[error("the agent `loop` needs a model, for example `model = \"openai:gpt-5\"`")]
     NoModel,
     /// No agent of ours has that name.
-    #[error("there is no agent `{0}`; there are {known}", known = built_in().collect::<Vec<_>>().join(", "))]
+    #[error("unknown agent `{0}` (known: {known})", known = built_in().collect::<Vec<_>>().join(", "))]
     Unknown(String),
 }
 

@@ -101,7 +101,7 @@ impl<'a> Tally<'a> {
             return None;
         }
         if item.size() > self.room() {
-            self.leave_out(item.path, format!("{} bytes were taken before", self.report.bytes));
+            self.leave_out(item.path, format!("the limit is reached after {} bytes", self.report.bytes));
             return None;
         }
         match item.open() {

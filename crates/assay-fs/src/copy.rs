@@ -46,7 +46,7 @@ impl Copy<'_> {
         let mut new = match options.open(to) {
             Ok(new) => new,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Ok(self.tally.leave_out(item.path, "stands there already"));
+                return Ok(self.tally.leave_out(item.path, "already exists"));
             }
             Err(error) => return Err(fail(error)),
         };

@@ -26,11 +26,11 @@ impl Shared {
             })
             .or_else(|| {
                 let most = self.options.limits.requests;
-                let reason = || format!("the trial has made {most} requests, the most there may be");
+                let reason = || format!("the trial reached its limit of {most} requests");
                 (state.exchanges.len() >= most).then(|| trial(CapKind::Requests, reason()))
             })
             .or_else(|| {
-                let reason = || "the model has no price, and USD are capped".to_owned();
+                let reason = || "the cap is in USD but the model has no price".to_owned();
                 (self.session.caps.usd.is_some() && self.price(&exchange.model).is_none())
                     .then(|| trial(CapKind::Usd, reason()))
             });

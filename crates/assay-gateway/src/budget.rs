@@ -183,7 +183,7 @@ impl Drop for Permit {
 pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
     let tokens = totals.reported_tokens();
     let reached = |of, what: String| {
-        Some(Capped { scope, of, reason: format!("the {}'s cap is reached: {what}", scope.word()) })
+        Some(Capped { scope, of, reason: format!("the {}'s cap was reached: {what}", scope.word()) })
     };
     match caps {
         Caps { tokens: Some(most), .. } if tokens >= *most => {
@@ -195,7 +195,7 @@ pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope:
         Caps { usd: Some(most), .. } => match usd {
             Some(usd) if usd < *most => None,
             Some(usd) => reached(CapKind::Usd, format!("{usd:.4} of at most {most} USD")),
-            None => reached(CapKind::Usd, "a cost in USD that is not known".to_owned()),
+            None => reached(CapKind::Usd, "the cost in USD is unknown".to_owned()),
         },
         _ => None,
     }

@@ -68,7 +68,7 @@ pub(crate) struct Recording {
 pub(crate) enum CassetteError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("it cannot be written: {0}")]
+    #[error("cannot write it: {0}")]
     Write(#[from] std::io::Error),
 }
 
@@ -84,7 +84,7 @@ impl Recorder {
     pub(crate) fn create(path: &Path, trial: &str, attempt: u32) -> Result<Self, GatewayError> {
         let wrong = |message: String| GatewayError::Cassette { path: path.to_path_buf(), message };
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        let file = file.map_err(|error| wrong(format!("it cannot be made: {error}")))?;
+        let file = file.map_err(|error| wrong(format!("cannot create it: {error}")))?;
         let mut recorder = Self { file, kept: BTreeSet::new() };
         let label = Label { schema: SCHEMA.to_owned(), trial: trial.to_owned(), attempt };
         recorder.line(&label).map_err(|error| wrong(error.to_string()))?;
@@ -123,9 +123,9 @@ pub(crate) fn read(
     let wrong = |message: String| GatewayError::Cassette { path: path.to_path_buf(), message };
     let at = |number: usize, what: &str| wrong(format!("line {number}: {what}: record it again"));
     if !path.is_file() {
-        return Err(wrong("it is not a file: record it first".to_owned()));
+        return Err(wrong("no such file: record it first".to_owned()));
     }
-    let file = File::open(path).map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+    let file = File::open(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
     let mut reader = BufReader::new(file);
     let (mut recordings, mut line) = (BTreeMap::new(), Vec::new());
     for number in 1.. {
@@ -135,12 +135,12 @@ pub(crate) fn read(
             break;
         }
         if number == 1 {
-            let label: Label = serde_json::from_slice(&line).map_err(|_| at(1, "it is no cassette"))?;
+            let label: Label = serde_json::from_slice(&line).map_err(|_| at(1, "not a cassette"))?;
             if label.schema != SCHEMA {
                 return Err(at(1, "another format"));
             }
             if label.trial != trial || label.attempt != attempt {
-                return Err(at(1, "it belongs to another trial"));
+                return Err(at(1, "recorded for another trial"));
             }
             continue;
         }

@@ -88,7 +88,7 @@ impl Ended {
     /// What is answered to what cannot be read.
     pub(crate) fn status(&self) -> (u16, &'static str) {
         match self {
-            Self::Gone => (400, "the request broke off"),
+            Self::Gone => (400, "the request was interrupted"),
             Self::Late => (408, "the request took too long to arrive"),
             Self::TooMuch => (413, "the request is too large"),
             Self::Malformed(what) => (400, what),

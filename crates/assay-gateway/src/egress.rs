@@ -417,15 +417,15 @@ impl Destination {
 /// Why a request cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum BadRequest {
-    #[error("the head is too large")]
+    #[error("request head too large")]
     TooLarge,
-    #[error("the request did not arrive")]
+    #[error("the request was not received")]
     Late,
-    #[error("the head is not HTTP/1.1")]
+    #[error("not an HTTP/1.1 request")]
     NotHttp,
-    #[error("a request to a proxy names http:// and a host")]
+    #[error("expected CONNECT or an absolute http:// URL")]
     NoUrl,
-    #[error("no port is named")]
+    #[error("missing port")]
     NoPort,
     #[error(transparent)]
     Host(#[from] HostFault),
@@ -434,15 +434,15 @@ enum BadRequest {
 /// Why a host was not connected to.
 #[derive(Debug, thiserror::Error)]
 enum NotReached {
-    #[error("the address is not listed")]
+    #[error("this address is not in the list of allowed hosts")]
     Address,
-    #[error("the host is not listed")]
+    #[error("this host is not in the list of allowed hosts")]
     Host,
-    #[error("the host has no address")]
+    #[error("cannot resolve the host name")]
     Unknown,
-    #[error("the host's address is a private one, which is not listed itself")]
+    #[error("the host name resolves to a private address that is not in the list")]
     Private,
-    #[error("the host cannot be reached: {0}")]
+    #[error("cannot connect: {0}")]
     Broken(io::Error),
 }
 
@@ -484,13 +484,13 @@ mod tests {
         };
         check("CONNECT Example.ORG.:443 HTTP/1.1\r\n\r\n", Ok(("example.org", 443, None)));
         check("CONNECT [::1]:443 HTTP/1.1\r\nx: y\r\n\r\n", Ok(("::1", 443, None)));
-        check("CONNECT example.org HTTP/1.1\r\n\r\n", Err("no port"));
-        check("CONNECT a@b:1 HTTP/1.1\r\n\r\n", Err("no host"));
-        check("CONNECT :1 HTTP/1.1\r\n\r\n", Err("no host"));
-        check("GET / HTTP/1.1\r\nhost: example.org\r\n\r\n", Err("names http://"));
-        check("GET https://example.org/ HTTP/1.1\r\n\r\n", Err("names http://"));
-        check("GET http://user:pw@example.org/ HTTP/1.1\r\n\r\n", Err("no"));
-        check("nonsense\r\n\r\n", Err("not HTTP"));
+        check("CONNECT example.org HTTP/1.1\r\n\r\n", Err("missing port"));
+        check("CONNECT a@b:1 HTTP/1.1\r\n\r\n", Err("missing host"));
+        check("CONNECT :1 HTTP/1.1\r\n\r\n", Err("missing host"));
+        check("GET / HTTP/1.1\r\nhost: example.org\r\n\r\n", Err("absolute http://"));
+        check("GET https://example.org/ HTTP/1.1\r\n\r\n", Err("absolute http://"));
+        check("GET http://user:pw@example.org/ HTTP/1.1\r\n\r\n", Err("host"));
+        check("nonsense\r\n\r\n", Err("not an HTTP/1.1"));
         check(
             "GET HTTP://example.org:8080?q=1 HTTP/1.1\r\nHost: other\r\nProxy-Authorization: x\r\nA: b\r\n\r\n",
             Ok((

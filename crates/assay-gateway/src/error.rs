@@ -30,9 +30,9 @@ pub enum GatewayError {
     #[error("{0}")]
     Spec(String),
     /// A provider that cannot be used.
-    #[error("the provider cannot be used: {0}")]
+    #[error("cannot use the provider: {0}")]
     Provider(#[from] assay_model::ModelError),
     /// The machine has no randomness for a token, or no thread.
-    #[error("the machine gave no {0}")]
+    #[error("cannot get {0} from the system")]
     Machine(&'static str),
 }

@@ -26,7 +26,7 @@ use crate::upstream::{Stop, UpstreamReply};
 use crate::varying::{self, Part};
 
 /// Error recorded when the agent disconnected before the reply was complete.
-const AWAY: &str = "the agent went away";
+const AWAY: &str = "the agent disconnected";
 
 /// Answers a request. Whether the connection can serve another.
 pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<Stop>) -> bool {
@@ -41,23 +41,13 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         return conn.reply(200, &[], b"", head.keep).is_ok() && head.keep;
     }
     if !shared.admits(head.token.as_deref()) {
-        return refuse(
-            conn,
-            401,
-            "the key is not this trial's: use the token that the agent was started with",
-            false,
-        );
+        return refuse(conn, 401, "invalid token: use the one from the agent's environment", false);
     }
     let Some(route) = route(&head.method, &head.path) else {
-        return refuse(
-            conn,
-            404,
-            "the gateway does not pass this on: it serves replies of models only",
-            false,
-        );
+        return refuse(conn, 404, "unsupported path: the gateway forwards model requests only", false);
     };
     if head.encoded {
-        return refuse(conn, 415, "the body is compressed: send it as it is", false);
+        return refuse(conn, 415, "compressed request bodies are not supported", false);
     }
     let bytes = match head.body(conn, limits.request_bytes, Instant::now() + limits.arrival) {
         Ok(bytes) => bytes,
@@ -75,8 +65,10 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
     }
     let body = match serde_json::from_slice::<Value>(&bytes) {
         Ok(body) if body.is_object() => body,
-        Ok(_) => return refuse(conn, 400, "the body is no object", head.keep),
-        Err(error) => return refuse(conn, 400, &format!("the body is not JSON: {error}"), head.keep),
+        Ok(_) => return refuse(conn, 400, "the request body must be a JSON object", head.keep),
+        Err(error) => {
+            return refuse(conn, 400, &format!("invalid JSON in the request body: {error}"), head.keep);
+        }
     };
     let requested =
         route.model.clone().or_else(|| Some(body.get("model")?.as_str()?.to_owned())).unwrap_or_default();
@@ -92,7 +84,7 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         _ => false,
     };
     if stream && route.model.is_some() && !head.has_query("alt=sse") {
-        return refuse(conn, 400, "streams are served as events only: ask with alt=sse", head.keep);
+        return refuse(conn, 400, "streaming requires alt=sse", head.keep);
     }
     let exchange = Exchange {
         protocol: route.protocol,
@@ -418,7 +410,7 @@ impl Call<'_> {
         if let Err(error) = reply
             && exchange.error.is_none()
         {
-            exchange.error = Some(format!("the reply is not JSON: {error}"));
+            exchange.error = Some(format!("invalid JSON in the reply: {error}"));
         }
         Ok(())
     }
@@ -453,9 +445,9 @@ impl Call<'_> {
 enum PassError {
     #[error("{AWAY}")]
     Away,
-    #[error("the stream broke off: {error}{}", if *is_stopped { format!(" ({AWAY}, or the proxy closed)") } else { String::new() })]
+    #[error("the stream was interrupted: {error}{}", if *is_stopped { format!(" ({AWAY}, or the proxy closed)") } else { String::new() })]
     StreamBroke { error: String, is_stopped: bool },
-    #[error("the reply broke off: {0}")]
+    #[error("the reply was interrupted: {0}")]
     ReplyBroke(String),
     #[error("the reply is larger than {mebibytes} MiB")]
     TooLarge { mebibytes: u64 },

@@ -70,7 +70,7 @@ impl Head {
             Ok(httparse::Status::Complete(count)) => count,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => return Err(Ended::TooMuch),
-            Err(_) => return Err(Ended::Malformed("the head is not HTTP/1.1")),
+            Err(_) => return Err(Ended::Malformed("not an HTTP/1.1 request")),
         };
         let target = request.path.unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -87,14 +87,14 @@ impl Head {
             match name.as_str() {
                 "content-length" => {
                     let length = value.parse().ok().filter(|_| value.bytes().all(|b| b.is_ascii_digit()));
-                    let length = length.ok_or(Ended::Malformed("content-length is no number"))?;
+                    let length = length.ok_or(Ended::Malformed("invalid content-length"))?;
                     head.frame(Framing::Length(length))?;
                 }
                 "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => {
                     head.frame(Framing::Chunked)?;
                 }
                 "transfer-encoding" => {
-                    return Err(Ended::Malformed("a transfer encoding that is not chunked"));
+                    return Err(Ended::Malformed("unsupported transfer encoding"));
                 }
                 "content-encoding" => head.encoded = !value.eq_ignore_ascii_case("identity"),
                 "expect" => head.expects = value.eq_ignore_ascii_case("100-continue"),
@@ -124,7 +124,7 @@ impl Head {
     /// Two ways to end a body are how requests are smuggled (RFC 9112, 6.3).
     fn frame(&mut self, framing: Framing) -> Result<(), Ended> {
         if self.framing != Framing::Unsaid && self.framing != framing {
-            return Err(Ended::Malformed("a body with two ends"));
+            return Err(Ended::Malformed("both content-length and transfer-encoding are set"));
         }
         self.framing = framing;
         Ok(())
@@ -165,7 +165,7 @@ fn chunks(conn: &mut Conn, most: usize, until: Instant) -> Result<Vec<u8>, Ended
                 Ok(httparse::Status::Complete(found)) => break found,
                 Ok(httparse::Status::Partial) if conn.ahead().len() > LINE => return Err(Ended::TooMuch),
                 Ok(httparse::Status::Partial) => conn.more(until)?,
-                Err(_) => return Err(Ended::Malformed("a chunk without a size")),
+                Err(_) => return Err(Ended::Malformed("invalid chunk size")),
             }
         };
         drop(conn.take_bytes(start));
@@ -192,7 +192,7 @@ fn chunks(conn: &mut Conn, most: usize, until: Instant) -> Result<Vec<u8>, Ended
         }
         body.append(&mut conn.take_bytes(size));
         if conn.take_bytes(2) != b"\r\n" {
-            return Err(Ended::Malformed("a chunk that does not end"));
+            return Err(Ended::Malformed("invalid end of chunk"));
         }
     }
 }

@@ -73,7 +73,7 @@ impl Provider {
             _ => {
                 let spec = escape(spec);
                 return Err(GatewayError::Spec(format!(
-                    "{spec:?} names no provider: write anthropic, openai, gemini, scripted:FILE, or an address"
+                    "unknown provider {spec:?}: expected anthropic, openai, gemini, scripted:FILE or a URL"
                 )));
             }
         };

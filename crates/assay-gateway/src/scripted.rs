@@ -92,7 +92,7 @@ impl ReplyPlan {
     pub(crate) fn into_reply(self, stop: &Arc<Stop>, idle: Duration) -> Result<UpstreamReply, UpstreamError> {
         if self.hangs {
             stop.pause(idle);
-            let message = "the provider was still for too long, as scripted".to_owned();
+            let message = "the provider sent nothing for too long, as scripted".to_owned();
             return Err(UpstreamError { message, may_cost: true, is_final: false });
         }
         let headers = self.retry_after.iter().map(|value| ("retry-after", value.clone())).collect();

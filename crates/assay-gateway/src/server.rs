@@ -106,7 +106,7 @@ impl Server {
 
     pub(crate) fn send_request(&self, ask: &UpstreamRequest<'_>) -> Result<UpstreamReply, UpstreamError> {
         let Some(url) = self.url(ask) else {
-            let message = format!("the provider does not speak {}", ask.route.protocol);
+            let message = format!("the provider does not support the {} protocol", ask.route.protocol);
             return Err(UpstreamError { message, may_cost: false, is_final: true });
         };
         let agent = lock(&self.idle).pop().unwrap_or_else(|| self.config.new_agent());
@@ -148,7 +148,7 @@ impl Server {
         let header = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
         if header("content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
             agent.shutdown();
-            let message = "the reply is compressed, which was not asked for".to_owned();
+            let message = "the provider sent an unsupported compressed reply".to_owned();
             return Err(UpstreamError { message, may_cost: true, is_final: true });
         }
         let told = ["retry-after", "retry-after-ms", "date", "x-should-retry"];
@@ -193,7 +193,7 @@ impl Server {
                 | Error::Http(_)
         ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::InvalidData);
         UpstreamError {
-            message: format!("the provider could not be reached: {message}"),
+            message: format!("cannot reach the provider: {message}"),
             may_cost: !unsent,
             is_final,
         }

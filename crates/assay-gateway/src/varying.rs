@@ -31,7 +31,7 @@ const KNOWN_TEXTS: [(&str, &str); 2] = [
 
 /// A pattern that is none.
 #[derive(Debug, thiserror::Error)]
-#[error("{pattern:?} is no pattern: {error}")]
+#[error("invalid pattern {pattern:?}: {error}")]
 pub struct PatternError {
     pattern: String,
     error: regex::Error,
@@ -359,7 +359,7 @@ mod tests {
         // Another agent's fields are not this one's.
         let other = |key: &str| digest(json!({"prompt_cache_key": key}), &ours);
         assert_ne!(other("a"), other("b"));
-        assert!(Varying::new(&[], &[("(", "")]).unwrap_err().to_string().contains("no pattern"));
+        assert!(Varying::new(&[], &[("(", "")]).unwrap_err().to_string().contains("invalid pattern"));
     }
 
     #[test]

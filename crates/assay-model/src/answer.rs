@@ -77,12 +77,12 @@ pub(crate) fn classify_reply(reply: &Reply, key: Option<&Secret>) -> Verdict {
                 Ok(body) if body.get("error").is_some_and(|error| error.is_object() || error.is_string()) => {
                     match inner_status(&body) {
                         Some(status) => failure(status, reply, key),
-                        None => protocol(format!("an error in place of an answer: {}", shown(&reply.body))),
+                        None => protocol(format!("an error instead of a reply: {}", shown(&reply.body))),
                     }
                 }
                 Ok(body) => Verdict::Answer(body),
                 Err(error) if error.is_eof() => Verdict::Failed(Failure::network(format!(
-                    "the answer broke off after {} bytes: {}",
+                    "the reply was interrupted after {} bytes: {}",
                     reply.body.len(),
                     shown(&reply.body)
                 ))),
@@ -92,9 +92,9 @@ pub(crate) fn classify_reply(reply: &Reply, key: Option<&Secret>) -> Verdict {
         300..=399 => {
             let location = reply.headers.get("location").map(|value| shown(value.as_bytes()));
             protocol(format!(
-                "status {} sends elsewhere ({}): set base_url to the address itself",
+                "status {} is a redirect ({}): set base_url to the final address",
                 reply.status,
-                location.as_deref().unwrap_or("it does not say where")
+                location.as_deref().unwrap_or("no location given")
             ))
         }
         status @ 400..=599 => failure(status, reply, key),
@@ -125,7 +125,7 @@ fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> Verdict {
     let retried = matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505);
     if status < 500 && (!retried || is_spent) {
         if status == 401 && key.is_none() {
-            message.push_str("; no key was sent: name the variable that holds it with api_key_env");
+            message.push_str("; no API key was sent (hint: set api_key_env to the variable with the key)");
         }
         return Verdict::Refused(ModelError::Refused { status, message });
     }
@@ -176,32 +176,22 @@ mod tests {
             let found = judged(status, headers, body);
             assert!(found.starts_with(expected), "{status} {body:?}\n found {found}\n expected {expected}");
         };
-        let limited = "failed: the provider limited the rate";
+        let limited = "failed: rate limited by the provider";
         check(200, &[], r#"{"a":1}"#, r#"answer {"a":1}"#);
         check(200, &[], r#"{"a":1,"error":null}"#, "answer {");
         check(200, &[], r#"{"a":"sk-0123456789abcdef"}"#, r#"answer {"a":"[key]"}"#);
         check(200, &[], r#"{"error":{"code":429,"message":"slow"}}"#, limited);
         check(200, &[], r#"{"error":{"code":"502","message":"x"}}"#, "failed: the provider failed (502)");
-        check(
-            200,
-            &[],
-            r#"{"error":"what"}"#,
-            "refused: the provider's answer cannot be read: an error in place",
-        );
-        check(200, &[], "<html>", "refused: the provider's answer cannot be read: not JSON: <html>");
-        check(
-            200,
-            &[],
-            "{\"a\":",
-            "failed: the provider could not be reached in 3 tries: the answer broke off",
-        );
-        check(200, &[], "", "failed: the provider could not be reached in 3 tries: the answer broke off");
-        check(200, &[], &"[".repeat(5_000), "refused: the provider's answer cannot be read: not JSON: [[[");
+        check(200, &[], r#"{"error":"what"}"#, "refused: cannot read the provider's reply: an error instead");
+        check(200, &[], "<html>", "refused: cannot read the provider's reply: not JSON: <html>");
+        check(200, &[], "{\"a\":", "failed: cannot reach the provider (tries: 3): the reply was interrupted");
+        check(200, &[], "", "failed: cannot reach the provider (tries: 3): the reply was interrupted");
+        check(200, &[], &"[".repeat(5_000), "refused: cannot read the provider's reply: not JSON: [[[");
         check(
             302,
             &[("location", "https://login")],
             "",
-            "refused: the provider's answer cannot be read: status 302 sends",
+            "refused: cannot read the provider's reply: status 302 is a redirect",
         );
         check(
             400,
@@ -229,7 +219,7 @@ mod tests {
         check(500, &[], long, &exceeded(500));
         check(404, &[], long, "refused: the provider refused the request (404)");
         check(409, &[], "", "failed: the provider failed (409)");
-        check(429, &[("retry-after", "7")], "", "failed after 7s: the provider limited the rate (429)");
+        check(429, &[("retry-after", "7")], "", "failed after 7s: rate limited by the provider (status 429");
         check(
             429,
             &[],
@@ -247,7 +237,7 @@ mod tests {
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             limited,
         );
-        check(204, &[], "", "failed: the provider could not be reached");
-        check(102, &[], "", "refused: the provider's answer cannot be read: status 102");
+        check(204, &[], "", "failed: cannot reach the provider");
+        check(102, &[], "", "refused: cannot read the provider's reply: status 102");
     }
 }

@@ -93,10 +93,10 @@ impl Embeddings {
             .iter()
             .map(single)
             .collect::<Option<_>>()
-            .ok_or_else(|| protocol("a vector holds what is no finite number"))?;
+            .ok_or_else(|| protocol("a vector contains a value that is not a finite number"))?;
         let width = *self.dimensions.get_or_init(|| own.len());
         if own.len() != width {
-            let told = format!("a vector has {} numbers, and those before had {width}", own.len());
+            let told = format!("a vector has {} dimensions where others have {width}", own.len());
             return Err(protocol(&told));
         }
         Ok(own)
@@ -127,9 +127,9 @@ pub(crate) fn indexed_slot<'a, T>(
     let index = item.get("index").and_then(Value::as_u64).ok_or_else(|| lacks("number `index`", item))?;
     let count = all.len();
     let place = usize::try_from(index).ok().and_then(|index| all.get_mut(index));
-    let place = place.ok_or_else(|| protocol(&format!("it names the index {index} of {count}")))?;
+    let place = place.ok_or_else(|| protocol(&format!("index {index} is out of range (count: {count})")))?;
     if place.is_some() {
-        return Err(protocol(&format!("it names the index {index} twice")));
+        return Err(protocol(&format!("duplicate index {index}")));
     }
     Ok(place)
 }
@@ -137,7 +137,7 @@ pub(crate) fn indexed_slot<'a, T>(
 /// All of them, where none is missing.
 pub(crate) fn require_all<T>(all: Vec<Option<T>>, what: &str, of: &str) -> Result<Vec<T>, ModelError> {
     let (count, there) = (all.len(), all.iter().flatten().count());
-    let told = || protocol(&format!("it has a {what} for {there} of {count} {of}s"));
+    let told = || protocol(&format!("{there} of {count} {of}s have a {what}"));
     all.into_iter().collect::<Option<_>>().ok_or_else(told)
 }
 

@@ -69,7 +69,7 @@ impl Endpoint {
                 None if !options.needs_key => None,
                 None => {
                     return Err(ModelError::Spec(format!(
-                        "{} is not set: api_key_env names it as the key's",
+                        "{} is not set (api_key_env names it)",
                         escape(name)
                     )));
                 }
@@ -81,14 +81,14 @@ impl Endpoint {
             let names = service.key_env.join(" or ");
             return Err(ModelError::Spec(format!(
                 "{names} is not set: set it, name another variable with api_key_env, or set base_url to a server that \
-                 wants no key"
+                 needs no key"
             )));
         }
         if let Some((name, key)) = &key
             && !key.bytes().all(|byte| byte.is_ascii_graphic())
         {
             return Err(ModelError::Spec(format!(
-                "{} holds a character that no key has: set it again",
+                "{} has a character that is not allowed in a key",
                 escape(name)
             )));
         }
@@ -104,7 +104,7 @@ fn roots(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> 
     let Some(path) = set("SSL_CERT_FILE") else { return Ok(TlsConfig::default()) };
     let wrong = |what: String| {
         ModelError::Spec(format!(
-            "SSL_CERT_FILE, {}: {what}: name a file of certificates in PEM, or unset it",
+            "SSL_CERT_FILE, {}: {what}: set it to a file of PEM certificates, or unset it",
             escape(&path)
         ))
     };
@@ -118,7 +118,7 @@ fn roots(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> 
         }
     }
     if found.is_empty() {
-        return Err(wrong("it holds no certificate".to_owned()));
+        return Err(wrong("no certificates in it".to_owned()));
     }
     Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&found)).build())
 }
@@ -127,10 +127,10 @@ fn roots(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> 
 fn address(base: &str, origin: &str) -> Result<Uri, ModelError> {
     let wrong = |what: &str| {
         ModelError::Spec(format!(
-            "{origin} {what}: give http:// or https://, a host, and the path before the API's own"
+            "{origin} {what}: expected http:// or https://, a host, and optionally a path"
         ))
     };
-    let uri: Uri = base.parse().map_err(|_| wrong("is not an address"))?;
+    let uri: Uri = base.parse().map_err(|_| wrong("is not a URL"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err(wrong("does not begin with http:// or https://"));
     }
@@ -138,7 +138,7 @@ fn address(base: &str, origin: &str) -> Result<Uri, ModelError> {
         return Err(wrong("has no host"));
     }
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(wrong("holds a user or a password, which belong in a variable"));
+        return Err(wrong("has credentials in it: use a variable for the key"));
     }
     if uri.query().is_some() || base.contains('#') {
         return Err(wrong("has a query"));
@@ -173,7 +173,7 @@ fn proxy(uri: &Uri, set: &dyn Fn(&str) -> Option<String>) -> Result<Option<Proxy
     // What it holds stays out of the message: a proxy's address may hold a password.
     let spoken = !value.contains("://") || value.starts_with("http://") || value.starts_with("https://");
     Proxy::new(&value).ok().filter(|_| spoken).map(Some).ok_or_else(|| {
-        ModelError::Spec(format!("{name} names no HTTP proxy: set it to http://HOST:PORT, or unset it"))
+        ModelError::Spec(format!("{name} is not an HTTP proxy: set it to http://HOST:PORT, or unset it"))
     })
 }
 
@@ -252,15 +252,15 @@ mod tests {
             assert!(!error.contains("s3cret"), "{error}");
         };
         check(None, None, &[], "EXAMPLE_API_KEY or SECOND_API_KEY is not set");
-        check(None, Some("GONE"), &[], "GONE is not set: api_key_env");
+        check(None, Some("GONE"), &[], "GONE is not set (api_key_env");
         check(Some("http://127.0.0.1:1"), Some("GONE"), &[], "GONE is not set");
-        check(None, None, &[("EXAMPLE_API_KEY", "s3cret\u{1b}")], "holds a character that no key has");
+        check(None, None, &[("EXAMPLE_API_KEY", "s3cret\u{1b}")], "not allowed in a key");
         check(Some("localhost:11434"), None, &[], "base_url does not begin with http");
-        check(Some(""), None, &[], "base_url is not an address");
-        check(Some("http://user:s3cret@host/"), None, &[], "belong in a variable");
+        check(Some(""), None, &[], "base_url is not a URL");
+        check(Some("http://user:s3cret@host/"), None, &[], "has credentials in it");
         check(Some("http://host/?key=s3cret"), None, &[], "has a query");
         let proxied = &[("EXAMPLE_API_KEY", "k"), ("HTTPS_PROXY", "socks5://u:s3cret@p:1")];
-        check(None, None, proxied, "HTTPS_PROXY names no HTTP proxy");
+        check(None, None, proxied, "HTTPS_PROXY is not an HTTP proxy");
     }
 
     #[test]

@@ -231,7 +231,7 @@ pub struct Retry {
 #[non_exhaustive]
 pub enum ModelError {
     /// The provider limits the rate, or is overloaded, and the time ran out over the waiting.
-    #[error("the provider limited the rate ({status}) and {tries} tries did not get through: {message}")]
+    #[error("rate limited by the provider (status {status}, tries: {tries}): {message}")]
     RateLimited {
         /// The HTTP status.
         status: u16,
@@ -267,7 +267,7 @@ pub enum ModelError {
         message: String,
     },
     /// Nothing came, or it broke off.
-    #[error("the provider could not be reached in {tries} tries: {message}")]
+    #[error("cannot reach the provider (tries: {tries}): {message}")]
     Network {
         /// How often it was tried.
         tries: u32,
@@ -275,13 +275,13 @@ pub enum ModelError {
         message: String,
     },
     /// An answer that is not the protocol's.
-    #[error("the provider's answer cannot be read: {message}")]
+    #[error("cannot read the provider's reply: {message}")]
     Protocol {
         /// What is wrong, with the beginning of the answer.
         message: String,
     },
     /// The time ran out while an answer was awaited from a provider that had limited no rate.
-    #[error("the deadline passed while the model was answering")]
+    #[error("the deadline passed before the model replied")]
     Deadline,
     /// Given up from outside.
     #[error("cancelled")]

@@ -29,23 +29,23 @@ pub fn open(
     let wrong = |what: &str| {
         let spec = escape(spec);
         ModelError::Spec(format!(
-            "{spec:?} {what}: write openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE"
+            "invalid model {spec:?}: {what} (expected openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE)"
         ))
     };
     if !matches!(provider, "openai" | "anthropic" | "gemini" | "scripted") {
-        return Err(wrong("names no provider"));
+        return Err(wrong("unknown provider"));
     }
     if name.trim().is_empty() {
-        return Err(wrong("names no model"));
+        return Err(wrong("missing model name"));
     }
     if provider == "scripted" {
         return Ok(Arc::new(Scripted::open(name, &options.directory)?));
     }
     if !is_plain(name) {
-        return Err(wrong("holds a character that no model's name has"));
+        return Err(wrong("character not allowed in a model name"));
     }
     if options.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
-        return Err(ModelError::Spec("temperature is not between 0 and 2".to_owned()));
+        return Err(ModelError::Spec("temperature must be between 0 and 2".to_owned()));
     }
     let id = spec.to_owned();
     let model = name.to_owned();
@@ -109,7 +109,7 @@ pub(crate) fn rest(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Rest, ModelError> {
     if !is_plain(model) {
-        let told = format!("{:?} is no model's name", escape(model));
+        let told = format!("{:?} is not a valid model name", escape(model));
         return Err(ModelError::Spec(told));
     }
     let endpoint = Endpoint::resolve(service, options, env)?;

@@ -45,7 +45,7 @@ impl<D: Dialect> ChatModel for HostedModel<D> {
 
 /// An answer without what every answer of its provider has.
 pub(crate) fn lacks(what: &str, body: &Value) -> ModelError {
-    ModelError::Protocol { message: format!("it has no {what}: {}", excerpt(body.to_string().as_bytes())) }
+    ModelError::Protocol { message: format!("missing {what}: {}", excerpt(body.to_string().as_bytes())) }
 }
 
 /// A count of tokens; `None` where there is none. Some gateways write whole numbers as floats.

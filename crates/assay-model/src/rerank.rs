@@ -64,7 +64,7 @@ impl Rerank {
             let number =
                 item.get("relevance_score").ok_or_else(|| lacks("number `relevance_score`", item))?;
             let score = single(number);
-            *place = Some(score.ok_or_else(|| protocol("a relevance_score is no finite number"))?);
+            *place = Some(score.ok_or_else(|| protocol("a relevance_score is not a finite number"))?);
         }
         require_all(found, "score", "document")
     }

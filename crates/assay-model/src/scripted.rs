@@ -115,7 +115,7 @@ impl Script {
         }
         if rules.is_empty() {
             return Err(ModelError::Script(format!(
-                "{shown}: it holds no rule: a rule such as {{\"say\": \"Done.\"}} answers always"
+                "{shown}: no rules: a rule such as {{\"say\": \"Done.\"}} answers always"
             )));
         }
         let digest = digest(&text, &rules);
@@ -195,7 +195,7 @@ impl Scripted {
         let script = Script::open(file, directory)?;
         if let Some(rule) = script.rules.iter().find(|rule| rule.fault.is_some() || rule.times.is_some()) {
             return Err(ModelError::Script(format!(
-                "{}:{}: fault and times are played through a gateway only",
+                "{}:{}: `fault` and `times` need a gateway",
                 script.file, rule.line
             )));
         }

@@ -76,7 +76,7 @@ impl Transport {
         options: &ModelOptions,
     ) -> Result<Self, ModelError> {
         if options.request_timeout.is_zero() {
-            return Err(ModelError::Spec("request_timeout is zero: give it at least a second".to_owned()));
+            return Err(ModelError::Spec("request_timeout is 0: use at least one second".to_owned()));
         }
         let gate = Gate::shared(&endpoint.base, endpoint.key.as_ref());
         let config = Agent::config_builder()
@@ -122,7 +122,7 @@ impl Transport {
             Unwaited::Deadline(None) => ModelError::Deadline,
         })?;
         if let Some(Closed { status, message, .. }) = held {
-            let said = format!("held back, another call met the limit: {message}");
+            let said = format!("rate limited, as another call was: {message}");
             retries.push(Retry { status: Some(status), message: said, waited });
             limited = Some((status, message));
         }
@@ -212,7 +212,7 @@ impl Transport {
         thread::Builder::new()
             .name("model-request".to_owned())
             .spawn(job)
-            .map_err(|error| network(format!("no thread for the request: {error}")))?;
+            .map_err(|error| network(format!("cannot start a thread for the request: {error}")))?;
 
         // The thread's own time-out comes first; this one is for what it does not bound.
         let limit = Instant::now() + self.timeout + Duration::from_secs(1);
@@ -225,7 +225,7 @@ impl Transport {
                 break Broken::Deadline;
             }
             if now >= limit {
-                break network(format!("no answer within {} s", self.timeout.as_secs_f64()));
+                break network(format!("no reply within {} s", self.timeout.as_secs_f64()));
             }
             let left = call.deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(now));
             match receiver.recv_timeout(left.min(POLL)) {
@@ -238,7 +238,9 @@ impl Transport {
                 }
                 Ok(Err(error)) => break self.broken(&error),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break network("the request broke off".to_owned()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break network("the request was interrupted".to_owned());
+                }
             }
         };
         agent.shutdown();
@@ -249,16 +251,14 @@ impl Transport {
     fn broken(&self, error: &ureq::Error) -> Broken {
         use ureq::Error;
         let text = match error {
-            Error::Timeout(_) => format!("no answer within {} s ({error})", self.timeout.as_secs_f64()),
+            Error::Timeout(_) => format!("no reply within {} s ({error})", self.timeout.as_secs_f64()),
             other => other.to_string(),
         };
         let message = escape(&self.key.as_ref().map_or_else(|| text.clone(), |key| key.scrub(&text)));
         match error {
-            Error::BodyExceedsLimit(_) => {
-                Broken::Unreadable(format!("it is larger than {} MiB", LARGEST >> 20))
-            }
+            Error::BodyExceedsLimit(_) => Broken::Unreadable(format!("larger than {} MiB", LARGEST >> 20)),
             Error::Protocol(_) | Error::Http(_) | Error::LargeResponseHeader(..) => {
-                Broken::Unreadable(format!("it is not HTTP: {message}"))
+                Broken::Unreadable(format!("not HTTP: {message}"))
             }
             // Certificates do not mend themselves.
             Error::Tls(_) | Error::Rustls(_) | Error::BadUri(_) | Error::InvalidProxyUrl => {

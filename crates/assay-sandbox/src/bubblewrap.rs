@@ -132,7 +132,7 @@ impl Sandbox for Bubblewrap {
         let pid = wait_until_ready(&keeper, &info, complaint)?;
         // It is alive and ours: only its own parent could have taken the number from it.
         let fail =
-            |error: rustix::io::Errno| SandboxError::Start(format!("its first process is gone: {error}"));
+            |error: rustix::io::Errno| SandboxError::Start(format!("its first process exited: {error}"));
         let handle = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH).map_err(fail)?;
         let handle = pidfd_open(handle, PidfdFlags::empty()).map_err(fail)?;
         // Before anything else runs in it: all that will descends from it.
@@ -165,7 +165,7 @@ fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<E
         nproc: limits.pids.filter(|_| enforcement.pids == Mechanism::Rlimit).map(with_our_own),
     };
     send(keeper.control().as_fd(), &setup, &[], SendFlags::DONTWAIT)
-        .map_err(|error| SandboxError::Start(format!("its first process takes no orders: {error}")))?;
+        .map_err(|error| SandboxError::Start(format!("its first process does not respond: {error}")))?;
     let memory = limits.memory_bytes.filter(|_| enforcement.memory == Mechanism::Watchdog);
     keeper.watch(Watch {
         init,
@@ -221,7 +221,7 @@ fn wait_until_ready(keeper: &Keeper, info: &File, complaint: OwnedFd) -> Result<
     let mut text = vec![0; 4 << 10];
     let length = info.read_at(&mut text, 0).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[..length]);
-    child_pid(&text).ok_or_else(|| SandboxError::Start(format!("bubblewrap said {text:?} of its child")))
+    child_pid(&text).ok_or_else(|| SandboxError::Start(format!("unexpected output of bubblewrap: {text:?}")))
 }
 
 /// What bubblewrap, or the first process, wrote to its standard error.
@@ -232,8 +232,8 @@ fn reason(complaint: OwnedFd, late: bool) -> String {
     let _ = File::from(complaint).take(8 << 10).read_to_end(&mut text);
     let text = String::from_utf8_lossy(&text);
     match (text.trim(), late) {
-        ("", true) => format!("nothing happened for {} seconds", START.as_secs()),
-        ("", false) => "bubblewrap ended without a word".to_owned(),
+        ("", true) => format!("no response for {} seconds", START.as_secs()),
+        ("", false) => "bubblewrap exited without an error message".to_owned(),
         (text, _) => text.to_owned(),
     }
 }
@@ -259,8 +259,7 @@ pub(crate) fn find_program() -> Option<PathBuf> {
 pub(crate) fn not_found() -> SandboxError {
     SandboxError::Unavailable {
         what: "bubblewrap",
-        reason: "no program `bwrap` in the PATH; install it, with `apt-get install bubblewrap` or the like"
-            .to_owned(),
+        reason: "no `bwrap` in the PATH (hint: `apt-get install bubblewrap`)".to_owned(),
     }
 }
 

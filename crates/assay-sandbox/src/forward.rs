@@ -36,9 +36,9 @@ pub fn forward_main(args: &[OsString]) -> i32 {
 /// Why the program was not run.
 #[derive(Debug, thiserror::Error)]
 enum ForwardError {
-    #[error("the forwarder needs a port and a socket")]
+    #[error("usage: forwarder PORT SOCKET")]
     Usage,
-    #[error("{} is no port", .0.display())]
+    #[error("invalid port {}", .0.display())]
     Port(OsString),
     #[error("cannot listen at port {port}: {error}")]
     Listen { port: u16, error: io::Error },

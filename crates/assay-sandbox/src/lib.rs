@@ -302,7 +302,7 @@ pub enum SandboxError {
         gone: bool,
     },
     /// A specification that cannot be met here.
-    #[error("the sandbox cannot be made as asked: {0}")]
+    #[error("cannot create the sandbox: {0}")]
     Spec(String),
     /// It ended while a command was running.
     #[error("the sandbox died while `{command}` ran")]

@@ -40,7 +40,7 @@ pub fn probe_bubblewrap(init: &Path, init_args: &[String]) -> Result<Probe, Sand
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.trim().trim_start_matches("bubblewrap ").to_owned();
     if parse(&version).is_none_or(|version| version < OLDEST) {
-        let reason = format!("{} is of version {version:?}; 0.8.0 or newer is needed", program.display());
+        let reason = format!("{} has version {version:?}, but 0.8.0 or newer is required", program.display());
         return Err(unavailable(reason));
     }
 
@@ -154,7 +154,7 @@ fn warnings(enforcement: Enforcement) -> Vec<String> {
         );
     }
     if enforcement.cpus == Mechanism::Nothing {
-        warnings.push("Nothing here can hold a limit on processor time.".to_owned());
+        warnings.push("CPU limits cannot be enforced on this machine.".to_owned());
     }
     if rustix::process::geteuid().is_root() {
         warnings.push(

@@ -35,7 +35,7 @@ pub(crate) fn check(spec: &Spec) -> Result<(), SandboxError> {
     if let Root::Dir(dir) = &spec.root {
         match fs::canonicalize(dir) {
             Ok(dir) if dir == Path::new("/") => {
-                return bad("the root filesystem may not be the host's".to_owned());
+                return bad("the root filesystem must not be the host's".to_owned());
             }
             Ok(dir) if dir.is_dir() => {}
             Ok(_) => return bad(format!("the root filesystem {} is not a folder", dir.display())),
@@ -78,10 +78,10 @@ pub(crate) fn environment(env: &[(String, String)]) -> Result<(), SandboxError> 
 
 pub(crate) fn limits(limits: &Limits) -> Result<(), SandboxError> {
     if limits.cpus.is_some_and(|cpus| !(cpus.is_finite() && cpus > 0.0)) {
-        return bad("the limit on processors is not above 0".to_owned());
+        return bad("the CPU limit must be greater than 0".to_owned());
     }
     let zero = limits.memory_bytes == Some(0) || limits.pids == Some(0) || limits.storage_bytes == Some(0);
-    if zero { bad("a limit of 0".to_owned()) } else { Ok(()) }
+    if zero { bad("a limit must be greater than 0".to_owned()) } else { Ok(()) }
 }
 
 /// Absolute, of UTF-8 without NUL, without `..`.
@@ -91,14 +91,14 @@ pub(crate) fn absolute(path: &Path, what: &str) -> Result<(), SandboxError> {
     if text && path.is_absolute() && path.components().all(plain) {
         return Ok(());
     }
-    bad(format!("{what} {} is not an absolute path of UTF-8 without `..`", path.display()))
+    bad(format!("{what} {} is not an absolute UTF-8 path without `..`", path.display()))
 }
 
 fn target(path: &Path) -> Result<(), SandboxError> {
     absolute(path, "the mount target")?;
     let covers = HALLS.iter().any(|hall| path == Path::new(hall));
     if covers || FLOOR.iter().any(|floor| path.starts_with(floor)) {
-        return bad(format!("the mount target {} would cover a part of the system", path.display()));
+        return bad(format!("the mount target {} would cover a system folder", path.display()));
     }
     Ok(())
 }
@@ -121,7 +121,7 @@ fn no_link_on_the_way(target: &Path, root: &Root, earlier: &[Mount]) -> Result<(
         match fs::symlink_metadata(&at) {
             Ok(found) if found.is_symlink() => {
                 return bad(format!(
-                    "the mount target {} leads over the symbolic link {}",
+                    "the mount target {} goes through the symbolic link {}",
                     target.display(),
                     at.display()
                 ));

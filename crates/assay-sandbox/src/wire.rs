@@ -138,7 +138,7 @@ pub(crate) fn receive<T: DeserializeOwned>(socket: BorrowedFd<'_>) -> io::Result
         return Ok(Received::End);
     }
     if got.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
-        return Err(io::Error::other("a message was cut"));
+        return Err(io::Error::other("a message was truncated"));
     }
     let mut fds: Vec<OwnedFd> = Vec::new();
     for message in control.drain() {
@@ -155,7 +155,7 @@ pub(crate) fn receive<T: DeserializeOwned>(socket: BorrowedFd<'_>) -> io::Result
             file.take(PAYLOAD).read_to_end(&mut json)?;
             serde_json::from_slice(&json)?
         }
-        _ => return Err(io::Error::other("a message that is none")),
+        _ => return Err(io::Error::other("an invalid message")),
     };
     Ok(Received::Message(message, fds))
 }

@@ -45,7 +45,7 @@ impl Rubric {
         let rubric = match object(text, file) {
             Ok(map) => Some(reader.rubric(&map)),
             Err(error) => {
-                reader.note(format!("it cannot be read: {error}"), error.hint());
+                reader.note(format!("cannot read it: {error}"), error.hint());
                 None
             }
         };

@@ -32,7 +32,7 @@ impl Diagnostic {
             file: path.display().to_string(),
             line: None,
             count: 1,
-            message: format!("a sub-agent's log is left out: {}", chain(error)),
+            message: format!("skipped a sub-agent's log: {}", chain(error)),
         }
     }
 }

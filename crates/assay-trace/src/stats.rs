@@ -618,7 +618,7 @@ pub fn partial_duplicate(file: &str, repeated: &Repeated, other: &str) -> Option
         line: None,
         count: 1,
         message: format!(
-            "{count} {messages} also in {other} or other transcripts; each counts once in the total"
+            "{count} {messages} also in {other} or other transcripts; counted once in the total"
         ),
     })
 }
@@ -630,6 +630,6 @@ pub fn duplicate(file: &str, fuller: &str) -> Diagnostic {
         file: file.to_owned(),
         line: None,
         count: 1,
-        message: format!("the session of {fuller} again, which is at least as complete; it counts once"),
+        message: format!("same session as {fuller}, which is at least as complete; counted once"),
     }
 }

@@ -60,13 +60,13 @@ pub struct Script {
 #[non_exhaustive]
 pub enum UnusableModel {
     /// It knows no skills by itself.
-    #[error("{agent} has no folder of skills of its own: write `placement = \"system\"`")]
+    #[error("{agent} has no skills folder of its own: use `placement = \"system\"`")]
     NoSkillsFolder {
         /// Its name.
         agent: &'static str,
     },
     /// It does not speak the provider's protocol.
-    #[error("{agent} speaks to models of {}, and not of {provider:?}", named(known))]
+    #[error("{agent} supports models of {}, not of {provider:?}", named(known))]
     Provider {
         /// Its name.
         agent: &'static str,
@@ -157,7 +157,7 @@ impl CliAgent {
     /// Starts it, and waits for its end.
     fn work(&self, launch: &Launch<'_>, job: &Job<'_>, session: &mut dyn Session) -> Ended {
         let Some(endpoint) = &job.endpoint else {
-            let message = "nobody opened it a way to its model".to_owned();
+            let message = "no proxy was opened for the agent's model".to_owned();
             return Ended::Broken { part: Part::AgentSetup, message };
         };
         if let Err(ended) = self.lay_out(launch, job, session) {
@@ -459,6 +459,6 @@ mod tests {
         check("codex", Some(Placement::Native), Ok(("/root/.agents/skills", false)));
         check("codex", Some(Placement::System), Ok(("/skills", true)));
         check("mini-swe-agent", None, Ok(("/skills", true)));
-        check("mini-swe-agent", Some(Placement::Native), Err("no folder of skills of its own"));
+        check("mini-swe-agent", Some(Placement::Native), Err("no skills folder of its own"));
     }
 }

@@ -88,5 +88,5 @@ fn every_name_opens_and_others_are_told() {
         assert!(!open(known, None, LoopOptions::default()).unwrap().measures_a_model());
     }
     assert!(name("loop").contains("needs a model"));
-    assert_eq!(name("lop"), "there is no agent `lop`; there are loop, oracle, nop");
+    assert_eq!(name("lop"), "unknown agent `lop` (known: loop, oracle, nop)");
 }

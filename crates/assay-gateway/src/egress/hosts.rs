@@ -30,7 +30,7 @@ enum HostPattern {
 
 /// An entry of a list that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{entry:?} is no host: {fault}")]
+#[error("invalid host {entry:?}: {fault}")]
 pub struct HostsError {
     entry: String,
     fault: HostFault,
@@ -39,21 +39,21 @@ pub struct HostsError {
 /// HostPattern is wrong with an entry, or with a request's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HostFault {
-    #[error("write a name, an address or a network, and no path")]
+    #[error("expected a name, an address or a network, without a path")]
     Path,
-    #[error("what follows / is a number of bits")]
+    #[error("expected a prefix length after /")]
     Length,
-    #[error("so many bits no address has")]
+    #[error("the prefix length is larger than the address")]
     TooLong,
-    #[error("an address has no names below it")]
+    #[error("a wildcard needs a host name, not an address")]
     NamesBelow,
-    #[error("a bracket is not closed")]
+    #[error("unclosed bracket")]
     OpenBracket,
-    #[error("there is no address in the brackets")]
+    #[error("expected an address in brackets")]
     Brackets,
-    #[error("the port is none")]
+    #[error("invalid port")]
     Port,
-    #[error("no host is named")]
+    #[error("missing host")]
     NoHost,
 }
 
@@ -299,15 +299,15 @@ mod tests {
             let error = Hosts::parse(&[entry]).unwrap_err().to_string();
             assert!(error.contains(expected), "{entry}: {error}");
         };
-        check("", "no host is named");
-        check("https://example.org", "no path");
-        check("example.org/path", "no path");
+        check("", "missing host");
+        check("https://example.org", "without a path");
+        check("example.org/path", "without a path");
         check("example.org:https", "port");
         check("example.org:0", "port");
-        check("10.0.0.0/33", "bits");
-        check("*.127.0.0.1", "no names below");
-        check("a b", "no host");
-        check("*", "no host");
+        check("10.0.0.0/33", "prefix length");
+        check("*.127.0.0.1", "needs a host name");
+        check("a b", "invalid host");
+        check("*", "invalid host");
         check("[::1", "bracket");
     }
 

@@ -53,7 +53,7 @@ impl Call<'_> {
     pub(super) fn replay(&self, exchange: &Exchange, parts: &[Part]) -> Outcome {
         let recording = self.find_recording(exchange.ordinal, parts);
         let Some(recording) = recording else {
-            let message = format!("the cassette holds no reply to request {}", exchange.ordinal);
+            let message = format!("no recorded reply for request {} in the cassette", exchange.ordinal);
             return Outcome::Failed { status: 400, message };
         };
         let (status, content_type) = (recording.status, recording.content_type.clone());
@@ -122,11 +122,11 @@ impl Call<'_> {
                 let (pause, status, message) = match (closed, provider.pacer.reserve(now)) {
                     (Some(closed), _) => {
                         let left = closed.until - now;
-                        let message = format!("held back, another request met the limit: {}", closed.message);
+                        let message = format!("rate limited, as another request was: {}", closed.message);
                         (left + spread_wait(left), Some(closed.status), message)
                     }
                     (None, Err(pause)) => {
-                        (pause + spread_wait(pause), None, "held back by the pace that was set".to_owned())
+                        (pause + spread_wait(pause), None, "delayed by the configured rate limit".to_owned())
                     }
                     (None, Ok(())) => break,
                 };
@@ -253,8 +253,7 @@ impl Call<'_> {
         let said: Value = serde_json::from_slice(&body).unwrap_or_default();
         let message = excerpt(cassette::scrubbed(&String::from_utf8_lossy(&body), self.key()).as_bytes());
         if status < 400 {
-            let message =
-                format!("the provider answers {status} and sends elsewhere: give its address itself");
+            let message = format!("the provider redirects ({status}): set base_url to the final address");
             let class = ErrorClass {
                 status: Some(status),
                 requested_wait: None,

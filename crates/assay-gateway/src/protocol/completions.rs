@@ -85,7 +85,7 @@ impl Dialect for Completions {
             Some("file") => {
                 let file = object.get("file")?;
                 (file.get("file_id").is_some() || is_remote(file.get("file_url")))
-                    .then_some("a file elsewhere")
+                    .then_some("a file given by URL")
             }
             _ => None,
         };

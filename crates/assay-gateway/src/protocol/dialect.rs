@@ -159,12 +159,14 @@ impl ScriptedReply<'_> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotPassed {
     /// The provider would fetch something.
-    #[error("{0} is not passed on: put it into the request")]
+    #[error("{0} is not supported: include the content in the request")]
     Fetched(&'static str),
     /// A name of something that an earlier request left at the provider.
-    #[error("{name} is not passed on,{what} kept at the provider: send what it holds")]
+    #[error(
+        "{name} is not supported: send{what} in the request instead of referring to state at the provider"
+    )]
     Kept { name: &'static str, what: &'static str },
-    #[error("background is not passed on: nothing goes on when a trial ends")]
+    #[error("background requests are not supported: they would outlive the trial")]
     Background,
 }
 

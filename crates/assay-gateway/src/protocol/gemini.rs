@@ -105,7 +105,7 @@ impl Dialect for Gemini {
             ["fileData", "file_data"]
                 .iter()
                 .any(|key| object.contains_key(*key))
-                .then_some("a file elsewhere")
+                .then_some("a file given by URL")
         };
         let shown = ["contents", "systemInstruction", "system_instruction"];
         match shown.iter().filter_map(|key| body.get(*key)).find_map(|part| refers(part, &remote)) {

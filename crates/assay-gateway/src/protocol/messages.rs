@@ -73,9 +73,9 @@ impl Dialect for Messages {
             }
         }
         let remote = |object: &Map<String, Value>| match object.get("type").and_then(Value::as_str) {
-            Some("url") if object.contains_key("url") => Some("a source that is an address"),
-            Some("file") if object.contains_key("file_id") => Some("a file at the provider"),
-            Some("container_upload") => Some("a file in a container at the provider"),
+            Some("url") if object.contains_key("url") => Some("a source given by URL"),
+            Some("file") if object.contains_key("file_id") => Some("a file stored at the provider"),
+            Some("container_upload") => Some("a file stored in a container at the provider"),
             _ => None,
         };
         let shown = [body.get("system"), body.get("messages")];

@@ -97,9 +97,9 @@ impl Dialect for Responses {
             lower(body, "max_output_tokens", most, changes);
         }
         let remote = |object: &Map<String, Value>| match object.get("type").and_then(Value::as_str) {
-            Some("item_reference") => Some("an item at the provider"),
+            Some("item_reference") => Some("an item stored at the provider"),
             Some("input_image" | "input_file") if object.get("file_id").is_some_and(|id| !id.is_null()) => {
-                Some("a file at the provider")
+                Some("a file stored at the provider")
             }
             Some("input_image") if is_remote(object.get("image_url")) => Some("an image's address"),
             Some("input_file") if is_remote(object.get("file_url")) => Some("a file's address"),

@@ -190,11 +190,11 @@ fn a_cassette_belongs_to_one_trial() {
         SessionConfig::new("t", script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
     session.cassette = Cassette::Record(tape.clone());
     drop(Gateway::new(GatewayOptions::default()).open(session).unwrap());
-    check(&tape, Cassette::Replay, "another", "line 1: it belongs to another trial");
-    check(&tape, Cassette::Record, "t", "cannot be made");
+    check(&tape, Cassette::Replay, "another", "line 1: recorded for another trial");
+    check(&tape, Cassette::Record, "t", "cannot create it");
     let text = std::fs::read_to_string(&tape).unwrap();
     std::fs::write(&tape, format!("{text}{{\"ordinal\":0}}\n")).unwrap();
     check(&tape, Cassette::Replay, "t", "line 2: ");
     std::fs::write(&tape, "{}").unwrap();
-    check(&tape, Cassette::Replay, "t", "line 1: it is no cassette");
+    check(&tape, Cassette::Replay, "t", "line 1: not a cassette");
 }

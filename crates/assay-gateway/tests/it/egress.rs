@@ -85,7 +85,7 @@ fn listed_hosts_are_opened_and_others_are_not() {
     assert!(heard.contains(&format!("Host: 127.0.0.1:{listed}")), "the name is the address's own: {heard}");
     assert!(!heard.contains("elsewhere") && !heard.contains("Proxy-Authorization"), "{heard}");
     let refused = fixture.send(&get(other, "/"));
-    assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("not listed"), "{refused}");
+    assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("not in the list"), "{refused}");
     let tunnel = |port| format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n");
     let heard = fixture.send(&tunnel(listed));
     assert!(heard.starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK"), "{heard}");

@@ -325,7 +325,7 @@ fn what_would_lead_elsewhere_is_refused() {
     for (path, mut body) in refused {
         body.as_object_mut().unwrap().insert("model".to_owned(), json!("m"));
         let reply = post(&proxy, path, &body);
-        assert!(reply.status == 400 && reply.text().contains("not passed on"), "{path} {body}: {reply:?}");
+        assert!(reply.status == 400 && reply.text().contains("not supported"), "{path} {body}: {reply:?}");
     }
     assert_eq!(upstream.requests().len(), asked, "what is refused is not sent");
     // What a call's arguments say is the agent's own.
@@ -505,7 +505,10 @@ fn a_limit_that_one_met_holds_all_who_use_the_key() {
     let (one, two) = (one.close(), two.close());
     assert_eq!(one.exchanges[0].waits[0].status, Some(429));
     let held = &two.exchanges[0].waits[0];
-    assert!(held.message.starts_with("held back") && held.message.contains("slow"), "{held:?}");
+    assert!(
+        held.message.starts_with("rate limited, as another request was") && held.message.contains("slow"),
+        "{held:?}"
+    );
     assert_eq!(upstream.requests().len(), 3, "nobody asked in between");
 }
 

@@ -114,7 +114,10 @@ fn a_certificate_is_believed_by_its_authority_only() {
         assert_eq!(reply.status, 502, "{reply:?}");
         let exchange = &ledger.exchanges[0];
         let error = exchange.error.as_deref().unwrap();
-        assert!(error.contains("could not be reached") && error.to_lowercase().contains("cert"), "{error}");
+        assert!(
+            error.contains("cannot reach the provider") && error.to_lowercase().contains("cert"),
+            "{error}"
+        );
         assert!(exchange.tokens.is_none() && exchange.waits.is_empty(), "{exchange:?}");
         assert!(!serde_json::to_string(&ledger).unwrap().contains(KEY));
     }

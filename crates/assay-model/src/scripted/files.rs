@@ -10,19 +10,19 @@ const LARGEST: u64 = 16 << 20;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileError {
     /// Its path leads elsewhere.
-    #[error("it leaves the script's folder: name a file below it")]
+    #[error("outside the script's folder: use a path inside it")]
     Outside,
     /// A link leads elsewhere.
-    #[error("a link leads out of the script's folder: put the file itself there")]
+    #[error("a symbolic link points outside the script's folder: copy the file there")]
     Link,
     /// The system refuses.
-    #[error("it cannot be read: {0}")]
+    #[error("cannot read it: {0}")]
     Unreadable(std::io::Error),
     /// A folder, a pipe or a device.
-    #[error("it is not a file")]
+    #[error("not a file")]
     NoFile,
     /// More than a script has.
-    #[error("it is larger than {} MiB", LARGEST >> 20)]
+    #[error("larger than {} MiB", LARGEST >> 20)]
     TooLarge,
     /// Not a text.
     #[error("line {line} is not UTF-8: save it as UTF-8")]

@@ -67,31 +67,31 @@ pub(crate) struct RuleProblem {
 /// What is wrong with a rule that can be read.
 #[derive(Debug, thiserror::Error)]
 enum RuleError {
-    #[error("{0} is an empty list: name something, or leave it out")]
+    #[error("`{0}` is an empty list: add a value or remove the field")]
     EmptyList(&'static str),
-    #[error("{0} holds an empty text: name something, or leave it out")]
+    #[error("`{0}` has an empty text: give a value or remove the field")]
     EmptyText(&'static str),
-    #[error("repetition: they are counted from 1, and the list is not empty")]
+    #[error("`repetition` must be a non-empty list of numbers from 1")]
     Repetition,
-    #[error("turn is an empty list: name a turn (from 0), or leave it out")]
+    #[error("`turn` is an empty list: add a turn (from 0) or remove the field")]
     NoTurn,
-    #[error("chance is not between 0 and 1")]
+    #[error("`chance` must be between 0 and 1")]
     Chance,
-    #[error("draw without chance: say how likely the rule is to apply")]
+    #[error("`draw` needs `chance`")]
     DrawWithoutChance,
-    #[error("results is an empty list: name a number of results, or leave it out")]
+    #[error("`results` is an empty list: add a number or remove the field")]
     NoResults,
-    #[error("it answers nothing: give say, run, run_files, skill or fault")]
+    #[error("the rule has no action: add `say`, `run`, `run_files`, `skill` or `fault`")]
     NoAnswer,
-    #[error("it answers and fails: give fault a rule of its own")]
+    #[error("`fault` cannot be combined with a reply: use a separate rule")]
     AnswerAndFault,
-    #[error("skill is no name of a skill: letters, digits, -, _ and . make one")]
+    #[error("`skill` is not a valid skill name (allowed: letters, digits, -, _ and .)")]
     SkillName,
-    #[error("times is 0: the rule would never apply")]
+    #[error("`times` is 0, so the rule would never apply")]
     NoTimes,
-    #[error("fault is none of break, hang, not-json, and a status from 400 to 599")]
+    #[error("`fault` must be break, hang, not-json or a status from 400 to 599")]
     Fault,
-    #[error("retry_after without a status to fault with")]
+    #[error("`retry_after` needs a `fault` that is a status")]
     RetryAfter,
 }
 
@@ -101,7 +101,7 @@ impl Rule {
         // Serde would take a list for a struct.
         let indent = text.len() - text.trim_start().len();
         if text.as_bytes().get(indent) != Some(&b'{') {
-            let message = "a rule is not an object: write {\"say\": …}, or begin the line with #".to_owned();
+            let message = "a rule must be an object such as {\"say\": …} (hint: a line that starts with # is a comment)".to_owned();
             return Err(RuleProblem { column: Some(indent + 1), message });
         }
         let written: RuleFields = serde_json::from_str(text).map_err(|error| {
@@ -110,7 +110,7 @@ impl Rule {
             let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
             RuleProblem {
                 column: Some(error.column().max(1)),
-                message: format!("{what}; fix the rule, or begin the line with # to leave it out"),
+                message: format!("{what} (hint: a line that starts with # is a comment)"),
             }
         })?;
         written.checked(line).map_err(|error| RuleProblem { column: None, message: error.to_string() })
@@ -202,7 +202,8 @@ fn results(messages: &[Message]) -> usize {
     messages.iter().filter(|message| matches!(message, Message::Tool { .. })).count()
 }
 
-/// Whether a text stands in what the model was shown or said itself. Arguments of calls are neither.
+/// Whether the request contains a text, in what the model was shown or wrote itself. Arguments of
+/// calls do not count.
 fn contains_text(text: &str, request: &ChatRequest) -> bool {
     request.system.contains(text)
         || request.messages.iter().any(|message| match message {
@@ -269,7 +270,7 @@ trait ListItem: Sized {
 }
 
 impl ListItem for String {
-    const NAME: &str = "a text";
+    const NAME: &str = "a string";
 
     fn from_text(text: &str) -> Option<Self> {
         Some(text.to_owned())
@@ -384,25 +385,25 @@ mod tests {
         check(r#"{"saay":"x"}"#, Some(7), "unknown field `saay`, expected one of");
         check(r#"{"say":"x","say":"y"}"#, Some(16), "duplicate field `say`");
         check(r#"{"say":"x""#, Some(10), "EOF");
-        check("say", Some(1), "not an object");
-        check(r#"  [null,null,null,null,null,null,null,null,"x",null,null]"#, Some(3), "not an object");
+        check("say", Some(1), "must be an object");
+        check(r#"  [null,null,null,null,null,null,null,null,"x",null,null]"#, Some(3), "must be an object");
         check(r#"{"say":1}"#, Some(8), "expected a string");
         check(r#"{"turn":-1,"say":""}"#, Some(10), "a whole number or a list of them");
         check(r#"{"turn":"1","say":""}"#, Some(11), "a whole number or a list of them");
         check(r#"{"repetition":4294967296,"say":""}"#, Some(24), "a whole number or a list of them");
-        check(r#"{"seen":{},"say":""}"#, Some(10), "a text or a list of them");
-        check(r#"{"repetition":0,"say":""}"#, None, "counted from 1");
-        check(r#"{"turn":[],"say":""}"#, None, "turn is an empty list");
-        check(r#"{"seen":[],"say":""}"#, None, "seen is an empty list");
-        check(r#"{"seen":"","say":""}"#, None, "seen holds an empty text");
-        check(r#"{"chance":1.5,"say":""}"#, None, "chance is not between 0 and 1");
-        check(r#"{"draw":"d","say":""}"#, None, "draw without chance");
-        check(r#"{"task":"x"}"#, None, "it answers nothing");
-        check(r#"{"fault":"429","say":"x"}"#, None, "it answers and fails");
-        check(r#"{"fault":"200"}"#, None, "fault is none of");
-        check(r#"{"fault":"hang","retry_after":1}"#, None, "retry_after without");
-        check(r#"{"skill":"a b"}"#, None, "skill is no name");
-        check(r#"{"times":0,"say":""}"#, None, "times is 0");
-        check(r#"{"results":[],"say":""}"#, None, "results is an empty list");
+        check(r#"{"seen":{},"say":""}"#, Some(10), "a string or a list of them");
+        check(r#"{"repetition":0,"say":""}"#, None, "numbers from 1");
+        check(r#"{"turn":[],"say":""}"#, None, "`turn` is an empty list");
+        check(r#"{"seen":[],"say":""}"#, None, "`seen` is an empty list");
+        check(r#"{"seen":"","say":""}"#, None, "`seen` has an empty text");
+        check(r#"{"chance":1.5,"say":""}"#, None, "`chance` must be between 0 and 1");
+        check(r#"{"draw":"d","say":""}"#, None, "`draw` needs `chance`");
+        check(r#"{"task":"x"}"#, None, "no action");
+        check(r#"{"fault":"429","say":"x"}"#, None, "cannot be combined");
+        check(r#"{"fault":"200"}"#, None, "`fault` must be");
+        check(r#"{"fault":"hang","retry_after":1}"#, None, "`retry_after` needs");
+        check(r#"{"skill":"a b"}"#, None, "not a valid skill name");
+        check(r#"{"times":0,"say":""}"#, None, "`times` is 0");
+        check(r#"{"results":[],"say":""}"#, None, "`results` is an empty list");
     }
 }

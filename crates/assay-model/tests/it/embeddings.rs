@@ -83,24 +83,24 @@ fn vectors_that_are_no_good_are_refused() {
     let with = |embedding: &str| {
         format!(r#"{{"data":[{{"index":0,"embedding":[1,2]}},{{"index":1,"embedding":{embedding}}}]}}"#)
     };
-    check("{}".to_owned(), "it has no list `data`");
-    check(with("[1,2,3]"), "a vector has 3 numbers, and those before had 2");
+    check("{}".to_owned(), "missing list `data`");
+    check(with("[1,2,3]"), "a vector has 3 dimensions where others have 2");
     check(with("[1,NaN]"), "not JSON");
-    check(with("[1,null]"), "no finite number");
-    check(with("[1,1e39]"), "no finite number");
-    check(with("[]"), "it has no list of numbers `embedding`");
-    check(with("\"AACAPw==\""), "it has no list of numbers `embedding`");
-    check(vectors(&[(0, &[1.0])]).to_string(), "it has a vector for 1 of 2 texts");
-    check(vectors(&[(0, &[1.0]), (0, &[1.0])]).to_string(), "it names the index 0 twice");
-    check(vectors(&[(0, &[1.0]), (2, &[1.0])]).to_string(), "it names the index 2 of 2");
-    check(r#"{"data":[{"embedding":[1]},{"embedding":[1]}]}"#.to_owned(), "it has no number `index`");
+    check(with("[1,null]"), "not a finite number");
+    check(with("[1,1e39]"), "not a finite number");
+    check(with("[]"), "missing list of numbers `embedding`");
+    check(with("\"AACAPw==\""), "missing list of numbers `embedding`");
+    check(vectors(&[(0, &[1.0])]).to_string(), "1 of 2 texts have a vector");
+    check(vectors(&[(0, &[1.0]), (0, &[1.0])]).to_string(), "duplicate index 0");
+    check(vectors(&[(0, &[1.0]), (2, &[1.0])]).to_string(), "index 2 is out of range (count: 2)");
+    check(r#"{"data":[{"embedding":[1]},{"embedding":[1]}]}"#.to_owned(), "missing number `index`");
     // A later answer of another width.
     let server =
         Server::start(vec![canned(200, vectors(&[(0, &[1.0, 2.0])])), canned(200, vectors(&[(0, &[1.0])]))]);
     let model = embeddings(&options(&server.url));
     model.embed(&["a"], &call(), &|_| ()).unwrap();
     let error = model.embed(&["b"], &call(), &|_| ()).unwrap_err().to_string();
-    assert!(error.contains("a vector has 1 numbers, and those before had 2"), "{error}");
+    assert!(error.contains("a vector has 1 dimensions where others have 2"), "{error}");
 }
 
 #[test]
@@ -121,12 +121,15 @@ fn documents_get_their_own_scores() {
         assert!(matches!(error, ModelError::Protocol { .. }), "{body}: {error:?}");
         assert!(error.to_string().contains(expected), "{body}: {error}");
     };
-    check("[]", "it has no list `results`");
-    check(&scores(&[(0, 1.0)]).to_string(), "it has a score for 1 of 2 documents");
-    check(&scores(&[(0, 1.0), (7, 1.0)]).to_string(), "it names the index 7 of 2");
-    check(&scores(&[(1, 1.0), (1, 1.0)]).to_string(), "it names the index 1 twice");
-    check(r#"{"results":[{"index":0,"score":1}]}"#, "it has no number `relevance_score`");
-    check(r#"{"results":[{"index":0,"relevance_score":"high"}]}"#, "a relevance_score is no finite number");
+    check("[]", "missing list `results`");
+    check(&scores(&[(0, 1.0)]).to_string(), "1 of 2 documents have a score");
+    check(&scores(&[(0, 1.0), (7, 1.0)]).to_string(), "index 7 is out of range");
+    check(&scores(&[(1, 1.0), (1, 1.0)]).to_string(), "duplicate index 1");
+    check(r#"{"results":[{"index":0,"score":1}]}"#, "missing number `relevance_score`");
+    check(
+        r#"{"results":[{"index":0,"relevance_score":"high"}]}"#,
+        "a relevance_score is not a finite number",
+    );
 }
 
 #[test]
@@ -146,11 +149,11 @@ fn servers_that_fail_or_hang_end_in_errors() {
         assert_eq!(server.requests().len(), 2 * requests);
     };
     check(500, 2, "the provider failed (500) 2 times: no");
-    check(429, 2, "the provider limited the rate (429) and 2 tries did not get through: no");
+    check(429, 2, "rate limited by the provider (status 429, tries: 2): no");
     check(404, 1, "the provider refused the request (404): no");
     let (url, _) = broken(&[Hang("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{")]);
     for error in ask(&url) {
-        assert!(error.to_string().contains("no answer within 0.3 s"), "{error}");
+        assert!(error.to_string().contains("no reply within 0.3 s"), "{error}");
     }
     let started = Instant::now();
     let soon = within(Duration::from_millis(200));
@@ -164,8 +167,8 @@ fn keys_and_names_are_checked() {
     let refused = |model: &str| {
         Rerank::open(model, &ModelOptions::default(), &with_key).err().expect(model).to_string()
     };
-    assert_eq!(refused("../x"), "\"../x\" is no model's name");
-    assert_eq!(refused(""), "\"\" is no model's name");
+    assert_eq!(refused("../x"), "\"../x\" is not a valid model name");
+    assert_eq!(refused(""), "\"\" is not a valid model name");
     let error = Rerank::open("m", &ModelOptions::default(), &|_| None).err().unwrap().to_string();
     assert!(error.starts_with("JINA_API_KEY is not set"), "{error}");
     let error = Embeddings::open("m", &ModelOptions::default(), &|_| None).err().unwrap().to_string();

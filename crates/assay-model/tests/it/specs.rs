@@ -11,14 +11,14 @@ fn names_are_checked() {
         assert!(matches!(error, ModelError::Spec(_)), "{spec}: {error:?}");
         assert!(error.to_string().contains(expected), "{spec}: {error}");
     };
-    check("", "names no provider");
-    check("gpt-5", "names no provider");
-    check("mistral:large", "write openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE");
-    check("openai:", "names no model");
-    check("scripted: ", "names no model");
-    check("openai:a b", "holds a character");
-    check("gemini:../../x", "holds a character");
-    check("gemini:x?key=y", "holds a character");
+    check("", "unknown provider");
+    check("gpt-5", "unknown provider");
+    check("mistral:large", "expected openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE");
+    check("openai:", "missing model name");
+    check("scripted: ", "missing model name");
+    check("openai:a b", "character not allowed");
+    check("gemini:../../x", "character not allowed");
+    check("gemini:x?key=y", "character not allowed");
     check("anthropic:x\u{1b}[31m", "\\u{1b}");
 }
 

@@ -73,7 +73,11 @@ fn everyone_waits_out_a_limit_that_one_met() {
         let second = two.chat(&request(), &call()).unwrap();
         assert_eq!(second.retries.len(), 1, "{:?}", second.retries);
         assert_eq!(second.retries[0].status, Some(429));
-        assert!(second.retries[0].message.starts_with("held back"), "{:?}", second.retries);
+        assert!(
+            second.retries[0].message.starts_with("rate limited, as another call was"),
+            "{:?}",
+            second.retries
+        );
         assert!(second.retries[0].waited >= Duration::from_millis(300), "{:?}", second.retries);
         first.join().unwrap();
     });
@@ -121,7 +125,7 @@ fn retries_run_out() {
         assert_eq!(server.requests().len(), 3);
     };
     check(500, "the provider failed (500) 3 times: no");
-    check(529, "the provider limited the rate (529) and 3 tries did not get through: no");
+    check(529, "rate limited by the provider (status 529, tries: 3): no");
 }
 
 #[test]
@@ -139,7 +143,7 @@ fn refusals_are_final_and_hold_no_key() {
     let model = assay_model::open("openai:m", &options(&server.url), &|_| None).unwrap();
     let error = model.chat(&request(), &call()).unwrap_err().to_string();
     assert!(
-        error.ends_with("who?; no key was sent: name the variable that holds it with api_key_env"),
+        error.ends_with("who?; no API key was sent (hint: set api_key_env to the variable with the key)"),
         "{error}"
     );
 }
@@ -157,12 +161,12 @@ fn answers_that_are_none_are_shown() {
     };
     check(200, "<html><title>Log in</title></html>", "not JSON: <html><title>Log in</title></html>");
     check(200, "\u{1b}]0;title\u{7}", "not JSON: \\u{1b}]0;title\\u{7}");
-    check(200, "{}", "it has no c");
-    check(200, "[1]", "it has no c");
-    check(200, "null", "it has no c");
-    check(200, r#"{"error":{"message":"no"}}"#, "an error in place of an answer");
-    check(302, "", "status 302 sends elsewhere (http://elsewhere.example): set base_url");
-    check(307, "", "status 307 sends elsewhere");
+    check(200, "{}", "missing c");
+    check(200, "[1]", "missing c");
+    check(200, "null", "missing c");
+    check(200, r#"{"error":{"message":"no"}}"#, "an error instead of a reply");
+    check(302, "", "status 302 is a redirect (http://elsewhere.example): set base_url");
+    check(307, "", "status 307 is a redirect");
 }
 
 #[test]
@@ -173,16 +177,16 @@ fn servers_that_are_no_good_end_in_errors() {
         assert!(error.to_string().contains(expected), "{tricks:?}: {error}");
         error
     };
-    let unreached = "the provider could not be reached in 1 tries";
+    let unreached = "cannot reach the provider (tries: 1)";
     check(&[Close("")], unreached);
     check(&[Close("HTTP/1.1 200 OK\r\n")], unreached);
     check(&[Close("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"choices\":[")], unreached);
-    check(&[Close("HTTP/1.1 200 OK\r\n\r\n{\"choices\":[")], "the answer broke off after 12 bytes");
+    check(&[Close("HTTP/1.1 200 OK\r\n\r\n{\"choices\":[")], "the reply was interrupted after 12 bytes");
     check(&[Close("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n")], unreached);
-    check(&[Close("SSH-2.0-OpenSSH_9.2\r\n\r\n")], "it is not HTTP");
+    check(&[Close("SSH-2.0-OpenSSH_9.2\r\n\r\n")], "not HTTP");
     check(&[Close("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n")], "the provider");
-    check(&[Flood("HTTP/1.1 200 OK\r\n\r\n", " ")], "it is larger than 64 MiB");
-    check(&[Flood("HTTP/1.1 200 OK\r\n", "x-filler: yyyyyyyyyyyyyyyy\r\n")], "it is not HTTP");
+    check(&[Flood("HTTP/1.1 200 OK\r\n\r\n", " ")], "larger than 64 MiB");
+    check(&[Flood("HTTP/1.1 200 OK\r\n", "x-filler: yyyyyyyyyyyyyyyy\r\n")], "not HTTP");
     // Not TLS, and not to be mended by waiting.
     let (url, _) = broken(&[Rude("HTTP/1.1 400 Bad Request\r\n\r\n")]);
     let error =
@@ -221,7 +225,7 @@ fn a_hang_ends_with_the_time_for_a_try() {
         let started = Instant::now();
         let error = model("openai:m", &options).chat(&request(), &call()).unwrap_err();
         assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
-        assert!(error.to_string().contains("no answer within 0.3 s"), "{error}");
+        assert!(error.to_string().contains("no reply within 0.3 s"), "{error}");
     }
 }
 

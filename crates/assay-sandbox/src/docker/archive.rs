@@ -36,7 +36,7 @@ impl Container {
         let report = unpack.finish()?;
         // An error of the daemon comes through as one of reading.
         match (reader.failure.take(), unpacked) {
-            (Some(error), _) => Err(failed("give files out of a container", &error)),
+            (Some(error), _) => Err(failed("copy files from a container", &error)),
             (None, Err(error)) => Err(error),
             (None, Ok(())) => Ok(Some(report)),
         }
@@ -68,7 +68,7 @@ impl Container {
             entry.read_to_end(&mut content).map_err(io)?;
         }
         match reader.failure {
-            Some(error) => Err(failed("give a file out of a container", &error)),
+            Some(error) => Err(failed("copy a file from a container", &error)),
             None => Ok(Some(content)),
         }
     }
@@ -80,7 +80,7 @@ impl Container {
             Ok(Some(piece)) => Ok(Some(Reader { inner: &self.inner, stream, piece, failure: None })),
             Ok(None) => Ok(None),
             Err(error) if status(&error) == Some(404) => Ok(None),
-            Err(error) => Err(failed("give files out of a container", &error)),
+            Err(error) => Err(failed("copy files from a container", &error)),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Read for Reader<'_> {
                 Some(Ok(piece)) => self.piece = piece,
                 Some(Err(error)) => {
                     self.failure = Some(error);
-                    return Err(io::Error::other("the daemon broke off"));
+                    return Err(io::Error::other("the daemon closed the connection"));
                 }
             }
         }

@@ -133,7 +133,7 @@ impl Order<'_> {
             Built::Failed(_) => {
                 let text = String::from_utf8_lossy(&last);
                 let reason =
-                    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+                    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no error message");
                 Built::Failed(reason.trim().to_owned())
             }
             built => built,

@@ -239,7 +239,7 @@ fn unavailable(socket: &Path, reason: &str) -> SandboxError {
     SandboxError::Unavailable {
         what: "docker",
         reason: format!(
-            "no daemon answers at {}: {reason}; start it, or name another socket",
+            "no Docker daemon at {}: {reason} (hint: start it, or set another socket)",
             socket.display()
         ),
     }

@@ -197,7 +197,7 @@ impl Container {
 
     fn find_layers(&self, elsewhere: Vec<PathBuf>) -> Result<Option<Layers>, SandboxError> {
         let found =
-            self.inner.request("look at a container", self.inner.api.inspect_container(&self.id, None))?;
+            self.inner.request("inspect a container", self.inner.api.inspect_container(&self.id, None))?;
         Ok(found.graph_driver.and_then(|driver| Layers::of(&driver.data, elsewhere)))
     }
 
@@ -259,20 +259,22 @@ impl Container {
         let public = match network {
             DockerNetwork::None => false,
             DockerNetwork::Public => true,
-            DockerNetwork::Allow(_) => return bad("a halted container gets no list of hosts".to_owned()),
+            DockerNetwork::Allow(_) => {
+                return bad("a stopped container cannot get a list of hosts".to_owned());
+            }
         };
         let (from, to) = if public { ("none", "bridge") } else { ("bridge", "none") };
         let api = &self.inner.api;
         let leave = NetworkDisconnectRequest { container: self.id.clone(), force: Some(true) };
-        self.inner.request("take a container off a network", api.disconnect_network(from, leave))?;
+        self.inner.request("disconnect a container from a network", api.disconnect_network(from, leave))?;
         let join = NetworkConnectRequest { container: self.id.clone(), ..Default::default() };
-        self.inner.request("put a container on a network", api.connect_network(to, join))
+        self.inner.request("connect a container to a network", api.connect_network(to, join))
     }
 
     /// Whether its first process lives.
     pub fn is_running(&self) -> Result<bool, SandboxError> {
         let found =
-            self.inner.request("look at a container", self.inner.api.inspect_container(&self.id, None))?;
+            self.inner.request("inspect a container", self.inner.api.inspect_container(&self.id, None))?;
         Ok(found.state.and_then(|state| state.running).unwrap_or(false))
     }
 
@@ -318,7 +320,7 @@ impl Container {
                 link: Some(found.link_target).filter(|link| !link.is_empty()).map(PathBuf::from),
             })),
             Err(error) if status(&error) == Some(404) => Ok(None),
-            Err(error) => Err(failed("look at a path in a container", &error)),
+            Err(error) => Err(failed("inspect a path in a container", &error)),
         }
     }
 
@@ -420,7 +422,7 @@ fn check(spec: &ContainerSpec, socket: &Path) -> Result<(), SandboxError> {
         absolute(target, "the mount target")?;
         let covers = |path: &str| target.starts_with(path) || Path::new(path).starts_with(target);
         if ["/proc", "/sys", "/dev"].into_iter().any(covers) {
-            return bad(format!("the mount target {} would cover a part of the system", target.display()));
+            return bad(format!("the mount target {} would cover a system folder", target.display()));
         }
     }
     for mount in &spec.mounts {
@@ -461,7 +463,7 @@ fn source(path: &Path, socket: &Path) -> Result<(), SandboxError> {
 pub(super) fn user_name(user: &str) -> Result<(), SandboxError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.:-$".contains(c);
     if user.is_empty() || !user.chars().all(plain) {
-        return bad(format!("the user {user:?} is no name or number"));
+        return bad(format!("invalid user {user:?}: expected a name or a number"));
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ impl Container {
         };
         let api = &self.inner.api;
         self.inner
-            .request("put files into a container", api.upload_to_container(&self.id, Some(options), body))
+            .request("copy files into a container", api.upload_to_container(&self.id, Some(options), body))
     }
 }
 
@@ -86,7 +86,7 @@ fn beneath_root(target: &Path) -> Result<PathBuf, SandboxError> {
     absolute(target, "the target")?;
     let inside: PathBuf = target.components().filter(|c| matches!(c, Component::Normal(_))).collect();
     if inside.as_os_str().is_empty() {
-        return bad("nothing can be put in place of the root folder".to_owned());
+        return bad("cannot replace the root folder".to_owned());
     }
     Ok(inside)
 }

@@ -125,7 +125,7 @@ pub(super) fn rewrite<E>(
 /// A syntax other than Docker's own is a program from a registry.
 fn refused_syntax(directive: &Directive) -> Option<Refusal> {
     let reason =
-        format!("`# syntax={}` would have a program from a registry read this file", directive.value);
+        format!("`# syntax={}` would run a program from a registry to read this file", directive.value);
     (!directive.is_default()).then_some(Refusal { line: directive.line, reason })
 }
 
@@ -152,16 +152,16 @@ fn refused(keyword: &str, flags: &[&str], rest: &str, network: bool) -> Option<S
         let value = unquote(value);
         match (keyword, name) {
             ("RUN", "--security") if value != "sandbox" => {
-                return Some(format!("RUN --security={value} asks for privileges"));
+                return Some(format!("RUN --security={value} requests privileges"));
             }
             ("RUN", "--network") if value == "host" => {
-                return Some("RUN --network=host asks for the host's network".to_owned());
+                return Some("RUN --network=host requests the host's network".to_owned());
             }
-            ("RUN", "--device") => return Some("RUN --device asks for a device of the host".to_owned()),
+            ("RUN", "--device") => return Some("RUN --device requests a host device".to_owned()),
             ("RUN", "--mount") => {
                 let kind = value.split(',').find_map(|part| part.trim().strip_prefix("type="));
                 if let Some(kind) = kind.filter(|kind| matches!(*kind, "secret" | "ssh")) {
-                    return Some(format!("RUN --mount=type={kind} asks for a secret of the user"));
+                    return Some(format!("RUN --mount=type={kind} requests a secret of the user"));
                 }
             }
             _ => {}
@@ -176,10 +176,7 @@ fn refused(keyword: &str, flags: &[&str], rest: &str, network: bool) -> Option<S
         && !network
         && rest.split_whitespace().any(remote)
     {
-        return Some(
-            "ADD of an address has the daemon itself fetch it, and this build is to have no network"
-                .to_owned(),
-        );
+        return Some("ADD of a URL makes the daemon download it, but this build has no network".to_owned());
     }
     None
 }

@@ -106,7 +106,7 @@ pub struct ImageConfig {
 #[non_exhaustive]
 pub enum ImageError {
     /// It is not there and may not be pulled.
-    #[error("the image {name} is not here{}: pull it, allow pulling, or map its name to an image that is here", mapped.as_ref().map(|m| format!(" (mapped to {m})")).unwrap_or_default())]
+    #[error("no image {name}{} on this machine: pull it, allow pulling, or map its name to a local image", mapped.as_ref().map(|m| format!(" (mapped to {m})")).unwrap_or_default())]
     Missing {
         /// As the task names it.
         name: String,
@@ -114,7 +114,7 @@ pub enum ImageError {
         mapped: Option<String>,
     },
     /// It could not be pulled.
-    #[error("the image {name} cannot be pulled: {reason}")]
+    #[error("cannot pull the image {name}: {reason}")]
     Pull {
         /// What was to be pulled.
         name: String,
@@ -144,7 +144,7 @@ pub enum ImageError {
         missing: String,
     },
     /// The context or the Dockerfile cannot be read.
-    #[error("the build context cannot be used: {0}")]
+    #[error("cannot use the build context: {0}")]
     Context(String),
     /// The build failed.
     #[error("the build failed: {reason}")]
@@ -255,7 +255,7 @@ impl Inner {
         match self.block(self.api.inspect_image(name)) {
             Ok(found) => Ok(Some(found)),
             Err(error) if matches!(status(&error), Some(400 | 404)) => Ok(None),
-            Err(error) => Err(ImageError::Sandbox(failed("look at an image", &error))),
+            Err(error) => Err(ImageError::Sandbox(failed("inspect an image", &error))),
         }
     }
 }
@@ -398,7 +398,7 @@ impl Build<'_> {
             Built::Cancelled => return Err(ImageError::Cancelled),
             Built::Failed(reason) => return Err(ImageError::Failed { reason, log }),
         }
-        let reason = "the daemon built it, and has no image of its name".to_owned();
+        let reason = "the daemon built the image but does not list it".to_owned();
         match inner.find(&name)? {
             Some(found) => Ok(image(name, found, log)),
             None => Err(ImageError::Failed { reason, log }),
@@ -499,7 +499,7 @@ impl Build<'_> {
     ) -> Result<Built, ImageError> {
         let inner = &self.docker.inner;
         let Some(program) = &inner.options.program else {
-            return Err(need("no `docker` program was given".to_owned()));
+            return Err(need("no `docker` program is configured".to_owned()));
         };
         let (pieces, _writer) = self.archive(text, ignore)?;
         let order = buildkit::Order {

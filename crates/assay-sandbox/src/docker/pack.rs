@@ -221,7 +221,9 @@ impl<W: Write> Visitor for Pack<'_, W> {
                 let added = self.archive.append_link(&mut header, self.inside.join(item.path), target);
                 added.map(|()| Next::Past).map_err(|error| FsError::io("pack", item.path, error))
             }
-            _ => Ok(self.tally.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
+            _ => {
+                Ok(self.tally.leave_out(item.path, "not a file, folder or symbolic link that can be copied"))
+            }
         }
     }
 

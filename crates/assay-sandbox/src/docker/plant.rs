@@ -247,7 +247,9 @@ impl Visitor for Plant<'_> {
                 chownat(dir, item.name(), Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
                 Ok(Next::Past)
             }
-            _ => Ok(self.tally.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
+            _ => {
+                Ok(self.tally.leave_out(item.path, "not a file, folder or symbolic link that can be copied"))
+            }
         }
     }
 

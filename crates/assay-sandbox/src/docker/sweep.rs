@@ -72,7 +72,7 @@ impl Docker {
         // An image is tagged anew whenever it is used, and the daemon remembers when that was last.
         let mut by_use = BTreeMap::new();
         for image in images {
-            let found = inner.request("look at an image", inner.api.inspect_image(&image.id))?;
+            let found = inner.request("inspect an image", inner.api.inspect_image(&image.id))?;
             let used = found.metadata.and_then(|metadata| metadata.last_tag_time).unwrap_or_default();
             by_use.insert((sortable(&used), image.id.clone()), image);
         }

@@ -18,7 +18,7 @@ pub(super) fn words(kind: EntryType) -> &'static str {
     match kind {
         EntryType::Directory => "a folder",
         EntryType::Symlink => "a symbolic link",
-        EntryType::Link => "a hard link to what was not taken",
+        EntryType::Link => "a hard link to a file that was left out",
         EntryType::Fifo => "a pipe",
         EntryType::Char | EntryType::Block => "a device",
         _ => "something else",
@@ -30,7 +30,7 @@ pub(super) fn words(kind: EntryType) -> &'static str {
 pub(super) enum NotRead {
     #[error("it is {0}")]
     Kind(&'static str),
-    #[error("it is larger than {0} bytes")]
+    #[error("larger than {0} bytes")]
     TooLarge(u64),
 }
 
@@ -77,7 +77,7 @@ impl<'a> Unpack<'a> {
                 continue;
             }
             let Some(mut path) = plain(&given) else {
-                self.leave_out(&given, "a name that leads elsewhere");
+                self.leave_out(&given, "a name that points outside the folder");
                 continue;
             };
             if self.seen == 0 && kind == EntryType::Directory {
@@ -98,7 +98,7 @@ impl<'a> Unpack<'a> {
                 return Ok(());
             }
             if self.passed_over > self.caps.total_bytes.saturating_add(PATIENCE) {
-                self.leave_out(Path::new(""), "the rest: too much was passed over before");
+                self.leave_out(Path::new(""), "the rest, after too many files were left out");
                 return Ok(());
             }
         }
@@ -134,7 +134,7 @@ impl<'a> Unpack<'a> {
         }
         let has_folder = self.folders.contains(path.parent().unwrap_or(Path::new("")));
         if !has_folder {
-            self.leave_out(path, "its folder was not taken");
+            self.leave_out(path, "its folder was left out");
         }
         has_folder
     }
@@ -145,7 +145,7 @@ impl<'a> Unpack<'a> {
         if size > self.caps.file_bytes {
             self.leave_out(path, format!("larger than {} bytes", self.caps.file_bytes));
         } else if size > left {
-            self.leave_out(path, format!("{} bytes were taken before", self.report.bytes));
+            self.leave_out(path, format!("the limit is reached after {} bytes", self.report.bytes));
         }
         size <= self.caps.file_bytes.min(left)
     }
@@ -210,7 +210,7 @@ impl<'a> Unpack<'a> {
         match target {
             Some(target) if self.caps.links => self.links.push((path.to_owned(), target)),
             Some(_) => self.leave_out(path, words(EntryType::Symlink)),
-            None => self.leave_out(path, "a link without an end"),
+            None => self.leave_out(path, "a link that was not resolved"),
         }
     }
 
@@ -225,7 +225,7 @@ impl<'a> Unpack<'a> {
         let mut new = match OpenOptions::new().write(true).create_new(true).mode(mode | 0o200).open(to) {
             Ok(new) => new,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.leave_out(path, "stands there already");
+                self.leave_out(path, "already exists");
                 return Ok(());
             }
             Err(error) => return Err(io_at("create", to, error)),
@@ -272,7 +272,7 @@ impl<'a> Unpack<'a> {
             match std::os::unix::fs::symlink(target, &to) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    self.leave_out(&path, "stands there already");
+                    self.leave_out(&path, "already exists");
                 }
                 Err(error) => return Err(io_at("create", &to, error)),
             }

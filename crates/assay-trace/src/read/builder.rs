@@ -176,7 +176,7 @@ impl Builder {
     /// A kind of record that no version known here writes.
     pub(crate) fn unknown(&mut self, kind: &str) {
         let kind: String = kind.chars().take(40).collect();
-        self.note("unknown-record", format!("records of type {kind:?} are not known; they are passed over"));
+        self.note("unknown-record", format!("unknown record type {kind:?}; skipped"));
     }
 
     /// Whether a record with this name was read before, where that is no oddity.
@@ -188,7 +188,7 @@ impl Builder {
     pub(crate) fn is_repeated(&mut self, record: &str) -> bool {
         let known = self.is_known(record);
         if known {
-            self.note("duplicate-record", "a record stands here that was read before; it is passed over");
+            self.note("duplicate-record", "duplicate record; skipped");
         }
         known
     }
@@ -197,7 +197,7 @@ impl Builder {
     pub(crate) fn time(&mut self, text: Option<&str>) -> Option<String> {
         let text = text?;
         let Ok(time) = text.parse::<Timestamp>() else {
-            self.note("no-time", "a timestamp is none");
+            self.note("no-time", "invalid timestamp");
             return None;
         };
         self.clock(time);
@@ -207,7 +207,7 @@ impl Builder {
     /// A time in milliseconds since 1970, as text.
     pub(crate) fn millis(&mut self, millis: i64) -> Option<String> {
         let Ok(time) = Timestamp::from_millisecond(millis) else {
-            self.note("no-time", "a timestamp is none");
+            self.note("no-time", "invalid timestamp");
             return None;
         };
         self.clock(time);
@@ -218,7 +218,7 @@ impl Builder {
         if let Some(last) = self.last
             && last.duration_since(time).as_secs_f64() > SLACK
         {
-            self.note("clock-runs-back", "the clock runs back here; the order of lines is kept");
+            self.note("clock-runs-back", "timestamps go backwards; the order of lines is kept");
         }
         self.last = Some(time);
         let times = self.head.times.get_or_insert((time, time));
@@ -356,7 +356,7 @@ impl Builder {
             }
             return;
         }
-        self.note("result-without-call", "a result stands here without its call");
+        self.note("result-without-call", "result without a call");
         result.source_call_id = None;
         result.extra.insert("call_id".to_owned(), call.into());
         let step = self.add_message(lane, Source::System, "", time);

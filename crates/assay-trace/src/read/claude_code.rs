@@ -368,7 +368,7 @@ impl Decoder for Log {
             "attachment" => self.attachment(&record, lane.as_deref(), time, out),
             "system" => system(&record, lane.as_deref(), time, out),
             "result" => self.result(&record, out),
-            "" => out.note("unknown-record", "a record has no type; it is passed over"),
+            "" => out.note("unknown-record", "a record without a type; skipped"),
             kind => out.unknown(kind),
         }
         Ok(())
@@ -513,7 +513,7 @@ const SYNTHETIC: &str = "<synthetic>";
 
 fn assistant(record: Record, lane: Option<&str>, time: Option<String>, is_stream: bool, out: &mut Builder) {
     let Value::Object(mut message) = record.message else {
-        out.note("unexpected-shape", "a record has another shape than it should; it is passed over");
+        out.note("unexpected-shape", "unexpected record structure; skipped");
         return;
     };
     let model = message.get("model").and_then(Value::as_str).map(str::to_owned);
@@ -622,7 +622,7 @@ fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Buil
                 }
             }
         }
-        _ => out.note("unexpected-shape", "a record has another shape than it should; it is passed over"),
+        _ => out.note("unexpected-shape", "unexpected record structure; skipped"),
     }
     if !said.is_empty() {
         let step = out.add_message(lane, Source::User, said, time);

@@ -68,10 +68,10 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// There is no such format.
-    #[error("there is no transcript format {0:?}")]
+    #[error("unknown transcript format {0:?}")]
     NoFormat(String),
     /// One document, and a larger one than is read.
-    #[error("{name} is larger than {DOCUMENT_CAP} bytes, and its format has to be read whole")]
+    #[error("{name} is larger than {DOCUMENT_CAP} bytes, the limit for JSON documents")]
     TooLarge {
         /// What was read.
         name: String,

@@ -39,7 +39,7 @@ fn plain(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     }
     for (sign, name) in OTHERS {
         if start.starts_with(sign) {
-            let message = format!("it is compressed with {name}; plain files, gzip and zstd are read");
+            let message = format!("compressed with {name}; only plain files, gzip and zstd are supported");
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
     }
@@ -69,6 +69,6 @@ mod tests {
             assert_eq!(found, text);
         }
         let error = plain(io::Cursor::new(b"\xfd7zXZ\0\0\0")).err().unwrap();
-        assert_eq!(error.to_string(), "it is compressed with xz; plain files, gzip and zstd are read");
+        assert_eq!(error.to_string(), "compressed with xz; only plain files, gzip and zstd are supported");
     }
 }

@@ -152,7 +152,7 @@ impl<'s> Parts<'s> {
     fn read_line(&mut self, json: &[u8], ended: bool) {
         let text = String::from_utf8_lossy(json);
         if matches!(text, std::borrow::Cow::Owned(_)) {
-            self.note("invalid-utf8", "this is not UTF-8; what is not stands as a replacement character");
+            self.note("invalid-utf8", "invalid UTF-8, shown as replacement characters");
         }
         let json = text.as_bytes();
         let begins = json.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -164,16 +164,16 @@ impl<'s> Parts<'s> {
         }
         let Err(error) = self.record(json) else { return };
         if error.is_eof() && !ended {
-            return self.note("truncated-line", "the last line is cut off; it is passed over");
+            return self.note("truncated-line", "the last line is truncated; skipped");
         }
         if error.is_data() {
             return self.note("unexpected-shape", SHAPE);
         }
         let (records, rest) = records(json);
         if records.is_empty() {
-            return self.note("invalid-json", "a line is not JSON; it is passed over");
+            return self.note("invalid-json", "a line is not JSON; skipped");
         }
-        self.note("joined-records", "several records stand on one line; each is read");
+        self.note("joined-records", "several records on one line; each is read");
         for record in records {
             if self.record(record).is_err() {
                 self.note("unexpected-shape", SHAPE);
@@ -182,9 +182,9 @@ impl<'s> Parts<'s> {
         if !rest.trim_ascii().is_empty() {
             let cut = !ended && serde_json::from_slice::<IgnoredAny>(rest).is_err_and(|error| error.is_eof());
             if cut {
-                self.note("truncated-line", "the last line is cut off; it is passed over");
+                self.note("truncated-line", "the last line is truncated; skipped");
             } else {
-                self.note("invalid-json", "a part of a line is not JSON; it is passed over");
+                self.note("invalid-json", "a part of a line is not JSON; skipped");
             }
         }
     }
@@ -223,7 +223,7 @@ impl<'s> Parts<'s> {
         } else {
             self.note(
                 "too-many-sessions",
-                format!("more than {SESSIONS} sessions; the rest is read with the last"),
+                format!("more than {SESSIONS} sessions; the rest is added to the last"),
             );
         }
     }
@@ -261,7 +261,7 @@ impl<'s> Parts<'s> {
 }
 
 /// What is said of a record that is JSON and not what it should be.
-const SHAPE: &str = "a record has another shape than it should; it is passed over";
+const SHAPE: &str = "unexpected record structure; skipped";
 
 /// The whole records that a line begins with, and what is left of it.
 fn records(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
@@ -286,7 +286,7 @@ fn read_lines(input: &mut dyn BufRead, parts: &mut Parts<'_>) -> io::Result<()> 
             Line::TooLong(length) => {
                 parts.note(
                     "line-too-long",
-                    format!("a line of {length} bytes is longer than {LINE_CAP}; it is passed over"),
+                    format!("a line of {length} bytes is longer than {LINE_CAP}; skipped"),
                 );
             }
             Line::DocumentDecoder(ended) => {

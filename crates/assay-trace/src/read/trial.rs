@@ -73,7 +73,7 @@ fn empty(folder: &Path, result: &Value) -> Transcript {
         ..AgentInfo::default()
     };
     let mut notes = Notes::default();
-    notes.add("no-transcript", None, "the trial's agent left no transcript that is known here");
+    notes.add("no-transcript", None, "the trial has no transcript in a known format");
     Transcript {
         trajectory: Trajectory::new(agent),
         format: NAME,

@@ -401,7 +401,11 @@ fn a_name_that_leads_nowhere_is_no_plan() {
         "timeout = 300\n[tasks.\"c\"]\ncurated = [\"one\"]",
         "refers to a task that is not",
     );
-    check("name = \"nop\"", "name = \"loop\"\nmodel = \"openai\"", "agent \"loop\": \"openai\" names no");
+    check(
+        "name = \"nop\"",
+        "name = \"loop\"\nmodel = \"openai\"",
+        "agent \"loop\": invalid model \"openai\": missing",
+    );
     check("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:none.jsonl\"", "none.jsonl");
 }
 

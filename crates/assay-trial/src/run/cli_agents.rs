@@ -385,10 +385,10 @@ mod tests {
         for ended in [died(), Ended::Finished, Ended::Deadline] {
             let said = check(
                 ended.clone(),
-                &[answer(), error(200, "the stream broke off: reset")],
+                &[answer(), error(200, "the stream was interrupted: reset")],
                 "model_provider",
             );
-            assert_eq!(said, "the provider's last reply is broken: the stream broke off: reset");
+            assert_eq!(said, "the provider's last reply is broken: the stream was interrupted: reset");
             let short = Exchange { stream: true, complete: false, reply_bytes: 12, ..answer() };
             let said = check(ended.clone(), &[answer(), short], "model_provider");
             assert!(said.contains("it ended after 12 bytes"), "{said}");

@@ -131,7 +131,7 @@ fn a_cap_of_the_run_stops_trials_at_work() {
         (0, &json!(1), &json!(1)),
         "{document:#}"
     );
-    assert!(document["capped"].as_str().unwrap().contains("the run's cap is reached"), "{document:#}");
+    assert!(document["capped"].as_str().unwrap().contains("the run's cap was reached"), "{document:#}");
     let causes = &document["report"]["arms"][0]["infrastructure_causes"];
     assert_eq!(causes, &json!({ "budget": 1 }), "{document:#}");
     let broken: Vec<Value> =

@@ -90,8 +90,11 @@ fn reaches_what_is_listed(sandbox: &str) {
             .unwrap_or_else(|| panic!("{to}: {told:#}"))
     };
     assert_eq!(of(format!("127.0.0.1:{listed}"))["refused"], Value::Null);
-    assert_eq!(of(format!("127.0.0.1:{other}"))["refused"], "the address is not listed");
-    assert_eq!(of(format!("localhost:{listed}"))["refused"], "the host is not listed");
+    assert_eq!(
+        of(format!("127.0.0.1:{other}"))["refused"],
+        "this address is not in the list of allowed hosts"
+    );
+    assert_eq!(of(format!("localhost:{listed}"))["refused"], "this host is not in the list of allowed hosts");
     // The verifier has a way of its own.
     let said = std::fs::read_to_string(attempt(&record, "verifier/test-stdout.txt")).unwrap();
     assert!(said.starts_with("127.0.0.1 from the listed one | URLError"), "{said}");

@@ -63,12 +63,12 @@ fn an_unknown_agent() {
 
 #[test]
 fn an_unknown_model() {
-    insta::assert_snapshot!(mistyped("scripted:turns.jsonl", "opanai:gpt"), @r#"error: experiment.toml: agent "loop": "opanai:gpt" names no provider: write openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE"#);
+    insta::assert_snapshot!(mistyped("scripted:turns.jsonl", "opanai:gpt"), @r#"error: experiment.toml: agent "loop": invalid model "opanai:gpt": unknown provider (expected openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE)"#);
 }
 
 #[test]
 fn a_key_that_is_not_set() {
-    insta::assert_snapshot!(mistyped("scripted:turns.jsonl", "openai:gpt"), @r#"error: experiment.toml: agent "loop": OPENAI_API_KEY is not set: set it, name another variable with api_key_env, or set base_url to a server that wants no key"#);
+    insta::assert_snapshot!(mistyped("scripted:turns.jsonl", "openai:gpt"), @r#"error: experiment.toml: agent "loop": OPENAI_API_KEY is not set: set it, name another variable with api_key_env, or set base_url to a server that needs no key"#);
 }
 
 #[test]
@@ -85,14 +85,14 @@ fn a_key_that_is_not_needed_yet() {
 
 #[test]
 fn a_script_that_is_not_there() {
-    insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: it cannot be read: No such file or directory (os error 2)"#);
+    insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: cannot read it: No such file or directory (os error 2)"#);
 }
 
 #[test]
 fn a_mistake_in_a_script() {
     let lab = lab();
     lab.write("turns.jsonl", "{\"say\": \"Done.\"}\n{\"trun\": 0, \"say\": \"Done.\"}\n");
-    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `fault`, `retry_after`, `times`; fix the rule, or begin the line with # to leave it out"#);
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `fault`, `retry_after`, `times` (hint: a line that starts with # is a comment)"#);
 }
 
 #[test]

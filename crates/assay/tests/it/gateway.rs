@@ -136,10 +136,10 @@ fn what_cannot_be_is_said() {
         let ran = lab.assay(&[&["gateway"], arguments].concat()).ended(2);
         assert!(ran.stderr.contains(expected), "{arguments:?}: {ran:?}");
     };
-    check(&["--provider", "nobody"], "names no provider");
+    check(&["--provider", "nobody"], "unknown provider");
     check(&["--provider", "anthropic"], "ANTHROPIC_API_KEY is not set");
     check(&["--provider", "scripted:gone.jsonl"], "gone.jsonl");
-    check(&["--provider", "http://user:pw@x"], "belong in a variable");
+    check(&["--provider", "http://user:pw@x"], "has credentials in it");
     check(&["--provider", "scripted:turns.jsonl", "--replay", "gone"], "record it first");
     check(&["--provider", "scripted:turns.jsonl", "--", "no-such-agent"], "cannot start no-such-agent");
     check(&["--provider", "scripted:turns.jsonl", "--max-usd", "1"], "--prices");

@@ -102,7 +102,7 @@ fn a_cap_of_the_run_stops_the_loop_within_a_trial() {
         let lab = lab(&server, "timeout = 60\nprice = { input = 2.0, output = 50.0 }");
         let (document, code) = lab.run(&["--no-checks", cap[0], cap[1]]);
         assert_eq!((code, &document["unfinished"]), (0, &json!(1)), "{document:#}");
-        assert!(document["capped"].as_str().unwrap().contains("the run's cap is reached"), "{document:#}");
+        assert!(document["capped"].as_str().unwrap().contains("the run's cap was reached"), "{document:#}");
         let record = lab.record("t1");
         assert_eq!((&record["cause"], &record["turns"]), (&json!("budget"), &json!(2)), "{record:#}");
         assert_eq!(server.asked().len(), 2);

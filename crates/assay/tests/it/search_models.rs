@@ -245,7 +245,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
     check(
         |_, _| Answer::of(429, json!("slow")).with("retry-after-ms", "1"),
         "dense:text=full,name=m",
-        "the provider limited the rate (429)",
+        "rate limited by the provider (status 429",
     );
     check(
         |_, _| Answer::of(200, json!({ "results": [] })),
@@ -275,7 +275,7 @@ fn a_server_that_hangs_is_given_up() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let failed = bench(&lab(), &[&format!("dense:endpoint={url},name=m,timeout=1,retries=0")]).ended(3);
-    assert!(failed.stderr.contains("no answer within 1 s"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("no reply within 1 s"), "{}", failed.stderr);
 }
 
 /// A small BERT whose weights come from the names of its tensors, as `scripts/encoder-reference` has them. `spoil` changes the tensors.

@@ -130,9 +130,9 @@ fn what_is_wrong_is_told_once_and_the_rest_is_read() {
     let lab = lab().file("broken.jsonl", broken).file("notes.md", "# Notes\n");
     let ran = lab.assay(&["trace", "stats", "broken.jsonl"]).ok();
     insta::assert_snapshot!(ran.stderr, @r#"
-    warning: broken.jsonl:7: a line is not JSON; it is passed over
-    warning: broken.jsonl:8: records of type "aura" are not known; they are passed over (2 times)
-    warning: broken.jsonl:10: the last line is cut off; it is passed over
+    warning: broken.jsonl:7: a line is not JSON; skipped
+    warning: broken.jsonl:8: unknown record type "aura"; skipped (2 times)
+    warning: broken.jsonl:10: the last line is truncated; skipped
     "#);
     assert!(ran.stdout.contains("2 calls of which 1 failed"), "{}", ran.stdout);
     lab.assay(&["trace", "stats", "--strict", "broken.jsonl"]).ended(1);

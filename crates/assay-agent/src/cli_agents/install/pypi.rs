@@ -26,9 +26,10 @@ pub(super) fn install_package(
     entry: &str,
     to: &Path,
 ) -> Result<(), InstallError> {
-    let python = PYTHONS.into_iter().find(|python| Path::new(python).exists()).ok_or_else(|| {
-        InstallError::NoPython(format!("{package} needs Python 3, and there is none in /usr/bin"))
-    })?;
+    let python = PYTHONS
+        .into_iter()
+        .find(|python| Path::new(python).exists())
+        .ok_or_else(|| InstallError::NoPython(format!("{package} needs Python 3 in /usr/bin")))?;
     let mut ask = Command::new(python);
     ask.args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
     let version = String::from_utf8_lossy(&run(ask, "python3", package)?.stdout).trim().to_owned();
@@ -39,7 +40,7 @@ pub(super) fn install_package(
     };
     let pip = [python, "python3"].into_iter().find(has_pip).ok_or_else(|| {
         InstallError::NoPython(format!(
-            "{package} is installed by pip, and python3 has none (Debian: python3-pip)"
+            "{package} is installed with pip, which python3 does not have (hint: on Debian, install python3-pip)"
         ))
     })?;
     let write = |path: &Path, text: &str| {

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 #[non_exhaustive]
 pub enum InstallError {
     /// A program that is needed cannot be started.
-    #[error("{program} cannot be started")]
+    #[error("cannot start {program}")]
     Missing {
         /// Which.
         program: String,
@@ -30,7 +30,7 @@ pub enum InstallError {
         said: String,
     },
     /// It was installed, and lacks its program.
-    #[error("{package} holds no {program} for this system")]
+    #[error("{package} has no {program} for this platform")]
     NoProgram {
         /// What was asked for.
         package: String,

@@ -93,7 +93,7 @@ fn says_why_there_is_no_image() {
     let mapped = ImageSource::Prebuilt { name: "debian:12-slim".to_owned() };
     assert_eq!(docker.image(&mapped, &never).unwrap().name, BASE);
     for (dockerfile, words) in [
-        ("FROM no-such-image:2\n", "no-such-image:2 is not here"),
+        ("FROM no-such-image:2\n", "no image no-such-image:2 on this machine"),
         ("FROM debian:12-slim\nRUN echo before; exit 3\n", "returned a non-zero code: 3"),
         ("FROM debian:12-slim\nNONSENSE\n", "unknown instruction"),
         ("FROM debian:12-slim\nCOPY ../../etc/passwd /x\n", "the build failed"),
