@@ -336,6 +336,13 @@ fn reference() -> String {
             }
         }
     }
+    // What needs a file system that refuses to read has no example, and a section all the same.
+    let is_explained = |rule: &Rule| is_of_safety(rule) || text.contains(&format!("\n### `{}`\n", rule.code));
+    let rest: Vec<&&Rule> = rules.iter().filter(|rule| !is_explained(rule)).collect();
+    text.push_str("\n## Rules without an example\n");
+    for rule in rest {
+        write!(text, "\n### `{}`\n\n{}\n\n{}\n", rule.code, rule.about, origin(rule.code)).expect("written");
+    }
     text.push_str(
         "\n## Safety\n\ndocs/SAFETY.md says how these rules look, and how often they are wrong. A comment in a skill does not suppress them.\n",
     );
