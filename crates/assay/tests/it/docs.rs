@@ -155,18 +155,6 @@ const ROWS: &[(&str, How)] = &[
     ("assay lab cta-2026 sheet", Elsewhere("audit")),
     ("assay audit agreement", Elsewhere("audit")),
     (
-        "assay audit pairs",
-        Runs(
-            &[
-                ("A.jsonl", "session.jsonl"),
-                ("B.jsonl", "logs/b.jsonl"),
-                ("--skill SKILL.md", "--skill skills/mine/SKILL.md"),
-                ("C.jsonl D.jsonl", "logs/a.jsonl logs/b.jsonl"),
-            ],
-            0,
-        ),
-    ),
-    (
         "assay audit show --with FILE",
         Runs(
             &[
