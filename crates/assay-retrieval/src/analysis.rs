@@ -1,7 +1,8 @@
-//! From text to the words that an index holds.
+//! From text to the words of an index.
 //!
-//! The default is that of bm25s 0.3 with English stop words: the text in lower case, the pattern `\\b\\w\\w+\\b`, and Lucene's 33 stop
-//! words taken out. `\\w` is Python's: letters, numbers and `_`, without combining marks.
+//! The default is that of bm25s 0.3 with English stop words: the text in lower case, the pattern
+//! `\\b\\w\\w+\\b`, and Lucene's 33 stop words taken out. `\\w` is Python's: letters, numbers and
+//! `_`, without combining marks.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ pub const STOP_WORDS: [&str; 33] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stemmer {
-    /// As they stand.
+    /// Words unchanged.
     None,
     /// Endings of English cut off, by a short list of our own.
     English,
@@ -36,7 +37,7 @@ pub fn each_word(lower: &str, mut word: impl FnMut(&str)) {
         if characters > 1 {
             word(&lower[begin..at]);
         }
-        // What ended the word is none of it.
+        // The character that ended the word is not part of it.
         at += bytes.get(at).map_or(1, |byte| width(*byte));
     }
 }
@@ -61,7 +62,7 @@ fn word_character(text: &str, bytes: &[u8], at: usize) -> Option<usize> {
     text[at..].chars().next().filter(|c| is_word(*c)).map(char::len_utf8)
 }
 
-/// A text in lower case. What is all ASCII, as most is, takes no look at Unicode's tables.
+/// A text in lower case. ASCII, the common case, needs no Unicode tables.
 pub(crate) fn lower_case<'a>(text: &str, into: &'a mut String) -> &'a str {
     into.clear();
     if text.is_ascii() {
@@ -79,7 +80,7 @@ fn is_word(c: char) -> bool {
         || (c.is_alphabetic() && !unicode_normalization::char::is_combining_mark(c) && !is_enclosed(c))
 }
 
-/// Circled and squared letters: symbols to Unicode, and alphabetic all the same.
+/// Circled and squared letters: symbols in Unicode that are alphabetic nevertheless.
 fn is_enclosed(c: char) -> bool {
     matches!(c, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f149}' | '\u{1f150}'..='\u{1f169}' | '\u{1f170}'..='\u{1f189}')
 }
@@ -99,7 +100,8 @@ impl Stemmer {
     }
 }
 
-/// Without a plural's `s`, in the spirit of the S stemmer (Harman 1991, "How effective is suffixing?").
+/// Without a plural's `s`, in the spirit of the S stemmer (Harman 1991, "How effective is
+/// suffixing?").
 fn singular(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(stem) if stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']) => stem,

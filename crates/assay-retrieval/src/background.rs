@@ -1,13 +1,15 @@
 //! How much English words say in general.
 //!
-//! A small library cannot tell which words say little: `my` may stand in one skill of twenty, and looks as rare there as `pivot`. So the confidence of
-//! `best` weighs the words of a request by these lists and not by the library's own frequencies. The lists are our own: function words of English by
-//! grammar (pronouns, prepositions, conjunctions, auxiliaries, particles, with their contracted forms), and words of everyday talk.
+//! Word frequencies of a small library are unreliable: `my` may occur in one skill of twenty and
+//! then looks as rare as `pivot`. So the confidence of `best` weighs the words of a request by
+//! these lists, not by the library's frequencies. The lists were written for assay: function words
+//! of English by grammar (pronouns, prepositions, conjunctions, auxiliaries, particles, with their
+//! contracted forms), and words of everyday talk.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Words that say nothing about what a request is about.
+/// Words without topical content.
 const FUNCTION: &str = "\
     a about above across after afterwards again against ago ah ain all almost alone along already also although always am among amongst an and another any \
     anybody anyhow anyone anything anyway anywhere apart are aren around as aside at away back be became because become becomes been before beforehand \

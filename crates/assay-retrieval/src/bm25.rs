@@ -1,8 +1,9 @@
 //! BM25 in the form Lucene computes it.
 //!
 //! score(d, q) = Σ over the words t of q: idf(t) · tf / (tf + k₁ · (1 − b + b · |d| / avgdl)), with
-//! idf(t) = ln(1 + (N − df + ½) / (df + ½)). Source: Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and
-//! Beyond", in the variant that Kamphuis, de Vries, Boytsov & Lin 2020, "Which BM25 do you mean?", call Lucene (accurate).
+//! idf(t) = ln(1 + (N − df + ½) / (df + ½)). Source: Robertson & Zaragoza 2009, "The Probabilistic
+//! Relevance Framework: BM25 and Beyond", in the variant that Kamphuis, de Vries, Boytsov & Lin
+//! 2020, "Which BM25 do you mean?", call Lucene (accurate).
 
 use std::collections::BTreeMap;
 
@@ -19,18 +20,18 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// The values bm25s and rank libraries take unless told otherwise.
+    /// The defaults of bm25s and other BM25 libraries.
     fn default() -> Self {
         Self { k1: 1.5, b: 0.75 }
     }
 }
 
-/// What a text's length takes from its words; `length` is a share of the mean.
+/// Length normalization; `length` is relative to the mean.
 pub(crate) fn length_norm(b: f64, length: f64) -> f64 {
     1.0 - b + b * length
 }
 
-/// What a word gives that stands `tf` times in a text: the more often it does, the less a further time counts.
+/// The score of a word that occurs `tf` times: further occurrences count less and less.
 pub(crate) fn saturated(idf: f64, tf: f64, norm: f64) -> f64 {
     idf * tf / (tf + norm)
 }
@@ -39,7 +40,7 @@ pub(crate) fn saturated(idf: f64, tf: f64, norm: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct Bm25 {
     parameters: Parameters,
-    /// For each word, the documents that hold it and how often.
+    /// For each word, the documents that contain it and how often.
     postings: BTreeMap<String, Vec<(u32, u32)>>,
     lengths: Vec<u32>,
     mean_length: f64,
@@ -66,8 +67,8 @@ impl Bm25 {
         Self { parameters, postings, lengths, mean_length }
     }
 
-    /// Every text that shares a word with the query, best first; equal scores in the order of the texts. A word that stands
-    /// twice in the query counts twice.
+    /// Every text that shares a word with the query, best first; equal scores in the order of the
+    /// texts. A word that occurs twice in the query counts twice.
     pub fn rank(&self, query: &str) -> Vec<(usize, f64)> {
         let Parameters { k1, b } = self.parameters;
         let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
@@ -98,8 +99,8 @@ mod tests {
     fn scores_are_the_formula_by_hand() {
         let index = Bm25::new(TEXTS, Parameters { k1: 1.2, b: 0.5 });
         let ranked = index.rank("ledger");
-        // N = 4, df = 2: idf = ln(1 + 2.5/2.5) = ln 2. Lengths 6, 3, 5, 2, mean 4.
-        // Text 2: 1 / (1 + 1.2 (.5 + .5 · 5/4)) = 1 / 2.35; text 0: 1 / (1 + 1.2 (.5 + .5 · 6/4)) = 1 / 2.5.
+        // N = 4, df = 2: idf = ln(1 + 2.5/2.5) = ln 2. Lengths 6, 3, 5, 2, mean 4. Text 2: 1 / (1 +
+        // 1.2 (.5 + .5 · 5/4)) = 1 / 2.35; text 0: 1 / (1 + 1.2 (.5 + .5 · 6/4)) = 1 / 2.5.
         let expected = [(2, 2.0_f64.ln() / 2.35), (0, 2.0_f64.ln() / 2.5)];
         assert_eq!(ranked.len(), 2);
         for (found, expected) in ranked.iter().zip(expected) {

@@ -15,11 +15,13 @@ pub struct Document {
     pub document: String,
     /// The repository it comes from. No score may depend on it; pools do.
     pub repo: String,
-    /// Its class in the corpus's own taxonomy (`category`, or SkillRet's `major`), where it has one. No score may depend on it.
+    /// Its class in the corpus's own taxonomy (`category`, or SkillRet's `major`), where it has
+    /// one. No score may depend on it.
     pub category: String,
 }
 
-/// A line of a corpus file: the project's own, or SkillRet's, which has both `body` and `skill_md`, and `null` where there is nothing.
+/// A line of a corpus file: the project's own, or SkillRet's, which has both `body` and `skill_md`,
+/// and `null` where there is nothing.
 #[derive(Deserialize)]
 struct Line {
     #[serde(alias = "_id", alias = "skill_id")]
@@ -35,7 +37,7 @@ struct Line {
     filter_stage: Option<String>,
 }
 
-/// What is wrong with a line of a corpus or of requests.
+/// Why a line of a corpus or of queries cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
@@ -43,17 +45,18 @@ pub enum LineError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// A document without an id.
-    #[error("its id is empty")]
+    #[error("empty id")]
     NoId,
     /// `labels` is a text that is not JSON.
     #[error("`labels`: {0}")]
     LabelsText(serde_json::Error),
     /// `labels` is of another shape.
-    #[error("`labels` holds something that is neither an id nor an object with `id`")]
+    #[error("`labels` has an element that is neither an id nor an object with `id`")]
     Labels,
 }
 
-/// Reads one line. `None`: it is marked as removed from the corpus (`filter_stage` other than `kept`).
+/// Reads one line. `None`: it is marked as removed from the corpus (`filter_stage` other than
+/// `kept`).
 pub fn read_document(line: &str) -> Result<Option<Document>, LineError> {
     let line: Line = serde_json::from_str(line)?;
     if line.id.is_empty() {

@@ -29,13 +29,14 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     tempfile::Builder::new()
 }
 
-/// Fills a buffer with what stands at an offset. Threads may read one file at once.
+/// Reads a buffer at an offset. Threads may read one file concurrently.
 #[cfg(unix)]
 pub(crate) fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, into, at)
 }
 
-/// The same where the system reads at an offset and moves the file's own position, which nothing here relies on.
+/// The same where the system reads at an offset and moves the file's own position, which nothing
+/// here relies on.
 #[cfg(windows)]
 pub(crate) fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
     while !into.is_empty() {

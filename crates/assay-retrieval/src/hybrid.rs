@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::retriever::{Hit, Retriever, RetrieverError, ranked};
 
-/// Hits of each ranking that take part.
+/// Hits of each ranking that are fused.
 const FUSED: usize = 1_000;
 
 /// How two rankings become one.
@@ -17,7 +17,8 @@ pub enum Fusion {
         /// The more, the less the first places count.
         k: f32,
     },
-    /// A convex sum of scores, each ranking's stretched to 0 to 1 over its hits (Bruch, Gai & Ingber 2023, §4).
+    /// A convex sum of scores, each ranking's rescaled to 0 to 1 over its hits (Bruch, Gai & Ingber
+    /// 2023, §4).
     Scores {
         /// Of the vectors' scores, from 0 to 1; the words' have the rest.
         weight: f32,
@@ -40,7 +41,7 @@ impl Hybrid {
 }
 
 /// A ranking's scores from 0, the last hit's, to 1, the first's.
-fn stretched(hits: &[Hit]) -> impl Iterator<Item = Hit> {
+fn rescaled(hits: &[Hit]) -> impl Iterator<Item = Hit> {
     let (high, low) = (hits.first().map_or(0.0, |hit| hit.1), hits.last().map_or(0.0, |hit| hit.1));
     hits.iter()
         .map(move |(number, score)| (*number, if high > low { (score - low) / (high - low) } else { 1.0 }))
@@ -59,7 +60,7 @@ fn fused(fusion: Fusion, lexical: &[Hit], dense: &[Hit]) -> BTreeMap<u32, f32> {
             }
             Fusion::Scores { weight } => {
                 let weight = if is_dense { weight } else { 1.0 - weight };
-                for (number, score) in stretched(hits) {
+                for (number, score) in rescaled(hits) {
                     *sums.entry(number).or_default() += weight * score;
                 }
             }
@@ -102,12 +103,12 @@ impl Retriever for Hybrid {
 mod tests {
     use super::*;
 
-    /// Ranks as it is told.
-    struct Told(Vec<Hit>);
+    /// Returns a fixed ranking.
+    struct FixedRanking(Vec<Hit>);
 
-    impl Retriever for Told {
+    impl Retriever for FixedRanking {
         fn name(&self) -> &'static str {
-            "told"
+            "fixed"
         }
 
         fn options(&self) -> Value {
@@ -127,8 +128,8 @@ mod tests {
     }
 
     fn hybrid(fusion: Fusion) -> Hybrid {
-        let lexical = Told(vec![(4, 9.0), (1, 6.0), (7, 3.0)]);
-        let dense = Told(vec![(1, 0.8), (2, 0.6), (4, 0.4)]);
+        let lexical = FixedRanking(vec![(4, 9.0), (1, 6.0), (7, 3.0)]);
+        let dense = FixedRanking(vec![(1, 0.8), (2, 0.6), (4, 0.4)]);
         Hybrid::new("hybrid", Box::new(lexical), Box::new(dense), fusion)
     }
 
@@ -148,11 +149,15 @@ mod tests {
         let (first, second, third) = (1.0 / 61.0, 1.0 / 62.0, 1.0 / 63.0);
         let ranks = Fusion::Ranks { k: 60.0 };
         check(ranks, &[(1, first + second), (4, first + third), (2, second), (7, third)]);
-        // Documents that both put last have the score 0, and are no hits.
+        // Documents that are last in both have the score 0 and are not hits.
         check(Fusion::Scores { weight: 0.25 }, &[(4, 0.75), (1, 0.375 + 0.25), (2, 0.125)]);
         check(Fusion::Scores { weight: 1.0 }, &[(1, 1.0), (2, 0.5)]);
-        let equal =
-            Hybrid::new("x", Box::new(Told(vec![(9, 2.0), (3, 2.0)])), Box::new(Told(Vec::new())), ranks);
+        let equal = Hybrid::new(
+            "x",
+            Box::new(FixedRanking(vec![(9, 2.0), (3, 2.0)])),
+            Box::new(FixedRanking(Vec::new())),
+            ranks,
+        );
         assert_eq!(equal.search("x", 5).unwrap().iter().map(|hit| hit.0).collect::<Vec<_>>(), [9, 3]);
         assert!(hybrid(ranks).search("broken", 5).is_err());
     }

@@ -1,7 +1,8 @@
 //! An inverted index over the fields of skills.
 //!
-//! Every word has the documents that hold it, with how often it stands in each field. A retriever weighs them once, into one
-//! number for each word and document, and a query adds such numbers up (the eager scoring of bm25s).
+//! Every word has the documents that contain it, with its count in each field. A retriever weighs
+//! them once, into one number for each word and document, and a query adds such numbers up (the
+//! eager scoring of bm25s).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 use crate::analysis::{Stemmer, each_word, is_stop_word, lower_case};
 use crate::corpus::Document;
 
-/// The fields that are told apart.
+/// The fields of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The name.
@@ -23,14 +24,14 @@ pub enum Field {
     Headings,
     /// The body without its headings and its front matter.
     Body,
-    /// SKILL.md as it stands, front matter and all.
+    /// The whole SKILL.md, front matter included.
     Document,
 }
 
 /// How many fields there are.
 pub const FIELDS: usize = 5;
 
-/// How often a word stands in each field of a document.
+/// How often a word occurs in each field of a document.
 pub type Counts = [u16; FIELDS];
 
 /// Words in each field of a document.
@@ -49,9 +50,9 @@ pub struct Index {
     lengths: Vec<Lengths>,
 }
 
-/// The words of some documents, before they are put together.
+/// The words of some documents, before they are merged.
 #[derive(Default)]
-struct Part {
+struct PartialIndex {
     /// In order of their first occurrence, which is that of their numbers.
     words: Vec<String>,
     /// Document, word of this part, counts.
@@ -63,8 +64,8 @@ struct Part {
 const PARTS: usize = 4;
 
 impl Index {
-    /// Indexes documents. Their order does not count but for equal scores, where the smaller id comes first: they are put in
-    /// order of their ids, and of several with one id the first stays.
+    /// Indexes documents. Their order does not count but for equal scores, where the smaller id
+    /// comes first: they are put in order of their ids, and of several with one id the first stays.
     pub fn build(documents: Vec<Document>, stemmer: Stemmer) -> Self {
         Self::of(&ordered(documents), stemmer)
     }
@@ -72,7 +73,7 @@ impl Index {
     /// Indexes documents that are in order of their ids, each once.
     pub(crate) fn of(documents: &[Document], stemmer: Stemmer) -> Self {
         let chunk = documents.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
-        let parts: Vec<Part> = documents
+        let parts: Vec<PartialIndex> = documents
             .par_chunks(chunk)
             .enumerate()
             .map(|(number, own)| Reader::new(stemmer).read(number * chunk, own))
@@ -86,13 +87,14 @@ impl Index {
             counts: Vec::new(),
             lengths: Vec::new(),
         };
-        index.put_together(parts);
+        index.merge_parts(parts);
         index
     }
 
-    /// An index that holds only some words of a larger one: with the number of every document that holds a word, and its counts
-    /// there. It scores queries made of these words as the whole does; the ids of its documents are known elsewhere.
-    pub(crate) fn narrowed(
+    /// An index of some words of a larger one, with the documents that contain them and their
+    /// counts. It scores queries of these words like the whole index; it does not know the
+    /// documents' ids.
+    pub(crate) fn restricted_to(
         stemmer: Stemmer,
         lengths: Vec<Lengths>,
         words: Vec<(String, Vec<(u32, Counts)>)>,
@@ -117,7 +119,7 @@ impl Index {
         index
     }
 
-    fn put_together(&mut self, parts: Vec<Part>) {
+    fn merge_parts(&mut self, parts: Vec<PartialIndex>) {
         // Numbers of a part's words in the whole, by their number in the part.
         let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
         let mut parts = parts;
@@ -158,7 +160,7 @@ impl Index {
         self.lengths.len()
     }
 
-    /// Whether there is no document.
+    /// Whether it has no documents.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
@@ -186,19 +188,19 @@ impl Index {
         &self.lengths
     }
 
-    /// How often a word stands in each field of a document.
+    /// How often a word occurs in each field of a document.
     pub(crate) fn counts_in(&self, word: u32, document: u32) -> Option<&Counts> {
         let entries = self.entries(word);
         let at = self.documents[entries.clone()].binary_search(&document).ok()?;
         self.counts.get(entries.start + at)
     }
 
-    /// What a word tells: its inverse document frequency.
+    /// The inverse document frequency of a word.
     pub(crate) fn idf(&self, word: u32) -> f64 {
         idf(self.len(), self.entries(word).len())
     }
 
-    /// The numbers of a text's words, in order, each as often as it stands there; unknown words are passed over.
+    /// The numbers of a text's words, in order, with repetitions; unknown words are skipped.
     pub fn words_of(&self, text: &str) -> Vec<u32> {
         let mut found = Vec::new();
         each_word(&text.to_lowercase(), |word| {
@@ -211,7 +213,8 @@ impl Index {
         found
     }
 
-    /// What a query's words tell together: the sum of their inverse document frequencies, those in no document included.
+    /// The sum of the inverse document frequencies of a query's words, those in no document
+    /// included.
     pub fn information(&self, text: &str, repeats: bool) -> f32 {
         let mut words: Vec<String> = Vec::new();
         each_word(&text.to_lowercase(), |word| {
@@ -266,7 +269,7 @@ impl Index {
     }
 
     /// For each word, in how many documents it counts.
-    pub fn holders(&self, counts: impl Fn(&Counts) -> bool + Sync) -> Vec<u32> {
+    pub fn document_frequencies(&self, counts: impl Fn(&Counts) -> bool + Sync) -> Vec<u32> {
         (0..self.starts.len().saturating_sub(1))
             .into_par_iter()
             .map(|word| {
@@ -276,8 +279,9 @@ impl Index {
             .collect()
     }
 
-    /// One number for each entry: `weigh(documents with the word, its counts in a document, the document's lengths)`.
-    pub fn weigh_with(
+    /// One number for each entry: `weigh(documents with the word, its counts in a document, the
+    /// document's lengths)`.
+    pub fn compute_weights(
         &self,
         holders: &[u32],
         weigh: impl Fn(usize, &Counts, &Lengths) -> f32 + Sync,
@@ -317,14 +321,14 @@ pub(crate) fn idf(documents: usize, holders: usize) -> f64 {
 /// Reads documents one after another.
 struct Reader {
     stemmer: Stemmer,
-    /// Words as they stand, with the numbers of their stems; [`STOP`] for those that say nothing.
+    /// Words with the numbers of their stems; [`STOP`] for stop words.
     known: HashMap<String, u32, RandomState>,
     stems: HashMap<String, u32, RandomState>,
-    /// By word: how often the document that is read holds it.
+    /// By word: its count in the current document.
     counts: Vec<Counts>,
-    /// The words that it holds.
+    /// The words of the current document.
     held: Vec<u32>,
-    part: Part,
+    part: PartialIndex,
 }
 
 /// The number of a word that says nothing.
@@ -333,11 +337,11 @@ const STOP: u32 = u32::MAX;
 impl Reader {
     fn new(stemmer: Stemmer) -> Self {
         let (known, stems) = (HashMap::default(), HashMap::default());
-        Self { stemmer, known, stems, counts: Vec::new(), held: Vec::new(), part: Part::default() }
+        Self { stemmer, known, stems, counts: Vec::new(), held: Vec::new(), part: PartialIndex::default() }
     }
 
     /// The words of documents, of which the first has this number.
-    fn read(mut self, first: usize, documents: &[Document]) -> Part {
+    fn read(mut self, first: usize, documents: &[Document]) -> PartialIndex {
         let mut lower = String::new();
         for (offset, document) in documents.iter().enumerate() {
             let number = u32::try_from(first + offset).unwrap_or(u32::MAX);
@@ -365,7 +369,7 @@ impl Reader {
         each_word(lower, |word| {
             let number = match self.known.get(word) {
                 Some(number) => *number,
-                None => self.learn(word),
+                None => self.intern_word(word),
             };
             if number == STOP {
                 return;
@@ -381,7 +385,7 @@ impl Reader {
         });
     }
 
-    fn learn(&mut self, word: &str) -> u32 {
+    fn intern_word(&mut self, word: &str) -> u32 {
         let number = if is_stop_word(word) {
             STOP
         } else {

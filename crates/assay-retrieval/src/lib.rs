@@ -1,8 +1,8 @@
-//! Retrieval: which texts of a collection a request resembles, and which resemble each other.
+//! Retrieval: finds the texts of a collection that a request resembles, and near-duplicates.
 //!
-//! [`Index`] holds the words of many skills, and a [`Retriever`] ranks them for a request; [`bench`](mod@bench) says how well.
-//! [`Bm25`] does the same for a handful of texts; [`shingle_similarity`] tells near-duplicates. This crate knows nothing of
-//! trials.
+//! [`Index`] has the words of many skills, and a [`Retriever`] ranks them for a request;
+//! [`bench`](mod@bench) measures how well. [`Bm25`] does the same for a few texts;
+//! [`shingle_similarity`] finds near-duplicates. This crate does not depend on trials.
 
 pub mod analysis;
 mod background;
@@ -27,12 +27,14 @@ mod tokens;
 
 pub use best::DEFAULT_THRESHOLD;
 pub use bm25::{Bm25, Parameters};
-pub use catalogue::{DEFAULT, MODELS, NAMES, OpenError, Opened, RetrieverContext, UnknownRetriever, Wanted};
+pub use catalogue::{
+    DEFAULT, MODELS, NAMES, OpenError, OpenedRetriever, RetrieverContext, RetrieverSpec, UnknownRetriever,
+};
 pub use corpus::{Document, LineError, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths};
 pub use index_file::{IndexError, IndexFile, Stamp};
-pub use metrics::{Judged, Metric, Scores, score};
+pub use metrics::{Metric, RelevantSets, Scores, score};
 pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
-pub use searcher::{Answer, Found, SearchError, Searcher, Why};
+pub use searcher::{Answer, HitExplanation, SearchError, SearchHit, Searcher};
 pub use similarity::{Shingles, shingle_similarity};
 pub use tokens::words;

@@ -1,7 +1,8 @@
 //! How good one ranking is.
 //!
-//! With binary judgements, as trec_eval and ranx compute them: the discounted gain of a document at place i is 1/log₂(i + 1),
-//! the ideal ranking has all relevant documents first, and a query without results has 0 everywhere.
+//! With binary judgements, as trec_eval and ranx compute them: the discounted gain of a document at
+//! place i is 1/log₂(i + 1), the ideal ranking has all relevant documents first, and a query
+//! without results has 0 everywhere.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +11,16 @@ use serde::Serialize;
 /// A measure of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Metric {
-    /// Normalised discounted cumulative gain at a depth (Järvelin & Kekäläinen 2002, with binary gains).
+    /// Normalised discounted cumulative gain at a depth (Järvelin & Kekäläinen 2002, with binary
+    /// gains).
     Ndcg(usize),
     /// Share of the relevant documents within a depth.
     Recall(usize),
-    /// 1 where all relevant documents stand within a depth (SkillRet's Completeness).
+    /// 1 if all relevant documents are within a depth (SkillRet's Completeness).
     Completeness(usize),
     /// One over the place of the first relevant document.
     Mrr,
-    /// 1 where a relevant document stands first.
+    /// 1 if the first hit is relevant.
     Hit,
     /// Mean over the relevant documents of the precision at their place (average precision).
     Map,
@@ -57,18 +59,19 @@ impl Metric {
 /// The values of [`Metric::ALL`], in their order.
 pub type Scores = [f64; Metric::ALL.len()];
 
-/// What is right for a query.
+/// The relevant documents of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judged<'a> {
+pub struct RelevantSets<'a> {
     /// The documents that are relevant.
     pub relevant: BTreeSet<&'a str>,
-    /// Documents any of which stands for a relevant one (near-duplicates, or what the author accepts too). They count where
-    /// the relevant documents are too few to fill the ranking: each takes the part of one relevant document not yet seen.
+    /// Documents any of which may replace a relevant one (near-duplicates, or declared acceptable).
+    /// They count if the relevant documents are too few to fill the ranking: each takes the part of
+    /// one relevant document not yet seen.
     pub acceptable: BTreeSet<&'a str>,
 }
 
 /// The measures of one ranking of ids, the best first. Without relevant documents all are 0.
-pub fn score(ranking: &[&str], judged: &Judged<'_>) -> Scores {
+pub fn score(ranking: &[&str], judged: &RelevantSets<'_>) -> Scores {
     let wanted = judged.relevant.len();
     // Places, from 1, at which one more relevant document is found.
     let mut places = Vec::new();
@@ -107,8 +110,8 @@ fn value(metric: Metric, places: &[usize], wanted: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn judged<'a>(relevant: &[&'a str], acceptable: &[&'a str]) -> Judged<'a> {
-        Judged {
+    fn judged<'a>(relevant: &[&'a str], acceptable: &[&'a str]) -> RelevantSets<'a> {
+        RelevantSets {
             relevant: relevant.iter().copied().collect(),
             acceptable: acceptable.iter().copied().collect(),
         }

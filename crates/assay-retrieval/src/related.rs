@@ -1,12 +1,14 @@
-//! Words that stand for each other where a library does not know one of them.
+//! Related words, for request words that occur in no skill of a library.
 //!
-//! A request for a pivot table is a request for a spreadsheet, whether or not a skill says `pivot`. Only a word that no skill of the library holds is
-//! looked up here, so what a library's own words find stays as it is. The groups are of general knowledge: kinds of files with the programs and things
-//! that they are of, and long and short forms of names of the trade.
+//! A request for a pivot table is a request for a spreadsheet, whether or not a skill says `pivot`.
+//! Only words that occur in no skill are replaced, so results for known words do not change. The
+//! groups are general knowledge: file types with their programs and contents, and long and short
+//! forms of technical names.
 
 use crate::analysis::{Stemmer, each_word};
 
-/// Words of one meaning or of one kind of file. Everyday words with other meanings (`word`, `sheet`, `page`, `note`) are in none.
+/// Words of one meaning or of one kind of file. Everyday words with other meanings (`word`,
+/// `sheet`, `page`, `note`) are in none.
 const GROUPS: [&[&str]; 32] = [
     &[
         "spreadsheet",
@@ -53,7 +55,7 @@ const GROUPS: [&[&str]; 32] = [
     &["llm", "gpt", "claude", "gemini"],
 ];
 
-/// The words that stand for those of a text that are not known, each once, by their stems; only words that are known.
+/// Known words related to the unknown words of a text, each once, by their stems.
 pub(crate) fn related(lower: &str, stemmer: Stemmer, is_known: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     let mut stems: Vec<&str> = Vec::new();
@@ -72,7 +74,7 @@ pub(crate) fn related(lower: &str, stemmer: Stemmer, is_known: impl Fn(&str) -> 
     found
 }
 
-/// Every word that could stand for one of a text, for those who have to look them up beforehand.
+/// Every word related to one of a text, for looking them up in advance.
 pub(crate) fn all_related(lower: &str, stemmer: Stemmer) -> Vec<&'static str> {
     let mut found = Vec::new();
     each_word(lower, |word| found.extend(of(word, stemmer)));

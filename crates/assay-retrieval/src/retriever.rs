@@ -1,4 +1,4 @@
-//! What ranks skills for a request.
+//! Retrievers: they rank skills for a request.
 
 use std::sync::Arc;
 
@@ -19,34 +19,35 @@ pub trait Retriever: Send + Sync {
     /// What its ranking depends on, for reports.
     fn options(&self) -> Value;
 
-    /// The best documents, at most `most`: higher scores first, equal ones in order of their ids. A document with the score 0
-    /// is no hit.
+    /// The best documents, at most `most`: higher scores first, equal ones in order of their ids. A
+    /// document with the score 0 is not a hit.
     ///
     /// # Errors
-    /// A model that it asks does not answer. One that asks none never fails.
+    /// Its model does not answer. Retrievers without a model never fail.
     fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, RetrieverError>;
 
-    /// What a document could have at most for a query: scores of different queries are comparable as shares of it.
+    /// The highest possible score for a query: scores of different queries are comparable as shares
+    /// of it.
     fn ceiling(&self, query: &str) -> f32;
 }
 
-/// Why there is no ranking.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetrieverError {
-    /// A vector or a score is no number.
-    #[error("{what} holds a value that is no finite number")]
+    /// A vector or a score has a value that is not finite.
+    #[error("{what} has a value that is not a finite number")]
     NotANumber {
-        /// What holds it.
+        /// The source of the value.
         what: String,
     },
-    /// A model gave what cannot be used.
+    /// A model's answer cannot be used.
     #[error("{what}")]
     Unusable {
-        /// What, and what was due.
+        /// What was received and expected.
         what: String,
     },
-    /// A model in a folder cannot be read, or gives nothing of use.
+    /// A model in a folder cannot be read or run.
     #[cfg(feature = "local-models")]
     #[error(transparent)]
     Encoder(assay_encoder::Error),
@@ -67,7 +68,7 @@ pub struct Lexical {
     options: Value,
     index: Arc<Index>,
     weights: Vec<f32>,
-    /// Whether a word that stands twice in the query counts twice.
+    /// Whether a word that occurs twice in the query counts twice.
     repeats: bool,
 }
 
@@ -83,18 +84,19 @@ pub struct Weighting {
 }
 
 impl Lexical {
-    /// BM25 over one text made of fields, in Lucene's variant: idf · tf/(tf + k₁(1 − b + b·|d|/avgdl)).
+    /// BM25 over one text made of fields, in Lucene's variant: idf · tf/(tf + k₁(1 − b +
+    /// b·|d|/avgdl)).
     ///
-    /// Source: Kamphuis, de Vries, Boytsov & Lin 2020, "Which BM25 do you mean?"; parameters by default as bm25s has them,
-    /// k₁ 1.5 and b .75.
+    /// Source: Kamphuis, de Vries, Boytsov & Lin 2020, "Which BM25 do you mean?"; parameters by
+    /// default as bm25s has them, k₁ 1.5 and b .75.
     pub fn bm25(name: &str, index: &Arc<Index>, fields: &[Field], k1: f64, b: f64) -> Self {
         let length = |lengths: &Lengths| fields.iter().map(|field| lengths[*field as usize]).sum::<u32>();
         let means = index.mean_lengths();
         let mean: f64 = fields.iter().map(|field| means[*field as usize]).sum();
-        // A word that no field here holds counts for no document, and takes part in no document frequency.
+        // Words outside these fields score nothing and do not count in document frequencies.
         let holds = |counts: &Counts| fields.iter().any(|field| counts[*field as usize] > 0);
-        let holders = index.holders(holds);
-        let weights = index.weigh_with(&holders, |holders, counts, lengths| {
+        let holders = index.document_frequencies(holds);
+        let weights = index.compute_weights(&holders, |holders, counts, lengths| {
             let tf: f64 = fields.iter().map(|field| f64::from(counts[*field as usize])).sum();
             if tf == 0.0 {
                 return 0.0;
@@ -110,16 +112,17 @@ impl Lexical {
         Self { name: name.to_owned(), options, index: Arc::clone(index), weights, repeats: true }
     }
 
-    /// BM25F: the occurrences of a word in each field, each divided by the field's length norm and weighed, are added before
-    /// they saturate: tf̃ = Σ w·tf/(1 − b + b·|f|/avg|f|), score idf · tf̃/(tf̃ + k₁).
+    /// BM25F: the occurrences of a word in each field, each divided by the field's length norm and
+    /// weighed, are added before they saturate: tf̃ = Σ w·tf/(1 − b + b·|f|/avg|f|), score idf ·
+    /// tf̃/(tf̃ + k₁).
     ///
     /// Source: Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework", §3.6.
     pub fn bm25f(name: &str, index: &Arc<Index>, weighting: &Weighting) -> Self {
         let means = index.mean_lengths();
         let holds =
             |counts: &Counts| (0..FIELDS).any(|field| weighting.weights[field] > 0.0 && counts[field] > 0);
-        let holders = index.holders(holds);
-        let weights = index.weigh_with(&holders, |holders, counts, lengths| {
+        let holders = index.document_frequencies(holds);
+        let weights = index.compute_weights(&holders, |holders, counts, lengths| {
             let tf: f64 = (0..FIELDS)
                 .filter(|field| weighting.weights[*field] > 0.0 && counts[*field] > 0)
                 .map(|field| {
@@ -138,7 +141,8 @@ impl Lexical {
         Self { name: name.to_owned(), options, index: Arc::clone(index), weights, repeats: false }
     }
 
-    /// The best documents, as [`Retriever::search`] gives them; it asks no model and so never fails.
+    /// The best documents, as [`Retriever::search`] gives them; it uses no model and so never
+    /// fails.
     pub fn rank(&self, query: &str, most: usize) -> Vec<Hit> {
         best(&self.scores(query), most)
     }
@@ -188,7 +192,8 @@ fn single(weight: f64) -> f32 {
     weight as f32
 }
 
-/// The documents with the highest scores above 0, equal ones in order of their numbers, which is that of their ids.
+/// The documents with the highest scores above 0, equal ones in order of their numbers, which is
+/// that of their ids.
 pub(crate) fn best(scores: &[f32], most: usize) -> Vec<Hit> {
     ranked((0_u32..).zip(scores.iter().copied()), most)
 }
@@ -197,7 +202,7 @@ pub(crate) fn best(scores: &[f32], most: usize) -> Vec<Hit> {
 pub(crate) fn ranked(scores: impl Iterator<Item = Hit>, most: usize) -> Vec<Hit> {
     let order = |one: &Hit, other: &Hit| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
     let mut hits: Vec<Hit> = Vec::new();
-    // What a document has to pass: those that are kept have smaller numbers, so an equal score is not enough.
+    // The score to exceed: kept documents have smaller numbers, so a tie is not enough.
     let mut least = 0.0;
     for (number, score) in scores {
         if score > least {
@@ -240,7 +245,8 @@ mod tests {
     fn scores_are_the_formula_by_hand() {
         let index = index();
         let bm25 = Lexical::bm25("bm25", &index, &[Field::Name, Field::Description], 1.5, 0.75);
-        // Lengths 3, 2, 4, 3 in order of ids; mean 3. `log` stands in 3 of 4: idf = ln(1 + 1.5/3.5).
+        // Lengths 3, 2, 4, 3 in order of ids; mean 3. `log` occurs in 3 of 4: idf = ln(1 +
+        // 1.5/3.5).
         let idf = (1.0_f64 + 1.5 / 3.5).ln();
         let score = |tf: f64, length: f64| idf * tf / (tf + 1.5 * (0.25 + 0.75 * length / 3.0));
         let hits = bm25.rank("the LOG", 10);
@@ -263,7 +269,7 @@ mod tests {
         let index = index();
         let weighting = Weighting { k1: 1.0, weights: [4.0, 1.0, 0.0, 0.0, 0.0], b: [0.0; FIELDS] };
         let hits = Lexical::bm25f("bm25f", &index, &weighting).rank("ledger ledger", 10);
-        // tf̃ is 4 for the name and 1 for a description; 3 of 4 documents hold the word.
+        // tf̃ is 4 for the name and 1 for a description; 3 of 4 documents contain the word.
         let idf = (1.0_f64 + 1.5 / 3.5).ln();
         for (hit, (document, tf)) in hits.iter().zip([(2, 4.0), (0, 1.0), (3, 1.0)]) {
             assert!(hit.0 == document && (f64::from(hit.1) - idf * tf / (tf + 1.0)).abs() < 1e-6, "{hit:?}");

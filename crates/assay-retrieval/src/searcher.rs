@@ -1,4 +1,4 @@
-//! One request, and the skills that answer it.
+//! Answers a request with the skills that serve it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::analysis::{Stemmer, each_word, is_stop_word};
 use crate::best::{Best, DEFAULT_STEMMER, DEFAULT_THRESHOLD, FIRST};
-use crate::catalogue::{self, OpenError, RetrieverContext, Wanted};
+use crate::catalogue::{self, OpenError, RetrieverContext, RetrieverSpec};
 use crate::corpus::Document;
 use crate::index::{FIELDS, Index, split};
 use crate::index_file::{IndexError, IndexFile, Stamp};
@@ -20,11 +20,11 @@ const SENTENCE: usize = 240;
 /// Answers requests from an index.
 pub struct Searcher {
     file: IndexFile,
-    /// What ranks, where it is not `best`.
+    /// The retriever, if it is not `best`.
     other: Option<Box<dyn Retriever>>,
 }
 
-/// Why there is no answer.
+/// Why a request cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// The index cannot be read.
@@ -33,71 +33,73 @@ pub enum SearchError {
     /// A retriever cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A model cannot be asked.
+    /// A model call failed.
     #[error(transparent)]
     Retriever(#[from] RetrieverError),
 }
 
-/// What a request finds.
+/// The result of a request.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// How likely it is that the library holds a skill that serves the request; `None` of another retriever than `best`.
+    /// The probability that the library contains a skill that serves the request; `None` for other
+    /// retrievers than `best`.
     pub answerable: Option<f64>,
     /// The best skills, whether they fit or not.
-    pub hits: Vec<Found>,
-    /// Words of the request that say something, each once.
+    pub hits: Vec<SearchHit>,
+    /// Distinct words of the request that are not stop words.
     pub words: usize,
-    /// Those of them that any skill holds.
+    /// Those of them that occur in any skill.
     pub known: usize,
 }
 
 /// A skill that was found.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// It.
+pub struct SearchHit {
+    /// The skill.
     pub document: Document,
-    /// How likely it is right; of another retriever than `best` the score.
+    /// The probability that it is right; the score of other retrievers than `best`.
     pub confidence: f32,
-    /// Whether it is offered: the request is answered, and the skill is the first or reaches the threshold. Only `best` says so; what another
-    /// retriever finds is offered.
+    /// Whether it is offered: the request is answered, and the skill is the first or reaches the
+    /// threshold. Other retrievers than `best` offer all hits.
     pub fits: bool,
-    /// What made the hit.
-    pub why: Why,
+    /// The explanation of the hit.
+    pub why: HitExplanation,
 }
 
-/// What made a hit.
+/// Which text of a skill matched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Why {
+pub struct HitExplanation {
     /// The field that gave most of the score: `name`, `description`, `headings` or `body`.
     pub field: &'static str,
-    /// Its sentence that holds most of what the request asks for.
+    /// Its sentence with most of the request's information.
     pub sentence: String,
-    /// The words of the request that the sentence holds.
+    /// The words of the request in that sentence.
     pub terms: Vec<String>,
 }
 
 impl Searcher {
     /// Indexes documents in memory.
     pub fn build(documents: Vec<Document>, stamps: &[Stamp]) -> Result<Self, IndexError> {
-        Ok(Self::over(IndexFile::build(documents, DEFAULT_STEMMER, stamps)?))
+        Ok(Self::from_index(IndexFile::build(documents, DEFAULT_STEMMER, stamps)?))
     }
 
     /// Answers from an index that exists.
-    pub fn over(file: IndexFile) -> Self {
+    pub fn from_index(file: IndexFile) -> Self {
         Self { file, other: None }
     }
 
-    /// Ranks by another retriever, which is opened over the documents of the index. Also what it had to tell.
-    pub fn by(
+    /// Ranks by another retriever, which is opened over the documents of the index. Also returns
+    /// its notes.
+    pub fn with_retriever(
         self,
-        wanted: &Wanted,
+        wanted: &RetrieverSpec,
         around: &RetrieverContext<'_>,
     ) -> Result<(Self, Vec<String>), SearchError> {
         let opened = wanted.open(self.file.documents()?, around)?;
-        Ok((Self { other: Some(opened.retriever), ..self }, opened.told))
+        Ok((Self { other: Some(opened.retriever), ..self }, opened.notes))
     }
 
-    /// What ranks.
+    /// The name of the retriever.
     pub fn retriever(&self) -> &str {
         self.other.as_ref().map_or(catalogue::DEFAULT, |other| other.name())
     }
@@ -112,9 +114,10 @@ impl Searcher {
         &self.file
     }
 
-    /// The best skills for a request, at most `most`. A skill that shares no word with it is none to `best`.
+    /// The best skills for a request, at most `most`. `best` never returns a skill without a common
+    /// word.
     pub fn search(&self, request: &str, most: usize) -> Result<Answer, SearchError> {
-        let index = Arc::new(self.file.narrowed(request)?);
+        let index = Arc::new(self.file.restricted_to(request)?);
         let terms = Terms::of(request, &index);
         let (ranked, hits) = if let Some(other) = &self.other {
             (None, other.search(request, most)?)
@@ -125,9 +128,9 @@ impl Searcher {
         };
         let found = |(place, (number, confidence)): (usize, (u32, f32))| {
             let document = self.file.document(number)?;
-            let fits = ranked.as_ref().is_none_or(|ranked| ranked.fits(place, confidence));
+            let fits = ranked.as_ref().is_none_or(|ranked| ranked.is_offered(place, confidence));
             let why = terms.why(&index, &FIRST, number, &document);
-            Ok(Found { document, confidence, fits, why })
+            Ok(SearchHit { document, confidence, fits, why })
         };
         let hits = hits.into_iter().enumerate().map(found).collect::<Result<_, IndexError>>()?;
         let answerable = ranked.map(|ranked| ranked.answerable);
@@ -138,10 +141,10 @@ impl Searcher {
 /// The words of a request.
 struct Terms {
     stemmer: Stemmer,
-    /// As the request has it, its stem, its number in the index, and what it tells.
+    /// As the request has it, its stem, its number in the index, and its information.
     known: Vec<(String, String, u32, f64)>,
     words: usize,
-    /// Words of the request itself among the known: the others stand for words that are not known.
+    /// Words of the request itself among the known: the others replace unknown words.
     asked: usize,
 }
 
@@ -174,7 +177,7 @@ impl Terms {
         Self { stemmer, known, words: all, asked }
     }
 
-    fn why(&self, index: &Index, weighting: &Weighting, number: u32, document: &Document) -> Why {
+    fn why(&self, index: &Index, weighting: &Weighting, number: u32, document: &Document) -> HitExplanation {
         let mut shares = [0.0; FIELDS];
         for (_, _, word, idf) in &self.known {
             let Some(counts) = index.counts_in(*word, number) else { continue };
@@ -194,7 +197,7 @@ impl Terms {
         let first = |best: usize, other: usize| if shares[other] > shares[best] { other } else { best };
         let (field, text) = fields[(1..fields.len()).fold(0, first)];
         let (sentence, terms) = self.best_sentence(text);
-        Why { field, sentence, terms }
+        HitExplanation { field, sentence, terms }
     }
 
     fn best_sentence(&self, text: &str) -> (String, Vec<String>) {
@@ -208,9 +211,9 @@ impl Terms {
                     held.push(term);
                 }
             });
-            let told: f64 = held.iter().map(|term| term.3).sum();
-            if told > best.0 {
-                best = (told, sentence, held.iter().map(|term| term.0.clone()).collect());
+            let weight: f64 = held.iter().map(|term| term.3).sum();
+            if weight > best.0 {
+                best = (weight, sentence, held.iter().map(|term| term.0.clone()).collect());
             }
         }
         let clipped: String = best.1.chars().take(SENTENCE).collect();
@@ -259,7 +262,7 @@ mod tests {
             let terms = terms.iter().map(|term| (*term).to_owned()).collect();
             assert_eq!(
                 hit.why,
-                Why { field: hit.why.field, sentence: sentence.to_owned(), terms },
+                HitExplanation { field: hit.why.field, sentence: sentence.to_owned(), terms },
                 "{request}"
             );
             assert_eq!(hit.why.field, field, "{request}");
@@ -315,7 +318,7 @@ mod tests {
             assert!(likely < before.0 && confidence < before.1, "{request}: {likely} {confidence}");
             before = (likely, confidence);
         }
-        // Function words are rare in so small a library, and say nothing all the same.
+        // Function words are rare in so small a library, and carry no information.
         let (likely, confidence, fits) = first("what about my export of bananas from here to the moon");
         assert!(likely < 0.5 && f64::from(confidence) < DEFAULT_THRESHOLD && !fits, "{likely} {confidence}");
     }

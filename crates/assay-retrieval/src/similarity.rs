@@ -8,8 +8,9 @@ use crate::words;
 /// Words in a row that are compared.
 const SHINGLE: usize = 3;
 
-/// The Jaccard similarity of two texts' sets of word 3-grams, in [0, 1] (Broder 1997, "On the resemblance and containment of
-/// documents"). Texts of fewer words are compared as one gram each. Two texts without words share nothing.
+/// The Jaccard similarity of two texts' sets of word 3-grams, in [0, 1] (Broder 1997, "On the
+/// resemblance and containment of documents"). Texts of fewer words are compared as one gram each.
+/// Two texts without words share nothing.
 pub fn shingle_similarity(one: &str, other: &str) -> f64 {
     let (one, other) = (words(one), words(other));
     let (one, other) = (shingles(&one), shingles(&other));
@@ -18,8 +19,8 @@ pub fn shingle_similarity(one: &str, other: &str) -> f64 {
     if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
-/// A text's set of word 3-grams, for comparing it with many others. Kept are 64 bits of a hash of each: two sets of a thousand
-/// share one by chance with a probability under 10^-13.
+/// A text's set of word 3-grams, for comparing it with many others. Kept are 64 bits of a hash of
+/// each: two sets of a thousand share one by chance with a probability under 10^-13.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shingles(Vec<u64>);
 

@@ -1,7 +1,7 @@
 //! From text to words.
 
-/// Lower-cased runs of letters, digits and `_`, of at least two characters: the pattern `\b\w\w+\b` that scikit-learn and bm25s
-/// use, without stemming and without a stop list.
+/// Lower-cased runs of letters, digits and `_`, of at least two characters: the pattern `\b\w\w+\b`
+/// that scikit-learn and bm25s use, without stemming and without a stop list.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

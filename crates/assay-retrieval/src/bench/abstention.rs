@@ -1,7 +1,9 @@
-//! When no skill fits: whether `best` declines requests that nothing in a library serves, and answers those that something serves.
+//! Off-topic rejection: whether `best` declines requests that no skill of a library serves, and
+//! answers the others.
 //!
-//! What a library can answer depends on its size, so requests are asked of many libraries: the skills of every repository with 14 to 170 skills, parts
-//! of larger repositories, and all skills together.
+//! What a library can answer depends on its size, so requests are run against many libraries: the
+//! skills of every repository with 14 to 170 skills, parts of larger repositories, and all skills
+//! together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +26,8 @@ const SIZES: (usize, usize) = (14, 170);
 const BANDS: [(usize, &str); 4] =
     [(20, "14 to 20"), (109, "21 to 109"), (SIZES.1, "110 to 170"), (usize::MAX, "all")];
 
-/// Hits among which a request's skill has to be for the request to count as one that should be answered.
+/// Hits among which a request's skill has to be for the request to count as one that should be
+/// answered.
 const FIRST: usize = 5;
 
 /// A request that no skill serves.
@@ -42,22 +45,22 @@ pub fn read_off_topic(line: &str) -> Result<OffTopic, LineError> {
     Ok(serde_json::from_str(line)?)
 }
 
-/// `assay.search-abstention/1`.
+/// `assay.search-abstention/2`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Abstention {
     /// The name of the document's format.
     pub schema: &'static str,
     /// By size of library.
-    pub sizes: Vec<Size>,
+    pub sizes: Vec<SizeBand>,
     /// Off-topic requests by their kind, over all libraries.
     pub kinds: BTreeMap<String, Share>,
-    /// Requests that should be answered by who asked them, over all libraries.
-    pub houses: BTreeMap<String, Share>,
+    /// On-topic requests by repository, over all libraries.
+    pub repositories: BTreeMap<String, Share>,
 }
 
 /// Libraries of about one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Size {
+pub struct SizeBand {
     /// Skills of a library.
     pub skills: &'static str,
     /// Libraries.
@@ -66,18 +69,19 @@ pub struct Size {
     pub declined: Share,
     /// Requests with their skill among the first five that were answered.
     pub answered: Share,
-    /// Of all requests for a skill of the library that were answered, those whose first hit is right.
+    /// Of all requests for a skill of the library that were answered, those whose first hit is
+    /// right.
     pub first_right: Share,
     /// Mean confidence of these first hits: calibrated if it is the share that is right.
     pub confidence: f64,
 }
 
-/// Part of a whole.
+/// A share as two counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// How many are as they should be.
+    /// Correct cases.
     pub right: usize,
-    /// Of how many.
+    /// All cases.
     pub of: usize,
 }
 
@@ -88,8 +92,8 @@ impl Share {
     }
 }
 
-/// What became of one request.
-struct Asked<'a> {
+/// The result of one request in one library.
+struct QueryOutcome<'a> {
     band: usize,
     ranked: Ranked,
     /// The query, where it is one that should be answered.
@@ -100,7 +104,7 @@ struct Asked<'a> {
     is_right: bool,
 }
 
-/// Libraries that requests are asked of.
+/// The libraries that requests are run against.
 fn libraries(documents: Vec<Document>, queries: &[Query]) -> Vec<Vec<Document>> {
     let documents = ordered(documents);
     let gold: BTreeSet<&str> =
@@ -124,19 +128,20 @@ fn libraries(documents: Vec<Document>, queries: &[Query]) -> Vec<Vec<Document>> 
     libraries
 }
 
-fn band(skills: usize) -> usize {
+fn size_band(skills: usize) -> usize {
     BANDS.iter().position(|(most, _)| skills <= *most).unwrap_or(BANDS.len() - 1)
 }
 
-/// Asks every off-topic request of every library, and every query of the libraries that hold a skill for it. Also how many libraries each band has.
-fn ask<'a>(
+/// Runs every off-topic request against every library, and every query against the libraries that
+/// contain a skill for it. Also counts the libraries of each band.
+fn query_libraries<'a>(
     documents: Vec<Document>,
     queries: &'a [Query],
     off_topic: &'a [OffTopic],
-) -> (Vec<Asked<'a>>, [usize; BANDS.len()]) {
+) -> (Vec<QueryOutcome<'a>>, [usize; BANDS.len()]) {
     let (mut all, mut counts) = (Vec::new(), [0; BANDS.len()]);
     for library in libraries(documents, queries) {
-        let band = band(library.len());
+        let band = size_band(library.len());
         counts[band] += 1;
         let documents = Arc::new(library);
         let index = Arc::new(Index::of(&documents, Stemmer::English));
@@ -144,7 +149,7 @@ fn ask<'a>(
         let ids: BTreeSet<&str> = documents.iter().map(|own| own.id.as_str()).collect();
         let nothing = off_topic.par_iter().map(|own| {
             let ranked = best.answer(&own.query, FIRST);
-            Asked { band, ranked, query: None, off_topic: Some(own), is_right: false }
+            QueryOutcome { band, ranked, query: None, off_topic: Some(own), is_right: false }
         });
         all.extend(nothing.collect::<Vec<_>>());
         let own = queries.par_iter().filter(|query| query.gold.iter().any(|id| ids.contains(id.as_str())));
@@ -153,7 +158,7 @@ fn ask<'a>(
             let serves = |(number, _): &(u32, f32)| query.gold.contains(index.id(*number));
             let is_found = ranked.hits.iter().any(serves);
             let is_right = ranked.hits.first().is_some_and(serves);
-            Asked { band, ranked, query: is_found.then_some(query), off_topic: None, is_right }
+            QueryOutcome { band, ranked, query: is_found.then_some(query), off_topic: None, is_right }
         });
         all.extend(own.collect::<Vec<_>>());
     }
@@ -162,12 +167,12 @@ fn ask<'a>(
 
 /// How many off-topic requests are declined, and how many others answered.
 pub fn abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[OffTopic]) -> Abstention {
-    let (asked, libraries) = ask(documents, queries, off_topic);
-    let (mut kinds, mut houses) = (BTreeMap::new(), BTreeMap::new());
-    let mut sizes: Vec<Size> = BANDS
+    let (outcomes, libraries) = query_libraries(documents, queries, off_topic);
+    let (mut kinds, mut repositories) = (BTreeMap::new(), BTreeMap::new());
+    let mut sizes: Vec<SizeBand> = BANDS
         .iter()
         .zip(libraries)
-        .map(|((_, skills), libraries)| Size {
+        .map(|((_, skills), libraries)| SizeBand {
             skills,
             libraries,
             declined: Share::default(),
@@ -176,7 +181,7 @@ pub fn abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[OffT
             confidence: 0.0,
         })
         .collect();
-    for Asked { band, ranked, query, off_topic, is_right } in asked {
+    for QueryOutcome { band, ranked, query, off_topic, is_right } in outcomes {
         let (is_answered, size) = (ranked.is_answered(), &mut sizes[band]);
         if let Some(off_topic) = off_topic {
             size.declined.count(!is_answered);
@@ -187,18 +192,18 @@ pub fn abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[OffT
         }
         if let Some(query) = query {
             size.answered.count(is_answered);
-            houses.entry(query.house.clone()).or_insert_with(Share::default).count(is_answered);
+            repositories.entry(query.repository.clone()).or_insert_with(Share::default).count(is_answered);
         }
     }
     sizes.retain(|size| size.libraries > 0);
     for size in &mut sizes {
         size.confidence /= size.first_right.of.max(1) as f64;
     }
-    Abstention { schema: "assay.search-abstention/1", sizes, kinds, houses }
+    Abstention { schema: "assay.search-abstention/2", sizes, kinds, repositories }
 }
 
 /// A count with a comma between thousands.
-fn thousands(count: usize) -> String {
+pub(super) fn thousands(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -213,7 +218,7 @@ fn thousands(count: usize) -> String {
 /// The table for people.
 pub fn render_abstention(found: &Abstention) -> String {
     let share = |share: &Share| match share.of {
-        0 => "none asked".to_owned(),
+        0 => "no requests".to_owned(),
         of => format!(
             "{} of {} ({:.1}%)",
             thousands(share.right),
@@ -229,7 +234,7 @@ pub fn render_abstention(found: &Abstention) -> String {
     let mut text = row([
         "Skills in a library",
         "Libraries",
-        "Off topic, declined",
+        "Off-topic rejection",
         "On topic, answered",
         "First hit right",
         "Mean confidence",
@@ -248,7 +253,9 @@ pub fn render_abstention(found: &Abstention) -> String {
             &confidence,
         ]));
     }
-    for (title, shares) in [("Off topic, declined", &found.kinds), ("On topic, answered", &found.houses)] {
+    for (title, shares) in
+        [("Off-topic rejection", &found.kinds), ("On topic, answered", &found.repositories)]
+    {
         text.push_str(&format!("\n{title}\n"));
         let widest = shares.keys().map(|name| name.chars().count()).max().unwrap_or(0);
         for (name, own) in shares {
@@ -261,7 +268,7 @@ pub fn render_abstention(found: &Abstention) -> String {
 /// Words that are left of a request, so that a model is fitted to short requests too.
 const START: usize = 7;
 
-/// Off-topic requests that are put together, so that it is fitted to long ones of that kind too.
+/// Off-topic requests that are joined into one, so that the model is fitted to long ones too.
 const JOINED: usize = 3;
 
 /// Of the squared weights, where all requests together weigh [`WEIGHT`].
@@ -273,8 +280,8 @@ const WEIGHT: f64 = 1000.0;
 /// Steps of Newton's method; it ends after about ten.
 const STEPS: usize = 50;
 
-/// Fits the weights of the signals that a request has an answer. Both kinds of request weigh alike, and within a kind every size of library counts,
-/// for itself and less for more requests.
+/// Fits the weights of the signals that a request has an answer. Both kinds of request weigh alike,
+/// and within a kind every size of library counts, for itself and less for more requests.
 pub fn fit_abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[OffTopic]) -> Signals {
     let start = |query: &Query| {
         let text: Vec<&str> = query.text.split_whitespace().take(START).collect();
@@ -288,21 +295,21 @@ pub fn fit_abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[
     };
     let off_topic: Vec<OffTopic> =
         off_topic.iter().cloned().chain(off_topic.chunks(JOINED).map(join)).collect();
-    let (asked, _) = ask(documents, &queries, &off_topic);
-    let part = |asked: &Asked<'_>| {
-        let off = asked.off_topic.map(|own| own.kind == "joined");
-        (off.is_none(), off.unwrap_or(false), asked.query.map(|own| own.source.clone()), asked.band)
+    let (outcomes, _) = query_libraries(documents, &queries, &off_topic);
+    let part = |outcome: &QueryOutcome<'_>| {
+        let off = outcome.off_topic.map(|own| own.kind == "joined");
+        (off.is_none(), off.unwrap_or(false), outcome.query.map(|own| own.source.clone()), outcome.band)
     };
     let mut parts: BTreeMap<_, usize> = BTreeMap::new();
-    for asked in asked.iter().filter(|asked| asked.off_topic.is_some() || asked.query.is_some()) {
-        *parts.entry(part(asked)).or_default() += 1;
+    for outcome in outcomes.iter().filter(|outcome| outcome.off_topic.is_some() || outcome.query.is_some()) {
+        *parts.entry(part(outcome)).or_default() += 1;
     }
     let mut points: Vec<(Signals, f64, f64)> = Vec::new();
     // A request whose skill is not found says nothing about whether it should be answered.
-    for asked in asked.iter().filter(|asked| asked.off_topic.is_some() || asked.query.is_some()) {
-        let Some(signals) = asked.ranked.signals else { continue };
-        let weight = (parts[&part(asked)] as f64).powf(-0.7);
-        points.push((signals, f64::from(u8::from(asked.query.is_some())), weight));
+    for outcome in outcomes.iter().filter(|outcome| outcome.off_topic.is_some() || outcome.query.is_some()) {
+        let Some(signals) = outcome.ranked.signals else { continue };
+        let weight = (parts[&part(outcome)] as f64).powf(-0.7);
+        points.push((signals, f64::from(u8::from(outcome.query.is_some())), weight));
     }
     for kind in [0.0, 1.0] {
         let is_own = |point: &&mut (Signals, f64, f64)| (point.1 - kind).abs() < 0.5;
@@ -363,6 +370,6 @@ mod tests {
         };
         assert_eq!(sizes(&[]), [170, 14, 597]);
         assert_eq!(sizes(&["large000", "large399"]), [134, 132, 170, 14, 597]);
-        assert_eq!([14, 20, 21, 109, 110, 170, 171].map(band), [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!([14, 20, 21, 109, 110, 170, 171].map(size_band), [0, 0, 1, 1, 2, 2, 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! Rerank depth: what a retriever is worth when it only puts the first few of another's ranking in a new order.
+//! Rerank depth: the quality of a retriever that only reorders the first hits of another.
 
 use std::collections::HashMap;
 
@@ -25,8 +25,9 @@ pub struct Reranked {
     pub ndcg: Vec<(usize, Estimate)>,
 }
 
-/// Every run of a pool but the first, as a second stage of the first. A hit that the second does not have within its own first
-/// hundred comes after those that it has, in the order of the first stage.
+/// Every run of a pool but the first, as a second stage of the first. A hit that the second does
+/// not have within its own first hundred comes after those that it has, in the order of the first
+/// stage.
 pub(super) fn reranked(pool: &Pool<'_>, seed: u64) -> Vec<Reranked> {
     let Some((first, others)) = pool.runs.split_first() else { return Vec::new() };
     let at = |other: &Run, depth: usize| {

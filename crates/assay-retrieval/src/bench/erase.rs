@@ -1,8 +1,8 @@
-//! Sentence erasure: how much of a retriever's success hangs on one sentence of the request.
+//! Sentence erasure: how much of a retriever's quality depends on one sentence of the request.
 //!
-//! Each sentence of a request is masked in turn, and the retriever asked again. The sentence without which the gold skill's score
-//! falls most is the most important one. The retriever is asked as any other asker would: the analysis needs nothing of its inside,
-//! so lexical and dense ones are treated alike.
+//! Each sentence of a request is masked in turn, and the search is repeated. The sentence without
+//! which the gold skill's score falls most is the most important one. The analysis uses only the
+//! public interface of a retriever, so lexical and dense ones are treated alike.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::retriever::{Retriever, RetrieverError};
 use crate::sentences::sentences;
 
-/// What stands where a sentence was.
+/// The mark shown in place of a masked sentence.
 const MASK: &str = "[…]";
 
 /// Sentences of one request that are masked at most; the rest of a longer request stays.
@@ -22,7 +22,7 @@ const SENTENCES: usize = 50;
 /// Requests that are shown: those that lose most.
 const SHOWN: usize = 20;
 
-/// How deep NDCG looks.
+/// The depth of NDCG.
 const DEPTH: usize = 10;
 
 /// What masking does to one retriever.
@@ -36,7 +36,8 @@ pub struct Erasure {
     pub queries: usize,
     /// Of these, those whose gold skill has a score that can fall.
     pub scored: usize,
-    /// By what share the gold skill's score falls without the most important sentence, over those that are scored.
+    /// By what share the gold skill's score falls without the most important sentence, over those
+    /// that are scored.
     pub score_drop: Estimate,
     /// The same, without any one sentence, on average.
     pub score_drop_any: Estimate,
@@ -50,17 +51,17 @@ pub struct Erasure {
     #[serde(rename = "ndcg@10_drop_any")]
     pub ndcg_drop_any: Estimate,
     /// The requests whose NDCG@10 falls most, then those whose score does.
-    pub examples: Vec<Masked>,
+    pub examples: Vec<MaskedQuery>,
 }
 
 /// A request without its most important sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Masked {
+pub struct MaskedQuery {
     /// The request.
     pub query: String,
     /// The sentence that was masked.
     pub sentence: String,
-    /// What was asked: a mark stands where the sentence was. The retriever saw a space there.
+    /// The query, with a mark in place of the sentence. The retriever got a space there.
     pub text: String,
     /// Sentences of the request.
     pub sentences: usize,
@@ -157,12 +158,12 @@ fn replaced(text: &str, part: &str, by: &str) -> String {
     format!("{}{by}{}", &text[..start], &text[start + part.len()..])
 }
 
-fn examples(erased: &[Erased<'_>]) -> Vec<Masked> {
-    let mut all: Vec<Masked> = erased
+fn examples(erased: &[Erased<'_>]) -> Vec<MaskedQuery> {
+    let mut all: Vec<MaskedQuery> = erased
         .iter()
         .map(|own| {
             let (sentence, score, ndcg) = own.without[own.most];
-            Masked {
+            MaskedQuery {
                 query: own.query.id.clone(),
                 sentence: sentence.to_owned(),
                 text: replaced(&own.query.text, sentence, MASK),
@@ -172,7 +173,7 @@ fn examples(erased: &[Erased<'_>]) -> Vec<Masked> {
             }
         })
         .collect();
-    let fallen = |own: &Masked| {
+    let fallen = |own: &MaskedQuery| {
         let score = f64::from(own.score[0] - own.score[1]) / f64::from(own.score[0].max(f32::MIN_POSITIVE));
         (own.ndcg[0] - own.ndcg[1], score)
     };
@@ -233,12 +234,14 @@ mod tests {
         assert_eq!((first.ndcg, first.score[1], first.sentences), ([1.0, 0.0], 0.0, 3));
         let twice = found.examples.iter().find(|own| own.query == "twice").unwrap();
         assert_eq!((twice.sentence.as_str(), twice.text.as_str()), ("audit logs", "audit\n[…]"));
-        // `one` loses all; `twice` keeps one of three equal parts of its score: `audit` and `logs` tell the same.
+        // `one` loses all; `twice` keeps one of three equal parts of its score: `audit` and `logs`
+        // have equal weights.
         let third = 2.0 / 3.0;
         assert!((found.score_drop.mean - f64::midpoint(1.0, third)).abs() < 1e-6, "{found:#?}");
         // Any one sentence: a third of 1, and the mean of 1/3 and 2/3.
         assert!((found.score_drop_any.mean - f64::midpoint(1.0 / 3.0, 0.5)).abs() < 1e-6, "{found:#?}");
-        // NDCG of the three is 1, 0 and 1; only `one` loses it, and only without one of its three sentences.
+        // NDCG of the three is 1, 0 and 1; only `one` loses it, and only without one of its three
+        // sentences.
         assert!((found.ndcg.mean - 2.0 / 3.0).abs() < 1e-12);
         assert!((found.ndcg_drop.mean - 1.0 / 3.0).abs() < 1e-12);
         assert!((found.ndcg_drop_any.mean - 1.0 / 9.0).abs() < 1e-12);

@@ -1,7 +1,8 @@
 //! From runs to figures.
 //!
-//! Queries of one skill are not independent, so intervals come from drawing gold skills, not queries. `micro` is the mean over
-//! queries; `macro` the mean over houses (families of repositories) that own enough of the queries, the others pooled as one.
+//! Queries of one skill are not independent, so intervals come from drawing gold skills, not
+//! queries. `micro` is the mean over queries; `macro` the mean over repositories that own enough of
+//! the queries, the others pooled as one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,26 +14,26 @@ use super::depths::{Reranked, reranked};
 use super::erase::Erasure;
 use super::negatives::{NegativeFindings, negative};
 use super::orders::{Agreement, Covariance, covariance};
-use super::pool::{Estimate, PRIMARY, Pool, estimate, place};
+use super::pool::{Estimate, PRIMARY, Pool, estimate, metric_index};
 use super::{Cost, Query, Run, grouped, scored};
 use crate::metrics::{Metric, Scores};
 
-/// A house stands for itself with this many gold skills, and this many queries.
-const HOUSE: (usize, usize) = (10, 30);
+/// Gold skills and queries from which a repository is a group of its own.
+const MIN_REPOSITORY: (usize, usize) = (10, 30);
 
-/// What the houses below that are called together.
+/// The name of the group of smaller repositories.
 const OTHERS: &str = "others";
 
 /// Share of a query's 3-grams above which it is taken to copy its skill.
 const OVERLAP: f64 = 0.1;
 
-/// How far down a skill that must not be found is looked for.
+/// The depth to which forbidden skills are counted.
 const FORBIDDEN_DEPTH: usize = 3;
 
-/// What was found.
+/// The report of the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Findings {
-    /// `assay.search-bench/1`.
+    /// `assay.search-bench/2`.
     pub schema: &'static str,
     /// How large the corpus is.
     pub corpus: CorpusSize,
@@ -40,7 +41,7 @@ pub struct Findings {
     pub queries: usize,
     /// Seed of the intervals and tests.
     pub seed: u64,
-    /// What the queries give away.
+    /// How much of the skills' text the queries repeat.
     pub leakage: Leakage,
     /// Every retriever in every pool.
     pub retrievers: Vec<RetrieverFindings>,
@@ -50,17 +51,18 @@ pub struct Findings {
     pub negatives: Vec<NegativeFindings>,
     /// Every retriever as the second stage of the first.
     pub reranked: Vec<Reranked>,
-    /// How surely the retrievers are told apart, for comparing their order with that of another benchmark.
+    /// Covariances of the retrievers' means, for comparing their order with that of another
+    /// benchmark.
     pub covariances: Vec<Covariance>,
-    /// What masking a sentence does, where that was asked for.
+    /// The effect of masking a sentence, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub erasure: Vec<Erasure>,
-    /// Whether another benchmark puts the retrievers in the same order, where one was named.
+    /// Whether another benchmark ranks the retrievers in the same order, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
 }
 
-/// What queries give away of the skills that they need.
+/// How much queries repeat of the skills that they need.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Leakage {
     /// Queries that share more than a tenth of their 3-grams with their skill.
@@ -97,13 +99,13 @@ pub struct RetrieverFindings {
     pub name: String,
     /// What its ranking depends on.
     pub options: serde_json::Value,
-    /// `all`: every skill; `houses`: those of repositories that own a relevant one.
+    /// `all`: every skill; `repositories`: those of repositories that own a relevant one.
     pub pool: &'static str,
     /// Skills in the pool.
     pub documents: usize,
     /// Means over queries, by measure.
     pub micro: BTreeMap<String, Estimate>,
-    /// Means over houses, by measure.
+    /// Means over repositories, by measure.
     #[serde(rename = "macro")]
     pub macro_: BTreeMap<String, Estimate>,
     /// Means over sources, by measure, where there are several.
@@ -111,18 +113,18 @@ pub struct RetrieverFindings {
     pub macro_sources: BTreeMap<String, Estimate>,
     /// Means over queries where near-duplicates and acceptable skills count too.
     pub micro_lenient: BTreeMap<String, f64>,
-    /// NDCG@10 by house.
-    pub houses: BTreeMap<String, Part>,
+    /// NDCG@10 by repository.
+    pub repositories: BTreeMap<String, Part>,
     /// NDCG@10 by source.
     pub sources: BTreeMap<String, Part>,
-    /// NDCG@10 by what else parts the queries: number of relevant skills, length, whether the skill is named, overlap,
-    /// category.
+    /// NDCG@10 by what else parts the queries: number of relevant skills, length, whether the skill
+    /// is named, overlap, category.
     pub parts: BTreeMap<&'static str, BTreeMap<String, Part>>,
-    /// Among queries that forbid skills: the share in which one of them stands among the first three.
+    /// Among queries that forbid skills: the share with one of them among the first three.
     pub forbidden_top3: Option<f64>,
-    /// Among the same queries: the share in which one of them stands before every relevant skill.
+    /// Among the same queries: the share with one of them before every relevant skill.
     pub forbidden_before_gold: Option<f64>,
-    /// What it takes; `null` for runs that were read.
+    /// Its cost; `null` for runs read from a file.
     pub cost: Option<Cost>,
 }
 
@@ -147,18 +149,21 @@ pub struct Comparison {
     pub baseline: String,
     /// Mean difference over queries.
     pub micro: Estimate,
-    /// Mean difference over houses.
+    /// Mean difference over repositories.
     #[serde(rename = "macro")]
     pub macro_: Estimate,
-    /// Randomisation test of the micro difference: the sign of each gold skill's sum of differences is drawn.
+    /// Randomisation test of the micro difference: the sign of each gold skill's sum of differences
+    /// is drawn.
     pub p: Option<f64>,
     /// Adjusted for the comparisons of all pools (Holm).
     pub p_adjusted: Option<f64>,
-    /// The micro difference that would be seen with a power of .8 at level .05: 2.8 standard errors.
+    /// Minimum detectable effect of the micro difference (power 0.8, level 0.05): 2.8 standard
+    /// errors.
     pub smallest_detectable: Option<f64>,
 }
 
-/// The figures of every retriever in every pool. The first run of a pool is what the others are held against.
+/// The figures of every retriever in every pool. The first run of a pool is the baseline of the
+/// others.
 pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
     let mut retrievers = Vec::new();
     let mut comparisons = Vec::new();
@@ -185,7 +190,7 @@ pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
         comparison.p_adjusted = comparison.p.and_then(|_| adjusted.next());
     }
     Findings {
-        schema: "assay.search-bench/1",
+        schema: "assay.search-bench/2",
         corpus: CorpusSize { documents: pools.iter().map(|pool| pool.documents).max().unwrap_or(0) },
         queries: pools.first().map_or(0, |pool| pool.queries.len()),
         seed,
@@ -202,16 +207,16 @@ pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
 
 /// By run and query: the primary measure.
 fn primary(scores: &[Vec<(Scores, Scores)>]) -> Vec<Vec<f64>> {
-    scores.iter().map(|own| own.iter().map(|(strict, _)| strict[place(PRIMARY)]).collect()).collect()
+    scores.iter().map(|own| own.iter().map(|(strict, _)| strict[metric_index(PRIMARY)]).collect()).collect()
 }
 
-/// Which queries belong together.
+/// Clusters of queries.
 struct Table<'a> {
     queries: &'a [Query],
     /// Clusters of queries by gold skill: all as one stratum.
     micro: Vec<Vec<usize>>,
-    /// The same within each house that stands for itself, and within the rest.
-    by_house: Vec<Vec<Vec<usize>>>,
+    /// The same within each large repository, and within the rest.
+    by_repository: Vec<Vec<Vec<usize>>>,
     /// The same within each source.
     by_source: Vec<Vec<Vec<usize>>>,
 }
@@ -223,28 +228,28 @@ impl<'a> Table<'a> {
                 .into_values()
                 .collect()
         };
-        let mut houses: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (house, own) in grouped(0..queries.len(), |query| queries[*query].house.as_str()) {
+        let mut repositories: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (repository, own) in grouped(0..queries.len(), |query| queries[*query].repository.as_str()) {
             let gold: BTreeSet<&String> = own.iter().flat_map(|query| &queries[*query].gold).collect();
-            let is_large = gold.len() >= HOUSE.0 && own.len() >= HOUSE.1;
-            houses.entry(if is_large { house } else { OTHERS }).or_default().extend(own);
+            let is_large = gold.len() >= MIN_REPOSITORY.0 && own.len() >= MIN_REPOSITORY.1;
+            repositories.entry(if is_large { repository } else { OTHERS }).or_default().extend(own);
         }
         let sources = grouped(0..queries.len(), |query| queries[*query].source.as_str());
         Self {
             queries,
             micro: clusters((0..queries.len()).collect()),
-            by_house: houses.into_values().map(clusters).collect(),
+            by_repository: repositories.into_values().map(clusters).collect(),
             by_source: sources.into_values().map(clusters).collect(),
         }
     }
 
-    /// A mean over queries, one over houses, and one over sources, each with its interval.
+    /// A mean over queries, one over repositories, and one over sources, each with its interval.
     fn estimates(&self, values: &[f64], seed: u64) -> [Estimate; 3] {
         let of = |clusters: &Vec<Vec<usize>>| -> Vec<Vec<f64>> {
             clusters.iter().map(|own| own.iter().map(|query| values[*query]).collect()).collect()
         };
         let over = |strata: &[Vec<Vec<usize>>]| estimate(&strata.iter().map(of).collect::<Vec<_>>(), seed);
-        [over(std::slice::from_ref(&self.micro)), over(&self.by_house), over(&self.by_source)]
+        [over(std::slice::from_ref(&self.micro)), over(&self.by_repository), over(&self.by_source)]
     }
 
     fn retriever(
@@ -257,7 +262,8 @@ impl<'a> Table<'a> {
         let estimates: Vec<(String, [Estimate; 3])> = Metric::ALL
             .into_par_iter()
             .map(|metric| {
-                let values: Vec<f64> = scores.iter().map(|(strict, _)| strict[place(metric)]).collect();
+                let values: Vec<f64> =
+                    scores.iter().map(|(strict, _)| strict[metric_index(metric)]).collect();
                 (metric.name(), self.estimates(&values, seed))
             })
             .collect();
@@ -265,7 +271,7 @@ impl<'a> Table<'a> {
             estimates.iter().map(|(name, own)| (name.clone(), own[which])).collect()
         };
         let lenient = |metric: Metric| {
-            let sum: f64 = scores.iter().map(|(_, lenient)| lenient[place(metric)]).sum();
+            let sum: f64 = scores.iter().map(|(_, lenient)| lenient[metric_index(metric)]).sum();
             (metric.name(), sum / scores.len().max(1) as f64)
         };
         let part = |key: &dyn Fn(&Query) -> Option<String>| self.part(scores, key);
@@ -285,7 +291,7 @@ impl<'a> Table<'a> {
             macro_: over(1),
             macro_sources: if self.by_source.len() > 1 { over(2) } else { BTreeMap::new() },
             micro_lenient: Metric::ALL.into_iter().map(lenient).collect(),
-            houses: part(&|query| Some(query.house.clone())),
+            repositories: part(&|query| Some(query.repository.clone())),
             sources: part(&|query| Some(query.source.clone())),
             parts: [
                 ("relevant skills", part(&|query| Some(query.gold.len().to_string()))),
@@ -320,7 +326,7 @@ impl<'a> Table<'a> {
         let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (query, (strict, _)) in self.queries.iter().zip(scores) {
             if let Some(name) = key(query).filter(|name| !name.is_empty()) {
-                parts.entry(name).or_default().push(strict[place(PRIMARY)]);
+                parts.entry(name).or_default().push(strict[metric_index(PRIMARY)]);
             }
         }
         let mean = |values: Vec<f64>| Part {
@@ -347,12 +353,12 @@ impl<'a> Table<'a> {
         let differences: Vec<f64> = scores
             .iter()
             .zip(base_scores)
-            .map(|((own, _), (base, _))| own[place(PRIMARY)] - base[place(PRIMARY)])
+            .map(|((own, _), (base, _))| own[metric_index(PRIMARY)] - base[metric_index(PRIMARY)])
             .collect();
         let [micro, macro_, _] = self.estimates(&differences, seed);
         let sums: Vec<f64> =
             self.micro.iter().map(|own| own.iter().map(|query| differences[*query]).sum()).collect();
-        // Half an interval of 95 % is 1.96 standard errors; 2.8 of them are seen with a power of .8.
+        // Half a 95% interval is 1.96 standard errors; the MDE at a power of 0.8 is 2.8 of them.
         let smallest_detectable = micro.ci95.map(|[low, high]| (high - low) / 2.0 / 1.96 * 2.8);
         Comparison {
             pool,

@@ -1,4 +1,5 @@
-//! What a query gives away of its skill's text: a query that repeats the skill is easy for whatever counts words.
+//! How much of its skill's text a query repeats: a query that copies the skill is easy for any
+//! lexical retriever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +9,12 @@ use crate::corpus::Document;
 /// Words in a row that are compared.
 const GRAM: usize = 3;
 
-/// Says of every query, where its file does not, which share of its word 3-grams stands in its skill (the largest, where there are
-/// several), whether it holds all words of the skill's name in a row, and to which classes its skills belong.
+/// Annotates queries whose file lacks these facts: the share of word 3-grams in common with the
+/// skill (the largest, if there are several), whether all words of the skill's name occur in a row,
+/// and the classes of its skills.
 ///
-/// Words are runs of letters and digits. On 1,526 requests of public repositories this gave the overlap that their file states for
-/// 1,508, and the naming for 1,509.
+/// Words are runs of letters and digits. On 1,526 requests of public repositories this gave the
+/// overlap that their file states for 1,508, and the naming for 1,509.
 pub fn annotate(queries: &mut [Query], documents: &[Document]) {
     let documents: BTreeMap<&str, &Document> =
         documents.iter().map(|document| (document.id.as_str(), document)).collect();
@@ -81,7 +83,7 @@ mod tests {
             assert_eq!(query.names_skill, Some(named), "{text}");
             assert_eq!(query.categories.contains("Data"), gold.contains(&"a"), "{text}");
         };
-        // count the errors | the errors by | errors by hour: one of three stands in the skill.
+        // count the errors | the errors by | errors by hour: one of three is in the skill.
         check("Count the ERRORS by hour", &["a"], 1.0 / 3.0, false);
         check("a log audit, please", &["a", "b"], 0.0, true);
         check("audit log", &["a"], 0.0, false);

@@ -1,4 +1,4 @@
-//! The benchmark: how well retrievers find the skills that requests need, how sure that is, and what it costs.
+//! The benchmark: retrieval quality on labelled queries, with confidence intervals and costs.
 
 mod abstention;
 mod depths;
@@ -19,20 +19,20 @@ use rayon::prelude::*;
 
 use crate::corpus::Document;
 use crate::index::Index;
-use crate::metrics::{Judged, Scores, score};
+use crate::metrics::{RelevantSets, Scores, score};
 use crate::retriever::{Retriever, RetrieverError};
 
 pub use abstention::{
-    Abstention, OffTopic, Share, Size, abstention, fit_abstention, read_off_topic, render_abstention,
+    Abstention, OffTopic, Share, SizeBand, abstention, fit_abstention, read_off_topic, render_abstention,
 };
 pub use depths::Reranked;
-pub use erase::{Erasure, Masked, erase};
+pub use erase::{Erasure, MaskedQuery, erase};
 pub use findings::{Comparison, CorpusSize, Findings, Leakage, Part, RetrieverFindings, findings};
 pub use leakage::annotate;
 pub use negatives::{NegativeFindings, Threshold};
 pub use orders::{Agreement, AgreementError, Correlation, Covariance, Ordered, agreement};
 pub use pool::{Estimate, Pool};
-pub use queries::{Checked, Negative, Query, check, read_negative, read_query};
+pub use queries::{CheckedQueries, Negative, Query, check, read_negative, read_query};
 pub use render::render;
 pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_qrels, write_run};
 
@@ -122,7 +122,7 @@ pub fn context(run: &Run, documents: &[Document], tokens: impl Fn(&str) -> usize
     }
 }
 
-/// Asks a retriever every query, twice: alone, to see how long one takes, and all together, to see how many fit in a second.
+/// Runs every query twice: one at a time for latency, and all in parallel for throughput.
 pub fn run(
     retriever: &dyn Retriever,
     index: &Index,
@@ -176,14 +176,15 @@ pub fn run(
     })
 }
 
-/// The measures of every query, strictly, and with what stands for the relevant skills.
+/// The measures of every query, strictly, and with acceptable skills and near-duplicates counted as
+/// relevant.
 pub(crate) fn scored(queries: &[Query], run: &Run) -> Vec<(Scores, Scores)> {
     let scored = |(query, ranking): (&Query, &Vec<(String, f32)>)| {
         let ranking: Vec<&str> = ranking.iter().map(|(id, _)| id.as_str()).collect();
         let relevant = query.gold.iter().map(String::as_str).collect();
-        let strict = Judged { relevant, ..Judged::default() };
+        let strict = RelevantSets { relevant, ..RelevantSets::default() };
         let acceptable = query.lenient.iter().map(String::as_str).collect();
-        let lenient = Judged { acceptable, ..strict.clone() };
+        let lenient = RelevantSets { acceptable, ..strict.clone() };
         (score(&ranking, &strict), score(&ranking, &lenient))
     };
     queries.par_iter().zip(&run.rankings).map(scored).collect()

@@ -15,7 +15,7 @@ pub struct NegativeFindings {
     pub pool: &'static str,
     /// The retriever.
     pub retriever: String,
-    /// Negative requests whose skills the pool holds.
+    /// Negative requests whose skills are in the pool.
     pub requests: usize,
     /// The highest threshold that keeps at least four fifths of the achievable Recall@5.
     pub default: Option<Threshold>,
@@ -23,12 +23,13 @@ pub struct NegativeFindings {
     pub curve: Vec<Threshold>,
 }
 
-/// What becomes of requests where only skills count whose share of the ceiling is at least `threshold`.
+/// What becomes of requests where only skills count whose share of the ceiling is at least
+/// `threshold`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Threshold {
     /// Share of the highest score that a document could have for the request.
     pub threshold: f64,
-    /// Share of negative requests for which a skill that must not be found stands among the first five.
+    /// Share of negative requests with a forbidden skill among the first five.
     pub false_triggers: f64,
     /// Recall@5 of the queries, as a share of that without a threshold.
     pub recall_kept: f64,
@@ -41,7 +42,8 @@ pub struct Threshold {
 /// Steps of the threshold curve.
 const STEPS: u32 = 50;
 
-/// What each threshold does with the requests of a pool, and with those that must not lead to certain skills.
+/// What each threshold does with the requests of a pool, and with those that must not lead to
+/// certain skills.
 pub(super) fn negative(pool: &Pool<'_>, run: &Run) -> NegativeFindings {
     let share = |score: f32, ceiling: f32| if ceiling > 0.0 { f64::from(score / ceiling) } else { 0.0 };
     // For each negative request, how sure the retriever is of a skill that must not be found.

@@ -1,4 +1,4 @@
-//! Whether another benchmark puts the retrievers in the same order.
+//! Whether another benchmark ranks the retrievers in the same order.
 
 use assay_stats::{Figures, Interval, rank_agreement};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,15 @@ const MEASURE: &str = "ndcg@10";
 /// Of the intervals.
 const LEVEL: f64 = 0.95;
 
-/// The retrievers of a pool with their mean NDCG@10, and the covariance of these means over gold skills.
+/// Reports of this format are read too. Its pool `houses` is `repositories` now.
+const PREVIOUS_SCHEMA: &str = "assay.search-bench/1";
+
+fn is_previous_name(own: &Covariance, other: &Covariance) -> bool {
+    own.pool == "repositories" && other.pool == "houses"
+}
+
+/// The retrievers of a pool with their mean NDCG@10, and the covariance of these means over gold
+/// skills.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Covariance {
     /// The pool.
@@ -70,8 +78,9 @@ struct Report {
     covariances: Vec<Covariance>,
 }
 
-/// Covariance of means over queries that come in clusters: the sum over clusters of the products of what each cluster's queries differ
-/// from the mean, over the squared number of queries, times C/(C − 1) (the linearised ratio estimator; Cochran 1977, §6.3).
+/// Covariance of means over queries that come in clusters: the sum over clusters of the products of
+/// what each cluster's queries differ from the mean, over the squared number of queries, times C/(C
+/// − 1) (the linearised ratio estimator; Cochran 1977, §6.3).
 pub(super) fn covariance(pool: &Pool<'_>, clusters: &[Vec<usize>], values: &[Vec<f64>]) -> Covariance {
     let count = clusters.iter().map(Vec::len).sum::<usize>().max(1) as f64;
     let mean = |own: &Vec<f64>| clusters.iter().flatten().map(|query| own[*query]).sum::<f64>() / count;
@@ -101,7 +110,7 @@ pub enum AgreementError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// It is of another format.
-    #[error("its schema is {found:?}, and not {due:?}")]
+    #[error("unsupported schema {found:?}, expected {due:?}")]
     Schema {
         /// Its schema.
         found: String,
@@ -109,24 +118,25 @@ pub enum AgreementError {
         due: &'static str,
     },
     /// The two have no pool in common.
-    #[error("it has no `covariances` of a pool of this benchmark")]
+    #[error("no `covariances` for any pool of this benchmark")]
     NoPool,
     /// Its figures do not belong together.
-    #[error("its means and covariances do not fit its retrievers")]
+    #[error("the numbers of means, covariances and retrievers differ")]
     Figures,
     /// There is nothing to compare.
-    #[error("the two share fewer than two retrievers whose figures differ")]
+    #[error("fewer than two common retrievers with different figures")]
     TooFew,
 }
 
 /// Compares the order of retrievers with that of another report, in the first pool that both have.
 pub fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement, AgreementError> {
     let other: Report = serde_json::from_str(other)?;
-    if other.schema != found.schema {
+    if other.schema != found.schema && other.schema != PREVIOUS_SCHEMA {
         return Err(AgreementError::Schema { found: other.schema, due: found.schema });
     }
     let pair = found.covariances.iter().find_map(|own| {
-        let theirs = other.covariances.iter().find(|other| other.pool == own.pool)?;
+        let is_same = |other: &&Covariance| other.pool == own.pool || is_previous_name(own, other);
+        let theirs = other.covariances.iter().find(is_same)?;
         Some((own, theirs))
     });
     let (own, theirs) = pair.ok_or(AgreementError::NoPool)?;
@@ -152,7 +162,7 @@ pub fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement,
     })
 }
 
-/// Some of the retrievers; `None` where the report does not hold what it should.
+/// The figures of some retrievers; `None` if the report is inconsistent.
 fn figures(own: &Covariance, places: &[usize]) -> Option<Figures> {
     let means = places.iter().map(|at| own.means.get(*at).copied()).collect::<Option<_>>()?;
     let row = |at: &usize| -> Option<Vec<f64>> {
@@ -160,4 +170,42 @@ fn figures(own: &Covariance, places: &[usize]) -> Option<Figures> {
         places.iter().map(|at| row.get(*at).copied()).collect()
     };
     Some(Figures { means, covariance: places.iter().map(row).collect::<Option<_>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Query, Run, findings};
+    use super::*;
+
+    /// Reports of the previous format called the pool of gold repositories `houses`.
+    #[test]
+    fn reports_of_the_previous_format_are_compared() {
+        let query = |number: usize| Query {
+            id: number.to_string(),
+            gold: [format!("s{number}")].into(),
+            ..Query::default()
+        };
+        let queries: Vec<Query> = (0..4).map(query).collect();
+        let run = |name: &str, found: usize| Run {
+            retriever: name.to_owned(),
+            options: serde_json::Value::Null,
+            rankings: (0..4)
+                .map(|number| if number < found { vec![(format!("s{number}"), 1.0)] } else { vec![] })
+                .collect(),
+            ceilings: vec![1.0; 4],
+            negatives: Vec::new(),
+            cost: None,
+        };
+        let runs = [run("a", 1), run("b", 3)];
+        let pool =
+            Pool { name: "repositories", documents: 4, queries: &queries, negatives: &[], runs: &runs };
+        let found = findings(&[pool], 1);
+        let previous = r#"{"schema":"assay.search-bench/1","covariances":[{"pool":"houses","retrievers":["a","b"],
+            "means":[0.2,0.4],"covariance":[[0.01,0.0],[0.0,0.01]]}]}"#;
+        let same = agreement(&found, "previous.json", previous).unwrap();
+        assert_eq!((same.pool.as_str(), same.retrievers.len()), ("repositories", 2));
+        assert!((same.spearman.value - 1.0).abs() < 1e-12, "{same:?}");
+        let other = previous.replace("bench/1", "bench/0");
+        assert!(matches!(agreement(&found, "o", &other), Err(AgreementError::Schema { .. })));
+    }
 }

@@ -1,10 +1,10 @@
-//! Queries asked of one set of skills, and means over them.
+//! Queries over one set of skills, and means over them.
 
 use assay_stats::stratified_cluster_bootstrap;
 use serde::Serialize;
 
 use super::{Negative, Query, Run, grouped};
-use crate::metrics::{Judged, Metric, score};
+use crate::metrics::{Metric, RelevantSets, score};
 
 /// Of every interval.
 const LEVEL: f64 = 0.95;
@@ -12,9 +12,9 @@ const LEVEL: f64 = 0.95;
 /// The primary measure.
 pub(super) const PRIMARY: Metric = Metric::Ndcg(10);
 
-/// Queries asked of one set of skills, by several retrievers.
+/// Queries over one set of skills, by several retrievers.
 pub struct Pool<'a> {
-    /// `all`, or `houses`.
+    /// `all`, or `repositories`.
     pub name: &'static str,
     /// Skills in it.
     pub documents: usize,
@@ -38,7 +38,7 @@ pub struct Estimate {
 /// The primary measure of a ranking.
 pub(super) fn ndcg(ranking: &[&str], query: &Query) -> f64 {
     let relevant = query.gold.iter().map(String::as_str).collect();
-    score(ranking, &Judged { relevant, ..Judged::default() })[place(PRIMARY)]
+    score(ranking, &RelevantSets { relevant, ..RelevantSets::default() })[metric_index(PRIMARY)]
 }
 
 /// A mean over queries, with its interval by drawing gold skills.
@@ -61,6 +61,6 @@ pub(super) fn estimate(strata: &[Vec<Vec<f64>>], seed: u64) -> Estimate {
     }
 }
 
-pub(super) fn place(metric: Metric) -> usize {
+pub(super) fn metric_index(metric: Metric) -> usize {
     Metric::ALL.iter().position(|other| *other == metric).unwrap_or(0)
 }

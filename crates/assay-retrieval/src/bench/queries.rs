@@ -14,19 +14,19 @@ pub struct Query {
     pub id: String,
     /// The request.
     pub text: String,
-    /// Where it was found; parts of the report go by it.
+    /// Where the query comes from; the report has a part for each source.
     pub source: String,
-    /// The family of repositories that owns the skills; the macro figures go by it.
-    pub house: String,
+    /// The repository that owns the skills; macro figures are means over repositories.
+    pub repository: String,
     /// The skills that serve it.
     pub gold: BTreeSet<String>,
-    /// Skills that stand for them too: declared acceptable, or near-duplicates.
+    /// Skills that count as relevant in lenient figures: declared acceptable, or near-duplicates.
     pub lenient: BTreeSet<String>,
     /// Skills that must not be found.
     pub forbidden: BTreeSet<String>,
-    /// Whether it names its skill; `None` where nobody said.
+    /// Whether it names its skill; `None` if unknown.
     pub names_skill: Option<bool>,
-    /// Share of its 3-grams that stand in the skill; `None` where nobody said.
+    /// Share of its 3-grams that occur in the skill; `None` if unknown.
     pub overlap3: Option<f64>,
     /// Classes of the skills in the corpus's taxonomy, where it has one.
     pub categories: BTreeSet<String>,
@@ -48,7 +48,9 @@ struct Line {
     #[serde(alias = "text")]
     query: String,
     source: Option<String>,
-    house: Option<String>,
+    /// `house` in query files of earlier versions and in data sets that follow them.
+    #[serde(alias = "house")]
+    repository: Option<String>,
     #[serde(alias = "skill_ids")]
     gold_ids: Option<Vec<String>>,
     labels: Option<Value>,
@@ -59,7 +61,8 @@ struct Line {
     overlap3: Option<f64>,
 }
 
-/// Reads one line: the project's own layout, or SkillRet's (`id`, `query`, and `skill_ids`, `labels` or a qrels file).
+/// Reads one line: the project's own layout, or SkillRet's (`id`, `query`, and `skill_ids`,
+/// `labels` or a qrels file).
 pub fn read_query(line: &str) -> Result<Query, LineError> {
     let line: Line = serde_json::from_str(line)?;
     let gold = match line.labels {
@@ -70,7 +73,7 @@ pub fn read_query(line: &str) -> Result<Query, LineError> {
         id: line.qid,
         text: line.query,
         source: line.source.unwrap_or_default(),
-        house: line.house.unwrap_or_default(),
+        repository: line.repository.unwrap_or_default(),
         gold,
         lenient: [line.acceptable_ids, line.neardup_ids].into_iter().flatten().flatten().collect(),
         forbidden: line.negatives.unwrap_or_default().into_iter().collect(),
@@ -80,7 +83,8 @@ pub fn read_query(line: &str) -> Result<Query, LineError> {
     })
 }
 
-/// SkillRet's labels: ids, or objects with `id` and `relevance`, as a list or as a text that holds the list.
+/// SkillRet's labels: ids, or objects with `id` and `relevance`, as a list or as a string that
+/// contains the list.
 fn labelled(labels: Value) -> Result<BTreeSet<String>, LineError> {
     let labels = match labels {
         Value::String(text) => serde_json::from_str(&text).map_err(LineError::LabelsText)?,
@@ -107,35 +111,36 @@ pub fn read_negative(line: &str) -> Result<Negative, LineError> {
     Ok(Negative { text: line.query, not: line.not_ids.into_iter().collect() })
 }
 
-/// What can be asked, and what cannot.
+/// Usable queries, and notes about the others.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct CheckedQueries {
     /// Requests with at least one relevant skill in the corpus.
     pub queries: Vec<Query>,
-    /// Why others were left out, or what of them was dropped.
-    pub told: Vec<String>,
+    /// Why queries were excluded, or which of their labels were dropped.
+    pub notes: Vec<String>,
 }
 
-/// Takes out what the corpus cannot answer: relevant skills that it does not hold, requests without any, ids that stand twice.
-pub fn check(queries: Vec<Query>, ids: &BTreeSet<&str>) -> Checked {
-    let mut checked = Checked::default();
+/// Removes relevant skills that are not in the corpus, queries without relevant skills, and
+/// duplicate ids.
+pub fn check(queries: Vec<Query>, ids: &BTreeSet<&str>) -> CheckedQueries {
+    let mut checked = CheckedQueries::default();
     let mut seen = BTreeSet::new();
     for mut query in queries {
         if !seen.insert(query.id.clone()) {
-            checked.told.push(format!("query {}: its id stands twice; the first counts", query.id));
+            checked.notes.push(format!("query {}: duplicate id; the first is used", query.id));
             continue;
         }
         let wanted = query.gold.len();
         query.gold.retain(|id| ids.contains(id.as_str()));
         if query.gold.is_empty() {
             checked
-                .told
+                .notes
                 .push(format!("query {}: none of its {wanted} relevant skills is in the corpus", query.id));
             continue;
         }
         if query.gold.len() < wanted {
             let missing = wanted - query.gold.len();
-            checked.told.push(format!(
+            checked.notes.push(format!(
                 "query {}: {missing} of {wanted} relevant skills are not in the corpus",
                 query.id
             ));
@@ -167,7 +172,7 @@ mod tests {
         let kept: Vec<(&str, usize)> =
             checked.queries.iter().map(|query| (query.id.as_str(), query.gold.len())).collect();
         assert_eq!(kept, [("1", 1), ("3", 1)]);
-        assert_eq!(checked.told.len(), 4);
+        assert_eq!(checked.notes.len(), 4);
     }
 
     #[test]
@@ -189,6 +194,10 @@ mod tests {
                 .to_string()
                 .contains("`labels`")
         );
+        for key in ["repository", "house"] {
+            let line = format!(r#"{{"qid":"q","query":"x","{key}":"o/r"}}"#);
+            assert_eq!(read_query(&line).unwrap().repository, "o/r", "{key}");
+        }
         assert!(read_query(r#"{"query":"x"}"#).is_err() && read_query("").is_err());
         assert_eq!(read_negative(r#"{"query":"x","not_ids":["a"]}"#).unwrap().not.len(), 1);
     }

@@ -4,27 +4,29 @@ use std::collections::BTreeMap;
 
 use assay_diagnostic::clean_start;
 
+use super::abstention::thousands;
 use super::{
     Agreement, Comparison, Correlation, Erasure, Estimate, Findings, NegativeFindings, Ordered, Part,
     Reranked, RetrieverFindings,
 };
 
-/// Lays findings out.
+/// Renders the report as text.
 pub fn render(findings: &Findings) -> String {
     let mut text = format!(
-        "{} skills, {} requests; 95 % intervals by drawing gold skills\n",
-        findings.corpus.documents, findings.queries
+        "{} skills, {} requests; 95% CI by resampling gold skills\n",
+        thousands(findings.corpus.documents),
+        thousands(findings.queries)
     );
     let own = findings.leakage;
     text.push_str(&format!(
-        "{} requests share more than a tenth of their 3-grams with their skill, {} name it, {} do neither\n",
+        "{} requests share more than 10% of their 3-grams with their skill, {} name it, {} do neither\n",
         own.overlap3_above_10, own.names_skill, own.neither
     ));
-    for pool in ["all", "houses"] {
+    for pool in ["all", "repositories"] {
         let own: Vec<&RetrieverFindings> =
             findings.retrievers.iter().filter(|own| own.pool == pool).collect();
         let Some(first) = own.first() else { continue };
-        text.push_str(&format!("\npool {pool}: {} skills\n", first.documents));
+        text.push_str(&format!("\npool {pool}: {} skills\n", thousands(first.documents)));
         text.push_str(&table(
             &[
                 "retriever",
@@ -38,7 +40,7 @@ pub fn render(findings: &Findings) -> String {
                 "Compl.@10",
                 "lenient NDCG@10",
                 "forbidden in top 3",
-                "before the right",
+                "forbidden before gold",
             ],
             own.iter().map(|own| quality(own)).collect(),
         ));
@@ -46,14 +48,14 @@ pub fn render(findings: &Findings) -> String {
         let head = [
             "retriever",
             "index",
-            "documents a second",
-            "queries a second",
+            "documents/s",
+            "queries/s",
             "p50",
             "p99",
             "memory",
-            "tokens of 5 hits",
-            "of the first skill",
-            "on the frontier",
+            "tokens (5 hits)",
+            "tokens (first skill)",
+            "Pareto-optimal",
         ];
         text.push_str(&lines(&head, pareto(&own, costs)));
         text.push_str(&comparisons(findings, pool));
@@ -62,10 +64,10 @@ pub fn render(findings: &Findings) -> String {
             &findings.reranked.iter().filter(|own| own.pool == pool).collect::<Vec<_>>(),
         ));
         text.push_str(&erasures(&findings.erasure.iter().filter(|own| own.pool == pool).collect::<Vec<_>>()));
-        text.push_str(&parts("house", &own, |own| &own.houses));
+        text.push_str(&parts("repository", &own, |own| &own.repositories));
         text.push_str(&parts("source", &own, |own| &own.sources));
         for by in first.parts.keys() {
-            text.push_str(&parts(by, &own, |own| own.parts.get(by).unwrap_or(&own.houses)));
+            text.push_str(&parts(by, &own, |own| own.parts.get(by).unwrap_or(&own.repositories)));
         }
     }
     text.push_str(&findings.agreement.as_ref().map_or(String::new(), order));
@@ -84,11 +86,11 @@ fn comparisons(findings: &Findings, pool: &str) -> String {
             own.smallest_detectable.map_or_else(none, |size| format!("±{:.1}", 100.0 * size)),
         ]
     };
-    let head = ["NDCG@10, points", "micro", "macro", "p", "p (Holm)", "detectable"];
+    let head = ["NDCG@10, points", "micro", "macro", "p", "p (Holm)", "MDE (80% power)"];
     lines(&head, findings.comparisons.iter().filter(|own| own.pool == pool).map(row).collect())
 }
 
-/// What each retriever does where no skill fits.
+/// False triggers of each retriever on negative requests.
 fn negatives(findings: &Findings, pool: &str) -> String {
     let row = |own: &NegativeFindings| {
         let point = own.default?;
@@ -108,7 +110,7 @@ fn negatives(findings: &Findings, pool: &str) -> String {
         "requests",
         "threshold",
         "false triggers",
-        "without one",
+        "without threshold",
         "Recall@5 kept",
         "coverage",
         "risk",
@@ -116,10 +118,10 @@ fn negatives(findings: &Findings, pool: &str) -> String {
     lines(&head, findings.negatives.iter().filter(|own| own.pool == pool).filter_map(row).collect())
 }
 
-/// What each retriever is worth as a second stage.
+/// Each retriever as a reranker of the first.
 fn second_stages(all: &[&Reranked]) -> String {
     let Some(first) = all.first() else { return String::new() };
-    let mut head = vec![format!("NDCG@10 of {}'s first hits in the order of", first.first)];
+    let mut head = vec![format!("NDCG@10 of {}'s first hits reranked by", first.first)];
     head.extend(first.ndcg.iter().map(|(depth, _)| format!("first {depth}")));
     let row = |own: &&Reranked| {
         let mut row = vec![own.retriever.clone()];
@@ -133,16 +135,16 @@ fn second_stages(all: &[&Reranked]) -> String {
 /// Requests shown of each retriever.
 const SHOWN: usize = 3;
 
-/// What masking one sentence does.
+/// The effect of masking one sentence.
 fn erasures(all: &[&Erasure]) -> String {
     let head = [
         "without one sentence",
         "requests",
-        "NDCG@10 whole",
-        "falls by, most important",
-        "any one",
-        "score falls by, most important",
-        "any one",
+        "NDCG@10, full query",
+        "drop, most important",
+        "mean drop",
+        "score drop, most important",
+        "mean drop",
     ];
     let row = |own: &&Erasure| {
         vec![
@@ -173,7 +175,7 @@ fn erasures(all: &[&Erasure]) -> String {
     text
 }
 
-/// Whether another benchmark orders the retrievers alike.
+/// Rank agreement with another benchmark.
 fn order(own: &Agreement) -> String {
     let row = |ordered: &Ordered| {
         vec![ordered.name.clone(), format!("{:.4}", ordered.here), format!("{:.4}", ordered.there)]
@@ -184,7 +186,7 @@ fn order(own: &Agreement) -> String {
         format!("{:.2}{ci}", own.value)
     };
     format!(
-        "\nthe order of {} retrievers against {}, pool {}: Spearman {}, Kendall {}\n{}",
+        "\nrank agreement of {} retrievers with {}, pool {}: Spearman {}, Kendall {}\n{}",
         own.retrievers.len(),
         shown_name(&own.against),
         shown_name(&own.pool),
@@ -199,7 +201,7 @@ fn none() -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    format!("{:.0}%", 100.0 * share)
 }
 
 fn interval(estimate: Option<&Estimate>) -> String {
@@ -248,7 +250,7 @@ fn cost(own: &RetrieverFindings) -> Option<Vec<String>> {
     ])
 }
 
-/// Marks those that nobody beats in both quality and time of a query.
+/// Marks the Pareto frontier of quality and query time.
 fn pareto(all: &[&RetrieverFindings], rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let figures = |own: &RetrieverFindings| {
         let quality = own.micro.get("ndcg@10").map_or(0.0, |estimate| estimate.mean);
@@ -303,12 +305,12 @@ fn clipped(text: &str) -> String {
     if start.chars().count() < text.chars().count() { start + "…" } else { start }
 }
 
-/// A table after an empty line; nothing where it has no rows.
+/// A table after an empty line; nothing without rows.
 fn lines(head: &[&str], rows: Vec<Vec<String>>) -> String {
     if rows.is_empty() { String::new() } else { format!("\n{}", table(head, rows)) }
 }
 
-/// Columns as wide as they have to be; the first to the left, the others to the right.
+/// Columns as wide as their cells; the first left-aligned, the others right-aligned.
 fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut all = vec![head.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
     all.extend(rows);

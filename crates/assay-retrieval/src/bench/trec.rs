@@ -32,13 +32,14 @@ pub type Rankings = BTreeMap<String, Vec<(String, f32)>>;
 /// Relevant documents by query.
 pub type Judgements = BTreeMap<String, BTreeSet<String>>;
 
-/// A line, from 1, that cannot be read, and what is wrong with it.
+/// A line, from 1, that cannot be read, and the reason.
 pub type BadLine = (usize, String);
 
-/// Reads a run: by query, ids with scores, in order of falling scores, equal ones in order of their ids.
+/// Reads a run: by query, ids with scores, in order of falling scores, equal ones in order of their
+/// ids.
 ///
 /// # Errors
-/// The first line, from 1, that is no result, and what is wrong with it.
+/// The first line, from 1, that is not a result, and the reason.
 pub fn read_run(text: &str) -> Result<Rankings, BadLine> {
     let mut run: Rankings = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -46,13 +47,13 @@ pub fn read_run(text: &str) -> Result<Rankings, BadLine> {
         match fields[..] {
             [] => {}
             [query, _, id, _, score, ..] => {
-                let score: f32 = score.parse().map_err(|_| (number, format!("{score:?} is no score")))?;
+                let score: f32 = score.parse().map_err(|_| (number, format!("invalid score {score:?}")))?;
                 if !score.is_finite() {
-                    return Err((number, format!("{score} is no score")));
+                    return Err((number, format!("invalid score {score}")));
                 }
                 run.entry(query.to_owned()).or_default().push((id.to_owned(), score));
             }
-            _ => return Err((number, "a result is `query Q0 document rank score tag`".to_owned())),
+            _ => return Err((number, "expected `query Q0 document rank score tag`".to_owned())),
         }
     }
     for ranking in run.values_mut() {
@@ -78,11 +79,12 @@ struct Judgement {
     relevance: f64,
 }
 
-/// Reads judgements, `query 0 document relevance` a line, or SkillRet's JSON Lines (`query_id`, `skill_id`, `relevance`): by query, the
-/// documents with a relevance above 0. Grades above 0 count alike.
+/// Reads judgements, `query 0 document relevance` a line, or SkillRet's JSON Lines (`query_id`,
+/// `skill_id`, `relevance`): by query, the documents with a relevance above 0. Grades above 0 count
+/// alike.
 ///
 /// # Errors
-/// The first line, from 1, that is no judgement, and what is wrong with it.
+/// The first line, from 1, that is not a judgement, and the reason.
 pub fn read_qrels(text: &str) -> Result<Judgements, BadLine> {
     let mut judged: Judgements = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -96,10 +98,10 @@ pub fn read_qrels(text: &str) -> Result<Judgements, BadLine> {
             }
             [query, _, id, relevance] => {
                 let relevance: f64 =
-                    relevance.parse().map_err(|_| (number, format!("{relevance:?} is no relevance")))?;
+                    relevance.parse().map_err(|_| (number, format!("invalid relevance {relevance:?}")))?;
                 (query.to_owned(), id.to_owned(), relevance)
             }
-            _ => return Err((number, "a judgement is `query 0 document relevance`".to_owned())),
+            _ => return Err((number, "expected `query 0 document relevance`".to_owned())),
         };
         let own = judged.entry(query).or_default();
         if relevance > 0.0 {
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn bad_lines_are_told() {
         assert_eq!(read_run("q Q0 d 1 1 t\nq d").unwrap_err().0, 2);
-        assert_eq!(read_run("q Q0 d 1 x t").unwrap_err(), (1, "\"x\" is no score".to_owned()));
+        assert_eq!(read_run("q Q0 d 1 x t").unwrap_err(), (1, "invalid score \"x\"".to_owned()));
         assert!(read_run("q Q0 d 1 NaN t").is_err());
         // Equal scores in order of ids, whatever the ranks say.
         let run = read_run("q Q0 b 1 1 t\nq Q0 a 2 1 t\nq Q0 c 3 2 t").unwrap();

@@ -1,9 +1,11 @@
 //! Whether any skill of a library serves a request.
 //!
-//! Shares of probability are shared out among candidates: the best of a hundred that do not fit can have nearly all of it. So this is asked first, by
-//! a logistic model over what the best candidates share with the request in words that say something in general ([`crate::background`]), counted
-//! by themselves and against all that the request says. A word that no skill holds counts in the latter. The larger the library, the more a request
-//! has to share with a skill, since more skills share something by chance.
+//! The candidates' probabilities add up to one even if none of them fits, so the best of a hundred
+//! can get nearly all of it. This check comes first: a logistic model over what the best candidates
+//! share with the request in words with content ([`crate::background`]), counted by themselves and
+//! against the whole request. Words that occur in no skill count in the latter. The larger the
+//! library, the more a request has to share with a skill, since more skills share something by
+//! chance.
 
 use super::candidate::{Candidate, NAMED, NEIGHBOURS};
 
@@ -31,7 +33,7 @@ pub const SIGNAL_NAMES: [&str; SIGNALS] = [
 pub(super) const ABSTENTION: Signals =
     [-2.4978, 0.6094, 1.6225, 3.2351, 3.1755, 1.1052, -0.2804, 1.4978, 2.2260, -2.3843];
 
-/// Candidates that are looked at; what is right is seldom further down.
+/// Candidates considered; the right one is seldom further down.
 const FIRST: usize = 5;
 
 /// The least log share of the probability that counts.
@@ -40,7 +42,8 @@ const LEAST_SHARE: f64 = -6.0;
 /// The probability from which a request is answered.
 pub(super) const ANSWERED: f64 = 0.5;
 
-/// The signals of a request; `shares` are the candidates' log shares of the probability. `None`: there is no candidate.
+/// The signals of a request; `shares` are the candidates' log shares of the probability. `None`
+/// without candidates.
 pub(super) fn signals(candidates: &[Candidate], shares: &[f64], documents: usize) -> Option<Signals> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     let key = |place: usize| (candidates[place].declined, shares[place], candidates[place].number);

@@ -12,13 +12,13 @@ pub const FEATURES: usize = 13;
 /// The features of one candidate.
 pub type Features = [f64; FEATURES];
 
-/// The place of the share of the name's information that the request holds.
+/// The place of the share of the name's information that is in the request.
 pub(super) const NAMED: usize = 6;
 
-/// The place of the share of the request's pairs of neighbours that the skill holds.
+/// The place of the share of the request's pairs of neighbours that are in the skill.
 pub(super) const NEIGHBOURS: usize = 9;
 
-/// How much of what a request says a skill holds, in weights of words.
+/// How much of a request's information a skill covers, in weights of words.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
     /// In its name, description and headings.
@@ -34,9 +34,9 @@ pub(crate) struct Held {
 pub(crate) struct Candidate {
     pub(crate) number: u32,
     pub(crate) features: Features,
-    /// What it holds of what the request says.
+    /// How much of the request it covers.
     pub(crate) held: Held,
-    /// Whether the request names it as what it is not about.
+    /// Whether the request excludes it by name.
     pub(crate) declined: bool,
 }
 

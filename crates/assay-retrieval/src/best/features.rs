@@ -29,22 +29,23 @@ pub const NAMES: [&str; FEATURES] = [
     "length_body",
 ];
 
-/// Of the Dirichlet smoothing: about the words of a middling text (Zhai & Lafferty 2004, "A study of smoothing methods for language models").
+/// Of the Dirichlet smoothing: about the words of a middling text (Zhai & Lafferty 2004, "A study
+/// of smoothing methods for language models").
 const MU: [(Field, f64); 2] = [(Field::Document, 1000.0), (Field::Description, 50.0)];
 
 /// k₁ and b of BM25 over descriptions.
 const DESCRIPTION: (f64, f64) = (1.2, 0.75);
 
-/// What a sentence without other words is taken to tell beside those it shares.
+/// Smoothing: information added to a sentence's own.
 const SENTENCE: f64 = 5.0;
 
 /// How fast a section's length takes from what it shares, for each word.
 const SECTION: f64 = 0.002;
 
-/// Most words of a request that take part.
+/// Words of a request that are used, at most.
 const WORDS: usize = 1024;
 
-/// What a word weighs that stands for one of the request's.
+/// The weight of a related word in place of a request's own.
 const RELATED: f64 = 0.5;
 
 /// A word of a request, by its stem.
@@ -53,9 +54,9 @@ struct Term {
     idf: f64,
     /// Share of all words of a field that are this one, by [`MU`].
     common: [f64; 2],
-    /// What it tells among descriptions.
+    /// Its inverse document frequency among descriptions.
     idf_description: f64,
-    /// What it says in general, whatever the library holds.
+    /// Its weight in general English, independent of the library.
     weight: f64,
 }
 
@@ -64,11 +65,11 @@ struct Request {
     /// Places in `terms`, by stem.
     places: HashMap<String, usize>,
     terms: Vec<Term>,
-    /// Neighbours in the request, by their places, with what they tell; each pair once.
+    /// Neighbours in the request, by their places, with their information; each pair once.
     pairs: HashMap<(usize, usize), f64>,
-    /// What all words tell, and all pairs.
-    told: (f64, f64),
-    /// What a word tells that the request does not have.
+    /// The information of all words, and of all pairs.
+    total: (f64, f64),
+    /// The information of a word that is not in the request.
     unknown: f64,
 }
 
@@ -80,7 +81,7 @@ impl Request {
             places: HashMap::new(),
             terms: Vec::new(),
             pairs: HashMap::new(),
-            told: (0.0, 0.0),
+            total: (0.0, 0.0),
             unknown: (1.0 + index.len() as f64).ln(),
         };
         let totals = index.totals();
@@ -98,8 +99,8 @@ impl Request {
                 own.terms.len() - 1
             });
             if let Some(before) = before.replace(place) {
-                let told = own.terms[before].idf + own.terms[place].idf;
-                own.pairs.insert((before, place), told);
+                let total = own.terms[before].idf + own.terms[place].idf;
+                own.pairs.insert((before, place), total);
             }
         });
         for word in related {
@@ -109,15 +110,17 @@ impl Request {
                 own.terms.push(Term::of(index.number(stem), index, &totals, RELATED));
             }
         }
-        // Sums in an order of their own: floating point would tell the order of a hash map.
+        // Sums in a fixed order: a hash map's order would change the rounding.
         let mut pairs: Vec<(&(usize, usize), &f64)> = own.pairs.iter().collect();
         pairs.sort_unstable_by_key(|(pair, _)| **pair);
-        own.told = (own.terms.iter().map(|term| term.idf).sum(), pairs.iter().map(|(_, told)| **told).sum());
+        own.total =
+            (own.terms.iter().map(|term| term.idf).sum(), pairs.iter().map(|(_, total)| **total).sum());
         own
     }
 
-    /// The places of a text's words; `None` for those that the request does not have, stop words left out.
-    fn each(&self, lower: &str, mut found: impl FnMut(Option<usize>, &str)) {
+    /// The places of a text's words; `None` for those that the request does not have, stop words
+    /// left out.
+    fn for_each_word(&self, lower: &str, mut found: impl FnMut(Option<usize>, &str)) {
         each_word(lower, |word| {
             if !is_stop_word(word) {
                 let stem = self.stemmer.stem(word);
@@ -126,11 +129,11 @@ impl Request {
         });
     }
 
-    /// What a short text's distinct words tell: those that the request has, and the others.
-    fn told_by(&self, lower: &str) -> (f64, f64) {
+    /// The information of a short text's distinct words: those in the request, and the others.
+    fn shared_weights(&self, lower: &str) -> (f64, f64) {
         let mut seen: Vec<String> = Vec::new();
         let (mut shared, mut others) = (0.0, 0.0);
-        self.each(lower, |place, stem| {
+        self.for_each_word(lower, |place, stem| {
             if !seen.iter().any(|other| other == stem) {
                 seen.push(stem.to_owned());
                 match place {
@@ -142,25 +145,26 @@ impl Request {
         (shared, others)
     }
 
-    /// What the best section holds of the request, and what its pairs of neighbours tell.
+    /// The request's information in the best section, and that of the pairs of neighbours in the
+    /// text.
     fn read_document(&self, document: &str) -> (f64, f64) {
         let lower = document.to_lowercase();
         let mut best = 0.0_f64;
         let mut held = vec![false; self.terms.len()];
-        let (mut told, mut words) = (0.0, 0_usize);
+        let (mut total, mut words) = (0.0, 0_usize);
         let mut before = None;
         let mut pairs: Vec<(usize, usize)> = Vec::new();
         for line in lower.split('\n') {
             if line.starts_with('#') && words > 0 {
-                best = best.max(told / (1.0 + SECTION * words as f64));
-                (told, words) = (0.0, 0);
+                best = best.max(total / (1.0 + SECTION * words as f64));
+                (total, words) = (0.0, 0);
                 held.fill(false);
             }
-            self.each(line, |place, _| {
+            self.for_each_word(line, |place, _| {
                 words += 1;
                 if let Some(place) = place {
                     if !std::mem::replace(&mut held[place], true) {
-                        told += self.terms[place].idf;
+                        total += self.terms[place].idf;
                     }
                     if let Some(before) = before
                         && self.pairs.contains_key(&(before, place))
@@ -174,7 +178,7 @@ impl Request {
         pairs.sort_unstable();
         pairs.dedup();
         let neighbours = pairs.iter().map(|pair| self.pairs[pair]).sum();
-        (best.max(told / (1.0 + SECTION * words as f64)), neighbours)
+        (best.max(total / (1.0 + SECTION * words as f64)), neighbours)
     }
 }
 
@@ -193,7 +197,8 @@ impl Term {
     }
 }
 
-/// The features of some hits of the first ranking. Words of `related` stand for words of the request that the index does not hold.
+/// The features of some hits of the first ranking. Words of `related` replace words of the request
+/// that are not in the index.
 pub(super) fn features(
     index: &Index,
     texts: &impl Texts,
@@ -238,7 +243,7 @@ const NO: [&str; 16] = [
     "avoid",
 ];
 
-/// Words of a no and a name that may stand between them, and the no itself: `not using the`.
+/// Words of a negation before a name, as in `not using the`.
 const REACH: usize = 3;
 
 fn plain(text: &str) -> Vec<String> {
@@ -251,7 +256,8 @@ fn plain(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether a request says no to a skill by its name: `why is it not doca-eth?`. A name of one word may be any word.
+/// Whether a request says no to a skill by its name: `why is it not doca-eth?`. A name of one word
+/// may be any word.
 fn is_declined(request: &[String], name: &str) -> bool {
     let name = plain(name);
     name.len() > 1
@@ -263,7 +269,7 @@ fn is_declined(request: &[String], name: &str) -> bool {
 }
 
 impl Request {
-    /// How much of what the request says a skill holds.
+    /// How much of the request's information a skill covers.
     fn held(&self, index: &Index, number: u32, asked: f64) -> Held {
         let mut held = Held { asked, ..Held::default() };
         for term in &self.terms {
@@ -301,24 +307,24 @@ impl Request {
             }
         }
         let named = |text: &str, beside: f64| {
-            let (shared, others) = self.told_by(&text.to_lowercase());
+            let (shared, others) = self.shared_weights(&text.to_lowercase());
             share(shared, shared + others + beside)
         };
         let sentence = sentences(&text.description).map(|own| named(own, SENTENCE)).fold(0.0, f64::max);
         let (section, neighbours) = self.read_document(&text.document);
-        let (told, told_by_pairs) = self.told;
+        let (total, pairs_total) = self.total;
         let most = self.terms.iter().map(|term| term.idf).fold(0.0, f64::max);
         [
             f64::from(score) / top,
             lm[0] / top,
             lm[1] / top,
             bm25 / top,
-            share(described, told),
-            share(covered, told),
+            share(described, total),
+            share(covered, total),
             named(&text.name, 0.0),
             sentence,
-            share(section, told),
-            share(neighbours, told_by_pairs),
+            share(section, total),
+            share(neighbours, pairs_total),
             share(top_word, most),
             length(Field::Description).ln_1p(),
             length(Field::Body).ln_1p(),

@@ -1,8 +1,10 @@
-//! `best`: the first hundred of BM25F, put in a new order by a linear model of what they share with the request.
+//! `best`: the first hundred of BM25F, reordered by a linear model of what they share with the
+//! request.
 //!
-//! The model is a conditional logit (McFadden 1974): among the candidates of a request, the right one has the probability softmax(w · x).
-//! [`train`](mod@train) fits it; docs/lab/RETRIEVAL.md says how well it does on repositories that it was not fitted to, and what was
-//! tried without gain. Nothing but name, description and SKILL.md takes part.
+//! The model is a conditional logit (McFadden 1974): among the candidates of a request, the right
+//! one has the probability softmax(w · x). [`train`](mod@train) fits it; docs/lab/RETRIEVAL.md has
+//! its quality on repositories that it was not fitted to, and what was tried without gain. It uses
+//! name, description and SKILL.md only.
 
 mod answerable;
 mod candidate;
@@ -35,14 +37,16 @@ pub const DEFAULT_THRESHOLD: f64 = 0.26;
 /// Candidates that the first ranking gives.
 const CANDIDATES: usize = 100;
 
-/// Weights of the features, in the order of [`NAMES`]: `assay lab search train` over the 1,526 requests of docs/lab/RETRIEVAL.md.
+/// Weights of the features, in the order of [`NAMES`]: `assay lab search train` over the 1,526 requests
+/// of docs/lab/RETRIEVAL.md.
 pub const WEIGHTS: Features =
     [4.6573, 1.8424, 0.4165, 2.1953, -1.9406, 0.6031, 2.3416, 0.3242, 3.8592, 5.5656, 1.2994, 1.0325, 0.2556];
 
 /// From a candidate's share of the probability to how likely it is right at all ([`confidence`]).
 const CALIBRATION: [f64; 2] = [1.5697, 1.7094];
 
-/// What is left of the confidence in a skill that the request says it is not about. Small enough that it is never offered.
+/// Factor on the confidence of a skill that the request excludes by name. Small enough that it is
+/// never offered.
 const DECLINED: f64 = 1e-6;
 
 /// The weights of the first ranking's fields.
@@ -64,7 +68,7 @@ pub(crate) struct Best<T> {
 }
 
 impl<T: Texts> Best<T> {
-    /// Over an index of stems, and the texts it was made of.
+    /// Over an index of stems, and its documents.
     pub(crate) fn new(name: &str, index: &Arc<Index>, texts: T) -> Self {
         let first = Lexical::bm25f(name, index, &FIRST);
         Self { name: name.to_owned(), index: Arc::clone(index), first, texts }
@@ -99,9 +103,9 @@ impl<T: Texts> Best<T> {
 /// Skills by how likely they are right.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranked {
-    /// How likely it is that the library holds a skill that serves the request.
+    /// The probability that the library contains a skill that serves the request.
     pub(crate) answerable: f64,
-    /// What that was told by.
+    /// The signals of that probability.
     pub(crate) signals: Option<Signals>,
     /// Skills with their confidences.
     pub(crate) hits: Vec<Hit>,
@@ -113,16 +117,18 @@ impl Ranked {
         self.answerable >= ANSWERED
     }
 
-    /// Whether a hit is offered, by its place and confidence: if the request is answered, the first is, and others that are likely enough. Where
-    /// many skills resemble each other, each of them may be unlikely, and the request still has an answer.
-    pub(crate) fn fits(&self, place: usize, confidence: f32) -> bool {
+    /// Whether a hit is offered, by its place and confidence: if the request is answered, the first
+    /// is, and others that are likely enough. Where many skills resemble each other, each of them
+    /// may be unlikely, and the request still has an answer.
+    pub(crate) fn is_offered(&self, place: usize, confidence: f32) -> bool {
         let confidence = f64::from(confidence);
         self.is_answered() && (confidence >= DEFAULT_THRESHOLD || (place == 0 && confidence > 2.0 * DECLINED))
     }
 }
 
-/// How likely each candidate is right: how likely it is that any skill serves the request, times the logistic function of the candidate's log share
-/// of the probability. Within a request the order is that of the model, but for skills that the request declines.
+/// How likely each candidate is right: how likely it is that any skill serves the request, times
+/// the logistic function of the candidate's log share of the probability. Within a request the
+/// order is that of the model, but for skills that the request declines.
 fn confidence(
     candidates: &[Candidate],
     weights: &Features,
@@ -133,7 +139,7 @@ fn confidence(
     let shares = log_shares(candidates, weights);
     let signals = answerable::signals(candidates, &shares, documents);
     let answerable = answerable::answerable(signals, &ABSTENTION);
-    // No skill of a request that is not answered reaches the threshold.
+    // Hits of a declined request never reach the threshold.
     let any = if answerable >= ANSWERED { answerable } else { answerable / ANSWERED * DEFAULT_THRESHOLD };
     let likely = |log_share: f64, declined: bool| {
         let kept = if declined { DECLINED } else { 1.0 };

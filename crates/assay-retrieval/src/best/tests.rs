@@ -40,23 +40,24 @@ fn features_are_those_by_hand() {
     // Of three skills, one holds `pivot`, two `table` and `export`, none `quixotic`.
     let idf = |df: f64| (1.0 + (3.0 - df + 0.5) / (df + 0.5)).ln();
     let (pivot, table, unknown) = (idf(1.0), idf(2.0), idf(0.0));
-    let told = pivot + 2.0 * table + unknown;
+    let total = pivot + 2.0 * table + unknown;
     let check = |place: usize, name: &str, expected: f64| {
         let found = of(place, name);
         assert!((found - expected).abs() < 1e-9, "{name} of {place}: {found}, not {expected}");
     };
     check(0, "bm25f", 1.0);
-    check(0, "cover_all", (pivot + 2.0 * table) / told);
-    check(1, "cover_all", 2.0 * table / told);
-    check(0, "cover_description", (pivot + 2.0 * table) / told);
+    check(0, "cover_all", (pivot + 2.0 * table) / total);
+    check(1, "cover_all", 2.0 * table / total);
+    check(0, "cover_description", (pivot + 2.0 * table) / total);
     check(1, "cover_description", 0.0);
     check(0, "name_named", 1.0);
     check(1, "name_named", 0.0);
     // The first sentence has both words and no other.
     check(0, "sentence_named", (pivot + table) / (pivot + table + 5.0));
     // The first section has three words, `pivot` and `export` among them.
-    check(0, "section", (pivot + table) / (1.0 + 0.002 * 3.0) / told);
-    // The pairs: pivot table, table pivot, pivot export, export quixotic. The document has `pivot export`.
+    check(0, "section", (pivot + table) / (1.0 + 0.002 * 3.0) / total);
+    // The pairs: pivot table, table pivot, pivot export, export quixotic. The document has `pivot
+    // export`.
     let pairs = 3.0 * (pivot + table) + table + unknown;
     check(0, "bigrams", (pivot + table) / pairs);
     check(1, "bigrams", 0.0);
@@ -74,7 +75,7 @@ fn whole_and_part_rank_alike() {
     let file = IndexFile::build(documents(), Stemmer::English, &[]).unwrap();
     let whole = best(documents());
     for request in ["pivot tables of the export", "audit my logs", "letters", "export", "", "quixotic"] {
-        let index = Arc::new(file.narrowed(request).unwrap());
+        let index = Arc::new(file.restricted_to(request).unwrap());
         let part = Best::new("best", &index, &file);
         let hits = part.rank(request, 5);
         assert_eq!(hits, whole.rank(request, 5), "{request}");

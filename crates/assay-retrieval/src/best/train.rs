@@ -1,4 +1,5 @@
-//! Fits the model of `best`, and ranks every request by a model that was fitted without the request's own house.
+//! Fits the model of `best`, and ranks every request by a model fitted to the other repositories
+//! only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,56 +11,57 @@ use super::{Best, Candidate, FEATURES, Features, NAMES, Signals, dot};
 use crate::analysis::Stemmer;
 use crate::bench::{Negative, Query, Run};
 use crate::corpus::Document;
-use crate::dense::Adapting;
+use crate::dense::AdapterEvaluation;
 use crate::index::{Index, ordered};
 
 /// Of the squared standardised weights; from .001 to .01 nothing changed by more than .2 points.
 const RIDGE: f64 = 0.01;
 
-/// Requests that a house needs to count as one of its own.
-const HOUSE: usize = 30;
+/// Requests from which a repository is a group of its own.
+const MIN_REPOSITORY: usize = 30;
 
-/// Hits of a request that the calibration looks at.
+/// Hits of a request that the calibration uses.
 const DEPTH: usize = 5;
 
 /// Steps of Newton's method; it ends after about ten.
 const STEPS: usize = 50;
 
-/// What was fitted.
+/// The fitted model.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trained {
-    /// `assay.search-train/1`.
+    /// `assay.search-train/2`.
     pub schema: &'static str,
     /// Requests that had a right candidate.
     pub requests: usize,
     /// Weights by feature, over all requests.
     pub weights: BTreeMap<&'static str, f64>,
-    /// In the order of the features, as the source holds them.
+    /// In the order of the features in the source code.
     pub vector: Vec<f64>,
     /// Constant, log share of the probability.
     pub calibration: [f64; 2],
-    /// Weights of the signals that a request has an answer, in the order of [`super::SIGNAL_NAMES`], where off-topic requests were given.
+    /// Weights of the signals that a request has an answer, in the order of
+    /// [`super::SIGNAL_NAMES`], where off-topic requests were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abstention: Option<Signals>,
-    /// What an adapter of vectors does, where one was fitted.
+    /// The quality of an adapter of vectors, if one was fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub adapter: Option<Adapting>,
-    /// Every request by a model that was fitted to other houses.
+    pub adapter: Option<AdapterEvaluation>,
+    /// Every request by a model that was fitted to other repositories.
     #[serde(skip)]
     pub held_out: Run,
 }
 
 /// A request's candidates.
 struct Example {
-    house: String,
+    repository: String,
     candidates: Vec<Candidate>,
     /// The places of the right ones.
     right: Vec<usize>,
     weight: f64,
 }
 
-/// Fits the model to requests, and each house's requests once more without it. Negatives count to the house of the skills that
-/// they must not lead to.
+/// Fits the model to requests, and each repository's requests once more without it. A negative
+/// request belongs to the repository of the skills that it must not lead to.
 pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]) -> Trained {
     let documents = Arc::new(ordered(documents));
     let index = Arc::new(Index::of(&documents, Stemmer::English));
@@ -70,39 +72,40 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
             let candidates = best.candidates(&query.text);
             let right = |(_, own): &(usize, &Candidate)| query.gold.contains(index.id(own.number));
             let right = candidates.iter().enumerate().filter(right).map(|(place, _)| place).collect();
-            Example { house: query.house.clone(), candidates, right, weight: 1.0 }
+            Example { repository: query.repository.clone(), candidates, right, weight: 1.0 }
         })
         .collect();
-    weigh(&mut examples);
-    let houses: BTreeMap<&str, &str> = queries
+    weigh_examples(&mut examples);
+    let repositories: BTreeMap<&str, &str> = queries
         .iter()
-        .flat_map(|query| query.gold.iter().map(|id| (id.as_str(), query.house.as_str())))
+        .flat_map(|query| query.gold.iter().map(|id| (id.as_str(), query.repository.as_str())))
         .collect();
     let against: Vec<(&str, Example)> = negatives
         .par_iter()
         .map(|negative| {
             let candidates = best.candidates(&negative.text);
-            let house = negative.not.iter().find_map(|id| houses.get(id.as_str())).copied().unwrap_or("");
+            let repository =
+                negative.not.iter().find_map(|id| repositories.get(id.as_str())).copied().unwrap_or("");
             let wrong = |(_, own): &(usize, &Candidate)| negative.not.contains(index.id(own.number));
             let right = candidates.iter().enumerate().filter(wrong).map(|(place, _)| place).collect();
-            (house, Example { house: house.to_owned(), candidates, right, weight: 1.0 })
+            (repository, Example { repository: repository.to_owned(), candidates, right, weight: 1.0 })
         })
         .collect();
     let model = |without: Option<&str>| {
-        let is_in = |example: &&Example| Some(example.house.as_str()) != without;
+        let is_in = |example: &&Example| Some(example.repository.as_str()) != without;
         let own: Vec<&Example> = examples.iter().filter(is_in).collect();
-        let weights = fit(&own);
+        let weights = fit_weights(&own);
         let wrong: Vec<&Example> = against.iter().map(|(_, example)| example).filter(is_in).collect();
         (weights, calibrate(&weights, &own, &wrong))
     };
-    let mut names: Vec<&str> = examples.iter().map(|example| example.house.as_str()).collect();
-    names.extend(against.iter().map(|(house, _)| *house));
+    let mut names: Vec<&str> = examples.iter().map(|example| example.repository.as_str()).collect();
+    names.extend(against.iter().map(|(repository, _)| *repository));
     names.sort_unstable();
     names.dedup();
     let models: BTreeMap<&str, (Features, [f64; 2])> =
-        names.into_par_iter().map(|house| (house, model(Some(house)))).collect();
+        names.into_par_iter().map(|repository| (repository, model(Some(repository)))).collect();
     let ranked = |example: &Example| -> Vec<(String, f32)> {
-        let (weights, calibration) = &models[example.house.as_str()];
+        let (weights, calibration) = &models[example.repository.as_str()];
         let mut hits = super::confidence(&example.candidates, weights, calibration, index.len()).hits;
         hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         hits.into_iter().map(|(number, score)| (index.id(number).to_owned(), score)).collect()
@@ -117,7 +120,7 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
     };
     let (weights, calibration) = model(None);
     Trained {
-        schema: "assay.search-train/1",
+        schema: "assay.search-train/2",
         requests: examples.iter().filter(|example| !example.right.is_empty()).count(),
         weights: NAMES.into_iter().zip(weights).collect(),
         vector: weights.to_vec(),
@@ -128,26 +131,30 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
     }
 }
 
-/// Half of a request's weight is its own, and half its share of what every house has alike.
-fn weigh(examples: &mut [Example]) {
+/// Half of a request's weight is the same for all, and half is an equal share of its repository's
+/// weight, which is the same for all repositories.
+fn weigh_examples(examples: &mut [Example]) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for example in &*examples {
-        *counts.entry(example.house.clone()).or_default() += 1;
+        *counts.entry(example.repository.clone()).or_default() += 1;
     }
-    let group = |house: &str| if counts[house] >= HOUSE { house.to_owned() } else { String::new() };
+    let group = |repository: &str| {
+        if counts[repository] >= MIN_REPOSITORY { repository.to_owned() } else { String::new() }
+    };
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    for (house, count) in &counts {
-        *groups.entry(group(house)).or_default() += count;
+    for (repository, count) in &counts {
+        *groups.entry(group(repository)).or_default() += count;
     }
     let all = examples.len() as f64;
     for example in examples {
-        let own = groups[&group(&example.house)] as f64;
+        let own = groups[&group(&example.repository)] as f64;
         example.weight = 0.5 + 0.5 * all / (groups.len() as f64 * own);
     }
 }
 
-/// Weights that make the right candidates most likely, by Newton's method on standardised features with a ridge.
-fn fit(examples: &[&Example]) -> Features {
+/// Weights that make the right candidates most likely, by Newton's method on standardised features
+/// with a ridge.
+fn fit_weights(examples: &[&Example]) -> Features {
     let all = || examples.iter().flat_map(|example| example.candidates.iter().map(|own| &own.features));
     let count = all().count().max(1) as f64;
     let moments = |power: i32, from: &Features| -> Features {
@@ -174,8 +181,10 @@ fn fit(examples: &[&Example]) -> Features {
         .collect();
     let share = 1.0 / own.len().max(1) as f64;
     let loss = |weights: &Features| -> f64 {
-        let parts: Vec<f64> =
-            own.par_iter().map(|(weight, right, own)| weight * surprise(own, right, weights)).collect();
+        let parts: Vec<f64> = own
+            .par_iter()
+            .map(|(weight, right, own)| weight * negative_log_likelihood(own, right, weights))
+            .collect();
         share * parts.iter().sum::<f64>() + RIDGE * dot(weights, weights)
     };
     let mut weights = [0.0; FEATURES];
@@ -216,7 +225,7 @@ fn fit(examples: &[&Example]) -> Features {
 }
 
 /// One request's negative log likelihood.
-fn surprise(own: &[Features], right: &[usize], weights: &Features) -> f64 {
+fn negative_log_likelihood(own: &[Features], right: &[usize], weights: &Features) -> f64 {
     let sums: Vec<f64> = own.iter().map(|own| dot(weights, own)).collect();
     let most = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let all = sums.iter().map(|sum| (sum - most).exp()).sum::<f64>().ln() + most;
@@ -262,23 +271,23 @@ fn derivatives(
 /// Logistic regression of whether a hit is right, by Newton's method with a small ridge.
 fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) -> [f64; 2] {
     let mut points: Vec<([f64; 2], f64)> = Vec::new();
-    let mut look = |example: &Example, is_negative: bool| {
+    let mut add_points = |example: &Example, is_negative: bool| {
         let shares = super::log_shares(&example.candidates, weights);
         let mut order: Vec<usize> = (0..shares.len()).collect();
         order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]));
         for place in order.into_iter().take(DEPTH) {
-            let told = example.right.contains(&place);
+            let is_right = example.right.contains(&place);
             // Of a negative request only the skills that it must not lead to are judged.
-            if told || !is_negative {
-                points.push(([1.0, shares[place]], f64::from(u8::from(told && !is_negative))));
+            if is_right || !is_negative {
+                points.push(([1.0, shares[place]], f64::from(u8::from(is_right && !is_negative))));
             }
         }
     };
     for example in requests {
-        look(example, false);
+        add_points(example, false);
     }
     for example in negatives {
-        look(example, true);
+        add_points(example, true);
     }
     let mut fitted = [0.0; 2];
     for _ in 0..STEPS {
@@ -305,7 +314,8 @@ fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) 
     fitted
 }
 
-/// A linear system by Gaussian elimination with pivots. A pivot of almost 0 leaves its unknown at 0.
+/// A linear system by Gaussian elimination with pivots. A pivot of almost 0 leaves its unknown at
+/// 0.
 pub(crate) fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
     for column in 0..N {
         let pivot = (column..N)
@@ -371,10 +381,10 @@ mod tests {
                     candidates.iter().map(|own| dot(&truth, &own.features) - (-draw().ln()).ln()).collect();
                 let right =
                     (0..8).max_by(|one, other| noisy[*one].total_cmp(&noisy[*other])).into_iter().collect();
-                Example { house: String::new(), candidates, right, weight: 1.0 }
+                Example { repository: String::new(), candidates, right, weight: 1.0 }
             })
             .collect();
-        let fitted = fit(&examples.iter().collect::<Vec<_>>());
+        let fitted = fit_weights(&examples.iter().collect::<Vec<_>>());
         for (feature, (found, expected)) in fitted.iter().zip(truth).enumerate() {
             // Standard errors are about .1; the ridge pulls large weights in by a few per cent.
             assert!(
@@ -385,16 +395,16 @@ mod tests {
     }
 
     #[test]
-    fn houses_weigh_half_alike() {
-        let example = |house: &str| Example {
-            house: house.to_owned(),
+    fn half_of_the_weight_is_shared_among_repositories() {
+        let example = |repository: &str| Example {
+            repository: repository.to_owned(),
             candidates: Vec::new(),
             right: Vec::new(),
             weight: 0.0,
         };
         let mut examples: Vec<Example> =
             (0..90).map(|_| example("large")).chain((0..30).map(|_| example("small"))).collect();
-        weigh(&mut examples);
+        weigh_examples(&mut examples);
         assert!((examples[0].weight - (0.5 + 0.5 * 120.0 / 180.0)).abs() < 1e-12);
         assert!((examples[100].weight - (0.5 + 0.5 * 120.0 / 60.0)).abs() < 1e-12);
         assert!((examples.iter().map(|own| own.weight).sum::<f64>() - 120.0).abs() < 1e-9);

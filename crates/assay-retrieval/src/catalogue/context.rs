@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 /// What retrievers that need models may use of a machine.
 pub struct RetrieverContext<'a> {
-    /// Where the model of embeddings lies that is taken where none is named; it may be missing.
+    /// The folder of the default embedding model; it may be missing.
     pub embedder: Option<PathBuf>,
-    /// Where the cross-encoder lies that is taken where none is named; it may be missing.
+    /// The folder of the default cross-encoder; it may be missing.
     pub reranker: Option<PathBuf>,
     /// Where vectors are kept for the next time.
     pub vectors: Option<PathBuf>,

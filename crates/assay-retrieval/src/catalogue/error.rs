@@ -1,18 +1,18 @@
-//! Why there is no retriever.
+//! Errors of opening a retriever.
 
 use std::path::PathBuf;
 
-use super::names::{known, takes};
+use super::names::{accepted_options, known_names};
 use crate::retriever::RetrieverError;
 
-/// A name that is no retriever's, or options that are not its own.
+/// An unknown retriever or option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRetriever {
     /// No retriever has the name.
-    #[error("there is no retriever `{_0}`; there are {}", known())]
+    #[error("unknown retriever `{_0}`; expected one of {}", known_names())]
     Name(String),
-    /// It has no such option.
-    #[error("`{name}` takes {}, and not `{option}`", takes(name))]
+    /// An option that the retriever does not have.
+    #[error("unknown option `{option}` of `{name}`; it accepts {}", accepted_options(name))]
     Option {
         /// The retriever.
         name: String,
@@ -32,14 +32,14 @@ pub enum UnknownRetriever {
 /// Why a retriever cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The model that it takes where none is named is not there.
-    #[error("`{name}` needs {what}, and there is none{}", place.as_ref().map_or(String::new(), |place| format!(" in {}", place.display())))]
+    /// The default model is not installed.
+    #[error("`{name}` needs {what}, which is not installed{}", place.as_ref().map_or(String::new(), |place| format!(" in {}", place.display())))]
     NotInstalled {
         /// The retriever.
         name: &'static str,
         /// What it needs.
         what: &'static str,
-        /// Where it was looked for.
+        /// The folder that was searched.
         place: Option<PathBuf>,
         /// What to do.
         hint: &'static str,

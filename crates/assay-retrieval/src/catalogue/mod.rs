@@ -12,7 +12,7 @@ use crate::analysis::Stemmer;
 use crate::bench::Query;
 use crate::best::{Best, DEFAULT_STEMMER};
 use crate::corpus::Document;
-use crate::dense::{Adapter, Adapting, adapt};
+use crate::dense::{Adapter, AdapterEvaluation, adapt};
 use crate::hybrid::{Fusion, Hybrid};
 use crate::index::{FIELDS, Field, Index, ordered};
 use crate::rerank::{self, Rerank};
@@ -20,23 +20,24 @@ use crate::retriever::{Lexical, Retriever, RetrieverError, Weighting};
 
 pub use self::context::RetrieverContext;
 pub use self::error::{OpenError, UnknownRetriever};
-use self::models::{DenseWanted, RerankerWanted};
+use self::models::{DenseSpec, RerankerSpec};
 pub use self::names::{DEFAULT, MODELS, NAMES};
 use self::options::Options;
 
 /// A retriever over its index.
-pub struct Opened {
+pub struct OpenedRetriever {
     /// What ranks.
     pub retriever: Box<dyn Retriever>,
     /// Where its documents' ids are.
     pub index: Arc<Index>,
     /// What went wrong and did no harm: vectors that could not be kept.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
-/// A retriever as it is asked for: a name, and options after a colon (`bm25:k1=0.9,b=0.4`).
+/// A retriever as named on the command line: a name, and options after a colon
+/// (`bm25:k1=0.9,b=0.4`).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct RetrieverSpec {
     label: String,
     kind: Kind,
 }
@@ -45,14 +46,14 @@ pub struct Wanted {
 enum Kind {
     Lexical { name: &'static str, k1: f64, b: f64, fields: Vec<Field>, stemmer: Stemmer },
     Best,
-    Dense(DenseWanted),
-    Hybrid { lexical: Box<Kind>, dense: DenseWanted, fusion: Fusion },
-    Rerank { first: Box<Wanted>, reranker: RerankerWanted, depth: usize },
+    Dense(DenseSpec),
+    Hybrid { lexical: Box<Kind>, dense: DenseSpec, fusion: Fusion },
+    Rerank { first: Box<RetrieverSpec>, reranker: RerankerSpec, depth: usize },
 }
 
-impl Wanted {
+impl RetrieverSpec {
     /// # Errors
-    /// There is no such retriever, or it has no such option.
+    /// Unknown retriever or option.
     pub fn parse(text: &str) -> Result<Self, UnknownRetriever> {
         let (name, given) = text.split_once(':').unwrap_or((text, ""));
         let name = *NAMES
@@ -63,7 +64,7 @@ impl Wanted {
         let mut options = Options::parse(name, given)?;
         let kind = match name {
             DEFAULT => Kind::Best,
-            "dense" => Kind::Dense(DenseWanted::parse(&mut options)?),
+            "dense" => Kind::Dense(DenseSpec::parse(&mut options)?),
             "hybrid" => {
                 let lexical = options.choice("lexical", &NAMES)?.unwrap_or(NAMES[0]);
                 let fusion = if options.choice("fusion", &["rank", "score"])? == Some("score") {
@@ -74,14 +75,14 @@ impl Wanted {
                     Fusion::Ranks { k: k.unwrap_or(models::K) }
                 };
                 let lexical = Box::new(Self::parse(lexical)?.kind);
-                Kind::Hybrid { lexical, dense: DenseWanted::parse(&mut options)?, fusion }
+                Kind::Hybrid { lexical, dense: DenseSpec::parse(&mut options)?, fusion }
             }
             "rerank" => {
                 let firsts: Vec<&str> = NAMES.into_iter().chain(["dense", "hybrid"]).collect();
                 let first = options.choice("first", &firsts)?.unwrap_or(DEFAULT);
                 let depth = options.number("depth", |own: &usize| (1..=1_000).contains(own))?;
                 let (first, depth) = (Box::new(Self::parse(first)?), depth.unwrap_or(rerank::DEPTH));
-                Kind::Rerank { first, reranker: RerankerWanted::parse(&mut options)?, depth }
+                Kind::Rerank { first, reranker: RerankerSpec::parse(&mut options)?, depth }
             }
             _ => {
                 let k1 = options.number("k1", |own: &f64| *own > 0.0 && own.is_finite())?;
@@ -98,54 +99,55 @@ impl Wanted {
                 Kind::Lexical { name, k1: k1.unwrap_or(1.5), b: b.unwrap_or(0.75), fields, stemmer }
             }
         };
-        options.end()?;
+        options.finish()?;
         Ok(Self { label: text.to_owned(), kind })
     }
 
     /// The models that it needs and that are not here; `None`: it can be opened.
-    pub fn missing(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
+    pub fn missing_model(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
         match &self.kind {
             Kind::Lexical { .. } | Kind::Best => None,
-            Kind::Dense(dense) => dense.missing("dense", around),
-            Kind::Hybrid { dense, .. } => dense.missing("hybrid", around),
+            Kind::Dense(dense) => dense.missing_model("dense", around),
+            Kind::Hybrid { dense, .. } => dense.missing_model("hybrid", around),
             Kind::Rerank { first, reranker, .. } => {
-                reranker.missing(around).or_else(|| first.missing(around))
+                reranker.missing_model(around).or_else(|| first.missing_model(around))
             }
         }
     }
 
-    /// Fits an adapter to requests over the vectors of `dense`. Also says what went wrong and did no harm.
+    /// Fits an adapter to requests over the vectors of `dense`. Also returns warnings.
     pub fn adapt(
         &self,
         documents: Vec<Document>,
         queries: &[Query],
         around: &RetrieverContext<'_>,
-    ) -> Result<(Adapter, Adapting, Vec<String>), OpenError> {
+    ) -> Result<(Adapter, AdapterEvaluation, Vec<String>), OpenError> {
         let Kind::Dense(dense) = &self.kind else {
-            let what = format!(
-                "`{}` has no vectors of its own: an adapter is fitted to those of `dense`",
-                self.label
-            );
+            let what = format!("`{}` has no vectors: an adapter is fitted to those of `dense`", self.label);
             return Err(RetrieverError::Unusable { what }.into());
         };
-        if let Some(missing) = dense.missing("dense", around) {
+        if let Some(missing) = dense.missing_model("dense", around) {
             return Err(missing);
         }
-        let (documents, mut told) = (ordered(documents), Vec::new());
-        let dense = dense.open(&self.label, &documents, around, &mut told)?;
+        let (documents, mut notes) = (ordered(documents), Vec::new());
+        let dense = dense.open(&self.label, &documents, around, &mut notes)?;
         let (adapter, adapting) = adapt(&dense, &documents, queries)?;
-        Ok((adapter, adapting, told))
+        Ok((adapter, adapting, notes))
     }
 
     /// Builds it over documents. Of several with one id the first stays.
-    pub fn open(&self, documents: Vec<Document>, around: &RetrieverContext<'_>) -> Result<Opened, OpenError> {
-        if let Some(missing) = self.missing(around) {
+    pub fn open(
+        &self,
+        documents: Vec<Document>,
+        around: &RetrieverContext<'_>,
+    ) -> Result<OpenedRetriever, OpenError> {
+        if let Some(missing) = self.missing_model(around) {
             return Err(missing);
         }
         let documents = Arc::new(ordered(documents));
-        let mut told = Vec::new();
-        let (retriever, index) = self.kind.open(&self.label, &documents, around, &mut told)?;
-        Ok(Opened { retriever, index, told })
+        let mut notes = Vec::new();
+        let (retriever, index) = self.kind.open(&self.label, &documents, around, &mut notes)?;
+        Ok(OpenedRetriever { retriever, index, notes })
     }
 }
 
@@ -155,7 +157,7 @@ impl Kind {
         label: &str,
         documents: &Arc<Vec<Document>>,
         around: &RetrieverContext<'_>,
-        told: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<(Box<dyn Retriever>, Arc<Index>), RetrieverError> {
         match self {
             Self::Lexical { name, k1, b, fields, stemmer } => {
@@ -174,17 +176,17 @@ impl Kind {
             Self::Dense(dense) => {
                 let named = |own: &Document| Document { id: own.id.clone(), ..Document::default() };
                 let named: Vec<Document> = documents.iter().map(named).collect();
-                let retriever = dense.open(label, documents, around, told)?;
+                let retriever = dense.open(label, documents, around, notes)?;
                 Ok((Box::new(retriever), Arc::new(Index::of(&named, Stemmer::None))))
             }
             Self::Hybrid { lexical, dense, fusion } => {
-                let (lexical, index) = lexical.open(label, documents, around, told)?;
-                let dense = Box::new(dense.open(label, documents, around, told)?);
+                let (lexical, index) = lexical.open(label, documents, around, notes)?;
+                let dense = Box::new(dense.open(label, documents, around, notes)?);
                 Ok((Box::new(Hybrid::new(label, lexical, dense, *fusion)), index))
             }
             Self::Rerank { first, reranker, depth } => {
                 let reranker = reranker.open(around)?;
-                let (first, index) = first.kind.open(&first.label, documents, around, told)?;
+                let (first, index) = first.kind.open(&first.label, documents, around, notes)?;
                 let retriever = Rerank::new(label, first, Arc::clone(documents), reranker, *depth);
                 Ok((Box::new(retriever), index))
             }
@@ -203,17 +205,17 @@ fn fields(options: &mut Options<'_>) -> Result<Option<Vec<Field>>, UnknownRetrie
             "headings" => Field::Headings,
             "body" => Field::Body,
             "document" => Field::Document,
-            _ => return Err(options.wrong("fields", text)),
+            _ => return Err(options.wrong_value("fields", text)),
         };
         if fields.contains(&field) {
-            return Err(options.wrong("fields", text));
+            return Err(options.wrong_value("fields", text));
         }
         fields.push(field);
     }
     Ok(Some(fields))
 }
 
-/// Weights of fields before any tuning: what says what a skill is for counts more than what it says when it is used.
+/// Weights of fields before any tuning: name and description count more than the body.
 fn weighting(k1: f64, b: f64) -> Weighting {
     let mut weights = [0.0; FIELDS];
     weights[Field::Name as usize] = 3.0;

@@ -1,4 +1,4 @@
-//! Which model a retriever asks, and how it is found.
+//! The model of a retriever, and where it is.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ pub(super) const K: f32 = 60.0;
 /// Of the vectors' scores in score fusion.
 pub(super) const WEIGHT: f32 = 0.5;
 
-/// Tokens that a server's model takes, where nobody says: what OpenAI's take.
+/// Tokens that a server's model takes, by default: the limit of OpenAI's models.
 const TOKENS: usize = 8_191;
 
-/// Tokens of a chunk that the next one repeats, where nobody says.
+/// Tokens of a chunk that the next one repeats, by default.
 const OVERLAP: usize = 32;
 
 /// How a server is asked.
@@ -58,31 +58,31 @@ impl Server {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum EmbedderWanted {
+enum EmbedderSpec {
     Installed,
     Folder(PathBuf),
     Served { server: Server, model: String, prompts: Prompts, tokens: usize },
 }
 
-/// What `dense` is asked for.
+/// The options of `dense`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct DenseWanted {
-    embedder: EmbedderWanted,
+pub(super) struct DenseSpec {
+    embedder: EmbedderSpec,
     texts: Texts,
     adapter: Option<PathBuf>,
 }
 
-impl DenseWanted {
+impl DenseSpec {
     pub(super) fn parse(options: &mut Options<'_>) -> Result<Self, UnknownRetriever> {
         let embedder = match (options.text("model"), options.text("endpoint")) {
-            (Some(_), Some(url)) => return Err(options.wrong("endpoint", url)),
-            (Some(folder), None) => EmbedderWanted::Folder(PathBuf::from(folder)),
-            (None, None) => EmbedderWanted::Installed,
+            (Some(_), Some(url)) => return Err(options.wrong_value("endpoint", url)),
+            (Some(folder), None) => EmbedderSpec::Folder(PathBuf::from(folder)),
+            (None, None) => EmbedderSpec::Installed,
             (None, Some(url)) => {
                 let model = options
                     .text("name")
-                    .ok_or_else(|| options.lacks("`name=MODEL` beside `endpoint=URL`"))?;
-                EmbedderWanted::Served {
+                    .ok_or_else(|| options.missing_option("`name=MODEL` beside `endpoint=URL`"))?;
+                EmbedderSpec::Served {
                     model: model.to_owned(),
                     prompts: Prompts {
                         query: options.unescaped("query")?.unwrap_or_default(),
@@ -109,13 +109,17 @@ impl DenseWanted {
         Ok(Self { embedder, adapter: options.text("adapter").map(PathBuf::from), texts })
     }
 
-    pub(super) fn missing(&self, name: &'static str, around: &RetrieverContext<'_>) -> Option<OpenError> {
-        if self.embedder != EmbedderWanted::Installed {
+    pub(super) fn missing_model(
+        &self,
+        name: &'static str,
+        around: &RetrieverContext<'_>,
+    ) -> Option<OpenError> {
+        if self.embedder != EmbedderSpec::Installed {
             return None;
         }
         unusable(around.embedder.as_deref(), || OpenError::NotInstalled {
             name,
-            what: "a model of embeddings",
+            what: "an embedding model",
             place: around.embedder.clone(),
             hint: if LOCAL {
                 "`scripts/fetch-minilm` installs all-MiniLM-L6-v2; or name a model: dense:model=DIR, or \
@@ -128,9 +132,9 @@ impl DenseWanted {
 
     fn embedder(&self, around: &RetrieverContext<'_>) -> Result<Arc<dyn Embedder>, RetrieverError> {
         let folder = match &self.embedder {
-            EmbedderWanted::Installed => around.embedder.as_deref().unwrap_or(Path::new("")),
-            EmbedderWanted::Folder(folder) => folder,
-            EmbedderWanted::Served { server, model, prompts, tokens } => {
+            EmbedderSpec::Installed => around.embedder.as_deref().unwrap_or(Path::new("")),
+            EmbedderSpec::Folder(folder) => folder,
+            EmbedderSpec::Served { server, model, prompts, tokens } => {
                 let model = Embeddings::open(model, &server.options(), around.env);
                 let model = model.map_err(RetrieverError::Model)?;
                 return Ok(Arc::new(dense::Remote::new(model, prompts.clone(), *tokens)));
@@ -145,7 +149,7 @@ impl DenseWanted {
         label: &str,
         documents: &[Document],
         around: &RetrieverContext<'_>,
-        told: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<Dense, RetrieverError> {
         let mut embedder = self.embedder(around)?;
         if let Some(path) = &self.adapter {
@@ -153,12 +157,13 @@ impl DenseWanted {
         }
         let built =
             dense::build(documents, &*embedder, self.texts, around.vectors.as_deref(), around.progress)?;
-        told.extend(built.unkept.map(|error| error.to_string()));
+        notes.extend(built.unkept.map(|error| error.to_string()));
         Ok(Dense::new(label, embedder, self.texts, built.vectors))
     }
 }
 
-/// Three numbers of which none is below 0, as shares of their sum; equal ones where nothing is said.
+/// Three numbers of which none is below 0, as shares of their sum; equal ones where nothing is
+/// said.
 fn weights(options: &mut Options<'_>) -> Result<[f32; 3], UnknownRetriever> {
     let Some(text) = options.text("weights") else { return Ok([1.0 / 3.0; 3]) };
     let numbers: Option<Vec<f32>> = text.split('/').map(|own| own.parse().ok()).collect();
@@ -166,25 +171,25 @@ fn weights(options: &mut Options<'_>) -> Result<[f32; 3], UnknownRetriever> {
     let sum = |own: &[f32; 3]| own.iter().sum::<f32>();
     let is_good =
         |own: &[f32; 3]| own.iter().all(|own| *own >= 0.0) && sum(own) > 0.0 && sum(own).is_finite();
-    let numbers = numbers.filter(is_good).ok_or_else(|| options.wrong("weights", text))?;
+    let numbers = numbers.filter(is_good).ok_or_else(|| options.wrong_value("weights", text))?;
     Ok(numbers.map(|own| own / sum(&numbers)))
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum RerankerWanted {
+pub(super) enum RerankerSpec {
     Installed,
     Folder(PathBuf),
     Served { server: Server, model: String, scale: Scale },
     Chat { server: Server, model: String },
 }
 
-impl RerankerWanted {
+impl RerankerSpec {
     pub(super) fn parse(options: &mut Options<'_>) -> Result<Self, UnknownRetriever> {
         let (folder, url) = (options.text("model"), options.text("endpoint"));
         let chat = options.text("chat");
         match (folder, chat, url) {
-            (Some(_), _, Some(url)) => Err(options.wrong("endpoint", url)),
-            (Some(_), Some(chat), None) => Err(options.wrong("chat", chat)),
+            (Some(_), _, Some(url)) => Err(options.wrong_value("endpoint", url)),
+            (Some(_), Some(chat), None) => Err(options.wrong_value("chat", chat)),
             (Some(folder), None, None) => Ok(Self::Folder(PathBuf::from(folder))),
             (None, Some(chat), url) => {
                 Ok(Self::Chat { model: chat.to_owned(), server: Server::parse(url, options)? })
@@ -193,7 +198,7 @@ impl RerankerWanted {
             (None, None, url) => {
                 let model = options
                     .text("name")
-                    .ok_or_else(|| options.lacks("`name=MODEL` beside `endpoint=URL`"))?;
+                    .ok_or_else(|| options.missing_option("`name=MODEL` beside `endpoint=URL`"))?;
                 let scale = match options.choice("scores", &["shares", "logits"])? {
                     Some("logits") => Scale::Logits,
                     _ => Scale::Shares,
@@ -203,7 +208,7 @@ impl RerankerWanted {
         }
     }
 
-    pub(super) fn missing(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
+    pub(super) fn missing_model(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
         if *self != Self::Installed {
             return None;
         }
@@ -261,7 +266,8 @@ fn open_reranker(folder: &Path) -> Result<Box<dyn Reranker>, RetrieverError> {
 /// Whether this build can run a model of a folder.
 const LOCAL: bool = cfg!(feature = "local-models");
 
-/// Why the model that is installed in a folder cannot be run: there is none, or this build cannot run it.
+/// Why a model in a folder cannot be run: it is not installed, or this build has no support for
+/// local models.
 fn unusable(folder: Option<&Path>, none: impl FnOnce() -> OpenError) -> Option<OpenError> {
     match folder.filter(|folder| folder.join("config.json").is_file()) {
         None => Some(none()),

@@ -14,21 +14,21 @@ const RERANK: &str = "`first=NAME`, `depth=N`, and `model=DIR`, or `endpoint=URL
      `scores=shares|logits`, or `chat=PROVIDER:MODEL` with `endpoint=URL`; with either `key=VARIABLE`, `timeout=SECONDS` and \
      `retries=N`";
 
-/// Every retriever that needs nothing but the skills, the one that others are held against first.
+/// Retrievers without a model; the first is the baseline of the others.
 pub const NAMES: [&str; 4] = ["bm25", "bm25-name-description", "bm25f", DEFAULT];
 
 /// Every retriever that needs a model.
 pub const MODELS: [&str; 3] = ["dense", "hybrid", "rerank"];
 
-/// The retriever that answers requests.
+/// The default retriever of `assay search`.
 pub const DEFAULT: &str = "best";
 
-pub(super) fn known() -> String {
+pub(super) fn known_names() -> String {
     NAMES.into_iter().chain(MODELS).collect::<Vec<_>>().join(", ")
 }
 
 /// The options of a retriever.
-pub(super) fn takes(name: &str) -> &'static str {
+pub(super) fn accepted_options(name: &str) -> &'static str {
     match name {
         "dense" => DENSE,
         "hybrid" => HYBRID,

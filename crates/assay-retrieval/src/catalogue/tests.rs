@@ -3,8 +3,9 @@ use super::*;
 #[test]
 fn retrievers_have_names_and_options() {
     let check = |text: &str, expected: Result<&str, &str>| {
-        let found =
-            Wanted::parse(text).map(|wanted| format!("{:?}", wanted.kind)).map_err(|error| error.to_string());
+        let found = RetrieverSpec::parse(text)
+            .map(|spec| format!("{:?}", spec.kind))
+            .map_err(|error| error.to_string());
         match (found, expected) {
             (Ok(found), Ok(expected)) | (Err(found), Err(expected)) => {
                 assert!(found.contains(expected), "{text}: {found}");
@@ -17,7 +18,7 @@ fn retrievers_have_names_and_options() {
     check(
         "bm26",
         Err(
-            "there is no retriever `bm26`; there are bm25, bm25-name-description, bm25f, best, dense, hybrid",
+            "unknown retriever `bm26`; expected one of bm25, bm25-name-description, bm25f, best, dense, hybrid",
         ),
     );
     check("bm25:k1", Err("not `k1`"));
@@ -33,7 +34,7 @@ fn retrievers_have_names_and_options() {
     check("best", Ok("Best"));
     check("best:k1=1", Err("`best` takes no options, and not `k1=1`"));
 
-    check("dense", Ok("DenseWanted { embedder: Installed, texts: NameDescription, adapter: None }"));
+    check("dense", Ok("DenseSpec { embedder: Installed, texts: NameDescription, adapter: None }"));
     check("dense:adapter=/a", Ok("adapter: Some(\"/a\")"));
     check("dense:model=/m,text=full", Ok("Folder(\"/m\"), texts: Full"));
     check("dense:text=chunks", Ok("Chunks { tokens: None, overlap: 32, pooling: Max }"));
@@ -62,7 +63,7 @@ fn retrievers_have_names_and_options() {
     check("hybrid", Ok("fusion: Ranks { k: 60.0 }"));
     check(
         "hybrid:lexical=best,k=10,text=full",
-        Ok("lexical: Best, dense: DenseWanted { embedder: Installed, texts: Full, adapter: None }"),
+        Ok("lexical: Best, dense: DenseSpec { embedder: Installed, texts: Full, adapter: None }"),
     );
     check("hybrid:fusion=score,weight=0.3", Ok("fusion: Scores { weight: 0.3 }"));
     check("hybrid:fusion=score,weight=3", Err("not `weight=3`"));
@@ -87,20 +88,20 @@ fn what_is_not_installed_is_said() {
     let place = tempfile::tempdir().unwrap();
     let around = RetrieverContext { embedder: Some(place.path().join("mini")), ..RetrieverContext::none() };
     let check = |text: &str, expected: Option<&str>| {
-        let wanted = Wanted::parse(text).unwrap();
-        let told = wanted.missing(&around).map(|error| error.to_string());
-        assert_eq!(told.is_some(), expected.is_some(), "{text}: {told:?}");
+        let spec = RetrieverSpec::parse(text).unwrap();
+        let notes = spec.missing_model(&around).map(|error| error.to_string());
+        assert_eq!(notes.is_some(), expected.is_some(), "{text}: {notes:?}");
         if let Some(expected) = expected {
-            let opened = wanted.open(Vec::new(), &around).err().unwrap().to_string();
-            assert!(told == Some(opened.clone()) && opened.contains(expected), "{text}: {opened}");
+            let opened = spec.open(Vec::new(), &around).err().unwrap().to_string();
+            assert!(notes == Some(opened.clone()) && opened.contains(expected), "{text}: {opened}");
         }
     };
     check("bm25", None);
     check("best", None);
-    check("dense", Some("`dense` needs a model of embeddings, and there is none in "));
-    check("hybrid", Some("`hybrid` needs a model of embeddings"));
-    check("rerank", Some("`rerank` needs a cross-encoder, and there is none"));
-    check("rerank:first=dense,model=/m", Some("`dense` needs a model of embeddings"));
+    check("dense", Some("`dense` needs an embedding model, which is not installed in "));
+    check("hybrid", Some("`hybrid` needs an embedding model"));
+    check("rerank", Some("`rerank` needs a cross-encoder, which is not installed"));
+    check("rerank:first=dense,model=/m", Some("`dense` needs an embedding model"));
     check("dense:model=/m", None);
     // A model is there, and a build without the feature says that it cannot run it.
     std::fs::create_dir(place.path().join("mini")).unwrap();
@@ -110,7 +111,7 @@ fn what_is_not_installed_is_said() {
     check("rerank:first=dense,model=/m", (!cfg!(feature = "local-models")).then_some(refused));
     // A folder that is named and is no model's.
     let named = format!("dense:model={}", place.path().display());
-    let error = Wanted::parse(&named).unwrap().open(Vec::new(), &around).err().unwrap();
+    let error = RetrieverSpec::parse(&named).unwrap().open(Vec::new(), &around).err().unwrap();
     #[cfg(feature = "local-models")]
     {
         assert!(matches!(error, OpenError::Retriever(RetrieverError::Encoder(_))), "{error:?}");

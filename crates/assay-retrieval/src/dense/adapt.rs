@@ -1,4 +1,5 @@
-//! Fits an adapter: requests are brought nearer to their skills than to those of other requests and to hard negatives.
+//! Fits an adapter: it moves requests towards their skills and away from those of other requests
+//! and hard negatives.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +7,17 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::adapter::{Adapter, mapped};
-use super::{Dense, Kind, dot, embed, unit};
+use super::{Dense, Kind, dot, embed, normalized};
 use crate::bench::Query;
 use crate::corpus::Document;
-use crate::metrics::{Judged, Metric, score};
+use crate::metrics::{Metric, RelevantSets, score};
 use crate::retriever::{RetrieverError, best};
 
 /// Of the softmax over cosines; that of SkillRet and of most contrastive training of encoders.
 const TEMPERATURE: f32 = 0.05;
 
-/// Of the squared map. Of .001, .01, .1 and .3, the first two lost held out; see docs/lab/RETRIEVAL.md.
+/// Of the squared map. Of .001, .01, .1 and .3, the first two were worse on held-out repositories;
+/// see docs/lab/RETRIEVAL.md.
 const RIDGE: f32 = 0.1;
 
 /// Passes over the requests, requests of a step, and the step's length (Adam: Kingma & Ba 2015).
@@ -23,35 +25,35 @@ const EPOCHS: usize = 10;
 const BATCH: usize = 64;
 const RATE: f32 = 1e-3;
 
-/// Hard negatives of a request in a step, and the places in its ranking that they come from: not from the first, which often
-/// serve it too.
+/// Hard negatives of a request in a step, and the places in its ranking that they come from: not
+/// from the first, which often serve it too.
 const HARD: usize = 8;
 const MINED: std::ops::Range<usize> = 20..60;
 
-/// Parts of the houses, each of which is ranked by a map that was fitted to the others.
+/// Parts of the repositories, each of which is ranked by a map that was fitted to the others.
 const FOLDS: usize = 6;
 
-/// Requests that a house needs to count as one of its own.
-const HOUSE: usize = 30;
+/// Requests from which a repository is a group of its own.
+const MIN_REPOSITORY: usize = 30;
 
-/// NDCG@10 over requests, and over houses.
+/// NDCG@10 over requests, and over repositories.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quality {
     /// The mean over requests.
     pub micro: f64,
-    /// The mean over houses of at least 30 requests, the others as one.
+    /// The mean over repositories of at least 30 requests, the others as one.
     #[serde(rename = "macro")]
-    pub by_house: f64,
+    pub by_repository: f64,
 }
 
-/// What an adapter does for requests of houses that it was not fitted to.
+/// The quality of an adapter on repositories that it was not fitted to.
 #[derive(Debug, Clone, Serialize)]
-pub struct Adapting {
+pub struct AdapterEvaluation {
     /// Requests that it was fitted to.
     pub requests: usize,
     /// NDCG@10 without it.
     pub frozen: Quality,
-    /// NDCG@10 with one that was fitted to other houses.
+    /// NDCG@10 with one that was fitted to other repositories.
     pub held_out: Quality,
 }
 
@@ -63,13 +65,13 @@ struct Example<'a> {
     weight: f32,
 }
 
-/// Fits an adapter to all requests, and one to all but each sixth of the houses. `documents` are those of the retriever, in order of
-/// their ids; each has to have one vector.
+/// Fits an adapter to all requests, and one to all but each sixth of the repositories. `documents`
+/// are those of the retriever, in order of their ids; each has to have one vector.
 pub fn adapt(
     dense: &Dense,
     documents: &[Document],
     queries: &[Query],
-) -> Result<(Adapter, Adapting), RetrieverError> {
+) -> Result<(Adapter, AdapterEvaluation), RetrieverError> {
     let (vectors, width) = (&dense.vectors, dense.vectors.dimensions);
     if (0..vectors.len()).any(|document| vectors.of(document).len() != width) {
         let what =
@@ -93,13 +95,14 @@ pub fn adapt(
             Example { query, vector, gold, hard, weight: 1.0 }
         })
         .collect();
-    weigh(&mut examples);
+    weigh_examples(&mut examples);
     let folds = folds(queries);
     let all = |fold: Option<usize>| -> Vec<&Example> {
-        let is_in = |own: &&Example| !own.gold.is_empty() && fold != Some(folds[own.query.house.as_str()]);
+        let is_in =
+            |own: &&Example| !own.gold.is_empty() && fold != Some(folds[own.query.repository.as_str()]);
         examples.iter().filter(is_in).collect()
     };
-    let maps: Vec<Vec<f32>> = (0..FOLDS).map(|fold| fit(&all(Some(fold)), dense)).collect();
+    let maps: Vec<Vec<f32>> = (0..FOLDS).map(|fold| fit_map(&all(Some(fold)), dense)).collect();
     let place = Metric::ALL.iter().position(|metric| *metric == Metric::Ndcg(10)).unwrap_or(0);
     let ndcg = |own: &Example, vector: &[f32]| {
         let ranking = best(&dense.scores(vector), 10);
@@ -107,78 +110,81 @@ pub fn adapt(
             ranking.iter().map(|&(document, _)| documents[document as usize].id.as_str()).collect();
         let relevant = own.query.gold.iter().map(String::as_str).collect();
         let acceptable = std::collections::BTreeSet::new();
-        score(&ids, &Judged { relevant, acceptable })[place]
+        score(&ids, &RelevantSets { relevant, acceptable })[place]
     };
     let frozen: Vec<f64> = examples.par_iter().map(|own| ndcg(own, &own.vector)).collect();
     let held_out: Vec<f64> = examples
         .par_iter()
-        .map(|own| ndcg(own, &adapted(&own.vector, &maps[folds[own.query.house.as_str()]]).0))
+        .map(|own| ndcg(own, &adapted(&own.vector, &maps[folds[own.query.repository.as_str()]]).0))
         .collect();
     let every = all(None);
-    let adapter = Adapter::new(dense.embedder.digest(), width, fit(&every, dense));
+    let adapter = Adapter::new(dense.embedder.digest(), width, fit_map(&every, dense));
     let (frozen, held_out) = (quality(&examples, &frozen), quality(&examples, &held_out));
-    Ok((adapter, Adapting { requests: every.len(), frozen, held_out }))
+    Ok((adapter, AdapterEvaluation { requests: every.len(), frozen, held_out }))
 }
 
-/// The group that a house counts to: itself, or all small ones.
-fn group<'a>(counts: &BTreeMap<&'a str, usize>, house: &'a str) -> &'a str {
-    if counts[house] >= HOUSE { house } else { "" }
+/// The group of a repository: itself, or all small ones.
+fn repository_group<'a>(counts: &BTreeMap<&'a str, usize>, repository: &'a str) -> &'a str {
+    if counts[repository] >= MIN_REPOSITORY { repository } else { "" }
 }
 
 fn counts<'a>(queries: impl Iterator<Item = &'a Query>) -> BTreeMap<&'a str, usize> {
     let mut counts = BTreeMap::new();
     for query in queries {
-        *counts.entry(query.house.as_str()).or_default() += 1;
+        *counts.entry(query.repository.as_str()).or_default() += 1;
     }
     counts
 }
 
-/// Half of a request's weight is its own, and half its share of what every house has alike.
-fn weigh(examples: &mut [Example]) {
-    let houses = counts(examples.iter().map(|own| own.query));
+/// Half of a request's weight is the same for all, and half is an equal share of its repository's
+/// weight, which is the same for all repositories.
+fn weigh_examples(examples: &mut [Example]) {
+    let repositories = counts(examples.iter().map(|own| own.query));
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    for (house, count) in &houses {
-        *groups.entry(group(&houses, house)).or_default() += count;
+    for (repository, count) in &repositories {
+        *groups.entry(repository_group(&repositories, repository)).or_default() += count;
     }
     let (all, kinds) = (examples.len() as f32, groups.len() as f32);
     for own in examples {
-        own.weight = 0.5 + 0.5 * all / (kinds * groups[group(&houses, &own.query.house)] as f32);
+        own.weight =
+            0.5 + 0.5 * all / (kinds * groups[repository_group(&repositories, &own.query.repository)] as f32);
     }
 }
 
-/// Shares the houses out: the largest first, each to the fold that has fewest requests.
+/// Shares the repositories out: the largest first, each to the fold that has fewest requests.
 fn folds(queries: &[Query]) -> BTreeMap<&str, usize> {
-    let mut houses: Vec<(&str, usize)> = counts(queries.iter()).into_iter().collect();
-    houses.sort_by_key(|&(house, count)| (std::cmp::Reverse(count), house));
+    let mut repositories: Vec<(&str, usize)> = counts(queries.iter()).into_iter().collect();
+    repositories.sort_by_key(|&(repository, count)| (std::cmp::Reverse(count), repository));
     let mut held = [0; FOLDS];
-    let place = |(house, count)| {
+    let place = |(repository, count)| {
         let fold = (0..FOLDS).min_by_key(|&fold| held[fold]).unwrap_or(0);
         held[fold] += count;
-        (house, fold)
+        (repository, fold)
     };
-    houses.into_iter().map(place).collect()
+    repositories.into_iter().map(place).collect()
 }
 
 fn quality(examples: &[Example], values: &[f64]) -> Quality {
-    let houses = counts(examples.iter().map(|own| own.query));
+    let repositories = counts(examples.iter().map(|own| own.query));
     let mut groups: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (own, value) in examples.iter().zip(values) {
-        groups.entry(group(&houses, &own.query.house)).or_default().push(*value);
+        groups.entry(repository_group(&repositories, &own.query.repository)).or_default().push(*value);
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let means: Vec<f64> = groups.values().map(|values| mean(values)).collect();
-    Quality { micro: mean(values), by_house: mean(&means) }
+    Quality { micro: mean(values), by_repository: mean(&means) }
 }
 
 /// The mapped vector of length 1, and the length that it had.
 fn adapted(query: &[f32], rows: &[f32]) -> (Vec<f32>, f32) {
     let sum = mapped(query, rows);
     let length = dot(&sum, &sum).sqrt().max(f32::MIN_POSITIVE);
-    (unit(sum).unwrap_or_else(|| query.to_vec()), length)
+    (normalized(sum).unwrap_or_else(|| query.to_vec()), length)
 }
 
-/// The map that makes each request's skill most likely among those of its batch and the hard negatives, by Adam.
-fn fit(examples: &[&Example], dense: &Dense) -> Vec<f32> {
+/// The map that makes each request's skill most likely among those of its batch and the hard
+/// negatives, by Adam.
+fn fit_map(examples: &[&Example], dense: &Dense) -> Vec<f32> {
     let width = dense.vectors.dimensions;
     let mut rows = vec![0.0_f32; width * width];
     let mut moments = vec![[0.0_f32; 2]; width * width];
@@ -186,14 +192,14 @@ fn fit(examples: &[&Example], dense: &Dense) -> Vec<f32> {
     let (mut random, mut steps) = (SplitMix(0), 0);
     for _ in 0..EPOCHS {
         for place in (1..order.len()).rev() {
-            order.swap(place, random.below(place + 1));
+            order.swap(place, random.next_below(place + 1));
         }
         for batch in order.chunks(BATCH) {
             let batch: Vec<&Example> = batch.iter().map(|&place| examples[place]).collect();
             let mut documents: Vec<usize> =
-                batch.iter().map(|own| own.gold[random.below(own.gold.len())]).collect();
+                batch.iter().map(|own| own.gold[random.next_below(own.gold.len())]).collect();
             for own in batch.iter().filter(|own| !own.hard.is_empty()) {
-                documents.extend((0..HARD).map(|_| own.hard[random.below(own.hard.len())]));
+                documents.extend((0..HARD).map(|_| own.hard[random.next_below(own.hard.len())]));
             }
             let share = 1.0 / (batch.len() as f32 * TEMPERATURE);
             let slopes: Vec<Vec<f32>> = batch
@@ -224,7 +230,8 @@ fn fit(examples: &[&Example], dense: &Dense) -> Vec<f32> {
     rows
 }
 
-/// The slope of a request's surprise at its skill, along its mapped vector. Other skills that serve it count as nothing.
+/// The slope of a request's surprise at its skill, along its mapped vector. Other skills that serve
+/// it count as nothing.
 fn slope(
     own: &Example,
     place: usize,
@@ -259,7 +266,7 @@ struct SplitMix(u64);
 
 impl SplitMix {
     #[expect(clippy::cast_possible_truncation, reason = "below a usize")]
-    fn below(&mut self, end: usize) -> usize {
+    fn next_below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -276,21 +283,22 @@ mod tests {
     use super::super::{Texts, build};
     use super::*;
 
-    fn query(n: usize, house: usize, text: &str, gold: &str) -> Query {
-        let (id, house) = (format!("{n}"), format!("house{house}"));
-        let line = serde_json::json!({ "qid": id, "query": text, "house": house, "gold_ids": [gold] });
+    fn query(n: usize, repository: usize, text: &str, gold: &str) -> Query {
+        let (id, repository) = (format!("{n}"), format!("repository{repository}"));
+        let line =
+            serde_json::json!({ "qid": id, "query": text, "repository": repository, "gold_ids": [gold] });
         crate::bench::read_query(&line.to_string()).unwrap()
     }
 
     #[test]
-    fn what_houses_have_in_common_is_learnt() {
+    fn what_repositories_have_in_common_is_learned() {
         let words = ["a", "bb", "ccc", "dddd", "eeeee"];
         let documents: Vec<Document> = words
             .iter()
             .map(|word| Document { id: (*word).to_owned(), name: (*word).to_owned(), ..Document::default() })
             .collect();
-        // A request of two words as near to both skills wants the one of the longer word. A fifth wants the shortest alone, which
-        // would else be no request's, and so no negative.
+        // A request of two words as near to both skills wants the one of the longer word. A fifth
+        // wants the shortest alone, which would else be no request's, and so no negative.
         let kind = |n: usize| match n % 5 {
             4 => ("a".to_owned(), "a"),
             k => (format!("{} {}", words[k], words[k + 1]), words[k + 1]),
@@ -308,7 +316,7 @@ mod tests {
         assert_eq!(adapting.requests, 240);
         let frozen = (4.0 / 3_f64.log2() + 1.0) / 5.0;
         assert!((adapting.frozen.micro - frozen).abs() < 1e-9, "{adapting:?}");
-        assert!(adapting.held_out.micro > 0.99 && adapting.held_out.by_house > 0.99, "{adapting:?}");
+        assert!(adapting.held_out.micro > 0.99 && adapting.held_out.by_repository > 0.99, "{adapting:?}");
         assert_eq!(
             adapt(&dense, &documents, &queries).unwrap().0,
             adapter,

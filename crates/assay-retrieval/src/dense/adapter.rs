@@ -44,7 +44,7 @@ impl Adapter {
         let read = File::open(path).and_then(|file| file.take(CAP).read_to_end(&mut bytes));
         read.map_err(|error| bad(error.to_string()))?;
         let found: Self =
-            serde_json::from_slice(&bytes).map_err(|error| bad(format!("is no adapter: {error}")))?;
+            serde_json::from_slice(&bytes).map_err(|error| bad(format!("is not an adapter: {error}")))?;
         if found.schema != SCHEMA {
             return Err(bad(format!("is of the format {:?}, and {SCHEMA:?} is read", found.schema)));
         }
@@ -81,7 +81,8 @@ pub(super) fn mapped(query: &[f32], rows: &[f32]) -> Vec<f32> {
     sum
 }
 
-/// A model whose requests an adapter maps. Skills have the model's own vectors, so that those that are kept serve both.
+/// A model whose requests an adapter maps. Skills have the model's own vectors, so that those that
+/// are kept serve both.
 pub struct Adapted {
     inner: Arc<dyn Embedder>,
     adapter: Adapter,
@@ -133,8 +134,10 @@ impl Embedder for Adapted {
                 return Ok(mapped(&vector, &self.adapter.rows));
             }
             let (found, wanted) = (vector.len(), self.adapter.dimensions);
-            let what =
-                format!("{} gave a vector of {found} numbers, and its adapter takes {wanted}", self.name());
+            let what = format!(
+                "{} returned a vector of {found} numbers, but its adapter expects {wanted}",
+                self.name()
+            );
             Err(RetrieverError::Unusable { what })
         };
         found.into_iter().map(of).collect()
@@ -170,8 +173,8 @@ mod tests {
             assert!(error.contains(expected) && error.contains("adapter.json"), "{text}: {error}");
         };
         let good = r#"{"schema":"assay.adapter/1","model":"m","dimensions":1,"rows":[0.5]}"#;
-        check("", "m", "is no adapter");
-        check("[]", "m", "is no adapter");
+        check("", "m", "is not an adapter");
+        check("[]", "m", "is not an adapter");
         check(good, "other", "another model");
         check(&good.replace("/1", "/9"), "m", "is of the format");
         check(&good.replace(":1,", ":2,"), "m", "has 1 numbers");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::retriever::RetrieverError;
 
-/// What a text is: many models are told, by words before it.
+/// The role of a text: many models expect a prefix for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A request.
@@ -22,7 +22,8 @@ pub trait Embedder: Send + Sync {
     /// The model, for reports.
     fn name(&self) -> &str;
 
-    /// Tells models apart: equal where every text gets an equal vector, as far as that can be known.
+    /// Identifies the model: equal digests mean equal vectors for equal texts, as far as that is
+    /// known.
     fn digest(&self) -> String;
 
     /// Tokens of a text that count; what follows them is cut off.
@@ -39,7 +40,8 @@ pub trait Embedder: Send + Sync {
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<f32>>, RetrieverError>;
 
-    /// Parts of a text of at most so many tokens, each beginning so many before the end of the one before.
+    /// Parts of a text of at most so many tokens, each beginning so many before the end of the one
+    /// before.
     fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>>;
 }
 
@@ -62,17 +64,17 @@ pub struct Remote {
     max_tokens: usize,
 }
 
-/// Nobody gives a request up.
+/// Calls are never cancelled.
 static GOING: AtomicBool = AtomicBool::new(false);
 
-/// Asks a model, without a deadline but that of each try.
-pub(crate) fn asked<T>(ask: impl FnOnce(&Call<'_>) -> T) -> T {
+/// Calls a model; the only deadline is that of each attempt.
+pub(crate) fn call_model<T>(ask: impl FnOnce(&Call<'_>) -> T) -> T {
     let script_context = ScriptContext::default();
     ask(&Call { deadline: None, cancel: &GOING, script_context: &script_context })
 }
 
 impl Remote {
-    /// A model that is told what a text is by these words, and that takes so many tokens.
+    /// A model with these prefixes and this limit of tokens.
     pub fn new(model: Embeddings, prompts: Prompts, max_tokens: usize) -> Self {
         Self { model, prompts, max_tokens: max_tokens.max(1) }
     }
@@ -90,7 +92,7 @@ impl Embedder for Remote {
         self.model.model()
     }
 
-    /// What a server's model holds is not known: one behind the same address and name is taken for the same.
+    /// A server's weights are unknown: address and name identify the model.
     fn digest(&self) -> String {
         let parts =
             [self.model.url(), self.model.model(), &self.prompts.document, &self.max_tokens.to_string()];
@@ -124,11 +126,11 @@ impl Embedder for Remote {
         let cut = |text: &&str| format!("{prompt}{}", head(text, self.max_tokens.saturating_mul(TOKEN)));
         let texts: Vec<String> = texts.iter().map(cut).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        asked(|call| self.model.embed(&texts, call, progress)).map_err(RetrieverError::Model)
+        call_model(|call| self.model.embed(&texts, call, progress)).map_err(RetrieverError::Model)
     }
 
     fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>> {
-        pieces(text, tokens.saturating_mul(TOKEN), overlap.saturating_mul(TOKEN))
+        split_by_bytes(text, tokens.saturating_mul(TOKEN), overlap.saturating_mul(TOKEN))
     }
 }
 
@@ -138,8 +140,9 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// Parts of at most so many bytes that end at a space where there is one, and overlap by about so many.
-fn pieces(text: &str, bytes: usize, overlap: usize) -> Vec<Range<usize>> {
+/// Parts of at most so many bytes that end at a space where there is one, and overlap by about so
+/// many.
+fn split_by_bytes(text: &str, bytes: usize, overlap: usize) -> Vec<Range<usize>> {
     let bytes = bytes.max(TOKEN);
     let overlap = overlap.min(bytes / 2);
     let mut found = Vec::new();
@@ -166,7 +169,8 @@ mod tests {
     #[test]
     fn pieces_cover_a_text() {
         let check = |text: &str, bytes: usize, overlap: usize, expected: &[&str]| {
-            let found: Vec<&str> = pieces(text, bytes, overlap).into_iter().map(|at| &text[at]).collect();
+            let found: Vec<&str> =
+                split_by_bytes(text, bytes, overlap).into_iter().map(|at| &text[at]).collect();
             assert_eq!(found, expected, "{text:?}");
         };
         check("", 8, 0, &[]);

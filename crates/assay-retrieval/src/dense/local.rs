@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::embedder::{Embedder, Kind};
 use crate::retriever::RetrieverError;
 
-/// A model in a folder, which says itself what words stand before a text.
+/// A model in a folder, whose settings name its prefixes.
 pub struct Local(Encoder);
 
 impl Local {

@@ -1,7 +1,8 @@
-//! `dense`: skills whose vectors lie near the request's.
+//! `dense`: ranks skills by the cosine of embedding vectors.
 //!
-//! A model ([`Embedder`]) makes vectors of skills once and of each request; every skill's cosine is computed, none is left
-//! out. Vectors are kept by what they were made of, so that a changed library embeds what changed.
+//! A model ([`Embedder`]) makes vectors of skills once and of each request; every skill's cosine is
+//! computed, none is left out. Vectors are cached by the digest of the embedded text, so that only
+//! changed skills are embedded again.
 
 mod adapt;
 mod adapter;
@@ -26,18 +27,18 @@ use crate::corpus::Document;
 use crate::index_file;
 use crate::retriever::{Hit, Retriever, RetrieverError, best};
 
-pub use adapt::{Adapting, Quality, adapt};
+pub use adapt::{AdapterEvaluation, Quality, adapt};
 pub use adapter::{Adapted, Adapter};
 pub use embedder::{Embedder, Kind, Prompts, Remote};
-pub(crate) use embedder::{asked, head};
+pub(crate) use embedder::{call_model, head};
 #[cfg(feature = "local-models")]
 pub use local::Local;
 pub(crate) use texts::full;
 pub use texts::{Pooling, Texts};
-use vectors::Shelf;
+use vectors::VectorCache;
 pub use vectors::{Origin, Vectors, VectorsError};
 
-/// Documents that a model is given at a time: a bound on what lies in memory twice, and on what is lost where it stops.
+/// Documents of one batch: limits the memory used twice, and what an interruption loses.
 const BLOCK: usize = 2_048;
 
 /// Ranks by the cosine of vectors.
@@ -48,17 +49,17 @@ pub struct Dense {
     vectors: Vectors,
 }
 
-/// Vectors, and how they came about.
-pub struct Built {
-    /// They.
+/// Vectors, with notes on how they were computed.
+pub struct BuiltVectors {
+    /// The vectors.
     pub vectors: Vectors,
-    /// Documents that a model was asked for; the others were known.
+    /// Documents embedded in this call; the others were cached.
     pub embedded: usize,
-    /// Why they could not be kept for the next time.
+    /// Why they could not be cached.
     pub unkept: Option<VectorsError>,
 }
 
-/// What vectors of these documents, which are in order of their ids, are of.
+/// The origin of vectors of these documents, which are in order of their ids.
 pub fn origin(documents: &[Document], embedder: &dyn Embedder, texts: Texts) -> Origin {
     Origin {
         model: embedder.name().to_owned(),
@@ -68,26 +69,26 @@ pub fn origin(documents: &[Document], embedder: &dyn Embedder, texts: Texts) -> 
     }
 }
 
-/// Vectors of documents, which are in order of their ids. What lies in `kept` is taken from there, and what was missing is put
-/// there; after every block what is known by then, so that a run that breaks off is not lost. `progress` hears how many
-/// documents are done, and of how many.
+/// Vectors of documents, which are in order of their ids. Vectors cached in `kept` are reused, and
+/// new ones are stored there after every block, so that an interrupted run is not lost. `progress`
+/// gets the number of documents done, and of all.
 pub fn build(
     documents: &[Document],
     embedder: &dyn Embedder,
     texts: Texts,
     kept: Option<&Path>,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Built, RetrieverError> {
+) -> Result<BuiltVectors, RetrieverError> {
     let origin = origin(documents, embedder, texts);
-    let shelf = kept.map(|folder| Shelf::below(folder, &origin));
-    if let Some(vectors) = shelf.as_ref().and_then(|shelf| shelf.get(&origin)) {
-        return Ok(Built { vectors, embedded: 0, unkept: None });
+    let cache = kept.map(|folder| VectorCache::in_folder(folder, &origin));
+    if let Some(vectors) = cache.as_ref().and_then(|cache| cache.get(&origin)) {
+        return Ok(BuiltVectors { vectors, embedded: 0, unkept: None });
     }
     let digests: Vec<[u8; 32]> = documents.par_iter().map(|own| texts.digest(own)).collect();
     // The vectors of each text that is needed, one after the other; `None` until they are known.
     let mut known: BTreeMap<[u8; 32], Option<Vec<f32>>> = digests.iter().map(|own| (*own, None)).collect();
     let (mut width, mut unkept) = (None, None);
-    for other in shelf.iter().flat_map(|shelf| shelf.others(&origin)) {
+    for other in cache.iter().flat_map(|cache| cache.other_vectors(&origin)) {
         if known.values().all(Option::is_some) {
             break;
         }
@@ -105,9 +106,9 @@ pub fn build(
     let missing: Vec<(&[u8; 32], &Document)> = digests.iter().zip(documents).filter(is_missing).collect();
     let part = Origin { corpus: "what was embedded so far".to_owned(), ..origin.clone() };
     for (number, block) in missing.chunks(BLOCK).enumerate() {
-        if let Some(shelf) = shelf.as_ref().filter(|_| number > 0) {
+        if let Some(cache) = cache.as_ref().filter(|_| number > 0) {
             let digests = known.iter().filter(|(_, own)| own.is_some()).map(|(digest, _)| *digest).collect();
-            if let Err(error) = shelf.put(&laid_out(part.clone(), digests, &known, width)) {
+            if let Err(error) = cache.store_vectors(&pack_vectors(part.clone(), digests, &known, width)) {
                 unkept = Some(error);
             }
         }
@@ -124,16 +125,16 @@ pub fn build(
         }
     }
     let embedded = missing.len();
-    let vectors = laid_out(origin, digests, &known, width);
-    if let Some(shelf) = shelf {
-        unkept = shelf.put(&vectors).err().or(unkept);
-        shelf.forget(&part);
+    let vectors = pack_vectors(origin, digests, &known, width);
+    if let Some(cache) = cache {
+        unkept = cache.store_vectors(&vectors).err().or(unkept);
+        cache.remove(&part);
     }
-    Ok(Built { vectors, embedded, unkept })
+    Ok(BuiltVectors { vectors, embedded, unkept })
 }
 
 /// Vectors one after the other, in the order of the digests.
-fn laid_out(
+fn pack_vectors(
     origin: Origin,
     digests: Vec<[u8; 32]>,
     known: &BTreeMap<[u8; 32], Option<Vec<f32>>>,
@@ -148,7 +149,8 @@ fn laid_out(
     Vectors { origin, dimensions, digests, starts, numbers }
 }
 
-/// A vector of length 1 for each text, and one of zeros for a text that says nothing: no model is asked for that.
+/// A vector of length 1 for each text, and one of zeros for a text without words, which is not sent
+/// to the model.
 fn embed(
     embedder: &dyn Embedder,
     texts: &[&str],
@@ -171,10 +173,10 @@ fn embed(
         if vector.len() != expected {
             let numbers = vector.len();
             let what =
-                format!("{} gave a vector of {numbers} numbers, where {expected} were due", embedder.name());
+                format!("{} returned a vector of {numbers} numbers, expected {expected}", embedder.name());
             return Err(RetrieverError::Unusable { what });
         }
-        found.push(unit(vector).ok_or_else(|| RetrieverError::NotANumber {
+        found.push(normalized(vector).ok_or_else(|| RetrieverError::NotANumber {
             what: format!("a vector of {}", embedder.name()),
         })?);
     }
@@ -186,8 +188,8 @@ fn embed(
     Ok(texts.iter().map(of).collect())
 }
 
-/// A vector of length 1, or zeros as they were. `None`: it holds what is no finite number.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+/// A vector of length 1, or zeros unchanged. `None` if a value is not finite.
+fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
     if !length.is_finite() {
         return None;
@@ -210,7 +212,7 @@ fn mean(vectors: &[Vec<f32>]) -> Vec<f32> {
             *sum += number;
         }
     }
-    unit(sum).unwrap_or_default()
+    normalized(sum).unwrap_or_default()
 }
 
 /// The sum of products, in an order that does not depend on the machine.
@@ -228,7 +230,7 @@ fn dot(one: &[f32], other: &[f32]) -> f32 {
 }
 
 impl Dense {
-    /// Over vectors that this model made of these texts.
+    /// Over vectors of these texts by this model.
     pub fn new(name: &str, embedder: Arc<dyn Embedder>, texts: Texts, vectors: Vectors) -> Self {
         Self { name: name.to_owned(), embedder, texts, vectors }
     }

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use super::*;
 
-/// A model whose vector is a count of words: by length, so that it is easily done by hand. It remembers what it was asked.
+/// A model whose vector is a count of words: by length, so that it is easily done by hand. It
+/// remembers what it was asked.
 #[derive(Default)]
 pub(crate) struct Words {
     pub(crate) asked: Mutex<Vec<String>>,
@@ -143,12 +144,12 @@ fn bad_vectors_are_refused() {
         let error = error.err().expect(description).to_string();
         assert_eq!(error, expected);
     };
-    check("broken", "a vector of words holds a value that is no finite number");
+    check("broken", "a vector of words has a value that is not a finite number");
     check("narrow", "words gave a vector of 2 numbers, where 6 were due");
     let texts = Texts::NameDescription;
     let dense = Dense::new("dense", Arc::new(Words::default()), texts, made(&documents(), texts));
     let error = dense.search("broken", 3).unwrap_err().to_string();
-    assert_eq!(error, "a vector of words holds a value that is no finite number");
+    assert_eq!(error, "a vector of words has a value that is not a finite number");
     let error = dense.search("narrow", 3).unwrap_err().to_string();
     assert_eq!(error, "words gave a vector of 2 numbers, where 6 were due");
 }
@@ -243,16 +244,16 @@ fn files_are_of_one_model_and_corpus() {
         assert!(error.contains(expected), "{expected}: {error}");
     };
     spoiled(&|bytes| bytes[8] = 2, "are of format 2, and this version of assay reads format 1");
-    spoiled(&|bytes| bytes[0] = b'X', "holds no vectors of assay");
+    spoiled(&|bytes| bytes[0] = b'X', "is not an assay vectors file");
     spoiled(&|bytes| bytes.truncate(10), "it ends too early");
     spoiled(&|bytes| bytes.truncate(bytes.len() - 4), "it is not as long as its header says");
-    spoiled(&|bytes| bytes.clear(), "holds no vectors of assay");
+    spoiled(&|bytes| bytes.clear(), "is not an assay vectors file");
     spoiled(&|bytes| *bytes.last_mut().unwrap() ^= 1, "do not have the digest that its header names");
     spoiled(&|bytes| bytes[40] ^= 1, "its header does not have the digest that follows it");
     let mut broken = vectors.clone();
     broken.numbers[0] = f32::NAN;
     broken.save(&path).unwrap();
-    assert!(Vectors::read(&path).unwrap_err().to_string().contains("it holds what is no finite number"));
+    assert!(Vectors::read(&path).unwrap_err().to_string().contains("a value is not a finite number"));
     broken.save(&path.join("below a file")).unwrap_err();
     assert!(Vectors::read(&folder.path().join("none")).unwrap_err().to_string().starts_with("cannot read"));
 }

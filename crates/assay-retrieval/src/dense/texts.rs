@@ -10,8 +10,9 @@ use super::embedder::{Embedder, head};
 /// Most parts of one document that are embedded.
 const MOST_CHUNKS: usize = 64;
 
-/// Bytes of a text that are looked at for each token that a model takes. Prose has about four a token; this leaves room for
-/// white space and long words, and keeps a text without end from being read whole.
+/// Bytes of a text that are looked at for each token that a model takes. Prose has about four a
+/// token; this leaves room for white space and long words, and keeps a text without end from being
+/// read whole.
 const TOKEN_BYTES: usize = 32;
 
 /// What of a skill is embedded.
@@ -42,7 +43,7 @@ pub enum Texts {
 pub enum Pooling {
     /// The best of them counts.
     Max,
-    /// Their mean stands for them.
+    /// Their mean is used.
     Mean,
 }
 
@@ -88,7 +89,8 @@ impl Texts {
         }
     }
 
-    /// The digest of what of a document is embedded: its vectors are good for as long as this stays.
+    /// The digest of a document's embedded text: its vectors are valid as long as this is
+    /// unchanged.
     pub(super) fn digest(&self, document: &Document) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         let body = if *self == Self::NameDescription { "" } else { body(&document.document) };

@@ -1,10 +1,11 @@
 //! Vectors of a corpus, in memory and as a file.
 //!
-//! Little-endian, in this order: 8 bytes that say what it is, the format's version, the length of the header, the header (JSON)
-//! and its BLAKE3 digest; for each document, in order of the ids, the digest of what was embedded (32 bytes) and how many
-//! vectors it has (4); then the vectors, single precision. The header holds the digest of all that follows it. The file is
-//! read in one go and not mapped: mapping needs `unsafe`, which the workspace forbids, and 19,314 vectors of 384 numbers are
-//! 30 MB, read in 20 ms. What the file says about itself is not believed.
+//! Little-endian, in this order: 8 magic bytes, the format's version, the length of the header, the
+//! header (JSON) and its BLAKE3 digest; for each document, in order of the ids, the digest of what
+//! was embedded (32 bytes) and how many vectors it has (4); then the vectors, single precision. The
+//! header has the digest of all that follows it. The file is read in one go and not mapped: mapping
+//! needs `unsafe`, which the workspace forbids, and 19,314 vectors of 384 numbers are 30 MB, read
+//! in 20 ms. The file is not trusted: every length in it is checked.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -32,7 +33,7 @@ const WIDEST: usize = 1 << 16;
 /// Bytes of a document before the vectors.
 const ENTRY: usize = 32 + 4;
 
-/// Why there are no vectors.
+/// Why vectors cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorsError {
     /// They cannot be written.
@@ -54,17 +55,17 @@ pub enum VectorsError {
         source: io::Error,
     },
     /// The file is something else.
-    #[error("{} holds no vectors of assay", _0.display())]
+    #[error("{} is not an assay vectors file", _0.display())]
     Foreign(PathBuf),
     /// It is of another version.
-    #[error("the vectors {} are of format {found}, and this version of assay reads format {VERSION}", path.display())]
+    #[error("the vectors {} have format {found}; this version of assay reads format {VERSION}", path.display())]
     Version {
         /// Which.
         path: PathBuf,
         /// Its format.
         found: u32,
     },
-    /// It says what cannot be.
+    /// Its content is inconsistent.
     #[error("the vectors {} are damaged: {what}", path.display())]
     Damaged {
         /// Which.
@@ -73,7 +74,7 @@ pub enum VectorsError {
         what: &'static str,
     },
     /// Another model made them, or of other texts.
-    #[error("the vectors {} were made by {found}, and not by {wanted}", path.display())]
+    #[error("the vectors {} were made by {found}, expected {wanted}", path.display())]
     Model {
         /// Which.
         path: PathBuf,
@@ -106,7 +107,7 @@ impl Origin {
         (&self.model_digest, &self.text) == (&other.model_digest, &other.text)
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let digest: String = self.model_digest.chars().filter(|c| !c.is_control()).take(15).collect();
         format!("{} ({digest}…) over {}", self.model, self.text)
     }
@@ -191,7 +192,7 @@ impl Vectors {
     pub fn open(path: &Path, origin: &Origin) -> Result<Self, VectorsError> {
         let found = Self::read(path)?;
         if !found.origin.is_alike(origin) {
-            let (found, wanted) = (found.origin.told(), origin.told());
+            let (found, wanted) = (found.origin.describe(), origin.describe());
             return Err(VectorsError::Model { path: path.to_owned(), found, wanted });
         }
         if found.origin.corpus != origin.corpus {
@@ -200,7 +201,7 @@ impl Vectors {
         Ok(found)
     }
 
-    /// Reads vectors, of whatever they are.
+    /// Reads vectors of any origin.
     pub fn read(path: &Path) -> Result<Self, VectorsError> {
         let failed = |source| VectorsError::Read { path: path.to_owned(), source };
         let mut bytes = Vec::new();
@@ -220,7 +221,7 @@ fn digest(content: &[u8]) -> String {
     format!("blake3:{}", blake3::hash(content).to_hex())
 }
 
-/// What stands after the version.
+/// The header after the version.
 fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
     const SHORT: &str = "it ends too early";
     let (length, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
@@ -231,7 +232,7 @@ fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
     let (header, rest) = rest.split_at_checked(length).ok_or(SHORT)?;
     let (sum, content) = rest.split_first_chunk::<{ blake3::OUT_LEN }>().ok_or(SHORT)?;
     if blake3::hash(header).as_bytes() != sum {
-        return Err("its header does not have the digest that follows it");
+        return Err("header digest mismatch");
     }
     let header: Header = serde_json::from_slice(header).map_err(|_| "its header cannot be read")?;
     let Header { origin, documents, vectors, dimensions, content: sum } = header;
@@ -243,7 +244,7 @@ fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
         return Err("it is not as long as its header says");
     }
     if digest(content) != sum {
-        return Err("its vectors do not have the digest that its header names");
+        return Err("vectors digest mismatch");
     }
     let (entries, numbers) = content.split_at(documents * ENTRY);
     let (mut digests, mut starts) = (Vec::with_capacity(documents), vec![0]);
@@ -254,26 +255,26 @@ fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
         starts.push(starts[starts.len() - 1] + count);
     }
     if starts.last() != Some(&vectors) {
-        return Err("its documents have not as many vectors as it holds");
+        return Err("the documents' numbers of vectors do not add up");
     }
     let numbers: Vec<f32> = numbers.as_chunks::<4>().0.iter().map(|own| f32::from_le_bytes(*own)).collect();
     if !numbers.iter().all(|number| number.is_finite()) {
-        return Err("it holds what is no finite number");
+        return Err("a value is not a finite number");
     }
     Ok(Vectors { origin, dimensions, digests, starts, numbers })
 }
 
 /// Vectors of one model and one kind of text that are kept in a folder: one file a corpus.
-pub(super) struct Shelf {
+pub(super) struct VectorCache {
     folder: PathBuf,
 }
 
 /// Corpora of one model whose vectors are kept; those used longest ago go first.
 const KEPT: usize = 8;
 
-impl Shelf {
+impl VectorCache {
     /// Below a folder, which may be missing.
-    pub(super) fn below(folder: &Path, origin: &Origin) -> Self {
+    pub(super) fn in_folder(folder: &Path, origin: &Origin) -> Self {
         let key = blake3::hash(format!("{}\n{}", origin.model_digest, origin.text).as_bytes());
         Self { folder: folder.join(&key.to_hex().as_str()[..16]) }
     }
@@ -298,13 +299,13 @@ impl Shelf {
     }
 
     /// What is kept of other corpora, the latest first.
-    pub(super) fn others(&self, origin: &Origin) -> impl Iterator<Item = Vectors> {
+    pub(super) fn other_vectors(&self, origin: &Origin) -> impl Iterator<Item = Vectors> {
         let is_alike = |found: &Vectors| found.origin.is_alike(origin);
         self.files().into_iter().filter_map(|path| Vectors::read(&path).ok()).filter(is_alike)
     }
 
     /// Keeps vectors.
-    pub(super) fn put(&self, vectors: &Vectors) -> Result<(), VectorsError> {
+    pub(super) fn store_vectors(&self, vectors: &Vectors) -> Result<(), VectorsError> {
         let failed = |source| VectorsError::Write { path: self.folder.clone(), source };
         fs::create_dir_all(&self.folder).map_err(failed)?;
         vectors.save(&self.path(&vectors.origin))?;
@@ -316,7 +317,7 @@ impl Shelf {
     }
 
     /// Keeps the vectors of a corpus no longer.
-    pub(super) fn forget(&self, origin: &Origin) {
+    pub(super) fn remove(&self, origin: &Origin) {
         // They may never have been kept.
         drop(fs::remove_file(self.path(origin)));
     }

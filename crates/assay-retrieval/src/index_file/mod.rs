@@ -1,9 +1,10 @@
 //! An index as a file: written once, and read only where a request needs it.
 //!
-//! Little-endian, in this order: 8 bytes that say what it is, the format's version, the length of the header, the header (JSON) and its
-//! BLAKE3 digest; then the sections that the header lists. A word's entries are found by a binary search over the words, so that
-//! a request reads a few hundred kilobytes of a file of any size. What a file says about itself is not believed: every place
-//! and length is checked, and what does not fit is [`IndexError::Damaged`].
+//! Little-endian, in this order: 8 magic bytes, the format's version, the length of the header, the
+//! header (JSON) and its BLAKE3 digest; then the sections that the header lists. A word's entries
+//! are found by a binary search over the words, so that a request reads a few hundred kilobytes of
+//! a file of any size. The file is not trusted: every place and length is checked, and what does
+//! not fit is [`IndexError::Damaged`].
 
 mod read;
 mod write;
@@ -26,7 +27,7 @@ pub const VERSION: u32 = 1;
 /// Most bytes of a header.
 const HEADER_CAP: u64 = 1 << 16;
 
-/// Why there is no index, or no answer from it.
+/// Why an index cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// It cannot be written.
@@ -48,17 +49,17 @@ pub enum IndexError {
         source: std::io::Error,
     },
     /// The file is something else.
-    #[error("{} is no index of assay", _0.display())]
+    #[error("{} is not an assay index", _0.display())]
     Foreign(PathBuf),
     /// It is of another version.
-    #[error("the index {} is of format {found}, and this version of assay reads format {VERSION}", path.display())]
+    #[error("the index {} has format {found}; this version of assay reads format {VERSION}", path.display())]
     Version {
         /// Which.
         path: PathBuf,
         /// Its format.
         found: u32,
     },
-    /// It says what cannot be.
+    /// Its content is inconsistent.
     #[error("the index {} is damaged: {what}", path.display())]
     Damaged {
         /// Which.
@@ -68,7 +69,8 @@ pub enum IndexError {
     },
 }
 
-/// A file or a folder as it was when the index was made: enough to see, without reading it, that it has not changed.
+/// A file or a folder as it was when the index was made: enough to see, without reading it, that it
+/// has not changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     /// Where it is.
@@ -79,14 +81,14 @@ pub struct Stamp {
     pub modified: i64,
 }
 
-/// Where a section lies in the file.
+/// The position of a section in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Section {
     start: u64,
     bytes: u64,
 }
 
-/// What stands at the beginning.
+/// The header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Header {
     /// Of the documents, in order ([`digest`]).
@@ -107,8 +109,8 @@ mod section {
     pub(super) const WORDS: &str = "words";
     /// Where each word's entries begin in [`ENTRIES`], and one more, as `u64`.
     pub(super) const ENTRY_STARTS: &str = "entry_starts";
-    /// For each word its documents in order: distance from the one before, a bit for each field that holds the word, and how
-    /// often; all of them LEB128.
+    /// For each word its documents in order: distance from the one before, a bit for each field
+    /// that contains the word, and how often; all of them LEB128.
     pub(super) const ENTRIES: &str = "entries";
     /// Where each document begins in [`TEXTS`], and one more, as `u64`.
     pub(super) const TEXT_STARTS: &str = "text_starts";
@@ -133,7 +135,8 @@ enum Bytes {
     Memory(Vec<u8>),
 }
 
-/// The digest of documents, which are in order of their ids: equal where every id, name, description and text is.
+/// The digest of documents, which are in order of their ids: equal where every id, name,
+/// description and text is.
 pub(crate) fn digest(documents: &[Document]) -> String {
     let mut hasher = blake3::Hasher::new();
     for document in documents {

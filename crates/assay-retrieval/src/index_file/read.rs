@@ -14,7 +14,8 @@ use crate::related::all_related;
 /// Most bytes that one document or the stamps may unpack to.
 const UNPACKED_CAP: usize = 256 << 20;
 
-/// Most bytes that are read at once for one word, or for the lengths: a list of every document of ten million.
+/// Most bytes that are read at once for one word, or for the lengths: a list of every document of
+/// ten million.
 const LIST_CAP: u64 = 1 << 30;
 
 /// Most words of a request that are looked up.
@@ -42,7 +43,7 @@ impl IndexFile {
         if size < start.len() as u64 {
             return Err(IndexError::Foreign(path.to_owned()));
         }
-        bytes.fill(0, &mut start).map_err(failed)?;
+        bytes.read_at(0, &mut start).map_err(failed)?;
         let [m0, m1, m2, m3, m4, m5, m6, m7, v0, v1, v2, v3, l0, l1, l2, l3] = start;
         if [m0, m1, m2, m3, m4, m5, m6, m7] != MAGIC {
             return Err(IndexError::Foreign(path.to_owned()));
@@ -56,10 +57,10 @@ impl IndexFile {
             return Err(damaged("its header is too long"));
         }
         let mut header = vec![0; usize::try_from(length).unwrap_or(0) + blake3::OUT_LEN];
-        bytes.fill(16, &mut header).map_err(failed)?;
+        bytes.read_at(16, &mut header).map_err(failed)?;
         let (text, sum) = header.split_at(header.len() - blake3::OUT_LEN);
         if blake3::hash(text).as_bytes() != sum {
-            return Err(damaged("its header does not have the digest that follows it"));
+            return Err(damaged("header digest mismatch"));
         }
         let mut header: Header =
             serde_json::from_slice(text).map_err(|_| damaged("its header cannot be read"))?;
@@ -71,7 +72,7 @@ impl IndexFile {
             }
         }
         let mut index = Self { path: path.to_owned(), bytes, header, lengths: Vec::new() };
-        let lengths = index.whole(section::LENGTHS)?;
+        let lengths = index.read_section(section::LENGTHS)?;
         let (numbers, rest) = lengths.as_chunks::<4>();
         let (lengths, left) = numbers.as_chunks::<FIELDS>();
         if !rest.is_empty() || !left.is_empty() || lengths.len() != index.header.documents as usize {
@@ -90,12 +91,12 @@ impl IndexFile {
         Ok(index)
     }
 
-    /// How many documents it holds.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it has no documents.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
@@ -112,7 +113,7 @@ impl IndexFile {
 
     /// What the documents were read from, as it was then.
     pub fn stamps(&self) -> Result<Vec<Stamp>, IndexError> {
-        let packed = self.whole(section::STAMPS)?;
+        let packed = self.read_section(section::STAMPS)?;
         let stamps: Vec<(String, u64, i64)> = self.unpacked(&packed)?;
         Ok(stamps.into_iter().map(|(path, size, modified)| Stamp { path, size, modified }).collect())
     }
@@ -133,7 +134,7 @@ impl IndexFile {
     }
 
     /// The part of the index that a request needs: it scores this request as the whole index would.
-    pub fn narrowed(&self, request: &str) -> Result<Index, IndexError> {
+    pub fn restricted_to(&self, request: &str) -> Result<Index, IndexError> {
         let stemmer = self.header.stemmer;
         let mut words = Vec::new();
         let lower = request.to_lowercase();
@@ -148,16 +149,16 @@ impl IndexFile {
         words.dedup();
         let mut found = Vec::new();
         for word in words {
-            if let Some(number) = self.find(&word)? {
+            if let Some(number) = self.find_word(&word)? {
                 let entries = self.entries(&self.item(section::ENTRY_STARTS, section::ENTRIES, number)?)?;
                 found.push((word, entries));
             }
         }
-        Ok(Index::narrowed(stemmer, self.lengths.clone(), found))
+        Ok(Index::restricted_to(stemmer, self.lengths.clone(), found))
     }
 
     /// The number of a word, by halving.
-    fn find(&self, word: &str) -> Result<Option<u32>, IndexError> {
+    fn find_word(&self, word: &str) -> Result<Option<u32>, IndexError> {
         let (mut low, mut high) = (0, self.header.words);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -178,8 +179,7 @@ impl IndexFile {
             let distance = leb128(&mut bytes).ok_or_else(short)?;
             let before = found.last().map_or(0, |(document, _)| *document);
             let document = before.checked_add(distance).filter(|number| (*number as usize) < self.len());
-            let document =
-                document.ok_or_else(|| self.damaged("a word stands in a document that is not there"))?;
+            let document = document.ok_or_else(|| self.damaged("a posting refers to an unknown document"))?;
             if distance == 0 && !found.is_empty() {
                 return Err(self.damaged("a word's documents are not in order"));
             }
@@ -188,7 +188,7 @@ impl IndexFile {
             for (field, count) in counts.iter_mut().enumerate() {
                 if held & 1 << field != 0 {
                     *count = u16::try_from(leb128(&mut bytes).ok_or_else(short)?)
-                        .map_err(|_| self.damaged("a word stands too often in a document"))?;
+                        .map_err(|_| self.damaged("a word count is out of range"))?;
                 }
             }
             found.push((document, counts));
@@ -200,24 +200,24 @@ impl IndexFile {
     fn item(&self, starts: &str, content: &str, number: u32) -> Result<Vec<u8>, IndexError> {
         let (starts, content) = (self.section(starts)?, self.section(content)?);
         let mut places = [0; 16];
-        self.fill(starts.start + u64::from(number) * 8, &mut places)?;
+        self.read_at(starts.start + u64::from(number) * 8, &mut places)?;
         let [start, end] = places.as_chunks::<8>().0 else { return Err(self.damaged("it has no places")) };
         let (start, end) = (u64::from_le_bytes(*start), u64::from_le_bytes(*end));
         if start > end || end > content.bytes || end - start > LIST_CAP {
             return Err(self.damaged("a list of places leads out of what it lists"));
         }
         let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
-        self.fill(content.start + start, &mut bytes)?;
+        self.read_at(content.start + start, &mut bytes)?;
         Ok(bytes)
     }
 
-    fn whole(&self, name: &str) -> Result<Vec<u8>, IndexError> {
+    fn read_section(&self, name: &str) -> Result<Vec<u8>, IndexError> {
         let section = self.section(name)?;
         if section.bytes > LIST_CAP {
             return Err(self.damaged("a section is too long"));
         }
         let mut bytes = vec![0; usize::try_from(section.bytes).unwrap_or(0)];
-        self.fill(section.start, &mut bytes)?;
+        self.read_at(section.start, &mut bytes)?;
         Ok(bytes)
     }
 
@@ -228,15 +228,15 @@ impl IndexFile {
             io::Read::read_to_end(&mut io::Read::take(plain, UNPACKED_CAP as u64), &mut bytes).ok()?;
             serde_json::from_slice(&bytes).ok()
         };
-        unpack().ok_or_else(|| self.damaged("what it holds cannot be unpacked"))
+        unpack().ok_or_else(|| self.damaged("a section cannot be decompressed"))
     }
 
     fn section(&self, name: &str) -> Result<Section, IndexError> {
         self.header.sections.get(name).copied().ok_or_else(|| self.damaged("a section is missing"))
     }
 
-    fn fill(&self, at: u64, into: &mut [u8]) -> Result<(), IndexError> {
-        self.bytes.fill(at, into).map_err(|source| match source.kind() {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), IndexError> {
+        self.bytes.read_at(at, into).map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => self.damaged("it ends too early"),
             _ => IndexError::Read { path: self.path.clone(), source },
         })
@@ -255,7 +255,7 @@ impl Bytes {
         }
     }
 
-    fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         match self {
             Self::File(file) => read_exact_at(file, into, at),
             Self::Memory(bytes) => {

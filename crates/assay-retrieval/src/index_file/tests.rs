@@ -41,7 +41,7 @@ fn a_part_scores_as_the_whole() {
     let whole = retriever(Index::build(documents(), Stemmer::English));
     for file in both(folder.path()) {
         for request in ["audit logs", "Pivot the ledger rows, pivot", "größe", "unknown", "", "the of"] {
-            let part = retriever(file.narrowed(request).unwrap());
+            let part = retriever(file.restricted_to(request).unwrap());
             assert_eq!(part.rank(request, 50), whole.rank(request, 50), "{request}");
             assert!((part.ceiling(request) - whole.ceiling(request)).abs() < 1e-6, "{request}");
         }
@@ -83,8 +83,8 @@ fn what_is_no_index_is_told() {
         let error = IndexFile::open(&path).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error:?} does not say {expected:?}");
     };
-    check(b"", "is no index of assay");
-    check(b"{\"id\": \"something else\"}", "is no index of assay");
+    check(b"", "is not an assay index");
+    check(b"{\"id\": \"something else\"}", "is not an assay index");
     let mut other = good.clone();
     other[8] = 9;
     check(&other, "is of format 9, and this version of assay reads format 1");
@@ -116,7 +116,7 @@ fn damage_does_no_harm() {
             errors += 1;
             continue;
         };
-        match file.narrowed("audit the logs of größe") {
+        match file.restricted_to("audit the logs of größe") {
             Ok(index) => drop(retriever(index).rank("audit the logs of größe", 5)),
             Err(_) => errors += 1,
         }
@@ -130,7 +130,7 @@ fn damage_does_no_harm() {
 fn nothing_is_indexed_too() {
     let file = IndexFile::build(Vec::new(), Stemmer::English, &[]).unwrap();
     assert!(file.is_empty());
-    let index = std::sync::Arc::new(file.narrowed("anything").unwrap());
+    let index = std::sync::Arc::new(file.restricted_to("anything").unwrap());
     assert!(Lexical::bm25("bm25", &index, &[Field::Name], 1.5, 0.75).rank("anything", 5).is_empty());
     assert!(file.document(0).is_err());
 }

@@ -24,7 +24,7 @@ impl IndexFile {
         Self::read(path, Bytes::Memory(bytes))
     }
 
-    /// Writes the index beside its place, and moves it there when it is whole. An index that stood there stays until then.
+    /// Writes the index to a temporary file and renames it. An existing index stays until then.
     pub fn save(&self, path: &Path) -> Result<(), IndexError> {
         let Bytes::Memory(bytes) = &self.bytes else { return Ok(()) };
         write_whole(path, bytes).map_err(|source| IndexError::Write { path: path.to_owned(), source })
@@ -43,7 +43,7 @@ fn encode(documents: Vec<Document>, stemmer: Stemmer, stamps: &[Stamp]) -> io::R
         encode_entries(&index, *number, &mut entries);
         entry_starts.push(entries.len() as u64);
     }
-    let packed: Vec<Vec<u8>> = documents.par_iter().map(pack).collect::<io::Result<_>>()?;
+    let packed: Vec<Vec<u8>> = documents.par_iter().map(compress_document).collect::<io::Result<_>>()?;
     let mut text_starts = vec![0_u64];
     for own in &packed {
         text_starts.push(text_starts[text_starts.len() - 1] + own.len() as u64);
@@ -90,7 +90,7 @@ fn encode(documents: Vec<Document>, stemmer: Stemmer, stamps: &[Stamp]) -> io::R
     Ok(all)
 }
 
-fn pack(document: &Document) -> io::Result<Vec<u8>> {
+fn compress_document(document: &Document) -> io::Result<Vec<u8>> {
     let Document { id, name, description, document, .. } = document;
     zstd::bulk::compress(&serde_json::to_vec(&[id, name, description, document])?, LEVEL)
 }

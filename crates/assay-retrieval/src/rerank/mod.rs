@@ -1,4 +1,5 @@
-//! `rerank`: the first hits of a retriever, put in a new order by a model that reads request and skill together.
+//! `rerank`: the first hits of a retriever, put in a new order by a model that reads request and
+//! skill together.
 
 mod chat;
 #[cfg(feature = "local-models")]
@@ -58,8 +59,9 @@ impl Rerank {
     }
 }
 
-/// The new order: by what the model says, where that is equal as it was; then the hits that it was not shown, as they were.
-/// A hit's score is what the model says of it, made a little smaller where that keeps the scores falling.
+/// The new order: by the model's scores, ties in the old order; then the hits that were not
+/// rescored, unchanged. A hit's score is what the model says of it, made a little smaller where
+/// that keeps the scores falling.
 fn reordered(hits: &[Hit], scores: &[f32]) -> Vec<Hit> {
     let mut judged: Vec<Hit> =
         hits.iter().zip(scores).map(|((number, _), score)| (*number, *score)).collect();
@@ -120,10 +122,10 @@ mod tests {
     use crate::retriever::Lexical;
     use crate::{Field, Index, analysis::Stemmer};
 
-    /// Likes what holds a word, and says so in tenths.
-    struct Likes(&'static str, usize);
+    /// Scores texts by how often they contain a word, in tenths.
+    struct KeywordReranker(&'static str, usize);
 
-    impl Reranker for Likes {
+    impl Reranker for KeywordReranker {
         fn options(&self) -> Value {
             json!(self.0)
         }
@@ -135,7 +137,7 @@ mod tests {
         }
     }
 
-    fn rerank(documents: &[Document], reranker: Likes, depth: usize) -> Rerank {
+    fn rerank(documents: &[Document], reranker: KeywordReranker, depth: usize) -> Rerank {
         let index = Arc::new(Index::build(documents.to_vec(), Stemmer::None));
         let first =
             Lexical::bm25("bm25", &index, &[Field::Name, Field::Description, Field::Document], 1.5, 0.75);
@@ -145,29 +147,29 @@ mod tests {
     #[test]
     fn the_first_hits_come_in_a_new_order() {
         let check = |liked: &'static str, depth: usize, most: usize, expected: &[u32]| {
-            let hits = rerank(&documents(), Likes(liked, 99), depth).search("bb", most).unwrap();
+            let hits = rerank(&documents(), KeywordReranker(liked, 99), depth).search("bb", most).unwrap();
             assert_eq!(hits.iter().map(|hit| hit.0).collect::<Vec<_>>(), expected, "{liked} {depth} {most}");
             assert!(hits.windows(2).all(|pair| pair[0].1 > pair[1].1) && hits.iter().all(|hit| hit.1 > 0.0));
         };
-        // `bb` stands most often in b, then in a, then in the longer c.
-        check("nobody", 20, 9, &[1, 0, 2]);
+        // `bb` occurs most often in b, then in a, then in the longer c.
+        check("unknown", 20, 9, &[1, 0, 2]);
         check("ccc", 20, 9, &[0, 2, 1]);
         check("dddd", 20, 9, &[2, 1, 0]);
         check("dddd", 2, 9, &[1, 0, 2]);
         check("bb ccc", 2, 9, &[0, 1, 2]);
         check("dddd", 20, 1, &[2]);
         check("ccc", 0, 9, &[1, 0, 2]);
-        assert!(rerank(&documents(), Likes("a", 99), 20).search("  ", 9).unwrap().is_empty());
-        assert!(rerank(&[], Likes("a", 99), 20).search("bb", 9).unwrap().is_empty());
+        assert!(rerank(&documents(), KeywordReranker("a", 99), 20).search("  ", 9).unwrap().is_empty());
+        assert!(rerank(&[], KeywordReranker("a", 99), 20).search("bb", 9).unwrap().is_empty());
     }
 
     #[test]
     fn scores_that_are_no_good_are_refused() {
         let mut documents = documents();
-        let error = rerank(&documents, Likes("a", 2), 20).search("bb", 9).unwrap_err().to_string();
+        let error = rerank(&documents, KeywordReranker("a", 2), 20).search("bb", 9).unwrap_err().to_string();
         assert_eq!(error, "a reranker gave 2 scores for 3 skills");
         documents[0].description = "NaN".to_owned();
-        let error = rerank(&documents, Likes("a", 99), 20).search("bb", 9).unwrap_err().to_string();
-        assert_eq!(error, "a reranker's answer holds a value that is no finite number");
+        let error = rerank(&documents, KeywordReranker("a", 99), 20).search("bb", 9).unwrap_err().to_string();
+        assert_eq!(error, "a reranker's answer has a value that is not a finite number");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Reranker;
-use crate::dense::asked;
+use crate::dense::call_model;
 use crate::retriever::RetrieverError;
 
 /// What a server's scores are.
@@ -41,7 +41,7 @@ impl Reranker for Remote {
 
     fn scores(&self, query: &str, documents: &[&str]) -> Result<Vec<f32>, RetrieverError> {
         let scores =
-            asked(|call| self.model.scores(query, documents, call)).map_err(RetrieverError::Model)?;
+            call_model(|call| self.model.scores(query, documents, call)).map_err(RetrieverError::Model)?;
         let of = |score: f32| match self.scale {
             Scale::Logits => Ok(share(score)),
             Scale::Shares if (0.0..=1.0).contains(&score) => Ok(score),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use assay_retrieval::analysis::Stemmer;
 use assay_retrieval::{
-    Document, Field, Index, Judged, Lexical, Metric, Retriever, RetrieverContext, Wanted, score,
+    Document, Field, Index, Lexical, Metric, RelevantSets, Retriever, RetrieverContext, RetrieverSpec, score,
 };
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn documents(reference: &Value) -> Vec<Document> {
 fn scores_equal_those_of_bm25s() {
     let reference = reference();
     let opened =
-        Wanted::parse("bm25").unwrap().open(documents(&reference), &RetrieverContext::none()).unwrap();
+        RetrieverSpec::parse("bm25").unwrap().open(documents(&reference), &RetrieverContext::none()).unwrap();
     let queries = reference["queries"].as_array().unwrap();
     let mut found = 0;
     for (query, expected) in queries.iter().zip(reference["scores"].as_array().unwrap()) {
@@ -69,7 +69,10 @@ fn measures_equal_those_of_trec_eval() {
         let names = |key: &str| -> Vec<String> { case[key].as_array().unwrap().iter().map(text).collect() };
         let (relevant, ranking) = (names("relevant"), names("ranking"));
         let ranking: Vec<&str> = ranking.iter().map(String::as_str).collect();
-        let judged = Judged { relevant: relevant.iter().map(String::as_str).collect(), ..Judged::default() };
+        let judged = RelevantSets {
+            relevant: relevant.iter().map(String::as_str).collect(),
+            ..RelevantSets::default()
+        };
         let scores = score(&ranking, &judged);
         for (metric, found) in Metric::ALL.into_iter().zip(scores) {
             let name = match metric {
@@ -86,7 +89,8 @@ fn measures_equal_those_of_trec_eval() {
     }
 }
 
-/// Nothing but texts counts: neither the order in which documents come, nor what they are called, nor where they are from.
+/// Nothing but texts counts: neither the order in which documents come, nor what they are called,
+/// nor where they are from.
 #[test]
 fn neither_order_nor_repository_moves_a_score() {
     let reference = reference();
@@ -97,7 +101,7 @@ fn neither_order_nor_repository_moves_a_score() {
         .map(|own| Document { repo: format!("somebody/{}", own.id), ..own.clone() })
         .collect();
     for name in assay_retrieval::NAMES {
-        let wanted = Wanted::parse(name).unwrap();
+        let wanted = RetrieverSpec::parse(name).unwrap();
         let open = |documents| wanted.open(documents, &RetrieverContext::none()).unwrap();
         let (one, other) = (open(plain.clone()), open(moved.clone()));
         for query in reference["queries"].as_array().unwrap() {
@@ -123,7 +127,7 @@ fn fields_and_stemmer_are_chosen() {
     let documents = vec![document("a", "deploy", "plans"), document("b", "plan", "deploying")];
     let check = |wanted: &str, request: &str, expected: &[u32]| {
         let opened =
-            Wanted::parse(wanted).unwrap().open(documents.clone(), &RetrieverContext::none()).unwrap();
+            RetrieverSpec::parse(wanted).unwrap().open(documents.clone(), &RetrieverContext::none()).unwrap();
         let mut found: Vec<u32> =
             opened.retriever.search(request, 9).unwrap().into_iter().map(|hit| hit.0).collect();
         found.sort_unstable();

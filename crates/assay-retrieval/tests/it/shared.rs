@@ -1,5 +1,6 @@
-//! Abstention and the documented example on public skills, which lie outside the project: `ASSAY_SHARED` names their folder. Without it these tests say
-//! that they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
+//! Abstention and the documented example on public skills, which lie outside the project:
+//! `ASSAY_SHARED` names their folder. Without it these tests say that they were skipped, and with
+//! `ASSAY_REQUIRE_SHARED=1` they fail.
 
 use std::io::{BufRead, BufReader};
 
@@ -56,21 +57,22 @@ fn the_documented_example_finds_its_skill() {
     }
 }
 
-/// The constants were fitted to none of these repositories' requests and to none of these off-topic ones. The bar is that of docs/lab/RETRIEVAL.md.
+/// The constants were fitted to none of these repositories' requests and to none of these off-topic
+/// ones. The bar is that of docs/lab/RETRIEVAL.md.
 #[test]
 #[ignore = "needs shared data"]
 fn off_topic_requests_are_declined_and_others_answered() {
     let mut queries: Vec<Query> =
         include_str!("../data/short-reporting.jsonl").lines().map(|line| read_query(line).unwrap()).collect();
     let long = shared("retrieval/dev_queries.jsonl");
-    let houses =
+    let repositories =
         ["roapple10/Agent-Skills-for-Context-Engineering", "maybeanns/context-management-for-antigravity"];
     let long = std::fs::read_to_string(long).unwrap();
     queries.extend(
-        long.lines().map(|line| read_query(line).unwrap()).filter(|own| houses.contains(&own.house.as_str())),
+        long.lines().map(|line| read_query(line).unwrap()).filter(|own| repositories.contains(&own.repository.as_str())),
     );
     let repositories: std::collections::BTreeSet<&str> =
-        queries.iter().map(|own| own.house.as_str()).collect();
+        queries.iter().map(|own| own.repository.as_str()).collect();
     let repositories: Vec<&str> = repositories.into_iter().collect();
     let documents = skills(&repositories, false);
     let found = abstention(documents, &queries, &off_topic());

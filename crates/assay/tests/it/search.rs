@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Lab, Ran};
 
-/// Four skills that are searched, one that is not, one line that is none, and one id that stands twice.
+/// Four searchable skills, one that is excluded, one invalid line and one duplicate id.
 const CORPUS: &str = r#"{"id":"s1","repo":"a/x","name":"pivot-tables","description":"Makes pivot tables from exports.","skill_md":"---\nname: pivot-tables\n---\n# Pivot tables\nGroup the rows, then sum them."}
 {"id":"s2","repo":"a/x","name":"log-audit","description":"Audits logs.","skill_md":"Count the errors of each hour."}
 {"id":"s3","repo":"b/y","name":"letters","description":"Writes letters.","skill_md":"Be short."}
@@ -14,10 +14,10 @@ const CORPUS: &str = r#"{"id":"s1","repo":"a/x","name":"pivot-tables","descripti
 {"id":"s1","repo":"a/x","name":"again","description":"again","skill_md":"again"}
 "#;
 
-const QUERIES: &str = r#"{"qid":"q1","query":"make a pivot table of this export","house":"a","source":"made","gold_ids":["s1"],"neardup_ids":["s4"],"negatives":["s2"]}
-{"qid":"q2","query":"which hour has most errors in the log?","house":"a","source":"made","gold_ids":["s2"]}
-{"qid":"q3","query":"sum the rows","house":"b","source":"made","gold_ids":["s1"],"acceptable_ids":["s4"]}
-{"qid":"q4","query":"nobody can answer this","house":"b","source":"made","gold_ids":["gone"]}
+const QUERIES: &str = r#"{"qid":"q1","query":"make a pivot table of this export","repository":"a","source":"made","gold_ids":["s1"],"neardup_ids":["s4"],"negatives":["s2"]}
+{"qid":"q2","query":"which hour has most errors in the log?","repository":"a","source":"made","gold_ids":["s2"]}
+{"qid":"q3","query":"sum the rows","repository":"b","source":"made","gold_ids":["s1"],"acceptable_ids":["s4"]}
+{"qid":"q4","query":"nobody can answer this","repository":"b","source":"made","gold_ids":["gone"]}
 "#;
 
 fn lab() -> Lab {
@@ -51,13 +51,13 @@ fn retrievers_are_held_against_requests() {
     let ran = bench(&lab, &["--negatives", "negatives.jsonl", "--run-out", "runs"]).ok();
     for told in [
         "corpus.jsonl:6: error: ",
-        "corpus.jsonl: 1 ids stand twice; the first counts",
+        "corpus.jsonl: 1 duplicate ids; the first of each is used",
         "queries.jsonl: query q4: none of its 1 relevant skills is in the corpus",
     ] {
         assert!(ran.stderr.contains(told), "{told:?} is not in {}", ran.stderr);
     }
     let found = ran.json();
-    assert_eq!((&found["schema"], &found["queries"]), (&json!("assay.search-bench/1"), &json!(3)));
+    assert_eq!((&found["schema"], &found["queries"]), (&json!("assay.search-bench/2"), &json!(3)));
     assert_eq!(found["corpus"], json!({ "documents": 4 }));
     assert_eq!(
         of(&found, "bm25:stemmer=english", "all")["options"]["stemmer"],
@@ -72,7 +72,7 @@ fn retrievers_are_held_against_requests() {
     assert!((bm25["micro_lenient"]["ndcg@10"].as_f64().unwrap() - 1.0).abs() < 1e-12);
     assert_eq!((&bm25["forbidden_top3"], &bm25["options"]["k1"]), (&json!(0.0), &json!(1.5)));
     assert_eq!(
-        of(&found, "bm25", "houses")["documents"],
+        of(&found, "bm25", "repositories")["documents"],
         2,
         "only the repository that owns what is asked for"
     );
@@ -95,7 +95,7 @@ fn retrievers_are_held_against_requests() {
 fn a_request_is_asked_without_its_sentences() {
     let lab = lab().file(
         "queries.jsonl",
-        r#"{"qid":"q1","query":"I am in a hurry. Make a pivot table of it!","house":"a","source":"made","gold_ids":["s1"]}"#,
+        r#"{"qid":"q1","query":"I am in a hurry. Make a pivot table of it!","repository":"a","source":"made","gold_ids":["s1"]}"#,
     );
     let args = ["lab", "search", "erase", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
     let found = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
@@ -147,10 +147,17 @@ fn the_order_of_another_benchmark_is_compared() {
         ])
         .ok()
         .stdout;
-    assert!(text.contains("the order of 5 retrievers against first.json, pool all: Spearman 1.00"), "{text}");
+    assert!(
+        text.contains("rank agreement of 5 retrievers with first.json, pool all: Spearman 1.00"),
+        "{text}"
+    );
     let lab = lab.file("other.json", r#"{"schema":"assay.route/1"}"#);
     let refused = bench(&lab, &["--against", "other.json"]).ended(2);
-    assert!(refused.stderr.contains("other.json: its schema is \"assay.route/1\""), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("other.json: unsupported schema \"assay.route/1\""),
+        "{}",
+        refused.stderr
+    );
     let one = bench(&lab, &["--against", "first.json", "--retriever", "bm25"]).ended(2);
     assert!(one.stderr.contains("fewer than two retrievers"), "{}", one.stderr);
 }
@@ -201,7 +208,7 @@ fn the_layout_of_skillret_is_read_as_it_is() {
     let plain = lab.assay(&base).ok();
     assert!(!plain.stderr.contains("error"), "{}", plain.stderr);
     let with_qrels = lab.assay(&[&base[..], &["--qrels", "qrels/test.jsonl"]].concat()).ok();
-    assert!(with_qrels.stderr.contains("1 judged queries are not in"), "{}", with_qrels.stderr);
+    assert!(with_qrels.stderr.contains("1 queries with judgements are not in"), "{}", with_qrels.stderr);
     for found in [plain.json(), with_qrels.json()] {
         assert_eq!((&found["corpus"]["documents"], &found["queries"]), (&json!(3), &json!(2)));
         let best = of(&found, "best", "all");
@@ -212,15 +219,15 @@ fn the_layout_of_skillret_is_read_as_it_is() {
     }
 }
 
-/// A corpus in which the gold skill of each request is the one whose description has its words, in two houses.
-fn houses() -> Lab {
+/// A corpus in which the gold skill of each request is the one whose description has its words, in two repositories.
+fn repositories() -> Lab {
     let (mut corpus, mut queries) = (String::new(), String::new());
-    for house in ["a", "b"] {
+    for repository in ["a", "b"] {
         for n in 0..12 {
-            let id = format!("{house}{n}");
-            let skill = json!({ "id": id, "repo": house, "name": format!("{house}-skill-{n}"), "description": format!("Handles topic{n} for {house}."),
+            let id = format!("{repository}{n}");
+            let skill = json!({ "id": id, "repo": repository, "name": format!("{repository}-skill-{n}"), "description": format!("Handles topic{n} for {repository}."),
                                 "skill_md": format!("# Steps\nWork on topic{} in part{n}.", n + 1) });
-            let query = json!({ "qid": id, "query": format!("help with topic{n} part{n}"), "house": house, "gold_ids": [id] });
+            let query = json!({ "qid": id, "query": format!("help with topic{n} part{n}"), "repository": repository, "gold_ids": [id] });
             corpus.push_str(&format!("{skill}\n"));
             queries.push_str(&format!("{query}\n"));
         }
@@ -233,13 +240,13 @@ fn houses() -> Lab {
 
 #[test]
 fn weights_are_fitted_and_held_out_ones_are_measured() {
-    let lab = houses();
+    let lab = repositories();
     let train = |more: &[&str]| {
         let base = ["lab", "search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
         lab.assay(&[&base[..], more].concat())
     };
     let trained = train(&[]).ok().json();
-    assert_eq!((&trained["schema"], &trained["requests"]), (&json!("assay.search-train/1"), &json!(24)));
+    assert_eq!((&trained["schema"], &trained["requests"]), (&json!("assay.search-train/2"), &json!(24)));
     let vector = trained["vector"].as_array().unwrap();
     assert_eq!(vector.len(), trained["weights"].as_object().unwrap().len());
     assert!(vector.iter().all(|weight| weight.as_f64().is_some_and(f64::is_finite)), "{trained:#}");
@@ -260,7 +267,11 @@ fn weights_are_fitted_and_held_out_ones_are_measured() {
     let refused = empty
         .assay(&["lab", "search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"])
         .ended(2);
-    assert!(refused.stderr.contains("holds no request that the corpus can answer"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("contains no request whose skills are in the corpus"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -271,18 +282,18 @@ fn what_cannot_be_measured_is_refused() {
         assert!(refused.stderr.contains(expected), "{expected:?} is not in {}", refused.stderr);
     };
     let queries = ["--queries", "queries.jsonl"];
-    check(&[&["--corpus", "none.jsonl"], &queries[..]].concat(), "holds no skill that is searched");
+    check(&[&["--corpus", "none.jsonl"], &queries[..]].concat(), "contains no searchable skill");
     check(
         &["--corpus", "corpus.jsonl", "--queries", "none.jsonl"],
-        "holds no request that the corpus can answer",
+        "contains no request whose skills are in the corpus",
     );
     check(&[&["--corpus", "nowhere.jsonl"], &queries[..]].concat(), "cannot read nowhere.jsonl");
     let corpus = [&["--corpus", "corpus.jsonl"], &queries[..]].concat();
     check(
         &[&corpus[..], &["--retriever", "bm26"]].concat(),
-        "there is no retriever `bm26`; there are bm25, ",
+        "unknown retriever `bm26`; expected one of bm25, ",
     );
-    check(&[&corpus[..], &["--retriever", "run:bad.trec"]].concat(), "bad.trec:1: \"high\" is no score");
+    check(&[&corpus[..], &["--retriever", "run:bad.trec"]].concat(), "bad.trec:1: invalid score \"high\"");
 }
 
 #[test]
@@ -304,13 +315,13 @@ fn abstention_is_measured_by_size_of_library() {
     let corpus: String = (0..14).map(|number| format!("{}\n", skill(number))).collect();
     let lab = Lab::new()
         .file("corpus.jsonl", corpus)
-        .file("queries.jsonl", "{\"qid\":\"q1\",\"query\":\"create invoices of kind k7\",\"house\":\"a\",\"gold_ids\":[\"s07\"]}\n")
+        .file("queries.jsonl", "{\"qid\":\"q1\",\"query\":\"create invoices of kind k7\",\"repository\":\"a\",\"gold_ids\":[\"s07\"]}\n")
         .file("off.jsonl", "{\"query\":\"my cat is hungry\",\"kind\":\"chat\"}\n{\"query\":\"why do zebras have stripes\"}\n");
     let found = bench(&lab, &["--abstention", "off.jsonl"]).ok().json();
     let size = &found["sizes"][0];
     assert_eq!(
         (&found["schema"], found["sizes"].as_array().unwrap().len()),
-        (&json!("assay.search-abstention/1"), 1)
+        (&json!("assay.search-abstention/2"), 1)
     );
     assert_eq!((&size["skills"], &size["libraries"]), (&json!("14 to 20"), &json!(2)));
     assert_eq!(
@@ -320,7 +331,7 @@ fn abstention_is_measured_by_size_of_library() {
     assert_eq!(size["first_right"], json!({ "right": 2, "of": 2 }));
     assert!(size["confidence"].as_f64().is_some_and(|mean| mean > 0.26 && mean < 1.0), "{size}");
     assert_eq!(found["kinds"], json!({ "": { "right": 2, "of": 2 }, "chat": { "right": 2, "of": 2 } }));
-    assert_eq!(found["houses"], json!({ "a": { "right": 2, "of": 2 } }));
+    assert_eq!(found["repositories"], json!({ "a": { "right": 2, "of": 2 } }));
     let args =
         ["lab", "search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--abstention"];
     let told = lab.assay(&[&args[..], &["off.jsonl"]].concat()).ok().stdout;

@@ -184,8 +184,8 @@ fn a_request_is_answered_by_vectors() {
         let refused = lab.assay(&["search", "x", "--index", "own.index", "--retriever", name]).ended(2);
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     };
-    refused("densest", "there is no retriever `densest`");
-    refused("dense", "`dense` needs a model of embeddings");
+    refused("densest", "unknown retriever `densest`");
+    refused("dense", "`dense` needs an embedding model");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_is_not_installed_is_left_out_and_named() {
     let lab = lab();
     let ran = bench(&lab, &[]).ok();
     for name in ["dense", "hybrid", "rerank"] {
-        assert!(ran.stderr.contains(&format!("left out: `{name}` needs ")), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("skipped: `{name}` needs ")), "{}", ran.stderr);
         let refused = bench(&lab, &[name]).ended(2);
         assert!(refused.stderr.contains(&format!("error: `{name}` needs ")), "{}", refused.stderr);
         assert!(refused.stderr.contains("home/.cache/assay/models/"), "{}", refused.stderr);
@@ -356,5 +356,5 @@ fn minilm_finds_what_is_meant() {
         names,
         ["bm25", "bm25:stemmer=english", "bm25-name-description", "bm25f", "best", "dense", "hybrid"]
     );
-    assert!(ran.stderr.contains("left out: `rerank` needs a cross-encoder"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("skipped: `rerank` needs a cross-encoder"), "{}", ran.stderr);
 }

@@ -149,7 +149,7 @@ fn an_answer_holds_what_a_model_needs_and_no_more() {
     assert!(ids.contains(&&json!("one/letters")) && ids.contains(&&json!("two/letters")), "{}", answers[1]);
     assert_eq!(
         answers[2],
-        &json!({ "fits": false, "message": "No skill of 4 fits this request.", "hits": [] })
+        &json!({ "fits": false, "message": "None of 4 skills fits this request.", "hits": [] })
     );
     for (request, reply) in requests.iter().zip(&replies) {
         let reply = reply.to_string();
@@ -175,14 +175,14 @@ fn wrong_arguments_are_results_that_a_model_can_read() {
             "{call}"
         );
     };
-    check(json!({}), "`request` has to be a text that is not empty");
-    check(json!({ "request": 7 }), "`request` has to be a text that is not empty");
-    check(json!({ "request": "  " }), "`request` has to be a text that is not empty");
-    check(json!({ "request": "x", "limit": 0 }), "`limit` has to be a whole number from 1 to 50");
-    check(json!({ "request": "x", "limit": "many" }), "`limit` has to be a whole number from 1 to 50");
+    check(json!({}), "`request` must be a non-empty string");
+    check(json!({ "request": 7 }), "`request` must be a non-empty string");
+    check(json!({ "request": "  " }), "`request` must be a non-empty string");
+    check(json!({ "request": "x", "limit": 0 }), "`limit` must be an integer from 1 to 50");
+    check(json!({ "request": "x", "limit": "many" }), "`limit` must be an integer from 1 to 50");
     check(
         json!({ "request": "x", "extra": 1 }),
-        "unknown argument `extra`: search_skills takes `request` and `limit`",
+        "unknown argument `extra`: search_skills accepts `request` and `limit`",
     );
 }
 
@@ -277,5 +277,5 @@ fn http_answers_on_loopback() {
     check(post, &" ".repeat((1 << 20) + 2), 413);
     check(post, r#"{"request":"still there"}"#, 200);
     let refused = lab.assay(&["search", "serve", "--http", "0.0.0.0:0", "--library", "library"]).ended(2);
-    assert!(refused.stderr.contains("0.0.0.0:0 can be reached from other machines"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("0.0.0.0:0 is reachable from other machines"), "{}", refused.stderr);
 }

@@ -58,11 +58,11 @@ fn what_no_skill_serves_is_said() {
         let said = lab.assay(&["search", request, "--library", "library"]).ok();
         assert!(said.stdout.starts_with(expected), "{request}: {}", said.stdout);
     };
-    check("xylophone quartet", "No skill fits: no skill holds a word of the request\n");
-    check("the of", "No skill fits: the request has no word that says anything\n");
+    check("xylophone quartet", "No skill fits: no skill contains a word of the request\n");
+    check("the of", "No skill fits: the request has only stop words\n");
     check(
         "please tune my grand piano, repair its seventeen broken strings and count them",
-        "No skill fits: no skill is sure enough; the nearest:\n",
+        "No skill fits: confidence below the threshold; closest skills:\n",
     );
 }
 
@@ -93,22 +93,22 @@ fn an_index_answers_as_the_library_does() {
     lab.write("library/letters/SKILL.md", &text);
     assert_eq!(hits(&["--index", "own.index", "--library", "library"]), direct);
     lab.write("library/letters/SKILL.md", text.replace("short", "brief"));
-    refused("own.index is not the index of the skills that are there now");
+    refused("own.index is out of date");
     lab.write("library/letters/SKILL.md", &text);
     // A skill where there was none.
     lab.write("library/notes/new/SKILL.md", "---\nname: new\ndescription: New.\n---\n");
-    refused("own.index is not the index of the skills that are there now");
+    refused("own.index is out of date");
     lab.assay(&["search", "index", "--library", "library", "--out", "own.index"]).ok();
     assert_eq!(hits(&["--index", "own.index", "--library", "library"]), hits(&["--library", "library"]));
     fs::remove_dir_all(lab.path("library/more")).unwrap();
-    refused("own.index is not the index");
+    refused("own.index is out of date");
 
     let mut bytes = fs::read(lab.path("own.index")).unwrap();
     bytes[8] = 77;
     fs::write(lab.path("own.index"), &bytes).unwrap();
     refused("own.index is of format 77, and this version of assay reads format 1");
     lab.write("own.index", "{}");
-    refused("own.index is no index of assay");
+    refused("own.index is not an assay index");
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn what_cannot_be_searched_is_refused() {
         assert!(refused.stderr.contains(expected), "{expected:?} is not in {}", refused.stderr);
     };
     check(&["  ", "--library", "library"], "the request is empty");
-    check(&["--library", "library"], "there is no request");
-    check(&["anything"], "there is nothing to search");
+    check(&["--library", "library"], "no request given");
+    check(&["anything"], "no skills to search");
     check(&["anything", "--library", "empty"], "no skill beneath empty");
     check(&["anything", "--library", "nowhere"], "no skill beneath nowhere");
     check(&["anything", "--index", "nowhere.index"], "cannot read the index nowhere.index");

@@ -1,11 +1,11 @@
 use super::*;
 use crate::bench::{Negative, Threshold};
 
-fn query(id: &str, house: &str, gold: &str) -> Query {
+fn query(id: &str, repository: &str, gold: &str) -> Query {
     Query {
         id: id.to_owned(),
         text: "make a table".to_owned(),
-        house: house.to_owned(),
+        repository: repository.to_owned(),
         source: "tests".to_owned(),
         gold: BTreeSet::from([gold.to_owned()]),
         ..Query::default()
@@ -33,8 +33,8 @@ fn run(name: &str, queries: &[Query], places: &[Option<usize>]) -> Run {
 }
 
 #[test]
-fn micro_weighs_queries_and_macro_houses() {
-    // A house of 30 queries and 10 skills, all found first; two small ones that find nothing.
+fn micro_averages_queries_and_macro_averages_repositories() {
+    // A repository of 30 queries and 10 skills, all found first; two small ones that find nothing.
     let mut queries: Vec<Query> =
         (0..30).map(|n| query(&format!("a{n}"), "large", &format!("s{}", n % 10))).collect();
     queries.extend((0..5).map(|n| query(&format!("b{n}"), "small", "t")));
@@ -45,11 +45,11 @@ fn micro_weighs_queries_and_macro_houses() {
     let found = findings(&[pool], 1);
     let retriever = &found.retrievers[0];
     assert!((retriever.micro["ndcg@10"].mean - 0.75).abs() < 1e-12);
-    assert!((retriever.macro_["ndcg@10"].mean - 0.5).abs() < 1e-12, "the small houses are one");
+    assert!((retriever.macro_["ndcg@10"].mean - 0.5).abs() < 1e-12, "the small repositories are one");
     assert_eq!(retriever.macro_["ndcg@10"].ci95, Some([0.5, 0.5]), "within each, all clusters are alike");
     let [low, high] = retriever.micro["ndcg@10"].ci95.unwrap();
     assert!(low < 0.75 && high > 0.75, "{low} {high}");
-    assert_eq!(retriever.houses["small"], Part { queries: 5, ndcg: 0.0 });
+    assert_eq!(retriever.repositories["small"], Part { queries: 5, ndcg: 0.0 });
     assert_eq!(retriever.parts["words"]["under 10"].queries, 40);
     assert!(found.comparisons.is_empty() && retriever.forbidden_top3.is_none());
 }

@@ -11,8 +11,8 @@ use assay_retrieval::bench::{
     render_abstention, run as ask, write_qrels, write_run,
 };
 use assay_retrieval::best::train::{Trained, train};
-use assay_retrieval::dense::Adapting;
-use assay_retrieval::{Document, Wanted};
+use assay_retrieval::dense::AdapterEvaluation;
+use assay_retrieval::{Document, RetrieverSpec};
 
 use crate::args::lab::search::{
     LabSearchArgs, LabSearchWhat, SearchBenchArgs, SearchEraseArgs, SearchTrainArgs,
@@ -55,7 +55,7 @@ fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
         Some(path) => parsed(path, ui, read_negative)?,
         None => Vec::new(),
     };
-    let adapting = match &args.adapter {
+    let evaluation = match &args.adapter {
         Some(path) => Some(adapter(path, &args.retriever, documents.clone(), &queries, ui)?),
         None => None,
     };
@@ -64,37 +64,37 @@ fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
         None => None,
     };
     let trained = train(documents, &queries, &negatives);
-    ui.document(&Trained { adapter: adapting, abstention, ..trained })?;
+    ui.document(&Trained { adapter: evaluation, abstention, ..trained })?;
     Ok(Status::Done)
 }
 
-/// Fits an adapter to the vectors of a retriever, and puts it into a file.
+/// Fits an adapter to the vectors of a retriever, and writes it to a file.
 fn adapter(
     path: &Path,
     retriever: &str,
     documents: Vec<Document>,
     queries: &[Query],
     ui: &Ui,
-) -> Result<Adapting, Failure> {
-    let wanted = Wanted::parse(retriever)?;
-    let (adapter, adapting, told) = models::with(ui, |around| wanted.adapt(documents, queries, around))?;
-    for told in &told {
-        ui.note(told);
+) -> Result<AdapterEvaluation, Failure> {
+    let spec = RetrieverSpec::parse(retriever)?;
+    let (adapter, evaluation, notes) = models::with(ui, |around| spec.adapt(documents, queries, around))?;
+    for note in &notes {
+        ui.note(note);
     }
     let failed = |error| Failure::infrastructure(format!("cannot write {}: {error}", path.display()));
     adapter.save(path).map_err(failed)?;
-    Ok(adapting)
+    Ok(evaluation)
 }
 
-/// What answers the queries: a retriever of ours, or a run made elsewhere.
+/// The source of rankings: a retriever, or a TREC run of another program.
 enum Source {
-    Own(Wanted),
+    Own(RetrieverSpec),
     Read(String, Rankings),
-    /// `best`, for each house as it would be had it never seen the house.
+    /// `best`, for each repository fitted to the other repositories only.
     HeldOut,
 }
 
-/// What [`Source::HeldOut`] is called.
+/// The name of [`Source::HeldOut`].
 const HELD_OUT: &str = "best:held-out";
 
 /// The pool of every skill: the one in which sentences are masked.
@@ -104,12 +104,12 @@ const ALL: &str = "all";
 fn off_topic(path: &Path, ui: &Ui) -> Result<Vec<OffTopic>, Failure> {
     let found = parsed(path, ui, read_off_topic)?;
     if found.is_empty() {
-        return Err(Failure::bad_input(format!("{} holds no request", path.display())));
+        return Err(Failure::bad_input(format!("{} contains no request", path.display())));
     }
     Ok(found)
 }
 
-/// Prints how many requests are declined that should be, and answered that should be.
+/// Prints the shares of off-topic requests that are declined and of others that are answered.
 fn print_abstention(args: &SearchBenchArgs, path: &Path, ui: &Ui) -> Result<Status, Failure> {
     let off_topic = off_topic(path, ui)?;
     let documents = documents(&args.corpus, ui)?;
@@ -139,12 +139,12 @@ fn bench(args: &SearchBenchArgs, erases: bool, ui: &Ui) -> Result<Status, Failur
         let gold: BTreeSet<&String> = queries.iter().flat_map(|query| &query.gold).collect();
         documents.iter().filter(|own| gold.contains(&own.id)).map(|own| own.repo.as_str()).collect()
     };
-    let houses: Vec<Document> =
+    let repositories: Vec<Document> =
         documents.iter().filter(|own| owners.contains(own.repo.as_str())).cloned().collect();
-    let several = owners.iter().any(|repo| !repo.is_empty()) && houses.len() < documents.len();
+    let several = owners.iter().any(|repo| !repo.is_empty()) && repositories.len() < documents.len();
     let mut pools = vec![(ALL, documents)];
     if several {
-        pools.push(("houses", houses));
+        pools.push(("repositories", repositories));
     }
     let mut ran: Vec<(&'static str, usize, Vec<Negative>, Vec<Run>)> = Vec::new();
     let mut erased = Vec::new();
@@ -200,10 +200,10 @@ fn sources(args: &SearchBenchArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
         }
         None if name == HELD_OUT => Ok(Source::HeldOut),
         None => {
-            let wanted = Wanted::parse(name)?;
-            // Before the others have been asked for minutes.
-            models::with(ui, |around| wanted.missing(around)).map_or(Ok(()), Err)?;
-            Ok(Source::Own(wanted))
+            let spec = RetrieverSpec::parse(name)?;
+            // CheckedQueries before the other retrievers run for minutes.
+            models::with(ui, |around| spec.missing_model(around)).map_or(Ok(()), Err)?;
+            Ok(Source::Own(spec))
         }
     };
     names.iter().map(source).collect()
@@ -225,20 +225,24 @@ fn queries(
         let asked: BTreeSet<&String> = queries.iter().map(|query| &query.id).collect();
         let unknown = judged.keys().filter(|id| !asked.contains(id)).count();
         if unknown > 0 {
-            ui.note(&format!("{}: {unknown} judged queries are not in {}", path.display(), file.display()));
+            ui.note(&format!(
+                "{}: {unknown} queries with judgements are not in {}",
+                path.display(),
+                file.display()
+            ));
         }
     }
     let ids = documents.iter().map(|own| own.id.as_str()).collect();
     let checked = check(queries, &ids);
-    for told in checked.told.iter().take(20) {
-        ui.note(&format!("{}: {told}", file.display()));
+    for note in checked.notes.iter().take(20) {
+        ui.note(&format!("{}: {note}", file.display()));
     }
-    if checked.told.len() > 20 {
-        ui.note(&format!("{}: and {} more of this kind", file.display(), checked.told.len() - 20));
+    if checked.notes.len() > 20 {
+        ui.note(&format!("{}: and {} more of this kind", file.display(), checked.notes.len() - 20));
     }
     if checked.queries.is_empty() {
         return Err(Failure::bad_input(format!(
-            "{} holds no request that the corpus can answer",
+            "{} contains no request whose skills are in the corpus",
             file.display()
         )));
     }
@@ -247,7 +251,7 @@ fn queries(
     Ok(queries)
 }
 
-/// What is asked of what.
+/// Queries and the documents that they are run over.
 struct Set<'a> {
     ui: &'a Ui,
     name: &'static str,
@@ -258,18 +262,18 @@ struct Set<'a> {
 }
 
 impl Set<'_> {
-    /// What a source answers, and with a seed also what it answers without a sentence. A run that was read, or that no one retriever
-    /// made, cannot be asked again.
+    /// The rankings of a source; with a seed also those of queries with a sentence masked, which a
+    /// TREC run cannot provide.
     fn asked(&self, source: &Source, erase_with: Option<u64>) -> Result<(Run, Option<Erasure>), Failure> {
         let (queries, negatives) = (self.queries, self.negatives);
         Ok(match source {
-            Source::Own(wanted) => {
+            Source::Own(spec) => {
                 let documents = self.documents.to_vec();
                 let (clock, cpu) = (Instant::now(), machine::cpu_seconds());
-                let opened = models::with(self.ui, |around| wanted.open(documents, around))?;
+                let opened = models::with(self.ui, |around| spec.open(documents, around))?;
                 let (taken, cpu) = (clock.elapsed().as_secs_f64(), machine::cpu_seconds() - cpu);
-                for told in &opened.told {
-                    self.ui.note(told);
+                for note in &opened.notes {
+                    self.ui.note(note);
                 }
                 let mut run = ask(&*opened.retriever, &opened.index, queries, negatives, taken)?;
                 let rss_bytes = machine::resident();
@@ -297,7 +301,7 @@ impl Set<'_> {
             own.into_iter().filter(|(id, _)| self.ids.contains(id.as_str())).collect()
         };
         let rankings: Vec<Vec<(String, f32)>> = self.queries.iter().map(of).collect();
-        // Nobody said what a document could have at most: the best score of each query stands for it.
+        // The highest possible score is unknown: the best score of each query is used.
         let ceilings = rankings.iter().map(|own| own.first().map_or(0.0, |(_, score)| *score)).collect();
         Run {
             retriever: name.to_owned(),

@@ -10,7 +10,7 @@ use tiny_http::{Header, Method, Request, Response, Server};
 use super::service::{MOST, Service};
 use crate::failure::Failure;
 
-/// Where it listens unless told otherwise.
+/// The default address.
 pub(super) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8321);
 
 /// Longest body.
@@ -19,11 +19,11 @@ const BODY_CAP: u64 = 1 << 20;
 /// Requests that are answered at once.
 const AT_ONCE: usize = 64;
 
-/// Takes the address, which has to be this machine's own: nobody is asked who he is.
+/// Binds the address, which must be a loopback address: the server has no authentication.
 pub(super) fn bind(address: SocketAddr) -> Result<Server, Failure> {
     if !address.ip().is_loopback() {
-        return Err(Failure::bad_input(format!("{address} can be reached from other machines"))
-            .hint("take an address of this machine alone, such as 127.0.0.1:8321"));
+        return Err(Failure::bad_input(format!("{address} is reachable from other machines"))
+            .hint("use a loopback address, such as 127.0.0.1:8321"));
     }
     Server::http(address)
         .map_err(|error| Failure::infrastructure(format!("cannot listen on {address}: {error}")))
@@ -51,8 +51,9 @@ pub(super) fn serve(server: &Server, service: &Service) {
 fn reply(service: &Service, request: &mut Request) -> (u16, Value) {
     let bad = |message: &str| (400, json!({ "error": message }));
     if !is_addressed_here(request) {
-        // A page in a browser can lead a name of its own to this machine; it cannot choose the name it asks for.
-        return (403, json!({ "error": "requests have to be addressed to this machine" }));
+        // DNS rebinding: a web page can point its own host name at this machine, but cannot change
+        // the Host header.
+        return (403, json!({ "error": "the Host header must name this machine" }));
     }
     let path = request.url().split('?').next().unwrap_or("").to_owned();
     match (request.method(), path.as_str()) {
@@ -68,16 +69,16 @@ fn reply(service: &Service, request: &mut Request) -> (u16, Value) {
                 return (413, json!({ "error": "the body is longer than 1 MiB" }));
             }
             let Ok(asked) = serde_json::from_slice::<Value>(&body) else {
-                return bad("the body has to be JSON: {\"request\": \"…\", \"limit\": 5}");
+                return bad("the body must be JSON: {\"request\": \"…\", \"limit\": 5}");
             };
             let text = asked.get("request").and_then(Value::as_str).map(str::trim);
             let Some(text) = text.filter(|text| !text.is_empty()) else {
-                return bad("`request` has to be a text that is not empty");
+                return bad("`request` must be a non-empty string");
             };
             let limit = asked.get("limit").map_or(Some(5), Value::as_u64);
             let limit = limit.and_then(|limit| usize::try_from(limit).ok());
             let Some(limit) = limit.filter(|limit| (1..=MOST).contains(limit)) else {
-                return bad("`limit` has to be a whole number from 1 to 1000");
+                return bad("`limit` must be an integer from 1 to 1,000");
             };
             match service.answer(text, limit).map(|response| serde_json::to_value(&response)) {
                 Ok(Ok(answer)) => (200, answer),
@@ -86,11 +87,11 @@ fn reply(service: &Service, request: &mut Request) -> (u16, Value) {
             }
         }
         (_, "/health" | "/search") => (405, json!({ "error": "GET /health or POST /search" })),
-        _ => (404, json!({ "error": "there are GET /health and POST /search" })),
+        _ => (404, json!({ "error": "unknown path; use GET /health or POST /search" })),
     }
 }
 
-/// Whether the request names this machine as what it asks.
+/// Whether the Host header names this machine.
 fn is_addressed_here(request: &Request) -> bool {
     let host = request.headers().iter().find(|header| header.field.equiv("Host"));
     host.is_none_or(|header| {
@@ -110,6 +111,6 @@ fn send(request: Request, status: u16, body: &Value) {
         Ok(header) => response.with_header(header),
         Err(()) => response,
     };
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = request.respond(response);
 }

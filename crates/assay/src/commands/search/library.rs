@@ -1,4 +1,4 @@
-//! The skills that are searched: folders or a file, and whether an index is still of what lies there.
+//! The searched skills: folders or a file, and whether an index is up to date.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::ui::Ui;
 
-/// Threads that look whether files have changed.
+/// Threads that check whether files have changed.
 const THREADS: usize = 4;
 
 /// What was read.
@@ -22,12 +22,12 @@ pub(super) struct Read {
     pub(super) stamps: Vec<Stamp>,
 }
 
-/// What answers requests: the index that was named, or one made now.
+/// The index that was named, or one built now.
 pub(super) fn searcher(source: &SearchSource, ui: &Ui) -> Result<Searcher, Failure> {
     let named = !source.library.is_empty() || source.corpus.is_some();
     let Some(path) = &source.index else {
         if !named {
-            return Err(Failure::bad_input("there is nothing to search")
+            return Err(Failure::bad_input("no skills to search")
                 .hint("name skills with --library DIR or --corpus FILE, or an index with --index FILE"));
         }
         let read = read(&source.library, source.corpus.as_deref(), ui)?;
@@ -35,19 +35,19 @@ pub(super) fn searcher(source: &SearchSource, ui: &Ui) -> Result<Searcher, Failu
     };
     let file = IndexFile::open(path)?;
     if named && !is_unchanged(&file.stamps()?, &source.library, source.corpus.as_deref()) {
-        ui.detail("something has changed since the index was made: reading all skills");
+        ui.detail("files changed since the index was built: reading all skills");
         let read = read(&source.library, source.corpus.as_deref(), ui)?;
         if index_file::digest_of(read.documents) != file.digest() {
-            let message = format!("{} is not the index of the skills that are there now", path.display());
+            let message = format!("{} is out of date: the skills have changed", path.display());
             return Err(Failure::bad_input(message).hint(
-                "`assay search index` makes a new one; without --index, skills are indexed each time",
+                "run `assay search index` to rebuild it, or omit --index to index the skills each time",
             ));
         }
     }
-    Ok(Searcher::over(file))
+    Ok(Searcher::from_index(file))
 }
 
-/// What every good line of a file gives; others are told.
+/// Parses the lines of a file; bad lines are reported and skipped.
 pub(in crate::commands) fn parsed<T>(
     path: &Path,
     ui: &Ui,
@@ -73,13 +73,13 @@ pub(in crate::commands) fn documents(path: &Path, ui: &Ui) -> Result<Vec<Documen
     documents.dedup_by(|later, first| later.id == first.id);
     if documents.len() < before {
         ui.note(&format!(
-            "{}: {} ids stand twice; the first counts",
+            "{}: {} duplicate ids; the first of each is used",
             path.display(),
             before - documents.len()
         ));
     }
     if documents.is_empty() {
-        return Err(Failure::bad_input(format!("{} holds no skill that is searched", path.display())));
+        return Err(Failure::bad_input(format!("{} contains no searchable skill", path.display())));
     }
     Ok(documents)
 }
@@ -96,7 +96,7 @@ pub(super) fn read(folders: &[PathBuf], corpus: Option<&Path>, ui: &Ui) -> Resul
     if library.packages.is_empty() {
         let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         return Err(Failure::bad_input(format!("no skill beneath {}", names.join(", ")))
-            .hint("name a folder that holds SKILL.md, or whose folders do"));
+            .hint("name a folder that contains SKILL.md, or whose subfolders do"));
     }
     let mut stamps: Vec<Stamp> = library.passed.iter().filter_map(|path| stamp(folders, path)).collect();
     let mut documents = Vec::with_capacity(library.packages.len());
@@ -146,7 +146,7 @@ fn of_file(path: String, data: &Metadata) -> Option<Stamp> {
     Some(Stamp { path, size: data.len(), modified: i64::try_from(modified.as_nanos()).ok()? })
 }
 
-/// Of a folder its folders count, where skills may appear, and not its other files.
+/// Of a folder only the subfolders matter, where skills may appear, not its other files.
 fn of_folder(path: String, folder: &Path) -> Option<Stamp> {
     let mut names: Vec<std::ffi::OsString> = fs::read_dir(folder)
         .ok()?
@@ -169,7 +169,7 @@ fn of_folder(path: String, folder: &Path) -> Option<Stamp> {
     Some(Stamp { path, size: names.len() as u64, modified: sum })
 }
 
-/// Whether everything that the index was made from is as it was. Nothing is read but names, sizes and times.
+/// Whether the sources of the index are unchanged, by names, sizes and times.
 fn is_unchanged(stamps: &[Stamp], folders: &[PathBuf], corpus: Option<&Path>) -> bool {
     let holds = |known: &Stamp| {
         let now = match corpus {

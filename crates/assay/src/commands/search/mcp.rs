@@ -1,8 +1,9 @@
 //! The Model Context Protocol on standard input and output: one tool, `search_skills`.
 //!
-//! JSON-RPC 2.0, one message a line. Source: modelcontextprotocol.io, specification 2025-11-25, "Base protocol" and "Tools". Every line is
-//! answered: what is not a message gets an error, and the next line is read. Wrong arguments are results with `isError`, which a model can read and
-//! correct; wrong messages and unknown tools are errors of the protocol.
+//! JSON-RPC 2.0, one message a line. Source: modelcontextprotocol.io, specification 2025-11-25,
+//! "Base protocol" and "Tools". Malformed messages get an error, and the next line is read. Wrong
+//! arguments are results with `isError`, which a model can read and correct; wrong messages and
+//! unknown tools are errors of the protocol.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -11,13 +12,13 @@ use serde_json::{Map, Value, json};
 use super::clipped;
 use super::service::{Hit, Response, Service};
 
-/// Versions that are spoken, the newest first.
+/// Supported protocol versions, the newest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Longest message.
 const LINE_CAP: u64 = 4 << 20;
 
-/// Skills that an answer holds unless the client says otherwise, and at most.
+/// Skills per answer, by default and at most.
 const LIMITS: (u64, u64) = (5, 50);
 
 /// The arguments of the tool.
@@ -31,7 +32,7 @@ const INVALID_REQUEST: i64 = -32600;
 const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
-/// Answers until the input ends, or nobody reads the answers any more.
+/// Answers until the input ends or the output is closed.
 pub(super) fn serve(service: &Service, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -58,7 +59,7 @@ pub(super) fn serve(service: &Service, mut input: impl BufRead, mut output: impl
 /// The reply to a line. Older versions of the protocol send several messages in one.
 fn replies(service: &Service, line: &[u8]) -> Option<Value> {
     match serde_json::from_slice(line) {
-        Err(cause) => Some(error(&Value::Null, PARSE, &format!("this is no JSON: {cause}"))),
+        Err(cause) => Some(error(&Value::Null, PARSE, &format!("invalid JSON: {cause}"))),
         Ok(Value::Array(messages)) if !messages.is_empty() => {
             let replies: Vec<Value> = messages.iter().filter_map(|message| reply(service, message)).collect();
             (!replies.is_empty()).then_some(Value::Array(replies))
@@ -72,17 +73,17 @@ fn reply(service: &Service, message: &Value) -> Option<Value> {
     let known = id.filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let method = message.get("method").and_then(Value::as_str);
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Some(error(&known, INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
+        return Some(error(&known, INVALID_REQUEST, "not a JSON-RPC 2.0 message"));
     }
     let Some(method) = method else {
-        // An answer to something nobody asked is passed over.
+        // Unexpected responses are ignored.
         let is_answer = message.get("result").is_some() || message.get("error").is_some();
         return (!is_answer).then(|| error(&known, INVALID_REQUEST, "the message has no method"));
     };
-    // What has no id wants no answer.
+    // A message without an id is a notification, which gets no response.
     let id = id?;
     if !id.is_string() && !id.is_number() {
-        return Some(error(&Value::Null, INVALID_REQUEST, "an id is a string or a number"));
+        return Some(error(&Value::Null, INVALID_REQUEST, "an id must be a string or a number"));
     }
     let empty = Value::Null;
     let params = message.get("params").unwrap_or(&empty);
@@ -94,7 +95,7 @@ fn reply(service: &Service, message: &Value) -> Option<Value> {
         _ => error(
             id,
             UNKNOWN_METHOD,
-            "there is no such method; there are initialize, ping, tools/list and tools/call",
+            "unknown method; supported: initialize, ping, tools/list and tools/call",
         ),
     })
 }
@@ -133,13 +134,13 @@ fn tool(service: &Service) -> Value {
 
 fn call(service: &Service, id: &Value, params: &Value) -> Value {
     if params.get("name").and_then(Value::as_str) != Some("search_skills") {
-        return error(id, INVALID_PARAMS, "there is no such tool; there is search_skills");
+        return error(id, INVALID_PARAMS, "unknown tool; expected search_skills");
     }
     let empty = Map::new();
     let arguments = match params.get("arguments") {
         None | Some(Value::Null) => &empty,
         Some(Value::Object(arguments)) => arguments,
-        Some(_) => return error(id, INVALID_PARAMS, "`arguments` has to be an object"),
+        Some(_) => return error(id, INVALID_PARAMS, "`arguments` must be an object"),
     };
     let text = |text: String| json!([{ "type": "text", "text": text }]);
     let found = read_arguments(arguments)
@@ -147,7 +148,8 @@ fn call(service: &Service, id: &Value, params: &Value) -> Value {
     match found {
         Ok(response) => {
             let answer = shown(&response);
-            // The specification asks for the same JSON as text, for clients that know no structured content.
+            // The specification requires the same JSON as text, for clients without structured
+            // content.
             result(
                 id,
                 &json!({ "content": text(answer.to_string()), "structuredContent": answer, "isError": false }),
@@ -157,25 +159,25 @@ fn call(service: &Service, id: &Value, params: &Value) -> Value {
     }
 }
 
-/// The request and the limit, or what is wrong with the arguments.
+/// The request and the limit, or why the arguments are invalid.
 fn read_arguments(arguments: &Map<String, Value>) -> Result<(&str, usize), String> {
     if let Some(unknown) = arguments.keys().find(|key| !ARGUMENTS.contains(&key.as_str())) {
         let start: String = unknown.chars().take(40).collect();
-        return Err(format!("unknown argument `{start}`: search_skills takes `request` and `limit`"));
+        return Err(format!("unknown argument `{start}`: search_skills accepts `request` and `limit`"));
     }
     let request = arguments.get("request").and_then(Value::as_str).map(str::trim);
     let request = request.filter(|request| !request.is_empty());
-    let request = request.ok_or("`request` has to be a text that is not empty")?;
+    let request = request.ok_or("`request` must be a non-empty string")?;
     let limit = match arguments.get("limit") {
         None | Some(Value::Null) => Some(LIMITS.0),
         Some(limit) => limit.as_u64().filter(|limit| (1..=LIMITS.1).contains(limit)),
     };
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-    Ok((request, limit.ok_or("`limit` has to be a whole number from 1 to 50")?))
+    Ok((request, limit.ok_or("`limit` must be an integer from 1 to 50")?))
 }
 
-/// What a model needs of an answer: the skills that fit, with their names, descriptions and confidences. A skill's id is there only where
-/// another hit has the same name.
+/// The answer for a model: the skills that fit, with their names, descriptions and confidences. A
+/// skill's id is included only if another hit has the same name.
 fn shown(response: &Response) -> Value {
     let fitting: Vec<&Hit> = response.hits.iter().filter(|hit| hit.fits).collect();
     let hit = |hit: &&Hit| {
@@ -185,14 +187,14 @@ fn shown(response: &Response) -> Value {
             shown.insert("id".to_owned(), json!(hit.id));
         }
         shown.insert("description".to_owned(), json!(clipped(&hit.description, DESCRIPTION)));
-        // Two digits: more would promise what no confidence holds.
+        // Two digits: confidences are not more precise than that.
         let key = if response.threshold.is_some() { "confidence" } else { "score" };
         shown.insert(key.to_owned(), json!((f64::from(hit.confidence) * 100.0).round() / 100.0));
         Value::Object(shown)
     };
     let hits: Vec<Value> = fitting.iter().map(hit).collect();
     if hits.is_empty() {
-        return json!({ "fits": false, "message": format!("No skill of {} fits this request.", response.skills), "hits": [] });
+        return json!({ "fits": false, "message": format!("None of {} skills fits this request.", response.skills), "hits": [] });
     }
     json!({ "fits": true, "hits": hits })
 }

@@ -27,9 +27,9 @@ pub(crate) fn run(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
 fn answer(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
     let request = args.request.as_deref().map_or("", str::trim);
     if request.is_empty() {
-        let message = if args.request.is_some() { "the request is empty" } else { "there is no request" };
+        let message = if args.request.is_some() { "the request is empty" } else { "no request given" };
         return Err(Failure::bad_input(message)
-            .hint("say what is to be done: `assay search \"make a pivot table\" --library DIR`"));
+            .hint("describe the task: `assay search \"make a pivot table\" --library DIR`"));
     }
     let service = open(&args.source, ui)?;
     let response = service.answer(request, usize::from(args.limit))?;
@@ -94,7 +94,7 @@ fn serve(args: &SearchServeArgs, ui: &Ui) -> Result<Status, Failure> {
         }
     })
     .map_err(|error| {
-        Failure::infrastructure(format!("cannot go on with standard input and output: {error}"))
+        Failure::infrastructure(format!("cannot read standard input or write standard output: {error}"))
     })?;
     Ok(Status::Done)
 }
@@ -106,16 +106,16 @@ fn render(response: &Response, why: bool) -> String {
     let mut text = String::new();
     if !response.fits {
         let reason = match (response.words, response.known_words) {
-            (0, _) => "the request has no word that says anything",
-            (_, 0) => "no skill holds a word of the request",
-            _ if response.hits.is_empty() => "no skill was found",
-            _ => "no skill is sure enough; the nearest:",
+            (0, _) => "the request has only stop words",
+            (_, 0) => "no skill contains a word of the request",
+            _ if response.hits.is_empty() => "no hits",
+            _ => "confidence below the threshold; closest skills:",
         };
         text.push_str(&format!("No skill fits: {reason}\n"));
     }
     for hit in &response.hits {
         let Hit { rank, id, name, description, confidence, fits, why: reason, .. } = hit;
-        let unsure = if *fits || !response.fits { "" } else { "  (unsure)" };
+        let unsure = if *fits || !response.fits { "" } else { "  (low confidence)" };
         text.push_str(&format!("{rank:>3}  {}  {confidence:.2}  {}{unsure}\n", clean(name), clean(id)));
         text.push_str(&format!("     {}\n", clipped(description, DESCRIPTION)));
         if why {

@@ -1,27 +1,27 @@
-//! What retrievers may use of this machine: the models in its cache, the vectors kept there, keys of servers.
+//! Resources of retrievers on this machine: cached models and vectors, and keys of servers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_retrieval::{DEFAULT, MODELS, NAMES, RetrieverContext, Searcher, Wanted};
+use assay_retrieval::{DEFAULT, MODELS, NAMES, RetrieverContext, RetrieverSpec, Searcher};
 
 use crate::failure::Failure;
 use crate::machine;
 use crate::ui::Ui;
 
-/// The model of embeddings that is taken where none is named; `scripts/fetch-minilm` puts it there.
+/// The default embedding model; `scripts/fetch-minilm` installs it.
 const EMBEDDER: &str = "models/all-MiniLM-L6-v2";
 
-/// The cross-encoder that is taken where none is named.
+/// The default cross-encoder.
 const RERANKER: &str = "models/ms-marco-MiniLM-L-6-v2";
 
-/// Where vectors are kept.
+/// The cache of vectors.
 const VECTORS: &str = "vectors";
 
-/// Between two words on how far embedding has come.
+/// Interval of progress messages.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Does something with what this machine has.
+/// Calls a function with this machine's resources.
 pub(in crate::commands) fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'_>) -> T) -> T {
     let cache = machine::cache().ok();
     let below = |inner: &str| cache.as_ref().map(|cache| cache.join(inner));
@@ -42,30 +42,31 @@ pub(in crate::commands) fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'
     })
 }
 
-/// Lets the retriever of this name answer.
+/// Uses the retriever of this name.
 pub(super) fn by(searcher: Searcher, name: Option<&str>, ui: &Ui) -> Result<Searcher, Failure> {
     let Some(name) = name.filter(|name| *name != DEFAULT) else { return Ok(searcher) };
-    let wanted = Wanted::parse(name)?;
-    let (searcher, told) = with(ui, |around| searcher.by(&wanted, around))?;
-    for told in &told {
-        ui.note(told);
+    let spec = RetrieverSpec::parse(name)?;
+    let (searcher, notes) = with(ui, |around| searcher.with_retriever(&spec, around))?;
+    for note in &notes {
+        ui.note(note);
     }
     Ok(searcher)
 }
 
-/// BM25 over stems: most of what stems are worth takes no more than them, so whatever uses them is compared with it.
+/// BM25 over stems: the baseline of retrievers that use stems.
 const STEMMED: &str = "bm25:stemmer=english";
 
-/// Every retriever that can be opened here, with [`STEMMED`] beside plain BM25. What is not installed is told.
+/// Every retriever that can be opened here, with [`STEMMED`] beside plain BM25. Missing models are reported.
 pub(in crate::commands) fn installed(ui: &Ui) -> Vec<String> {
     with(ui, |around| {
-        let is_here = |name: &&str| match Wanted::parse(name).ok().and_then(|wanted| wanted.missing(around)) {
-            None => true,
-            Some(missing) => {
-                ui.note(&format!("left out: {missing}"));
-                false
-            }
-        };
+        let is_here =
+            |name: &&str| match RetrieverSpec::parse(name).ok().and_then(|spec| spec.missing_model(around)) {
+                None => true,
+                Some(missing) => {
+                    ui.note(&format!("skipped: {missing}"));
+                    false
+                }
+            };
         let mut names: Vec<&str> = NAMES.into_iter().chain(MODELS).filter(is_here).collect();
         names.insert(1, STEMMED);
         names.into_iter().map(str::to_owned).collect()

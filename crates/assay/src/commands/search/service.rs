@@ -1,15 +1,15 @@
-//! Requests answered, whoever asks.
+//! Answers requests of the command line, HTTP and MCP.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use assay_retrieval::{SearchError, Searcher, Why};
+use assay_retrieval::{HitExplanation, SearchError, Searcher};
 use serde::Serialize;
 
-/// Most bytes of a request that are looked at.
+/// Longest request in bytes; the rest is ignored.
 pub(super) const REQUEST_CAP: usize = 64 << 10;
 
-/// Most skills that one answer holds.
+/// Most skills of one answer.
 pub(super) const MOST: usize = 1000;
 
 /// Answers requests.
@@ -28,15 +28,17 @@ pub(super) struct Response {
     /// The index file, where one was used.
     pub(super) index: Option<PathBuf>,
     pub(super) retriever: String,
-    /// The confidence from which a skill fits that is not the first; `null` where the retriever has none.
+    /// The confidence from which a skill fits that is not the first; `null` for retrievers without
+    /// one.
     pub(super) threshold: Option<f64>,
-    /// How likely it is that some skill serves the request: it is answered from 0.5; `null` where the retriever does not say.
+    /// The probability that some skill serves the request: it is answered from 0.5; `null` for
+    /// retrievers without one.
     pub(super) answerable: Option<f64>,
     /// Whether any skill fits.
     pub(super) fits: bool,
-    /// Words of the request that say something, each once.
+    /// Distinct words of the request that are not stop words.
     pub(super) words: usize,
-    /// Those of them that any skill holds.
+    /// Those of them that occur in any skill.
     pub(super) known_words: usize,
     pub(super) hits: Vec<Hit>,
     pub(super) seconds: f64,
@@ -48,10 +50,10 @@ pub(super) struct Hit {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) description: String,
-    /// How likely it is right, from 0 to 1; of another retriever than `best` the score.
+    /// The probability that it is right, from 0 to 1; the score of other retrievers than `best`.
     pub(super) confidence: f32,
     pub(super) fits: bool,
-    pub(super) why: Why,
+    pub(super) why: HitExplanation,
 }
 
 impl Service {
