@@ -59,7 +59,7 @@ impl Answers {
     ///
     /// # Errors
     /// The disk fails.
-    pub fn keep(&self, digest: &str, routed: &Routed) -> Result<(), AnswersError> {
+    pub fn store(&self, digest: &str, routed: &Routed) -> Result<(), AnswersError> {
         let path = self.path(digest);
         let folder = path.parent().unwrap_or(Path::new("."));
         let failed = |action: &'static str| {

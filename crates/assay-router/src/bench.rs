@@ -44,7 +44,7 @@ pub struct Bench<'a> {
 
 /// How far a run may go.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Caps {
+pub struct RunLimits {
     /// Most questions that are really asked.
     pub max_runs: Option<usize>,
     /// Most money, in USD; no question is begun whose largest cost would pass it.
@@ -68,13 +68,13 @@ pub struct Forecast {
 
 /// What a run came to.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct RunOutcome {
     /// What there is, in order of request and repetition; questions that were not reached are missing.
     pub answers: Vec<Routed>,
     /// Questions that were asked now.
     pub asked: usize,
     /// Questions answered by an earlier run.
-    pub reused: usize,
+    pub cached: usize,
     /// Questions that a cap or an interruption left.
     pub left: usize,
     /// What was spent now, in USD, where a price is known.
@@ -92,12 +92,12 @@ struct Question {
 
 impl<'a> Bench<'a> {
     /// The first question, as it would be asked: which request, and the text.
-    pub fn first(&self) -> Option<(&'a Prompt, String)> {
+    pub fn first_question(&self) -> Option<(&'a Prompt, String)> {
         let prompt = self.prompts.first()?;
-        Some((prompt, self.text(prompt, 0)))
+        Some((prompt, self.question_text(prompt, 0)))
     }
 
-    fn shown(&self, prompt: &Prompt, repetition: u32) -> Vec<&Candidate> {
+    fn ordered_skills(&self, prompt: &Prompt, repetition: u32) -> Vec<&Candidate> {
         // The published orders are drawn with the bare name of the model.
         let model = self.model.id();
         let model = model.split_once(':').map_or(model, |(_, name)| name);
@@ -105,14 +105,14 @@ impl<'a> Bench<'a> {
         places.into_iter().map(|place| &self.skills[place]).collect()
     }
 
-    fn text(&self, prompt: &Prompt, repetition: u32) -> String {
-        self.template.fill(&prompt.text, &self.shown(prompt, repetition))
+    fn question_text(&self, prompt: &Prompt, repetition: u32) -> String {
+        self.template.fill(&prompt.text, &self.ordered_skills(prompt, repetition))
     }
 
     /// The digest holds what is really sent, so that a changed description asks again exactly what showed it.
     fn question(&self, place: usize, repetition: u32) -> Question {
         let prompt = &self.prompts[place];
-        let text = self.text(prompt, repetition);
+        let text = self.question_text(prompt, repetition);
         let identity = json!({
             "protocol": PROTOCOL, "model": self.model.id(), "script": self.model.identity(), "prompt": prompt.id,
             "repetition": repetition, "seed": self.seed, "text": text,
@@ -146,17 +146,17 @@ impl<'a> Bench<'a> {
         Ok(forecast)
     }
 
-    /// Asks what has no answer yet. `told` hears of each answer as it comes.
+    /// Asks what has no answer yet. `progress` hears of each answer as it comes.
     ///
     /// # Errors
     /// Answers cannot be read or kept; what was kept before stays.
     pub fn run(
         &self,
         answers: &Answers,
-        caps: &Caps,
+        caps: &RunLimits,
         cancel: &AtomicBool,
-        told: &(dyn Fn(&Routed) + Sync),
-    ) -> Result<Ran, AnswersError> {
+        progress: &(dyn Fn(&Routed) + Sync),
+    ) -> Result<RunOutcome, AnswersError> {
         let mut found: BTreeMap<(usize, u32), Routed> = BTreeMap::new();
         let mut open = VecDeque::new();
         for question in self.questions() {
@@ -167,74 +167,74 @@ impl<'a> Bench<'a> {
                 None => open.push_back(question),
             }
         }
-        let (reused, planned) = (found.len(), found.len() + open.len());
+        let (cached, planned) = (found.len(), found.len() + open.len());
         if let Some(most) = caps.max_runs {
             open.truncate(most);
         }
-        let desk = Mutex::new(Desk { open, found, broken: None, spent: 0.0, reserved: 0.0, asked: 0 });
+        let queue = Mutex::new(WorkQueue { open, found, broken: None, spent: 0.0, reserved: 0.0, asked: 0 });
         std::thread::scope(|scope| {
             for _ in 0..caps.concurrency.max(1) {
-                scope.spawn(|| self.work(&desk, answers, caps, cancel, told));
+                scope.spawn(|| self.run_worker(&queue, answers, caps, cancel, progress));
             }
         });
-        let desk = desk.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = desk.broken {
+        let queue = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = queue.broken {
             return Err(error);
         }
-        Ok(Ran {
-            left: planned - desk.found.len(),
-            answers: desk.found.into_values().collect(),
-            asked: desk.asked,
-            reused,
-            spent_usd: self.price.map(|_| desk.spent),
+        Ok(RunOutcome {
+            left: planned - queue.found.len(),
+            answers: queue.found.into_values().collect(),
+            asked: queue.asked,
+            cached,
+            spent_usd: self.price.map(|_| queue.spent),
         })
     }
 
     /// One worker: takes questions until there are none, or no more may be asked.
-    fn work(
+    fn run_worker(
         &self,
-        desk: &Mutex<Desk>,
+        queue: &Mutex<WorkQueue>,
         answers: &Answers,
-        caps: &Caps,
+        caps: &RunLimits,
         cancel: &AtomicBool,
-        told: &(dyn Fn(&Routed) + Sync),
+        progress: &(dyn Fn(&Routed) + Sync),
     ) {
-        let lock = || desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let (question, reserve) = {
-                let mut desk = lock();
-                if desk.broken.is_some() || cancel.load(Ordering::Relaxed) {
+                let mut queue = lock();
+                if queue.broken.is_some() || cancel.load(Ordering::Relaxed) {
                     return;
                 }
-                let Some(question) = desk.open.pop_front() else { return };
-                let reserve = self.most(&question);
-                if caps.max_usd.is_some_and(|most| desk.spent + desk.reserved + reserve > most) {
+                let Some(question) = queue.open.pop_front() else { return };
+                let reserve = self.max_cost(&question);
+                if caps.max_usd.is_some_and(|most| queue.spent + queue.reserved + reserve > most) {
                     return;
                 }
-                desk.reserved += reserve;
+                queue.reserved += reserve;
                 (question, reserve)
             };
-            let routed = self.ask(&question, cancel);
-            let mut desk = lock();
-            desk.reserved -= reserve;
+            let routed = self.send_question(&question, cancel);
+            let mut queue = lock();
+            queue.reserved -= reserve;
             let Some(routed) = routed else { return };
-            desk.asked += 1;
+            queue.asked += 1;
             if let (Some(price), Some(usage)) = (self.price, routed.usage) {
-                desk.spent += price.cost(&usage);
+                queue.spent += price.cost(&usage);
             }
             if routed.status.is_result()
-                && let Err(error) = answers.keep(&question.digest, &routed)
+                && let Err(error) = answers.store(&question.digest, &routed)
             {
-                desk.broken = Some(error);
+                queue.broken = Some(error);
                 return;
             }
-            told(&routed);
-            desk.found.insert((question.prompt, question.repetition), routed);
+            progress(&routed);
+            queue.found.insert((question.prompt, question.repetition), routed);
         }
     }
 
     /// The most that a question can cost: two replies of full length. Tokenizers differ; a quarter is added for that.
-    fn most(&self, question: &Question) -> f64 {
+    fn max_cost(&self, question: &Question) -> f64 {
         let input = tokens(&question.text);
         let output = u64::from(REPLY_TOKENS);
         let usage = Usage { input: 2 * input + output, output: 2 * output, ..Usage::default() };
@@ -242,7 +242,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Asks, and once more where the reply is not what was asked for. `None`: given up from outside.
-    fn ask(&self, question: &Question, cancel: &AtomicBool) -> Option<Routed> {
+    fn send_question(&self, question: &Question, cancel: &AtomicBool) -> Option<Routed> {
         let clock = Instant::now();
         let prompt = &self.prompts[question.prompt];
         let script_context = ScriptContext {
@@ -274,7 +274,7 @@ impl<'a> Bench<'a> {
                 Ok(reply) => reply,
                 Err(ModelError::Cancelled) => return None,
                 Err(error) => {
-                    routed.status = status(&error);
+                    routed.status = error_status(&error);
                     routed.message = Some(error.to_string());
                     break;
                 }
@@ -312,7 +312,7 @@ impl<'a> Bench<'a> {
 }
 
 /// What the workers share.
-struct Desk {
+struct WorkQueue {
     open: VecDeque<Question>,
     found: BTreeMap<(usize, u32), Routed>,
     broken: Option<AnswersError>,
@@ -327,7 +327,7 @@ fn tokens(text: &str) -> u64 {
 }
 
 /// Whether the model could not answer, or the question cannot be asked.
-fn status(error: &ModelError) -> Status {
+fn error_status(error: &ModelError) -> Status {
     match error {
         ModelError::RateLimited { .. }
         | ModelError::Server { .. }

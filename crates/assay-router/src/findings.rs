@@ -79,7 +79,7 @@ pub struct RouterFindings {
     /// What the strict top 1 would be given as, were answers independent: the interval by drawing answers. It is too narrow.
     pub top1_naive_ci95: Option<[f64; 2]>,
     /// Against the best lexical router on the same requests, in strict top 1; `null` for lexical ones.
-    pub lift: Option<Versus>,
+    pub lift: Option<LiftEstimate>,
     /// Mean over answers, in seconds.
     pub seconds: Option<f64>,
     /// Of all answers, also those of earlier runs; `null` where it is not known.
@@ -87,12 +87,12 @@ pub struct RouterFindings {
     /// What was expected, and what was chosen, by count of answers; without the pairs that agree.
     pub confusion: Vec<Confusion>,
     /// Requests with a wrong answer, those with most first.
-    pub failures: Vec<Failed>,
+    pub failures: Vec<WrongPrompt>,
 }
 
 /// A paired difference between two routers over requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Versus {
+pub struct LiftEstimate {
     /// The other. It was chosen as the best on these very requests, so the lift is rather too small than too large.
     pub router: String,
     /// Mean over requests on topic.
@@ -116,7 +116,7 @@ pub struct Confusion {
 
 /// A request that was answered wrongly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failed {
+pub struct WrongPrompt {
     /// Its id.
     pub prompt: String,
     /// The expected skill; `null` off topic.
@@ -140,7 +140,7 @@ pub fn findings(
     measures_a_model: bool,
 ) -> Findings {
     let mut found: Vec<RouterFindings> =
-        routers.iter().map(|router| Asked::new(prompts, router).findings(seed)).collect();
+        routers.iter().map(|router| RouterResults::new(prompts, router).findings(seed)).collect();
     let best = found
         .iter()
         .enumerate()
@@ -149,9 +149,9 @@ pub fn findings(
         .max_by(|(_, one), (_, other)| mean(one.top1).total_cmp(&mean(other.top1)))
         .map(|(place, _)| place);
     if let Some(best) = best {
-        let base = Asked::new(prompts, &routers[best]);
+        let base = RouterResults::new(prompts, &routers[best]);
         for (router, found) in routers.iter().zip(&mut found).filter(|(router, _)| !router.lexical) {
-            found.lift = versus(&Asked::new(prompts, router), &base, &routers[best].name, seed);
+            found.lift = versus(&RouterResults::new(prompts, router), &base, &routers[best].name, seed);
         }
     }
     Findings {
@@ -170,13 +170,13 @@ fn mean(share: Option<Share>) -> f64 {
 }
 
 /// A router's results by request.
-struct Asked<'a> {
+struct RouterResults<'a> {
     router: &'a Router,
     /// Every request with its results; requests without one have none.
     results: Vec<(&'a Prompt, Vec<&'a Routed>)>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RouterResults<'a> {
     fn new(prompts: &'a [Prompt], router: &'a Router) -> Self {
         let results = prompts
             .iter()
@@ -250,7 +250,7 @@ impl<'a> Asked<'a> {
     /// For each request, whether each pair of its answers agrees on the first skill.
     fn stability(&self) -> Vec<Vec<f64>> {
         let agree = |results: &[&Routed]| -> Vec<f64> {
-            let firsts: Vec<_> = results.iter().map(|routed| first(routed)).collect();
+            let firsts: Vec<_> = results.iter().map(|routed| first_choice(routed)).collect();
             let pairs =
                 (0..firsts.len()).flat_map(|one| (one + 1..firsts.len()).map(move |other| (one, other)));
             pairs.map(|(one, other)| f64::from(u8::from(firsts[one] == firsts[other]))).collect()
@@ -263,7 +263,7 @@ impl<'a> Asked<'a> {
         let mut counts: BTreeMap<(Option<&str>, Option<&str>), usize> = BTreeMap::new();
         for (prompt, results) in &self.results {
             for routed in results {
-                let pair = (prompt.expected.as_deref(), first(routed));
+                let pair = (prompt.expected.as_deref(), first_choice(routed));
                 if pair.0 != pair.1 || routed.status == Status::FormatFailure {
                     *counts.entry(pair).or_default() += 1;
                 }
@@ -281,7 +281,7 @@ impl<'a> Asked<'a> {
         rows
     }
 
-    fn failures(&self) -> Vec<Failed> {
+    fn failures(&self) -> Vec<WrongPrompt> {
         let mut failures = Vec::new();
         for (prompt, results) in &self.results {
             let wrong: Vec<&&Routed> =
@@ -291,7 +291,7 @@ impl<'a> Asked<'a> {
             }
             let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
             for routed in &wrong {
-                let name = match (routed.status, first(routed)) {
+                let name = match (routed.status, first_choice(routed)) {
                     (Status::FormatFailure, _) => "(unreadable)",
                     (_, None) => "(none)",
                     (_, Some(name)) => name,
@@ -300,7 +300,7 @@ impl<'a> Asked<'a> {
             }
             let mut chosen: Vec<(&str, usize)> = chosen.into_iter().collect();
             chosen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            failures.push(Failed {
+            failures.push(WrongPrompt {
                 prompt: prompt.id.clone(),
                 expected: prompt.expected.clone(),
                 wrong: wrong.len(),
@@ -314,7 +314,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn first(routed: &Routed) -> Option<&str> {
+fn first_choice(routed: &Routed) -> Option<&str> {
     routed.ranking.first().map(String::as_str)
 }
 
@@ -350,7 +350,7 @@ fn interval(clusters: &[Vec<f64>], seed: u64) -> Option<[f64; 2]> {
 }
 
 /// The paired difference over the requests on topic that both have answered.
-fn versus(own: &Asked<'_>, base: &Asked<'_>, name: &str, seed: u64) -> Option<Versus> {
+fn versus(own: &RouterResults<'_>, base: &RouterResults<'_>, name: &str, seed: u64) -> Option<LiftEstimate> {
     let rate = |prompt: &Prompt, results: &[&Routed]| {
         let right = results.iter().filter(|routed| is_right(prompt, routed, 1, false)).count();
         right as f64 / results.len() as f64
@@ -363,7 +363,7 @@ fn versus(own: &Asked<'_>, base: &Asked<'_>, name: &str, seed: u64) -> Option<Ve
         .map(|((prompt, one), (_, other))| rate(prompt, one) - rate(prompt, other))
         .collect();
     let clusters: Vec<Vec<f64>> = differences.iter().map(|difference| vec![*difference]).collect();
-    (!differences.is_empty()).then(|| Versus {
+    (!differences.is_empty()).then(|| LiftEstimate {
         router: name.to_owned(),
         lift: differences.iter().sum::<f64>() / differences.len() as f64,
         ci95: interval(&clusters, seed),

@@ -22,7 +22,7 @@ use assay_model::Usage;
 use serde::{Deserialize, Serialize};
 
 pub use answers::{Answers, AnswersError};
-pub use bench::{Bench, Caps, Forecast, Ran};
+pub use bench::{Bench, RunLimits, Forecast, RunOutcome};
 pub use findings::{Confusion, Failed, Findings, RouterFindings, Share, Versus, findings};
 pub use lexical::Lexical;
 pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};

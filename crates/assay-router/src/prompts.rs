@@ -70,11 +70,11 @@ struct Line {
 /// word, so a key that is not one of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
 pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Prompt>, Vec<Diagnostic>) {
     let mut prompts: Vec<Prompt> = Vec::new();
-    let mut told = Vec::new();
+    let mut diagnostics = Vec::new();
     let mut seen = BTreeSet::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let mut tell = |severity, code, message: String| {
-            told.push(Diagnostic::new(severity, code, file, message).at_line(number));
+        let mut report = |severity, code, message: String| {
+            diagnostics.push(Diagnostic::new(severity, code, file, message).at_line(number));
         };
         if line.trim().is_empty() {
             continue;
@@ -91,18 +91,18 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
                 for key in unknown {
                     let near = nearest(&key, KEYS);
                     let hint = near.first().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                    tell(Severity::Error, UNKNOWN_KEY, format!("unknown key `{key}`{hint}"));
+                    report(Severity::Error, UNKNOWN_KEY, format!("unknown key `{key}`{hint}"));
                 }
                 continue;
             }
             Err(error) => {
-                tell(Severity::Error, "prompt-malformed", format!("no prompt: {error}"));
+                report(Severity::Error, "prompt-malformed", format!("no prompt: {error}"));
                 continue;
             }
         };
         if !seen.insert(line.prompt_id.clone()) {
             let message = format!("`{}` stands in the file twice; the first counts", line.prompt_id);
-            tell(Severity::Error, "prompt-twice", message);
+            report(Severity::Error, "prompt-twice", message);
             continue;
         }
         let expected = line.expected_primary_skill.filter(|name| !matches!(name.trim(), "" | "none"));
@@ -110,14 +110,14 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
         let expected = expected.filter(|_| !is_control);
         if let Some(name) = expected.as_ref().filter(|name| !skills.contains(name.as_str())) {
             let message = format!("`{}` expects `{name}`, and the library has no such skill", line.prompt_id);
-            tell(Severity::Error, "prompt-unknown-skill", message);
+            report(Severity::Error, "prompt-unknown-skill", message);
             continue;
         }
         for name in line.acceptable_secondary_skills.iter().chain(&line.rejected_skills) {
             if !skills.contains(name.as_str()) {
                 let message =
                     format!("`{}` names `{name}`, and the library has no such skill", line.prompt_id);
-                tell(Severity::Warning, "prompt-unknown-skill", message);
+                report(Severity::Warning, "prompt-unknown-skill", message);
             }
         }
         prompts.push(Prompt {
@@ -128,7 +128,7 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
             rejected: line.rejected_skills,
         });
     }
-    (prompts, told)
+    (prompts, diagnostics)
 }
 
 #[cfg(test)]
@@ -146,18 +146,18 @@ mod tests {
 {"prompt_id":"p5","prompt":"z","expected_primary_skill":null,"acceptable_secondary_skills":["gone"]}
 {"prompt_id":"p6","prompt":"z","expected_primary_skill":"none"}
 "#;
-        let (prompts, told) = read_prompts(text, Path::new("p.jsonl"), &BTreeSet::from(["a", "b"]));
+        let (prompts, diagnostics) = read_prompts(text, Path::new("p.jsonl"), &BTreeSet::from(["a", "b"]));
         let ids: Vec<(&str, bool)> =
             prompts.iter().map(|prompt| (prompt.id.as_str(), prompt.is_off_topic())).collect();
         assert_eq!(ids, [("p1", false), ("p4", true), ("p5", true), ("p6", true)]);
-        let told: Vec<(Option<usize>, &str)> = told.iter().map(|told| (told.line, told.code)).collect();
+        let diagnostics: Vec<(Option<usize>, &str)> = diagnostics.iter().map(|diagnostics| (diagnostics.line, diagnostics.code)).collect();
         let expected = [
             (Some(2), "prompt-twice"),
             (Some(4), "prompt-unknown-skill"),
             (Some(5), "prompt-malformed"),
             (Some(7), "prompt-unknown-skill"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(diagnostics, expected);
     }
 
     #[test]
@@ -165,13 +165,13 @@ mod tests {
         let text = r#"{"prompt_id":"p1","prompt":"x","expected_primary_skill":"a","reason":"because","off_topic":false}
 {"prompt_id":"p2","prompt":"y","expected_primary_skil":"a","x":1}
 "#;
-        let (prompts, told) = read_prompts(text, Path::new("p.jsonl"), &BTreeSet::from(["a"]));
+        let (prompts, diagnostics) = read_prompts(text, Path::new("p.jsonl"), &BTreeSet::from(["a"]));
         assert_eq!(prompts.len(), 1);
-        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        let diagnostics: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
         let expected = [
             "p.jsonl:2: error: unknown key `expected_primary_skil`; did you mean `expected_primary_skill`? [prompt-unknown-key]",
             "p.jsonl:2: error: unknown key `x` [prompt-unknown-key]",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(diagnostics, expected);
     }
 }

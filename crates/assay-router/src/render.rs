@@ -3,7 +3,7 @@
 use assay_diagnostic::escape;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::{Failed, Findings, RouterFindings, Share};
+use crate::{WrongPrompt, Findings, RouterFindings, Share};
 
 /// No table is wider.
 const WIDTH: u16 = 150;
@@ -22,14 +22,14 @@ pub fn render(findings: &Findings) -> String {
     }
     text.push('\n');
     text.push_str(&shares(findings));
-    for router in told(&findings.routers) {
+    for router in shown_routers(&findings.routers) {
         text.push_str(&router_text(router));
     }
     text
 }
 
 /// The models, and of the routers that count words the best.
-fn told(routers: &[RouterFindings]) -> impl Iterator<Item = &RouterFindings> {
+fn shown_routers(routers: &[RouterFindings]) -> impl Iterator<Item = &RouterFindings> {
     let mean = |router: &RouterFindings| router.top1.map_or(0.0, |share| share.mean);
     let lexical = routers.iter().filter(|router| router.lexical);
     let best = lexical.rev().max_by(|one, other| mean(one).total_cmp(&mean(other)));
@@ -51,12 +51,12 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-fn between(ci95: Option<[f64; 2]>) -> String {
+fn format_interval(ci95: Option<[f64; 2]>) -> String {
     ci95.map_or_else(String::new, |[low, high]| format!(" ({:.0} to {:.0})", 100.0 * low, 100.0 * high))
 }
 
-fn cell(share: Option<Share>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{}{}", percent(share.mean), between(share.ci95)))
+fn format_share(share: Option<Share>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{}{}", percent(share.mean), format_interval(share.ci95)))
 }
 
 fn shares(findings: &Findings) -> String {
@@ -72,12 +72,12 @@ fn shares(findings: &Findings) -> String {
     for router in &findings.routers {
         table.add_row(vec![
             escape(&router.router),
-            cell(router.top1),
-            cell(router.top3),
-            cell(router.top1_acceptable),
-            cell(router.abstention),
-            cell(router.rejected_top3),
-            cell(router.order_stability),
+            format_share(router.top1),
+            format_share(router.top3),
+            format_share(router.top1_acceptable),
+            format_share(router.abstention),
+            format_share(router.rejected_top3),
+            format_share(router.order_stability),
         ]);
     }
     for column in table.column_iter_mut().skip(1) {
@@ -108,8 +108,8 @@ fn router_text(router: &RouterFindings) -> String {
     {
         text.push_str(&format!(
             "  drawing answers as if they were independent would give{} in place of{}\n",
-            between(Some(naive)),
-            between(top1.ci95)
+            format_interval(Some(naive)),
+            format_interval(top1.ci95)
         ));
     }
     if !router.failures.is_empty() {
@@ -122,7 +122,7 @@ fn router_text(router: &RouterFindings) -> String {
     text
 }
 
-fn failures(failures: &[Failed]) -> Table {
+fn failures(failures: &[WrongPrompt]) -> Table {
     let mut table = table(&["  request", "expected", "wrong", "acceptable", "of", "chosen instead"]);
     for failed in failures.iter().take(ROWS) {
         table.add_row(vec![

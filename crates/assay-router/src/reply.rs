@@ -8,7 +8,7 @@ const LONGEST: usize = 50;
 
 /// What is read of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct Reply {
     /// Names, the best first; none where no skill fits.
     pub(crate) ranking: Vec<String>,
     /// From 0 to 1, where it was said.
@@ -16,7 +16,7 @@ pub(crate) struct Answer {
 }
 
 #[derive(Deserialize)]
-struct Form {
+struct ReplyJson {
     ranking: Vec<String>,
     #[serde(default)]
     confidence: Option<f64>,
@@ -25,9 +25,9 @@ struct Form {
 }
 
 /// Reads an answer: one JSON object with `ranking`, and nothing else but white space, or a code fence of its own around it.
-pub(crate) fn read(text: &str) -> Result<Answer, serde_json::Error> {
+pub(crate) fn read(text: &str) -> Result<Reply, serde_json::Error> {
     let text = without_fence(text.trim());
-    let form: Form = serde_json::from_str(text)?;
+    let form: ReplyJson = serde_json::from_str(text)?;
     let mut ranking: Vec<String> = Vec::new();
     for name in form.ranking.into_iter().take(LONGEST) {
         if !ranking.contains(&name) {
@@ -35,7 +35,7 @@ pub(crate) fn read(text: &str) -> Result<Answer, serde_json::Error> {
         }
     }
     let confidence = form.confidence.filter(|confidence| (0.0..=1.0).contains(confidence));
-    Ok(Answer { ranking, confidence })
+    Ok(Reply { ranking, confidence })
 }
 
 /// What stands in a fence, where the fence is all there is.

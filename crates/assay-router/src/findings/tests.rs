@@ -28,7 +28,7 @@ fn router(name: &str, lexical: bool, answers: Vec<Routed>) -> Router {
     Router { name: name.to_owned(), lexical, answers, cost_usd: None }
 }
 
-fn found(prompts: &[Prompt], answers: Vec<Routed>) -> RouterFindings {
+fn compute_findings(prompts: &[Prompt], answers: Vec<Routed>) -> RouterFindings {
     findings(prompts, &[router("openai:m", false, answers)], 3, 1, true).routers.remove(0)
 }
 
@@ -47,7 +47,7 @@ fn requests_weigh_the_same() {
         routed("p3", 0, &[]),
         routed("p3", 1, &["a"]),
     ];
-    let found = found(&prompts, answers);
+    let found = compute_findings(&prompts, answers);
     let check = |share: Option<Share>, mean: f64, counts: (usize, usize)| {
         let share = share.unwrap();
         assert!((share.mean - mean).abs() < 1e-12, "{share:?} is not {mean}");
@@ -93,7 +93,7 @@ fn the_best_word_count_is_the_base() {
 
 #[test]
 fn without_answers_there_are_no_figures() {
-    let found = found(&[prompt("p1", Some("a"))], Vec::new());
+    let found = compute_findings(&[prompt("p1", Some("a"))], Vec::new());
     assert_eq!((found.top1, found.abstention, found.lift), (None, None, None));
     assert!(found.failures.is_empty() && found.confusion.is_empty());
 }

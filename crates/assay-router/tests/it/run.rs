@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use assay_model::{Call, ChatModel, ChatReply, ChatRequest, ModelError, Price, Stop, Usage};
-use assay_router::{Answers, Bench, Candidate, Caps, Prompt, Status, Template};
+use assay_router::{Answers, Bench, Candidate, RunLimits, Prompt, Status, Template};
 use serde_json::Value;
 
 /// Answers what it was told to, in order, and remembers what it was asked.
@@ -88,7 +88,7 @@ impl Set {
         Bench { prompts, skills, template, model, price, repetitions: 2, seed: 1 }
     }
 
-    fn run(&self, model: &Played, price: Option<Price>, caps: Caps) -> assay_router::Ran {
+    fn run(&self, model: &Played, price: Option<Price>, caps: RunLimits) -> assay_router::RunOutcome {
         let answers = Answers::new(self.folder.path());
         self.bench(model, price).run(&answers, &caps, &AtomicBool::new(false), &|_| ()).unwrap()
     }
@@ -106,7 +106,7 @@ fn only_results_are_kept() {
         Ok("really a"),
         Err(503),
     ]);
-    let ran = set.run(&model, None, Caps::default());
+    let ran = set.run(&model, None, RunLimits::default());
     let statuses: Vec<Status> = ran.answers.iter().map(|answer| answer.status).collect();
     let expected = [Status::Finished, Status::Finished, Status::FormatFailure, Status::ModelUnavailable];
     assert_eq!(statuses, expected);
@@ -119,9 +119,9 @@ fn only_results_are_kept() {
     );
 
     let again = Played::new(&[Err(400)]);
-    let ran = set.run(&again, None, Caps::default());
+    let ran = set.run(&again, None, RunLimits::default());
     assert_eq!(
-        (ran.asked, ran.reused, again.asked()),
+        (ran.asked, ran.cached, again.asked()),
         (1, 3, 1),
         "only what was not answered is asked again"
     );
@@ -131,30 +131,30 @@ fn only_results_are_kept() {
 #[test]
 fn a_changed_description_asks_again() {
     let mut set = Set::new(3);
-    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 6);
-    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 0);
+    assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 6);
+    assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 0);
     set.prompts[1].expected = Some("b".to_owned());
     assert_eq!(
-        set.run(&Played::new(&[]), None, Caps::default()).asked,
+        set.run(&Played::new(&[]), None, RunLimits::default()).asked,
         0,
         "labels are no part of the question"
     );
     set.prompts[1].text.push('!');
-    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 2);
+    assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 2);
     set.skills = skills("second");
-    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 6);
+    assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 6);
 }
 
 #[test]
 fn caps_hold() {
-    let caps = Caps { max_runs: Some(4), concurrency: 3, ..Caps::default() };
+    let caps = RunLimits { max_runs: Some(4), concurrency: 3, ..RunLimits::default() };
     let ran = Set::new(5).run(&Played::new(&[]), None, caps);
     assert_eq!((ran.asked, ran.left, ran.spent_usd), (4, 6, None));
 
     // Each answer costs 100 × 10 + 10 × 100 millionths of a dollar; the most it could cost is many times as much.
     let price = Price { input: 10.0, output: 100.0, ..Price::default() };
     let set = Set::new(50);
-    let caps = Caps { max_usd: Some(0.35), concurrency: 1, ..Caps::default() };
+    let caps = RunLimits { max_usd: Some(0.35), concurrency: 1, ..RunLimits::default() };
     let ran = set.run(&Played::new(&[]), Some(price), caps);
     let spent = ran.spent_usd.unwrap();
     assert!(ran.left > 0 && ran.asked > 0, "{} left, {} asked", ran.left, ran.asked);
@@ -172,6 +172,6 @@ fn an_interruption_keeps_what_there_is() {
     let answers = Answers::new(set.folder.path());
     let cancel = AtomicBool::new(true);
     let model = Played::new(&[]);
-    let ran = set.bench(&model, None).run(&answers, &Caps::default(), &cancel, &|_| ()).unwrap();
+    let ran = set.bench(&model, None).run(&answers, &RunLimits::default(), &cancel, &|_| ()).unwrap();
     assert_eq!((ran.asked, ran.left, model.asked()), (0, 4, 0));
 }
