@@ -9,7 +9,7 @@ mod skill;
 mod tests;
 mod words;
 
-pub use adoption::{ADOPTED, Adoption, Background, Place, Span, adoptions};
+pub use adoption::{ADOPTED, Adoption, Background, Occurrence, Span, adoptions};
 pub(crate) use authored::writes;
 pub use authored::{Manner, TraceText};
 pub use skill::SkillText;

@@ -1,4 +1,4 @@
-//! How far a skill reached a run.
+//! Exposure of a run to a skill.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use assay_trace::read::{self, Sink, TraceError};
 use assay_trace::{Exposure, Follower, OfferedSkill, Step, Trajectory};
 use serde::Serialize;
 
-/// How far the skill reached a run.
+/// Exposure of a run to the skill.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Exposed {
-    /// The agent was told of it.
+    /// A message to the agent listed it.
     pub listed: bool,
     /// The agent read it.
     pub opened: bool,
     /// Tool calls that name it or a path in it.
     pub mentions: usize,
-    /// Lines of its body, of 40 characters or more, that came back from tools.
+    /// Lines of its body, of 40 characters or more, in results of tools.
     pub body_lines_ingested: usize,
     /// A file of it was run.
     pub executed: bool,
@@ -32,7 +32,7 @@ impl Sink for Following<'_> {
 }
 
 impl Exposed {
-    /// In a trajectory, with the step in which the skill had been read. What is `known` goes before what the steps show.
+    /// In a trajectory, with the step in which the skill had been read. Known facts take precedence over the steps.
     pub(crate) fn in_trajectory(
         trajectory: &Trajectory,
         skill: &OfferedSkill<'_>,

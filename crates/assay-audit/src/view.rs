@@ -1,7 +1,7 @@
-//! Two runs of a task side by side, step against step: what both do, what only one does, and where the skill's text went.
+//! Two runs of a task side by side, with aligned steps and the places where the skill's text turned up.
 //!
-//! Nothing is decided here. The evidence is that of [`crate::evidence`], the findings are those of [`crate::calibrated`] for this
-//! one pair, without a null: what a corpus shows beyond chance, a pair cannot show.
+//! The evidence is that of [`crate::evidence`], the findings are those of [`crate::calibrated`] for this one pair, without a
+//! null: a single pair cannot show an effect beyond chance.
 
 mod align;
 mod passage;
@@ -23,10 +23,10 @@ use crate::evidence::{Manner, SkillText};
 /// The schema of a view.
 pub const SCHEMA: &str = "assay.audit-show/2";
 
-/// A call's arguments and results, and messages, are kept up to here, in characters.
+/// Longest argument, result or message, in characters.
 const TEXT_CAP: usize = 20_000;
 
-/// A target is a line of so many characters.
+/// Longest target, in characters.
 const TARGET_CAP: usize = 300;
 
 /// Two runs side by side.
@@ -42,7 +42,7 @@ pub struct View {
     pub with: Side,
     /// The run without it.
     pub without: Side,
-    /// How many rows there are of each kind.
+    /// Rows of each kind.
     pub counts: BTreeMap<&'static str, usize>,
     /// The steps, aligned.
     pub rows: Vec<Aligned>,
@@ -64,29 +64,29 @@ pub struct Skill {
 pub struct Line {
     /// In the SKILL.md, from 1.
     pub line: usize,
-    /// What stands there.
+    /// Its text.
     pub text: String,
     /// Where it turned up in the run with the skill, in the order of the trace.
-    pub places: Vec<Place>,
+    pub places: Vec<Occurrence>,
 }
 
 /// Where a line of the skill turned up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct Occurrence {
     /// ATIF's `step_id`.
     pub step: usize,
     /// `said`, `thought`, `wrote` or `ran`.
     pub manner: &'static str,
     /// Before or after the skill was opened.
-    pub when: When,
+    pub when: OpeningOrder,
     /// The line of the trace.
     pub text: String,
 }
 
-/// When a step stands, seen from the opening of the skill.
+/// Whether a step is before or after the opening of the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum When {
+pub enum OpeningOrder {
     /// Before: it cannot come from the skill.
     Before,
     /// After.
@@ -95,7 +95,7 @@ pub enum When {
     Unread,
 }
 
-impl When {
+impl OpeningOrder {
     /// In the words of a report.
     pub fn name(self) -> &'static str {
         match self {
@@ -115,7 +115,7 @@ pub struct Side {
     pub steps: usize,
     /// All four kinds of tokens, once a message.
     pub tokens: u64,
-    /// How far the skill reached it.
+    /// Its exposure to the skill.
     pub exposure: Exposed,
     /// The step in which the skill had been read.
     pub opened_at: Option<usize>,
@@ -125,7 +125,7 @@ pub struct Side {
     pub evidence: f64,
 }
 
-/// How the two sides of a row stand to each other.
+/// The relation of the two sides of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
@@ -153,7 +153,7 @@ impl RowKind {
         }
     }
 
-    /// The sign it has where there is little room.
+    /// A one-character sign.
     pub fn sign(self) -> char {
         match self {
             Self::Shared => '=',
@@ -167,9 +167,9 @@ impl RowKind {
 /// A row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Aligned {
-    /// How its sides stand to each other.
+    /// The relation of its sides.
     pub kind: RowKind,
-    /// In what a shared act differs: `outcome`, `content`, `words`.
+    /// Differences of a shared act: `outcome`, `content`, `words`.
     pub differs: Vec<&'static str>,
     /// The run with the skill.
     pub with: Option<Cell>,
@@ -182,16 +182,16 @@ pub struct Aligned {
 pub struct Cell {
     /// ATIF's `step_id`.
     pub step: usize,
-    /// `read`, `search`, `write` or `run`; `call` for other tools, `say` for a message of the agent's, `told` for one to it, and
+    /// `read`, `search`, `write` or `run`; `call` for other tools, `message` for one of the agent, `prompt` for one to it, and
     /// `injected` for one by its harness.
     pub act: &'static str,
-    /// What it is done to; the tool's name for `call`, empty for messages.
+    /// The target; the tool's name for `call`, empty for messages.
     pub target: String,
-    /// The phase it stands in.
+    /// Its phase.
     pub phase: &'static str,
-    /// Whether it is said to have failed.
+    /// Whether it is reported as failed.
     pub failed: bool,
-    /// Whether it checks what was made.
+    /// Whether it is a check.
     pub check: bool,
     /// Whether the skill had been read with it.
     pub opened: bool,
@@ -201,13 +201,13 @@ pub struct Cell {
     pub said: Passage,
     /// The tool's name; empty for messages.
     pub tool: String,
-    /// The arguments, but for the target, by name.
+    /// The arguments without the target, by name.
     pub input: Vec<(String, Passage)>,
-    /// What it gave.
+    /// Its result.
     pub output: Passage,
-    /// The skill's lines that turn up here at first, or are first acted on here, the heaviest first.
+    /// The skill's lines that first turn up or are first used here, the heaviest first.
     pub evidence: Vec<Evidence>,
-    /// Findings of this pair that stand here.
+    /// Findings at this step.
     pub findings: Vec<Finding>,
 }
 
@@ -216,19 +216,19 @@ pub struct Cell {
 pub struct Evidence {
     /// In the SKILL.md, from 1.
     pub skill_line: usize,
-    /// What stands there.
+    /// Its text.
     pub skill_text: String,
     /// `said`, `thought`, `wrote` or `ran`.
     pub manner: &'static str,
-    /// What stands in the trace.
+    /// The text in the trace.
     pub trace_text: String,
     /// Words found, weighed.
     pub words: f64,
     /// Before or after the skill was opened.
-    pub when: When,
+    pub when: OpeningOrder,
 }
 
-/// Puts two runs side by side. `prompt` is the task's text, empty where it is not known.
+/// Aligns two runs. `prompt` is the task's text, empty if unknown.
 pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
     let runs =
         [(with, true), (without, false)].map(|(run, with)| Run { with, arm: String::new(), ..run }).into();
@@ -277,7 +277,7 @@ pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run
             };
             if let Some(line) = lines.iter_mut().find(|line| line.line == span.skill_line) {
                 let (manner, text) = (evidence.manner, evidence.trace_text.clone());
-                line.places.push(Place { step: place.step, manner, when: evidence.when, text });
+                line.places.push(Occurrence { step: place.step, manner, when: evidence.when, text });
             }
             if let Some(cell) = cell_of(&mut cells[0], place.step, place.manner, &place.text) {
                 cell.evidence.push(evidence);
@@ -305,8 +305,10 @@ pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run
     View { schema: SCHEMA, task: task.task, skill, with, without, counts, rows, findings }
 }
 
-fn when(step: usize, opened_at: Option<usize>) -> When {
-    opened_at.map_or(When::Unread, |opened| if step > opened { When::After } else { When::Before })
+fn when(step: usize, opened_at: Option<usize>) -> OpeningOrder {
+    opened_at.map_or(OpeningOrder::Unread, |opened| {
+        if step > opened { OpeningOrder::After } else { OpeningOrder::Before }
+    })
 }
 
 fn lines(skill: &SkillText) -> Vec<Line> {
@@ -316,7 +318,7 @@ fn lines(skill: &SkillText) -> Vec<Line> {
         .collect()
 }
 
-/// The cell of a step that holds a text that was said, or written in a call; the step's first where none can be told.
+/// The cell of a step that contains a text; the first cell of the step if that is unclear.
 fn cell_of<'a>(cells: &'a mut [Cell], step: usize, manner: Manner, text: &str) -> Option<&'a mut Cell> {
     let from = cells.partition_point(|cell| cell.step < step);
     let to = cells.partition_point(|cell| cell.step <= step);
@@ -381,12 +383,12 @@ fn cell(step: &Step, act: &'static str, phase: &'static str) -> Cell {
     }
 }
 
-/// What was told to the agent is its input, and what it says itself is said.
+/// Messages to the agent are output of the cell, as tool results are; its own are in `said`.
 fn message(step: &Step, phase: &'static str) -> Cell {
     let act = match step.source {
-        Source::Agent => "say",
+        Source::Agent => "message",
         _ if step.is_injected() => "injected",
-        _ => "told",
+        _ => "prompt",
     };
     let mut cell = cell(step, act, phase);
     if step.source != Source::Agent {
@@ -404,7 +406,7 @@ fn call(step: &Step, at: usize, action: Option<&Action>, phase: &'static str) ->
         cell.act = action.verb.name();
         cell.target = passage::line(&action.target);
         (cell.phase, cell.failed, cell.check) = (action.phase.name(), action.failed, action.check);
-        // What is the target already need not be said again.
+        // The target is not repeated.
         cell.input.retain(|(_, passage)| passage.text.trim_start_matches("./") != cell.target);
     } else {
         let skill = call.arguments.get("skill").and_then(serde_json::Value::as_str);

@@ -70,8 +70,8 @@ fn found_lines(view: &View) -> String {
 /// The label of a call or a message.
 fn action_label(cell: &Cell) -> &'static str {
     match cell.act {
-        "say" => "reply",
-        "told" => "user message",
+        "message" => "reply",
+        "prompt" => "user message",
         "injected" => "harness message",
         act => act,
     }

@@ -1,4 +1,4 @@
-//! Answers on disk, by what was asked.
+//! Stored answers, by the digest of the question.
 
 use std::fs;
 use std::io::Write;
@@ -14,13 +14,13 @@ pub struct Answers {
     folder: PathBuf,
 }
 
-/// An answer that cannot be kept or read.
+/// An answer cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswersError {
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] Io),
-    /// A file that is no answer.
+    /// A file that is not an answer.
     #[error("{} is no answer: {source}", path.display())]
     Format {
         /// The file.
@@ -32,7 +32,7 @@ pub enum AnswersError {
 }
 
 impl Answers {
-    /// Those in a folder, which is made when the first is kept.
+    /// The answers in a folder, which is created with the first.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
@@ -41,10 +41,10 @@ impl Answers {
         self.folder.join(&digest[..2]).join(format!("{digest}.json"))
     }
 
-    /// The answer to a question, where there is one.
+    /// The stored answer to a question.
     ///
     /// # Errors
-    /// The disk fails, or the file is no answer.
+    /// The disk fails, or the file is not an answer.
     pub fn get(&self, digest: &str) -> Result<Option<Routed>, AnswersError> {
         let path = self.path(digest);
         let bytes = match fs::read(&path) {
@@ -55,7 +55,7 @@ impl Answers {
         serde_json::from_slice(&bytes).map(Some).map_err(|source| AnswersError::Format { path, source })
     }
 
-    /// Keeps an answer, whole or not at all.
+    /// Stores an answer atomically.
     ///
     /// # Errors
     /// The disk fails.

@@ -1,4 +1,4 @@
-//! Asking a model.
+//! Runs a model over the queries.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,78 +12,78 @@ use crate::reply::read;
 use crate::shuffle::{order, seed32};
 use crate::{Answers, AnswersError, Candidate, Prompt, Routed, Status, Template};
 
-/// Raised when the way of asking changes, so that older answers are not taken for newer ones.
+/// Raised when the requests change, so that stored answers to older ones are not used.
 const PROTOCOL: u32 = 1;
 
 /// Most tokens of a reply.
 const REPLY_TOKENS: u32 = 1_000;
 
-/// What a reply is taken to hold in a forecast: five names, a number and a sentence.
+/// Tokens of a typical reply, for forecasts: five names, a number and a sentence.
 const TYPICAL_REPLY: u64 = 120;
 
-/// Longest wait for the answer to one question, its retries included.
+/// Longest wait for an answer, retries included.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Questions to one model: every request, several times.
 pub struct Bench<'a> {
     /// The requests.
     pub prompts: &'a [Prompt],
-    /// What may be chosen, in order of name.
+    /// The skills to choose from, in order of name.
     pub skills: &'a [Candidate],
-    /// What is asked.
+    /// The template of the questions.
     pub template: &'a Template,
-    /// Who is asked.
+    /// The model.
     pub model: &'a dyn ChatModel,
-    /// What its tokens cost, where that is known.
+    /// The price of its tokens, if known.
     pub price: Option<Price>,
-    /// How often each request is asked.
+    /// How often each query is repeated.
     pub repetitions: u32,
-    /// Of the orders.
+    /// Seed of the orders.
     pub seed: u64,
 }
 
-/// How far a run may go.
+/// Limits of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunLimits {
-    /// Most questions that are really asked.
+    /// Questions sent to the model, at most.
     pub max_runs: Option<usize>,
-    /// Most money, in USD; no question is begun whose largest cost would pass it.
+    /// Cap in USD; a question whose maximum cost would exceed it is not sent.
     pub max_usd: Option<f64>,
-    /// Questions at once, at least one.
+    /// Concurrent questions, at least one.
     pub concurrency: usize,
 }
 
-/// What a run would take.
+/// The size and cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
     /// Questions in all.
     pub questions: usize,
-    /// Of them, answered already.
+    /// Of them, cached.
     pub answered: usize,
     /// Tokens to read and to write for the rest (cl100k, one reply each).
     pub tokens: Usage,
-    /// What that costs, in USD, where a price is known.
+    /// Their cost in USD, if a price is known.
     pub usd: Option<f64>,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct RunOutcome {
-    /// What there is, in order of request and repetition; questions that were not reached are missing.
+    /// The answers, in order of query and repetition; questions that were not sent are missing.
     pub answers: Vec<Routed>,
-    /// Questions that were asked now.
+    /// Questions sent in this run.
     pub asked: usize,
-    /// Questions answered by an earlier run.
+    /// Questions answered by an earlier run, from the store.
     pub cached: usize,
-    /// Questions that a cap or an interruption left.
+    /// Questions not sent because of a cap or an interruption.
     pub left: usize,
-    /// What was spent now, in USD, where a price is known.
+    /// The cost of this run in USD, if a price is known.
     pub spent_usd: Option<f64>,
 }
 
 /// One question.
 #[derive(Debug)]
-struct Question {
+struct PlannedQuery {
     prompt: usize,
     repetition: u32,
     digest: String,
@@ -91,7 +91,7 @@ struct Question {
 }
 
 impl<'a> Bench<'a> {
-    /// The first question, as it would be asked: which request, and the text.
+    /// The first question: the query and the text.
     pub fn first_question(&self) -> Option<(&'a Prompt, String)> {
         let prompt = self.prompts.first()?;
         Some((prompt, self.question_text(prompt, 0)))
@@ -110,7 +110,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The digest holds what is really sent, so that a changed description asks again exactly what showed it.
-    fn question(&self, place: usize, repetition: u32) -> Question {
+    fn question(&self, place: usize, repetition: u32) -> PlannedQuery {
         let prompt = &self.prompts[place];
         let text = self.question_text(prompt, repetition);
         let identity = json!({
@@ -118,16 +118,16 @@ impl<'a> Bench<'a> {
             "repetition": repetition, "seed": self.seed, "text": text,
         });
         let digest = blake3::hash(identity.to_string().as_bytes()).to_hex().to_string();
-        Question { prompt: place, repetition, digest, text }
+        PlannedQuery { prompt: place, repetition, digest, text }
     }
 
-    fn questions(&self) -> impl Iterator<Item = Question> + '_ {
+    fn questions(&self) -> impl Iterator<Item = PlannedQuery> + '_ {
         (0..self.prompts.len()).flat_map(move |place| {
             (0..self.repetitions).map(move |repetition| self.question(place, repetition))
         })
     }
 
-    /// What a run would take; asks nobody.
+    /// The size and cost of a run, without calling a model.
     ///
     /// # Errors
     /// Answers cannot be read.
@@ -146,10 +146,10 @@ impl<'a> Bench<'a> {
         Ok(forecast)
     }
 
-    /// Asks what has no answer yet. `progress` hears of each answer as it comes.
+    /// Sends the questions without a stored answer. Calls `progress` with each answer.
     ///
     /// # Errors
-    /// Answers cannot be read or kept; what was kept before stays.
+    /// Answers cannot be read or stored; those stored before stay.
     pub fn run(
         &self,
         answers: &Answers,
@@ -190,7 +190,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// One worker: takes questions until there are none, or no more may be asked.
+    /// One worker: sends questions until none is left or a limit is reached.
     fn run_worker(
         &self,
         queue: &Mutex<WorkQueue>,
@@ -233,16 +233,16 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The most that a question can cost: two replies of full length. Tokenizers differ; a quarter is added for that.
-    fn max_cost(&self, question: &Question) -> f64 {
+    /// The maximum cost of a question: two replies of full length, and a quarter for differences between tokenizers.
+    fn max_cost(&self, question: &PlannedQuery) -> f64 {
         let input = tokens(&question.text);
         let output = u64::from(REPLY_TOKENS);
         let usage = Usage { input: 2 * input + output, output: 2 * output, ..Usage::default() };
         self.price.map_or(0.0, |price| 1.25 * price.cost(&usage))
     }
 
-    /// Asks, and once more where the reply is not what was asked for. `None`: given up from outside.
-    fn send_question(&self, question: &Question, cancel: &AtomicBool) -> Option<Routed> {
+    /// Sends a question, and once more after an invalid reply. `None` if cancelled.
+    fn send_question(&self, question: &PlannedQuery, cancel: &AtomicBool) -> Option<Routed> {
         let clock = Instant::now();
         let prompt = &self.prompts[question.prompt];
         let script_context = ScriptContext {
@@ -311,13 +311,13 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What the workers share.
+/// The state that workers share.
 struct WorkQueue {
-    open: VecDeque<Question>,
+    open: VecDeque<PlannedQuery>,
     found: BTreeMap<(usize, u32), Routed>,
     broken: Option<AnswersError>,
     spent: f64,
-    /// For questions under way.
+    /// The maximum cost of open questions, in USD.
     reserved: f64,
     asked: usize,
 }
@@ -326,7 +326,7 @@ fn tokens(text: &str) -> u64 {
     u64::try_from(assay_skill::tokens(text)).unwrap_or(u64::MAX)
 }
 
-/// Whether the model could not answer, or the question cannot be asked.
+/// Distinguishes an unavailable model from a refused request.
 fn error_status(error: &ModelError) -> Status {
     match error {
         ModelError::RateLimited { .. }

@@ -1,7 +1,7 @@
-//! From answers to figures.
+//! Figures of the routers.
 //!
 //! The unit is the request: answers of one model to one request are nearly copies of each other. So a share is a mean over
-//! requests of the mean over a request's answers, and its interval comes from drawing requests, not answers
+//! requests of the mean over a request's answers, and its interval comes from resampling queries, not answers
 //! ([`assay_stats::cluster_bootstrap`]).
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::{Prompt, Routed, Router, Status};
 /// Of every interval.
 const LEVEL: f64 = 0.95;
 
-/// What was found.
+/// The report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Findings {
     /// `assay.route/1`.
@@ -27,9 +27,9 @@ pub struct Findings {
     pub skills: usize,
     /// Of the intervals and the orders.
     pub seed: u64,
-    /// Whether any figure is about a model.
+    /// Whether a model was measured.
     pub measures_a_model: bool,
-    /// Models first, as they were given, then those that count words.
+    /// Models first, as they were given, then the lexical routers.
     pub routers: Vec<RouterFindings>,
 }
 
@@ -38,7 +38,7 @@ pub struct Findings {
 pub struct Share {
     /// Mean over requests of the mean over a request's answers.
     pub mean: f64,
-    /// By drawing requests with replacement; `null` under two requests.
+    /// By resampling queries; `null` under two queries.
     pub ci95: Option<[f64; 2]>,
     /// Requests counted.
     pub prompts: usize,
@@ -51,40 +51,40 @@ pub struct Share {
 pub struct RouterFindings {
     /// `provider:model`, or a lexical router's name.
     pub router: String,
-    /// Whether it counts words and asks nobody.
+    /// Whether it is a lexical router.
     pub lexical: bool,
-    /// Answers by how they ended.
+    /// Answers by status.
     pub statuses: BTreeMap<&'static str, usize>,
-    /// Requests on topic: the expected skill stands first.
+    /// Requests on topic: the expected skill is first.
     pub top1: Option<Share>,
-    /// Requests on topic: it stands among the first three.
+    /// Requests on topic: it is among the first three.
     pub top3: Option<Share>,
-    /// Requests on topic: the expected or an acceptable skill stands first.
+    /// Requests on topic: the expected or an acceptable skill is first.
     pub top1_acceptable: Option<Share>,
-    /// Requests on topic: the expected or an acceptable skill stands among the first three.
+    /// Requests on topic: the expected or an acceptable skill is among the first three.
     pub top3_acceptable: Option<Share>,
-    /// All requests, an empty ranking being right off topic: what the router gets right.
+    /// All requests, an empty ranking being right off topic: the share of correct answers.
     pub overall: Option<Share>,
     /// Requests off topic: the ranking is empty.
     pub abstention: Option<Share>,
     /// Requests on topic: the ranking is empty. Each is wrong.
     pub false_abstention: Option<Share>,
-    /// Requests that reject skills: a rejected one stands first.
+    /// Requests that reject skills: a rejected one is first.
     pub rejected_top1: Option<Share>,
-    /// Requests that reject skills: a rejected one stands among the first three.
+    /// Requests that reject skills: a rejected one is among the first three.
     pub rejected_top3: Option<Share>,
-    /// Requests answered at least twice: the share of pairs of answers with the same first skill, each pair having seen the
-    /// skills in another order. `null` for routers that no order moves.
+    /// Requests answered at least twice: the share of pairs of answers with the same first skill, each shown the
+    /// skills in another order. `null` for routers that do not depend on the order.
     pub order_stability: Option<Share>,
-    /// What the strict top 1 would be given as, were answers independent: the interval by drawing answers. It is too narrow.
+    /// The interval of the strict top 1 by resampling answers as if they were independent. It is too narrow.
     pub top1_naive_ci95: Option<[f64; 2]>,
     /// Against the best lexical router on the same requests, in strict top 1; `null` for lexical ones.
     pub lift: Option<LiftEstimate>,
     /// Mean over answers, in seconds.
     pub seconds: Option<f64>,
-    /// Of all answers, also those of earlier runs; `null` where it is not known.
+    /// Of all answers, also those of earlier runs; `null` if unknown.
     pub cost_usd: Option<f64>,
-    /// What was expected, and what was chosen, by count of answers; without the pairs that agree.
+    /// Expected and chosen skills with counts of answers; without correct ones.
     pub confusion: Vec<Confusion>,
     /// Requests with a wrong answer, those with most first.
     pub failures: Vec<WrongPrompt>,
@@ -93,11 +93,11 @@ pub struct RouterFindings {
 /// A paired difference between two routers over requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LiftEstimate {
-    /// The other. It was chosen as the best on these very requests, so the lift is rather too small than too large.
+    /// The other. It was chosen as the best on the same queries, which biases the lift downwards.
     pub router: String,
     /// Mean over requests on topic.
     pub lift: f64,
-    /// By drawing requests.
+    /// By resampling queries.
     pub ci95: Option<[f64; 2]>,
     /// Sign-flip test over requests.
     pub p: Option<f64>,

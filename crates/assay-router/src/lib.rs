@@ -1,9 +1,9 @@
-//! The router benchmark: which skill is chosen for a request, and how sure is that?
+//! The router benchmark: which skill a router chooses for a query.
 //!
-//! [`read_prompts`] gives requests with the skills that serve them. [`Bench`] asks a model each of them, several times, with
-//! the skills in another order each time, and keeps the answers by what was asked; [`Lexical`] routers answer by counting
-//! words. [`findings`] turns answers into figures: strict and lenient, with intervals over requests, for the answers to one
-//! request resemble each other.
+//! [`read_prompts`] reads labelled queries. [`Bench`] sends each of them to a model several times, with
+//! the skills in another order each time, and stores the answers; [`Lexical`] routers compare
+//! words. [`findings`] computes strict and lenient figures, with confidence intervals over queries, since answers to one
+//! query are not independent.
 //!
 //! The design is that of the router benchmark of Agent-Skills-for-Context-Engineering; docs/lab/ROUTING.md says where this
 //! one differs and why.
@@ -22,7 +22,7 @@ use assay_model::Usage;
 use serde::{Deserialize, Serialize};
 
 pub use answers::{Answers, AnswersError};
-pub use bench::{Bench, RunLimits, Forecast, RunOutcome};
+pub use bench::{Bench, Forecast, RunLimits, RunOutcome};
 pub use findings::{Confusion, Failed, Findings, RouterFindings, Share, Versus, findings};
 pub use lexical::Lexical;
 pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};
@@ -41,13 +41,13 @@ pub struct Candidate {
     pub document: String,
 }
 
-/// How a question ended.
+/// The status of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// With a ranking; an empty one says that no skill fits.
     Finished,
-    /// With two replies that are not what was asked for. A result: it counts as wrong.
+    /// With two invalid replies. A result: it counts as wrong.
     FormatFailure,
     /// The model could not be reached or did not answer. No result; the next run asks again.
     ModelUnavailable,
@@ -56,13 +56,13 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether it says something about the router.
+    /// Whether it counts as a result of the router.
     pub fn is_result(self) -> bool {
         matches!(self, Self::Finished | Self::FormatFailure)
     }
 }
 
-/// What one question came to.
+/// The answer to one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Routed {
     /// The request's id.
@@ -73,16 +73,16 @@ pub struct Routed {
     pub status: Status,
     /// Names, the best first.
     pub ranking: Vec<String>,
-    /// From 0 to 1, where the model said it.
+    /// From 0 to 1, if the model reported it.
     #[serde(default)]
     pub confidence: Option<f64>,
-    /// The replies as they came, one or two.
+    /// The replies, one or two.
     #[serde(default)]
     pub replies: Vec<String>,
-    /// What went wrong.
+    /// The error.
     #[serde(default)]
     pub message: Option<String>,
-    /// Tokens of all replies; `None` where the provider did not say.
+    /// Tokens of all replies; `None` if the provider did not report them.
     #[serde(default)]
     pub usage: Option<Usage>,
     /// From the first request to the last reply, in seconds.
@@ -95,10 +95,10 @@ pub struct Routed {
 pub struct Router {
     /// `provider:model`, or a lexical router's name.
     pub name: String,
-    /// Whether it counts words and asks nobody.
+    /// Whether it is a lexical router.
     pub lexical: bool,
     /// Its answers, in order of request and repetition.
     pub answers: Vec<Routed>,
-    /// What they cost in USD, where that is known.
+    /// Their cost in USD, if known.
     pub cost_usd: Option<f64>,
 }

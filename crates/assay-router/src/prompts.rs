@@ -65,9 +65,9 @@ struct Line {
 /// `rejected_skills`.
 ///
 /// A request is off topic where nothing is expected (`null`, an empty text or `none`), where `off_topic` says so, or where
-/// `reason` begins with "Negative control": the published file forces a label on such requests. What cannot be used is
-/// left out with a diagnostic; `skills` are the names there are. A misspelt key would make a request off topic without a
-/// word, so a key that is not one of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
+/// `reason` begins with "Negative control": the published file forces a label on such requests. Unusable lines are
+/// excluded with a diagnostic; `skills` are the names in the library. A misspelled key would silently make a query off-topic,
+/// so a key that is not one of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
 pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Prompt>, Vec<Diagnostic>) {
     let mut prompts: Vec<Prompt> = Vec::new();
     let mut diagnostics = Vec::new();
@@ -96,12 +96,12 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
                 continue;
             }
             Err(error) => {
-                report(Severity::Error, "prompt-malformed", format!("no prompt: {error}"));
+                report(Severity::Error, "prompt-malformed", format!("invalid prompt: {error}"));
                 continue;
             }
         };
         if !seen.insert(line.prompt_id.clone()) {
-            let message = format!("`{}` stands in the file twice; the first counts", line.prompt_id);
+            let message = format!("duplicate id `{}`; the first is used", line.prompt_id);
             report(Severity::Error, "prompt-twice", message);
             continue;
         }
@@ -109,14 +109,13 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
         let is_control = line.off_topic || line.reason.to_lowercase().starts_with("negative control");
         let expected = expected.filter(|_| !is_control);
         if let Some(name) = expected.as_ref().filter(|name| !skills.contains(name.as_str())) {
-            let message = format!("`{}` expects `{name}`, and the library has no such skill", line.prompt_id);
+            let message = format!("`{}` expects `{name}`, which is not in the library", line.prompt_id);
             report(Severity::Error, "prompt-unknown-skill", message);
             continue;
         }
         for name in line.acceptable_secondary_skills.iter().chain(&line.rejected_skills) {
             if !skills.contains(name.as_str()) {
-                let message =
-                    format!("`{}` names `{name}`, and the library has no such skill", line.prompt_id);
+                let message = format!("`{}` names `{name}`, which is not in the library", line.prompt_id);
                 report(Severity::Warning, "prompt-unknown-skill", message);
             }
         }
@@ -150,7 +149,8 @@ mod tests {
         let ids: Vec<(&str, bool)> =
             prompts.iter().map(|prompt| (prompt.id.as_str(), prompt.is_off_topic())).collect();
         assert_eq!(ids, [("p1", false), ("p4", true), ("p5", true), ("p6", true)]);
-        let diagnostics: Vec<(Option<usize>, &str)> = diagnostics.iter().map(|diagnostics| (diagnostics.line, diagnostics.code)).collect();
+        let diagnostics: Vec<(Option<usize>, &str)> =
+            diagnostics.iter().map(|diagnostics| (diagnostics.line, diagnostics.code)).collect();
         let expected = [
             (Some(2), "prompt-twice"),
             (Some(4), "prompt-unknown-skill"),

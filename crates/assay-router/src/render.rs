@@ -1,9 +1,9 @@
-//! Findings as text for a terminal.
+//! The report as text for a terminal.
 
 use assay_diagnostic::escape;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::{WrongPrompt, Findings, RouterFindings, Share};
+use crate::{Findings, RouterFindings, Share, WrongPrompt};
 
 /// No table is wider.
 const WIDTH: u16 = 150;
@@ -11,14 +11,14 @@ const WIDTH: u16 = 150;
 /// Most rows of a list; the JSON has all.
 const ROWS: usize = 12;
 
-/// Lays findings out.
+/// Renders the report.
 pub fn render(findings: &Findings) -> String {
     let mut text = format!(
-        "{} requests, {} of them off topic; {} skills; intervals by drawing requests (95 %)\n",
+        "{} queries, {} of them off-topic; {} skills; 95% CI by resampling queries\n",
         findings.prompts, findings.off_topic, findings.skills
     );
     if !findings.measures_a_model {
-        text.push_str("No model was measured here: the figures are of word counts, or of a script.\n");
+        text.push_str("No model was measured: the figures are of lexical routers or of a scripted model.\n");
     }
     text.push('\n');
     text.push_str(&shares(findings));
@@ -28,7 +28,7 @@ pub fn render(findings: &Findings) -> String {
     text
 }
 
-/// The models, and of the routers that count words the best.
+/// The models, and the best lexical router.
 fn shown_routers(routers: &[RouterFindings]) -> impl Iterator<Item = &RouterFindings> {
     let mean = |router: &RouterFindings| router.top1.map_or(0.0, |share| share.mean);
     let lexical = routers.iter().filter(|router| router.lexical);
@@ -48,7 +48,7 @@ fn lines(table: &Table) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    format!("{:.1}%", 100.0 * share)
 }
 
 fn format_interval(ci95: Option<[f64; 2]>) -> String {
@@ -56,7 +56,10 @@ fn format_interval(ci95: Option<[f64; 2]>) -> String {
 }
 
 fn format_share(share: Option<Share>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{}{}", percent(share.mean), format_interval(share.ci95)))
+    share.map_or_else(
+        || "–".to_owned(),
+        |share| format!("{}{}", percent(share.mean), format_interval(share.ci95)),
+    )
 }
 
 fn shares(findings: &Findings) -> String {
@@ -64,10 +67,10 @@ fn shares(findings: &Findings) -> String {
         "router",
         "top 1",
         "top 3",
-        "top 1, acceptable too",
-        "off topic left alone",
+        "top 1 (lenient)",
+        "off-topic rejection",
         "rejected in top 3",
-        "same in any order",
+        "order stability",
     ]);
     for router in &findings.routers {
         table.add_row(vec![
@@ -86,13 +89,13 @@ fn shares(findings: &Findings) -> String {
     lines(&table)
 }
 
-/// What there is to say of one router beyond its shares.
+/// Details of one router.
 fn router_text(router: &RouterFindings) -> String {
     let mut text = format!("\n{}\n", escape(&router.router));
     let statuses: Vec<String> =
         router.statuses.iter().map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
     let mut facts = vec![statuses.join(", ")];
-    facts.extend(router.seconds.map(|seconds| format!("{seconds:.1} s an answer")));
+    facts.extend(router.seconds.map(|seconds| format!("{seconds:.1} s per answer")));
     facts.extend(router.cost_usd.map(|usd| format!("${usd:.4}")));
     text.push_str(&format!("  {}\n", facts.join("; ")));
     if let Some(versus) = &router.lift {
@@ -101,13 +104,13 @@ fn router_text(router: &RouterFindings) -> String {
         let ci = versus
             .ci95
             .map_or(String::new(), |[low, high]| format!(" ({} to {}{p})", signed(low), signed(high)));
-        text.push_str(&format!("  against {}: {} points in top 1{ci}\n", versus.router, signed(versus.lift)));
+        text.push_str(&format!("  lift over {}: {} pp in top 1{ci}\n", versus.router, signed(versus.lift)));
     }
     if let (Some(naive), Some(top1)) =
         (router.top1_naive_ci95, router.top1.filter(|top1| top1.answers > top1.prompts))
     {
         text.push_str(&format!(
-            "  drawing answers as if they were independent would give{} in place of{}\n",
+            "  resampling answers instead of queries would give{} instead of{}\n",
             format_interval(Some(naive)),
             format_interval(top1.ci95)
         ));
@@ -123,7 +126,7 @@ fn router_text(router: &RouterFindings) -> String {
 }
 
 fn failures(failures: &[WrongPrompt]) -> Table {
-    let mut table = table(&["  request", "expected", "wrong", "acceptable", "of", "chosen instead"]);
+    let mut table = table(&["  query", "expected", "wrong", "acceptable", "answers", "chosen instead"]);
     for failed in failures.iter().take(ROWS) {
         table.add_row(vec![
             format!("  {}", escape(&failed.prompt)),

@@ -1,17 +1,17 @@
-//! What a model answered.
+//! Parses a model's reply.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Longest ranking that is read; what comes after it says nothing.
+/// Longest ranking that is read; the rest is ignored.
 const LONGEST: usize = 50;
 
-/// What is read of an answer.
+/// A parsed reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
-    /// Names, the best first; none where no skill fits.
+    /// Names, the best first; empty if no skill fits.
     pub(crate) ranking: Vec<String>,
-    /// From 0 to 1, where it was said.
+    /// From 0 to 1, if reported.
     pub(crate) confidence: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn read(text: &str) -> Result<Reply, serde_json::Error> {
     Ok(Reply { ranking, confidence })
 }
 
-/// What stands in a fence, where the fence is all there is.
+/// The content of a code fence, if the text is only that.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let Some((language, body)) = inside.and_then(|inside| inside.split_once('\n')) else { return text };

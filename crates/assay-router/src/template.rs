@@ -1,17 +1,17 @@
-//! What a model is asked.
+//! The text of the questions.
 
 use crate::Candidate;
 
-/// Asks for at least no skill, so that nothing has to be chosen where nothing fits.
+/// Allows an empty ranking, for queries that no skill serves.
 pub const TEMPLATE: &str = include_str!("template.txt");
 
-/// A template that lacks a place for something.
+/// A template without a required placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the template has no place {{{{{0}}}}}")]
+#[error("the template has no placeholder {{{{{0}}}}}")]
 pub struct TemplateError(&'static str);
 
-/// A template with places for the request, the skills, and their number: `{{USER_PROMPT}}`, `{{SKILL_BLOCK}}` and
-/// `{{SKILL_COUNT}}`, the last at will.
+/// A template with placeholders for the query, the skills, and their number: `{{USER_PROMPT}}`, `{{SKILL_BLOCK}}` and
+/// `{{SKILL_COUNT}}`, the last optional.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     text: String,
@@ -19,7 +19,7 @@ pub struct Template {
 
 impl Template {
     /// # Errors
-    /// A place that has to be there is not.
+    /// A required placeholder is missing.
     pub fn new(text: impl Into<String>) -> Result<Self, TemplateError> {
         let text = text.into();
         for place in ["SKILL_BLOCK", "USER_PROMPT"] {
@@ -30,12 +30,12 @@ impl Template {
         Ok(Self { text })
     }
 
-    /// The text as it was written.
+    /// The unfilled text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Fills the places in one pass: what a request or a skill says stays as it is, also where it looks like a place.
+    /// Fills the placeholders in one pass: placeholders in a query or a skill are not replaced.
     pub(crate) fn fill(&self, request: &str, skills: &[&Candidate]) -> String {
         let block = || {
             let entry = |(place, skill): (usize, &&Candidate)| {
@@ -99,6 +99,6 @@ mod tests {
     fn what_cannot_ask_is_no_template() {
         assert!(Template::new(TEMPLATE).is_ok());
         let error = Template::new("{{SKILL_BLOCK}}").unwrap_err();
-        assert_eq!(error.to_string(), "the template has no place {{USER_PROMPT}}");
+        assert_eq!(error.to_string(), "the template has no placeholder {{USER_PROMPT}}");
     }
 }

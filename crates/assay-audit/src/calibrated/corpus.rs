@@ -22,14 +22,14 @@ use crate::sheet;
 /// Longest text of a skill or a task that is read, in bytes.
 const TEXT_CAP: u64 = 4 << 20;
 
-/// Everything a corpus shows.
+/// The audit of a corpus.
 #[derive(Debug, Clone)]
 pub struct CorpusAudit {
     /// By task.
     pub tasks: Vec<TaskAudit>,
     /// By arm.
     pub arms: Vec<ArmFindings>,
-    /// How well the score works here; `None` unless it was asked for.
+    /// The validation of the score on this corpus, if requested.
     pub check: Option<Check>,
 }
 
@@ -48,7 +48,7 @@ pub struct TraceLine {
     pub arm: String,
     /// `with` or `without`.
     pub condition: &'static str,
-    /// How far the skill reached it.
+    /// Its exposure to the skill.
     pub exposure: Exposed,
     /// The score, in [0, 1].
     pub adoption: f64,
@@ -62,10 +62,10 @@ pub struct TraceLine {
     pub tokens: u64,
 }
 
-/// Audits a corpus: whatever is odd goes to `notice`. With `checked`, the score is checked on the corpus, and lines of skills are planted
+/// Audits a corpus; problems go to `notice`. With `checked`, the score is validated on the corpus, and lines of skills are planted
 /// in its controls.
 ///
-/// Runs are held for as long as their task is at work.
+/// Only the runs of one task are in memory at a time.
 pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMut(Notice)) -> CorpusAudit {
     let mut tasks: BTreeMap<&str, Vec<&Group>> = BTreeMap::new();
     for group in &corpus.groups {
@@ -97,15 +97,15 @@ pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMu
     CorpusAudit::new(found, checked)
 }
 
-fn odd(path: PathBuf, line: Option<usize>, message: String) -> Notice {
+fn new_notice(path: PathBuf, line: Option<usize>, message: String) -> Notice {
     Notice { path, line, message }
 }
 
 fn skill(task: &str, groups: &[&Group], notice: &mut dyn FnMut(Notice)) -> Option<SkillText> {
     let Some(path) = groups.iter().find_map(|group| group.skill.as_ref()) else {
         let first = groups.iter().flat_map(|group| group.with.iter().chain(&group.without)).next();
-        let message = format!("no SKILL.md for the task {task}; its traces are left out");
-        notice(odd(first.map(|file| file.path.clone()).unwrap_or_default(), None, message));
+        let message = format!("no SKILL.md for the task {task}; its traces are excluded");
+        notice(new_notice(first.map(|file| file.path.clone()).unwrap_or_default(), None, message));
         return None;
     };
     text(path, notice).map(|bytes| SkillText::parse(&bytes))
@@ -116,7 +116,7 @@ fn text(path: &Path, notice: &mut dyn FnMut(Notice)) -> Option<Vec<u8>> {
     match File::open(path).and_then(|file| file.take(TEXT_CAP).read_to_end(&mut bytes)) {
         Ok(_) => Some(bytes),
         Err(error) => {
-            notice(odd(path.to_owned(), None, format!("cannot be read: {error}; left out")));
+            notice(new_notice(path.to_owned(), None, format!("cannot read: {error}; excluded")));
             None
         }
     }
@@ -132,7 +132,7 @@ fn metadata(root: &Path, notice: &mut dyn FnMut(Notice)) -> BTreeMap<String, Val
         notice(Notice {
             path,
             line: None,
-            message: format!("no table of tasks: {error}; outcomes are unknown"),
+            message: format!("invalid task table: {error}; pass rates are unknown"),
         });
         BTreeMap::new()
     })
@@ -148,8 +148,8 @@ fn runs(group: &Group, notice: &mut dyn FnMut(Notice)) -> Vec<Run> {
         if let Some(session) = &run.trajectory.session_id
             && let Some(other) = sessions.insert(session.clone(), &file.name)
         {
-            let message = format!("the same session as {other}; both are audited");
-            notice(odd(file.path.clone(), None, message));
+            let message = format!("same session as {other}; both are audited");
+            notice(new_notice(file.path.clone(), None, message));
         }
         found.push(run);
     }
@@ -161,7 +161,7 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
         Ok(transcript) => {
             for diagnostic in &transcript.diagnostics {
                 let message = diagnostic.message.clone();
-                notice(odd(file.path.clone(), diagnostic.line, message));
+                notice(new_notice(file.path.clone(), diagnostic.line, message));
             }
             Some(Run {
                 trace: file.name.clone(),
@@ -173,19 +173,19 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
             })
         }
         Err(error) => {
-            notice(odd(file.path.clone(), None, format!("{error}; left out")));
+            notice(new_notice(file.path.clone(), None, format!("{error}; excluded")));
             None
         }
     }
 }
 
-/// Audits one task on its own: without repetitions the null is what other skills of `library` give in the right one's place.
+/// Audits one task: without repetitions the null is the other skills of `library` in place of the right one.
 pub fn pairs(task: &TaskRuns<'_>, library: &[SkillText]) -> CorpusAudit {
     CorpusAudit::new(vec![audit(task, library, false)], false)
 }
 
 impl CorpusAudit {
-    /// What some tasks come to; with `checked`, also how well the score works on them.
+    /// The audit of some tasks; with `checked`, also the validation of the score.
     pub fn new(tasks: Vec<TaskAudit>, checked: bool) -> Self {
         Self { arms: findings(&tasks), check: checked.then(|| check(&tasks)), tasks }
     }

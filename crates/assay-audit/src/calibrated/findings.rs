@@ -1,4 +1,4 @@
-//! What the tasks of an arm come to.
+//! The findings of an arm over its tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,10 +21,10 @@ const SEED: u64 = 20_261_121;
 /// Thresholds of adoption that are compared.
 const THRESHOLDS: [f64; 6] = [0.10, 0.15, 0.20, 0.25, 0.30, 0.40];
 
-/// Tasks that a report names.
+/// Tasks named in a report.
 const TOP: usize = 5;
 
-/// What one arm shows.
+/// The findings of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArmFindings {
     /// The arm.
@@ -33,9 +33,9 @@ pub struct ArmFindings {
     pub tasks: usize,
     /// Runs that had the skill; copies counted once.
     pub runs_with: usize,
-    /// Runs that had not.
+    /// Runs without it.
     pub runs_without: usize,
-    /// How far the skill reached the runs that had it.
+    /// Exposure of the runs with the skill.
     pub exposure: ArmExposure,
     /// Mean score of runs with the skill beyond that of runs without, per task.
     pub adoption: Option<Excess>,
@@ -45,27 +45,27 @@ pub struct ArmFindings {
     pub sensitivity: Vec<AtThreshold>,
     /// Each pattern, found in pairs with the skill against without, beyond pairs without it.
     pub patterns: Vec<PatternFindings>,
-    /// Whether anything is beyond chance, adoption or a pattern after Holm's correction, in an arm where a run read the skill: what
-    /// nobody read explains nothing.
+    /// Whether anything is beyond chance, adoption or a pattern after Holm's correction, in an arm where a run read
+    /// the skill: a skill that no run read explains nothing.
     pub beyond_chance: bool,
-    /// What became of the steps with a finding, in runs that read the skill.
+    /// Steps with a finding, in runs that read the skill.
     pub steps: Steps,
-    /// What the skill cost.
+    /// The cost of the skill in tokens.
     pub cost: Option<Cost>,
-    /// By pass rate without the skill, where it is known.
+    /// By pass rate without the skill, if known.
     pub buckets: Vec<Bucket>,
     /// The tasks with the most findings in runs that read the skill.
     pub top_tasks: Vec<TopTask>,
-    /// What turned up in each run that read the skill.
+    /// Each run that read the skill.
     pub readers: Vec<Reader>,
 }
 
-/// How many runs the skill reached.
+/// Runs by stage of exposure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ArmExposure {
-    /// Told of it.
+    /// The skill was listed.
     pub listed: usize,
-    /// Told of it and no more: nothing is attributed to the skill in these.
+    /// Listed only: nothing is attributed to the skill in these.
     pub only_listed: usize,
     /// Named it in a tool call.
     pub mentioned: usize,
@@ -73,7 +73,7 @@ pub struct ArmExposure {
     pub opened: usize,
     /// Ran a file of it.
     pub executed: usize,
-    /// Controls that read it all the same: their repository ships it.
+    /// Controls that read it: their repository contains it.
     pub contaminated: usize,
 }
 
@@ -106,10 +106,10 @@ pub struct AtThreshold {
 pub struct PatternFindings {
     /// The pattern.
     pub pattern: Pattern,
-    /// What it is to the task.
+    /// Its effect on the task.
     pub effect: Effect,
-    /// `runs` where the null is pairs of one condition, `placebo` where it is other skills in the right one's place, and both words where
-    /// tasks differ in that.
+    /// `runs` if the null is pairs of one condition, `placebo` if it is other skills in place of the right one, and both words if
+    /// tasks differ.
     pub null: String,
     /// Per pair, beyond the null. `None` without any null.
     pub excess: Option<Excess>,
@@ -164,7 +164,7 @@ pub struct Bucket {
     pub findings: BTreeMap<&'static str, usize>,
 }
 
-/// A task and how much was found in it.
+/// A task and its number of findings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TopTask {
     /// The task.
@@ -186,34 +186,34 @@ pub struct Reader {
     pub opened_at: Option<usize>,
     /// Its score.
     pub adoption: f64,
-    /// What it would have been for the best of the other skills; `None` without another.
+    /// The highest score for another skill; `None` without another.
     pub best_placebo: Option<f64>,
-    /// The skill's lines that turn up, the heaviest first.
+    /// The skill's lines that turned up, the heaviest first.
     pub spans: Vec<ReaderSpan>,
-    /// What is found in it against every control of its task.
+    /// Findings in it against every control of its task.
     pub findings: Vec<Finding>,
 }
 
-/// A line of the skill and the place it turns up at.
+/// A line of the skill and the place where it turned up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReaderSpan {
     /// The line in the SKILL.md.
     pub skill_line: usize,
-    /// What stands there.
+    /// Its text.
     pub skill_text: String,
     /// ATIF's `step_id`.
     pub step: usize,
     /// `said`, `thought`, `wrote` or `ran`.
     pub manner: &'static str,
-    /// What stands there.
+    /// Its text.
     pub trace_text: String,
     /// Words found, weighed.
     pub words: f64,
-    /// Whether that was after the skill had been read. What stood there before cannot come from it.
+    /// Whether that was after the skill was read. Earlier text cannot come from it.
     pub after_opening: bool,
 }
 
-/// Puts the tasks of each arm together, arms by name.
+/// Findings of each arm, by name.
 pub fn findings(tasks: &[TaskAudit]) -> Vec<ArmFindings> {
     let arms: BTreeSet<&str> = tasks.iter().flat_map(|task| &task.arms).map(|arm| arm.arm.as_str()).collect();
     arms.into_iter().map(|arm| of_arm(arm, tasks)).collect()
@@ -239,7 +239,7 @@ impl<'a> Part<'a> {
         runs.filter(|(_, run)| run.with && run.exposure.opened)
     }
 
-    /// What run `at` shows against each control: a finding that one control explains is not the skill's.
+    /// Findings of run `at` against every control: one that a control explains is not attributed to the skill.
     fn attributed(&self, at: usize) -> Vec<Finding> {
         let opened = self.task.runs[at].opened_at.unwrap_or_default();
         let mut against = self
@@ -256,7 +256,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Whether two pairs show the same thing. Of inertia only the wording differs.
+/// Whether two pairs show the same thing. The text of inertia differs by pair.
 fn same(one: &Finding, other: &Finding) -> bool {
     (one.pattern, one.skill_line, one.step) == (other.pattern, other.skill_line, other.step)
         && (one.step == 0 || one.trace_text == other.trace_text)
@@ -318,9 +318,9 @@ fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
         patterns,
         beyond_chance,
         steps: steps(&found),
-        cost: cost(&parts),
+        cost: token_cost(&parts),
         buckets: buckets(&parts, &found),
-        top_tasks: top(&parts, &found),
+        top_tasks: top_tasks(&parts, &found),
         readers: parts
             .iter()
             .enumerate()
@@ -411,7 +411,7 @@ fn steps(found: &BTreeMap<(usize, usize), Vec<Finding>>) -> Steps {
     }
 }
 
-fn cost(parts: &[Part<'_>]) -> Option<Cost> {
+fn token_cost(parts: &[Part<'_>]) -> Option<Cost> {
     let tokens = |part: &Part<'_>, with: bool| {
         mean(part.runs().filter(|run| run.with == with && run.tokens > 0).map(|run| run.tokens as f64))
     };
@@ -464,7 +464,7 @@ fn buckets(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -
     ["ceiling", "mid", "floor", "unknown"].into_iter().map(of).filter(|bucket| bucket.tasks > 0).collect()
 }
 
-fn top(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -> Vec<TopTask> {
+fn top_tasks(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -> Vec<TopTask> {
     let of = |(at, part): (usize, &Part<'_>)| TopTask {
         task: part.task.task.clone(),
         findings: found.iter().filter(|((task, _), _)| *task == at).map(|(_, findings)| findings.len()).sum(),
@@ -486,7 +486,7 @@ fn reader(task: &str, run: &RunAudit, findings: &[Finding]) -> Reader {
         .iter()
         .filter_map(|span| {
             let after = span.places.iter().filter(|place| place.step > opened);
-            // What was acted on says more than what was only said.
+            // Use in an act is stronger evidence than in a message.
             let place = after
                 .max_by_key(|place| (place.manner, std::cmp::Reverse(place.step)))
                 .or(span.places.first())?;

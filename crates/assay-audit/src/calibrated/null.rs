@@ -100,7 +100,7 @@ pub struct Excess {
     pub smallest_p: f64,
     /// The smallest mean excess that the assignments reach in at most the level's share of cases: from there on it would have
     /// been seen. `None` where none does.
-    pub seen_from: Option<f64>,
+    pub detectable_from: Option<f64>,
     /// Smallest and largest excess with one task left out.
     pub without_one_task: (f64, f64),
     /// Largest p with one task left out.
@@ -122,7 +122,7 @@ pub struct TaskExcess {
     pub excess: f64,
 }
 
-/// Tests the mean excess of some tasks; `level` is for `seen_from`. `None` without a task.
+/// Tests the mean excess of some tasks; `level` is for `detectable_from`. `None` without a task.
 pub fn test(units: &[Unit], level: f64, seed: u64) -> Option<Excess> {
     let tasks = units.len();
     let treatment = mean(units.iter().map(|unit| unit.treatment))?;
@@ -149,7 +149,7 @@ pub fn test(units: &[Unit], level: f64, seed: u64) -> Option<Excess> {
         p,
         p_holm: p,
         smallest_p: 1.0 / combinations(units).map_or((DRAWS + 1) as f64, |all| all as f64),
-        seen_from: seen_from(means, level),
+        detectable_from: detectable_from(means, level),
         without_one_task: range,
         p_without_one_task: without.into_iter().fold(p, f64::max),
         per_task: per_task.collect(),
@@ -229,7 +229,7 @@ fn exact(units: &[Unit], tie: f64) -> f64 {
 }
 
 /// The smallest of the means that at most `level` of them reach.
-fn seen_from(mut means: Vec<f64>, level: f64) -> Option<f64> {
+fn detectable_from(mut means: Vec<f64>, level: f64) -> Option<f64> {
     means.sort_by(|a, b| b.total_cmp(a));
     let n = means.len() as f64;
     let mut found = None;
@@ -316,9 +316,9 @@ mod tests {
         let found = test(std::slice::from_ref(&unit), 0.2, 1).unwrap();
         near(found.p, 1.0 / 6.0);
         near(found.smallest_p, 1.0 / 6.0);
-        near(found.seen_from.unwrap(), 2.0);
+        near(found.detectable_from.unwrap(), 2.0);
         // At .05 nothing can be seen with six assignments.
-        assert_eq!(test(std::slice::from_ref(&unit), 0.05, 1).unwrap().seen_from, None);
+        assert_eq!(test(std::slice::from_ref(&unit), 0.05, 1).unwrap().detectable_from, None);
         // Two such tasks: one of 36.
         let found = test(&[unit.clone(), unit], 0.05, 1).unwrap();
         near(found.p, 1.0 / 36.0);

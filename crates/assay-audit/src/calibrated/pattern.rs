@@ -1,9 +1,9 @@
-//! What a skill does to a run, as patterns that rest on the skill's text.
+//! Patterns of a skill's influence on a run, based on the skill's text.
 //!
-//! A pattern is looked for in a pair of runs: the one that is asked about and the one it is compared with. Evidence is what the first
-//! shares with the skill's body and the second, the task's text and the skill's description do not; so every finding has a span
-//! of the skill and a span of the trace. Which of the two runs had the skill is not asked here: pairs of one condition go through
-//! the same rules, and give what chance gives.
+//! Patterns are found in a pair of runs, the audited one and the one it is compared with. Evidence is text that the first
+//! has in common with the skill's body, and that is neither in the second nor in the task's text nor in the skill's description;
+//! so every finding has a span of the skill and a span of the trace. The rules do not know which of the two runs had the skill:
+//! pairs of one condition use the same rules and give the null.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,7 +13,7 @@ use super::guards::guards;
 use crate::behaviour::{Action, Verb};
 use crate::evidence::{Adoption, Background, Manner, SkillText, Span, TraceText, adoptions, words};
 
-/// A way in which a skill changes a run.
+/// A pattern of influence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -21,7 +21,7 @@ pub enum Pattern {
     ProceduralScaffolding,
     /// A guard that is written with the skill's words.
     EdgeCasePrompting,
-    /// Looking for something that the skill names, and the run neither finds nor changes.
+    /// A search for something that the skill names, which the run neither finds nor changes.
     RedundantExploration,
     /// A name, path or version of the skill's examples is written down, and neither the task nor the workspace knows it.
     SurfaceAnchoring,
@@ -29,11 +29,11 @@ pub enum Pattern {
     ConceptBleed,
     /// The skill's words are acted on, and no check follows; the other run checks after its last write.
     PrematureClosure,
-    /// More tokens than the other run's, and next to nothing of the skill.
+    /// More tokens than the other run, and almost no text of the skill.
     SkillInertia,
 }
 
-/// What a pattern is to the task.
+/// The effect of a pattern on the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -70,7 +70,7 @@ impl Pattern {
         }
     }
 
-    /// What it is to the task.
+    /// Its effect on the task.
     pub fn effect(self) -> Effect {
         match self {
             Self::ProceduralScaffolding | Self::EdgeCasePrompting => Effect::Constructive,
@@ -85,37 +85,37 @@ impl Pattern {
 pub struct Finding {
     /// What it is.
     pub pattern: Pattern,
-    /// The line in the SKILL.md, from 1; 0 where the whole skill is meant.
+    /// The line in the SKILL.md, from 1; 0 for the whole skill.
     pub skill_line: usize,
-    /// What stands there.
+    /// Its text.
     pub skill_text: String,
     /// ATIF's `step_id`.
     pub step: usize,
-    /// What stands there.
+    /// Its text.
     pub trace_text: String,
 }
 
-/// What the rules ask of a run.
-pub(super) struct Facts {
+/// The facts of a run that the rules use.
+pub(super) struct RunFacts {
     pub(super) text: TraceText,
     pub(super) actions: Vec<Action>,
     /// Lines that guards begin at, over all writes.
     guards: BTreeSet<String>,
-    /// Words of tool results, but for those that brought the skill, in lower case.
+    /// Lower-case words of tool results, except those with the skill's text.
     pub(super) workspace: HashSet<String>,
     pub(super) tokens: u64,
 }
 
-/// A line of a report has room for this much of a line, in characters.
+/// Longest line of a span, in characters.
 const SPAN_CAP: usize = 300;
 
-/// Words of evidence under which next to nothing of a skill was taken up: they give half of the score that counts as adoption.
+/// Matched words below which a skill counts as unused: they give half of the adoption threshold.
 const INERT: f64 = 3.0;
 
-/// A run is dearer than another when it takes so many times its tokens.
+/// The ratio of tokens above which a run counts as longer.
 const DEARER: f64 = 1.1;
 
-impl Facts {
+impl RunFacts {
     pub(super) fn new(
         text: TraceText,
         actions: Vec<Action>,
@@ -130,8 +130,8 @@ impl Facts {
 
 /// The findings in `one`, compared with `other`.
 pub(super) fn patterns(
-    one: &Facts,
-    other: &Facts,
+    one: &RunFacts,
+    other: &RunFacts,
     skill: &SkillText,
     background: &Background,
     prompt: &str,
@@ -202,7 +202,7 @@ fn longest_in_order(values: &[usize]) -> Vec<usize> {
     order
 }
 
-fn edge_cases(evidence: &Adoption, one: &Facts, found: &mut Vec<Finding>) {
+fn edge_cases(evidence: &Adoption, one: &RunFacts, found: &mut Vec<Finding>) {
     let mut seen = BTreeSet::new();
     for span in &evidence.spans {
         for place in span.places.iter().filter(|place| place.manner == Manner::Wrote) {
@@ -213,7 +213,7 @@ fn edge_cases(evidence: &Adoption, one: &Facts, found: &mut Vec<Finding>) {
     }
 }
 
-fn exploration(one: &Facts, other: &Facts, skill: &SkillText, prompt: &str, found: &mut Vec<Finding>) {
+fn exploration(one: &RunFacts, other: &RunFacts, skill: &SkillText, prompt: &str, found: &mut Vec<Finding>) {
     let looks = |action: &&Action| matches!(action.verb, Verb::Read | Verb::Search);
     let elsewhere: BTreeSet<&str> = other.actions.iter().map(|action| action.target.as_str()).collect();
     let mut seen = BTreeSet::new();
@@ -247,7 +247,7 @@ fn file_name(target: &str) -> Option<&str> {
     (name.len() >= 4 && name.contains(['.', '_', '-'])).then_some(name)
 }
 
-fn anchoring(evidence: &Adoption, one: &Facts, other: &Facts, prompt: &str, found: &mut Vec<Finding>) {
+fn anchoring(evidence: &Adoption, one: &RunFacts, other: &RunFacts, prompt: &str, found: &mut Vec<Finding>) {
     let asked: BTreeSet<String> = words(prompt).iter().map(|word| word.to_lowercase()).collect();
     let mut seen = BTreeSet::new();
     for span in evidence.spans.iter().filter(|span| span.code) {
@@ -282,7 +282,7 @@ fn literals(line: &str) -> Vec<&str> {
     parts.map(|part| part.trim_matches(['.', '/', '-'])).filter(is_literal).collect()
 }
 
-fn bleed(evidence: &Adoption, one: &Facts, other: &Facts, prompt: &str, found: &mut Vec<Finding>) {
+fn bleed(evidence: &Adoption, one: &RunFacts, other: &RunFacts, prompt: &str, found: &mut Vec<Finding>) {
     let written: BTreeSet<&str> =
         other.actions.iter().filter(|a| a.verb == Verb::Write).map(|a| a.target.as_str()).collect();
     let mut files: BTreeMap<&str, &Action> = BTreeMap::new();
@@ -308,7 +308,7 @@ fn bleed(evidence: &Adoption, one: &Facts, other: &Facts, prompt: &str, found: &
     }
 }
 
-fn closure(evidence: &Adoption, one: &Facts, other: &Facts, found: &mut Vec<Finding>) {
+fn closure(evidence: &Adoption, one: &RunFacts, other: &RunFacts, found: &mut Vec<Finding>) {
     let checks_at_the_end = |actions: &[Action]| {
         let write = actions.iter().rposition(|action| action.verb == Verb::Write);
         write.is_some_and(|write| actions[write..].iter().any(|action| action.check))
@@ -326,16 +326,40 @@ fn closure(evidence: &Adoption, one: &Facts, other: &Facts, found: &mut Vec<Find
     }
 }
 
-fn inertia(evidence: &Adoption, one: &Facts, other: &Facts, skill: &SkillText, found: &mut Vec<Finding>) {
+fn inertia(
+    evidence: &Adoption,
+    one: &RunFacts,
+    other: &RunFacts,
+    skill: &SkillText,
+    found: &mut Vec<Finding>,
+) {
     if evidence.evidence < INERT && one.tokens as f64 > DEARER * other.tokens as f64 {
         found.push(Finding {
             pattern: Pattern::SkillInertia,
             skill_line: 0,
             skill_text: skill.name.clone(),
             step: 0,
-            trace_text: format!("{} tokens against {}", one.tokens, other.tokens),
+            trace_text: format!(
+                "run {:.1}× longer ({} vs {} tokens), no textual use detected",
+                one.tokens as f64 / other.tokens as f64,
+                thousands(one.tokens),
+                thousands(other.tokens)
+            ),
         });
     }
+}
+
+/// A count with a comma between thousands.
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use assay_trace::{Exposure, OfferedSkill, Source, Trajectory, carries};
 
-use super::pattern::{Facts, Finding, Pattern, patterns};
+use super::pattern::{Finding, Pattern, RunFacts, patterns};
 use super::planted;
 use crate::Exposed;
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
@@ -141,7 +141,7 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
             if wanted { planted::scores(&texts, at, task.skill, &background, at as u64) } else { Vec::new() }
         })
         .collect();
-    let facts: Vec<Facts> =
+    let facts: Vec<RunFacts> =
         texts.into_iter().zip(&task.runs).map(|(text, run)| facts(text, run, task.skill)).collect();
     let runs: Vec<RunAudit> = own
         .into_iter()
@@ -184,7 +184,7 @@ fn pairs(
     arm: &str,
     task: &TaskRuns<'_>,
     runs: &[RunAudit],
-    facts: &[Facts],
+    facts: &[RunFacts],
     library: &[SkillText],
 ) -> ArmPairs {
     let background = &Background::new(&task.prompt, task.skill, library);
@@ -237,7 +237,7 @@ fn pairs(
 fn placebo(
     pairs: &[PairAudit],
     task: &TaskRuns<'_>,
-    facts: &[Facts],
+    facts: &[RunFacts],
     other: &SkillText,
     library: &[SkillText],
 ) -> [f64; Pattern::ALL.len()] {
@@ -261,7 +261,7 @@ pub(super) fn count(findings: &[Finding]) -> Counts {
     counts
 }
 
-fn facts(text: TraceText, run: &Run, skill: &SkillText) -> Facts {
+fn facts(text: TraceText, run: &Run, skill: &SkillText) -> RunFacts {
     let mut workspace = HashSet::new();
     for step in run.trajectory.steps.iter().filter(|step| step.source == Source::Agent) {
         for result in step.observation.iter().flat_map(|observation| &observation.results) {
@@ -272,7 +272,7 @@ fn facts(text: TraceText, run: &Run, skill: &SkillText) -> Facts {
             }
         }
     }
-    Facts::new(text, actions(&run.trajectory), workspace, run.tokens)
+    RunFacts::new(text, actions(&run.trajectory), workspace, run.tokens)
 }
 
 fn stretches(actions: &[Action]) -> Vec<(&'static str, usize, usize)> {

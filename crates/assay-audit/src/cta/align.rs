@@ -92,7 +92,7 @@ pub(super) fn align<'a>(
     term_ids: &Vocabulary,
 ) -> Vec<Divergence<'a>> {
     let fitted = |trace: &'a Trace| trace.sentences[..trace.fitted].iter().map(|sentence| &sentence.bag);
-    let weights = Weights::fit(fitted(plus).chain(fitted(minus)), TERMS, term_ids);
+    let weights = Weights::from_bags(fitted(plus).chain(fitted(minus)), TERMS, term_ids);
     let vectors = |trace: &Trace| trace.sentences.iter().map(|s| weights.vector(&s.bag)).collect::<Vec<_>>();
     let (plus_vectors, minus_vectors) = (vectors(plus), vectors(minus));
     let mut dense = Dense::new(weights.len());

@@ -155,7 +155,7 @@ struct Building {
 }
 
 impl Building {
-    fn remark(&mut self, line: usize, what: &'static str) {
+    fn add_remark(&mut self, line: usize, what: &'static str) {
         self.remarks.entry(what).or_insert((line, 0)).1 += 1;
     }
 
@@ -163,7 +163,7 @@ impl Building {
         // Most lines are UTF-8, and a whole check is much faster than one that mends.
         let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         if matches!(text, Cow::Owned(_)) {
-            self.remark(number, "not UTF-8, read with replacement characters");
+            self.add_remark(number, "not UTF-8, read with replacement characters");
         }
         let text = text.trim_matches(is_space);
         if text.is_empty() {
@@ -174,19 +174,21 @@ impl Building {
         });
         let record = match record {
             Ok(record) => record,
-            Err(error) if error.is_data() => return self.remark(number, "no JSON object, passed over"),
-            Err(_) if !ended => return self.remark(number, "ends in the middle of a record, passed over"),
-            Err(_) => return self.remark(number, "not JSON, passed over"),
+            Err(error) if error.is_data() => return self.add_remark(number, "no JSON object, passed over"),
+            Err(_) if !ended => {
+                return self.add_remark(number, "ends in the middle of a record, passed over");
+            }
+            Err(_) => return self.add_remark(number, "not JSON, passed over"),
         };
         let kind = record.kind.as_ref().and_then(Value::as_str).unwrap_or_default();
         if !matches!(kind, "assistant" | "user") {
             // What the release's own logs hold beside the two is no news.
             if !matches!(kind, "last-prompt" | "attachment" | "queue-operation" | "system" | "summary") {
-                self.remark(number, "of an unknown type, passed over");
+                self.add_remark(number, "of an unknown type, passed over");
             }
             return;
         }
-        self.clock(record.timestamp.as_ref(), number);
+        self.read_time(record.timestamp.as_ref(), number);
         if self.log.session.is_none() {
             self.log.session = record.session.as_ref().and_then(Value::as_str).map(str::to_owned);
         }
@@ -195,10 +197,10 @@ impl Building {
     }
 
     /// Times are RFC 3339 in UTC and of one length, so that they sort as text. Nothing is made of them.
-    fn clock(&mut self, stamp: Option<&Value>, number: usize) {
+    fn read_time(&mut self, stamp: Option<&Value>, number: usize) {
         let Some(stamp) = stamp.and_then(Value::as_str) else { return };
         if self.latest.as_deref().is_some_and(|latest| latest.len() == stamp.len() && stamp < latest) {
-            self.remark(number, "earlier than the record before it");
+            self.add_remark(number, "earlier than the record before it");
         } else {
             self.latest = Some(stamp.to_owned());
         }

@@ -48,7 +48,7 @@ impl Skill {
         let text = universal_newlines(text);
         let parts = sections(&text);
         let bags: Vec<Bag> = parts.iter().map(|part| bag(part, terms_of)).collect();
-        let weights = Weights::fit(bags.iter(), TERMS, terms_of);
+        let weights = Weights::from_bags(bags.iter(), TERMS, terms_of);
 
         let mut known = HashMap::new();
         let mut number = |text: &str| -> BTreeSet<u32> {

@@ -34,7 +34,11 @@ pub(super) struct Weights {
 impl Weights {
     /// Fits on bags, of which at most `cap` terms are kept, the commonest first. Which of equally common ones are kept follows an unstable sort
     /// in the release; here the names decide.
-    pub(super) fn fit<'a>(bags: impl Iterator<Item = &'a Bag>, cap: usize, vocabulary: &Vocabulary) -> Self {
+    pub(super) fn from_bags<'a>(
+        bags: impl Iterator<Item = &'a Bag>,
+        cap: usize,
+        vocabulary: &Vocabulary,
+    ) -> Self {
         let mut frequencies = vec![(0_u32, 0_u64); vocabulary.len()];
         let mut documents = 0_u32;
         for bag in bags {

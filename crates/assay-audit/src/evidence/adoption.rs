@@ -77,12 +77,12 @@ pub struct Span {
     /// Words found, weighed.
     pub weight: f64,
     /// The places its parts turn up at first, and those at which they are first written or run, in the order of the trace.
-    pub places: Vec<Place>,
+    pub places: Vec<Occurrence>,
 }
 
 /// Where a part of a line turns up first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct Occurrence {
     /// ATIF's `step_id`.
     pub step: usize,
     /// Whether it was said, thought, written or run.
@@ -165,7 +165,7 @@ impl<'a> Weights<'a> {
                 let Some(&place) = trace.first.get(&feature.key) else { continue };
                 let weight = weight * rarity(holders.saturating_sub(1), self.traces.saturating_sub(1));
                 if weight > 0.0 {
-                    raise(&mut words, feature.words.clone(), weight);
+                    raise_weights(&mut words, feature.words.clone(), weight);
                     at.push(place);
                     at.extend(trace.acted.get(&feature.key));
                 }
@@ -176,7 +176,7 @@ impl<'a> Weights<'a> {
                 at.dedup();
                 let place = |&at: &usize| {
                     let line = &trace.lines[at];
-                    Place { step: line.step, manner: line.manner, text: line.text.clone() }
+                    Occurrence { step: line.step, manner: line.manner, text: line.text.clone() }
                 };
                 adoption.evidence += weight;
                 adoption.spans.push(Span {
@@ -199,7 +199,7 @@ fn rarity(holders: usize, of: usize) -> f64 {
     if of == 0 { 1.0 } else { (1.0 - 2.0 * holders as f64 / of as f64).max(0.0) }
 }
 
-fn raise(words: &mut [f64], range: Range<usize>, weight: f64) {
+fn raise_weights(words: &mut [f64], range: Range<usize>, weight: f64) {
     for word in &mut words[range] {
         *word = word.max(weight);
     }

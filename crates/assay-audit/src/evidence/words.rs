@@ -57,7 +57,7 @@ pub(crate) fn features(words: &[&str]) -> Vec<Feature> {
     for start in 0..words.len() {
         let range = start..start + RUN;
         if let Some(run) = words.get(range.clone())
-            && run.iter().any(|word| tells(word))
+            && run.iter().any(|word| is_distinctive(word))
         {
             features.push(Feature { words: range, key: key(run) });
         }
@@ -73,7 +73,7 @@ fn is_dense(c: char) -> bool {
     matches!(u32::from(c), 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
 }
 
-fn tells(word: &str) -> bool {
+fn is_distinctive(word: &str) -> bool {
     let dense = word.chars().next().is_some_and(is_dense);
     let digits = word.chars().all(|c| c.is_ascii_digit());
     dense || (!digits && word.chars().count() >= TELLING_WORD)

@@ -102,7 +102,7 @@ fn evidence_stands_at_its_step_and_says_when() {
         .iter()
         .flat_map(|cell| cell.evidence.iter().map(|e| (cell.step, e.skill_line, e.manner, e.when)))
         .collect();
-    assert_eq!(evidence, [(2, 7, "wrote", When::Before), (4, 8, "wrote", When::After)]);
+    assert_eq!(evidence, [(2, 7, "wrote", OpeningOrder::Before), (4, 8, "wrote", OpeningOrder::After)]);
     let places: Vec<_> = view.skill.lines.iter().map(|line| (line.line, line.places.len())).collect();
     assert_eq!(places, [(5, 0), (6, 0), (7, 1), (8, 1)]);
     assert_eq!(view.skill.lines[3].places[0].text, "sign every finished export with the treasury");
@@ -114,7 +114,7 @@ fn what_was_not_read_is_said_to_be_unread() {
     let with = run(&[does("", "Write", &json!({"file_path": "a", "content": copied}), "")]);
     let view = view("ledger", "", &SkillText::parse(SKILL.as_bytes()), with, run(&[]));
     let cell = view.rows[0].with.as_ref().unwrap();
-    assert_eq!((cell.evidence[0].when, cell.opened), (When::Unread, false));
+    assert_eq!((cell.evidence[0].when, cell.opened), (OpeningOrder::Unread, false));
     assert_eq!(view.rows.len(), 1);
 }
 

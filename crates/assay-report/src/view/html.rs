@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use assay_audit::calibrated::Finding;
-use assay_audit::view::{Aligned, Cell, Evidence, Passage, RowKind, Skill, View, When};
+use assay_audit::view::{Aligned, Cell, Evidence, Passage, RowKind, Skill, View, OpeningOrder};
 
 use super::{action_label, by_pattern, caution, clean_lines, facts, found_lines, lines_of, remarks, word};
 use crate::html::escape;
@@ -92,17 +92,17 @@ fn matches(html: &mut String, view: &View) {
     html.push_str("</section>\n");
 }
 
-fn short(when: When) -> &'static str {
+fn short(when: OpeningOrder) -> &'static str {
     match when {
-        When::Before => "before",
-        When::After => "after",
-        When::Unread => "not opened",
+        OpeningOrder::Before => "before",
+        OpeningOrder::After => "after",
+        OpeningOrder::Unread => "not opened",
     }
 }
 
 /// Marks matches after the skill was opened.
-fn emphasis(when: When, words: &str) -> String {
-    let class = if when == When::After { "after" } else { "not-after" };
+fn emphasis(when: OpeningOrder, words: &str) -> String {
+    let class = if when == OpeningOrder::After { "after" } else { "not-after" };
     format!("<b class=\"{class}\">{words}</b>")
 }
 
@@ -184,7 +184,7 @@ fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
         passage(html, name, text, &marks, false);
     }
     let (name, fold) = match cell.act {
-        "told" => ("", false),
+        "prompt" => ("", false),
         "injected" => ("message", true),
         _ => ("result", true),
     };

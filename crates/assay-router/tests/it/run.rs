@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use assay_model::{Call, ChatModel, ChatReply, ChatRequest, ModelError, Price, Stop, Usage};
-use assay_router::{Answers, Bench, Candidate, RunLimits, Prompt, Status, Template};
+use assay_router::{Answers, Bench, Candidate, Prompt, RunLimits, Status, Template};
 use serde_json::Value;
 
 /// Answers what it was told to, in order, and remembers what it was asked.

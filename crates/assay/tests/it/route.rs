@@ -119,7 +119,7 @@ fn what_it_would_take_is_said_without_a_key() {
     };
     check(&["--model", "anthropic:any"], "nothing caps this run");
     check(&["--model", "openai:any", "--max-usd", "1"], "`--max-usd` needs `--price`");
-    check(&["--template", "prompts.jsonl"], "the template has no place {{SKILL_BLOCK}}");
+    check(&["--template", "prompts.jsonl"], "the template has no placeholder {{SKILL_BLOCK}}");
 }
 
 #[test]

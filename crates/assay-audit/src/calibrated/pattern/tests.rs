@@ -8,7 +8,7 @@ use crate::behaviour::actions;
 
 const SKILL: &str = "---\nname: ledger-export\ndescription: writes ledger exports\n---\n# Prepare\nrun the totals script beforehand\n```sh\ntrap remove_scratch_files EXIT\nMARKET_LEDGER_URL=postgres://example/ledger_prod_store\n```\n# Write\nname each export after its closing month\nsee references/rounding_rules.md for details\n# Finish\nsign every finished export with openssl\n";
 
-fn facts(calls: &[(&str, Value, bool)], tokens: u64) -> Facts {
+fn facts(calls: &[(&str, Value, bool)], tokens: u64) -> RunFacts {
     let step = |(at, (tool, arguments, failed)): (usize, &(&str, Value, bool))| {
         json!({
             "step_id": at + 1, "source": "agent", "message": "",
@@ -22,7 +22,7 @@ fn facts(calls: &[(&str, Value, bool)], tokens: u64) -> Facts {
         serde_json::from_value(json!({"schema_version": "ATIF-v1.7", "agent": agent, "steps": steps}))
             .unwrap();
     let skill = SkillText::parse(SKILL.as_bytes());
-    Facts::new(TraceText::new(&trajectory, [&skill]), actions(&trajectory), HashSet::new(), tokens)
+    RunFacts::new(TraceText::new(&trajectory, [&skill]), actions(&trajectory), HashSet::new(), tokens)
 }
 
 fn write(path: &str, content: &str) -> (&'static str, Value, bool) {
@@ -43,7 +43,7 @@ fn check(
     let skill = SkillText::parse(SKILL.as_bytes());
     let background = Background::new(prompt, &skill, []);
     let (one, other) = (facts(one, 100), facts(other, 100));
-    let found = |one: &Facts, other: &Facts| -> Vec<_> {
+    let found = |one: &RunFacts, other: &RunFacts| -> Vec<_> {
         let found = patterns(one, other, &skill, &background, prompt);
         found.into_iter().map(|finding| (finding.pattern, finding.skill_line, finding.step)).collect()
     };

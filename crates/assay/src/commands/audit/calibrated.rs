@@ -1,4 +1,4 @@
-//! The calibrated method: parse, call, lay out.
+//! The calibrated method.
 
 use assay_audit::calibrated::{
     ArmFindings, Auc, Check, CorpusAudit, Excess, PatternFindings, Rate, Reader, TaskRuns, corpus, pairs,
@@ -14,7 +14,7 @@ use crate::args::audit::{CorpusArgs, PairsArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-/// Lines of a skill that are shown for a run; JSON has them all.
+/// Lines of a skill shown for a run; JSON has all.
 const SPANS: usize = 6;
 
 pub(super) fn of_corpus(
@@ -23,7 +23,7 @@ pub(super) fn of_corpus(
     mut notices: Notices<'_>,
     ui: &Ui,
 ) -> Result<Status, Failure> {
-    let audit = corpus(&args.dir, found, args.check, |notice| notices.tell(&notice));
+    let audit = corpus(&args.dir, found, args.check, |notice| notices.report(&notice));
     print(&audit, &Labels::new(), ui)?;
     Ok(notices.status(args.strict))
 }
@@ -75,18 +75,18 @@ fn arm(arm: &ArmFindings, labels: &Labels) -> String {
     );
     let exposure = &arm.exposure;
     text.push_str(&format!(
-        "  exposure    listed in {} of {}, named by a tool call in {}, read in {}, run in {}; listed and no more: {}\n",
+        "  exposure    listed in {} of {} runs, mentioned in {}, opened in {}, executed in {}; only listed: {}\n",
         exposure.listed, arm.runs_with, exposure.mentioned, exposure.opened, exposure.executed, exposure.only_listed
     ));
     if exposure.contaminated > 0 {
         text.push_str(&format!(
-            "  contaminated: {} controls read the skill in their repository\n",
+            "  contaminated: {} controls read the skill from their repository\n",
             exposure.contaminated
         ));
     }
     let adopted = &arm.adopted;
     text.push_str(&format!(
-        "  adopted     {} of those that read it, {} of those that did not, {} of the controls\n",
+        "  adopted     {} of runs that read it, {} of runs that did not, {} of controls\n",
         rate(adopted.read),
         rate(adopted.unread),
         rate(adopted.controls)
@@ -108,7 +108,7 @@ fn arm(arm: &ArmFindings, labels: &Labels) -> String {
 
 fn verdict(arm: &ArmFindings) -> &'static str {
     if arm.exposure.opened == 0 {
-        "nobody read the skill: nothing is attributed to it, and what exceeds its null here is chance or the mere listing"
+        "no run read the skill: nothing is attributed to it; an excess over the null is chance or an effect of the listing"
     } else if arm.beyond_chance {
         "beyond chance"
     } else {
@@ -118,13 +118,13 @@ fn verdict(arm: &ArmFindings) -> &'static str {
 
 fn sentence(excess: &Excess) -> String {
     format!(
-        "{} with, {} without: excess {}, p {} (smallest {}); seen from {}; {} to {} and p ≤ {} with one task left out",
+        "{} with, {} without: excess {}, p {} (smallest possible {}); detectable from {}; {} to {} and p ≤ {} leaving one task out",
         number(excess.treatment),
         number(excess.null),
         number(excess.excess),
         p(excess.p),
         p(excess.smallest_p),
-        excess.seen_from.map_or_else(|| "–".to_owned(), number),
+        excess.detectable_from.map_or_else(|| "–".to_owned(), number),
         number(excess.without_one_task.0),
         number(excess.without_one_task.1),
         p(excess.p_without_one_task)
@@ -137,13 +137,13 @@ fn patterns(patterns: &[PatternFindings]) -> String {
         "effect",
         "null",
         "with",
-        "by chance",
+        "null mean",
         "excess",
         "p",
-        "Holm",
-        "seen from",
+        "p (Holm)",
+        "detectable from",
         "leave one out",
-        "two with",
+        "null-plus",
         "attributed",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -159,7 +159,7 @@ fn patterns(patterns: &[PatternFindings]) -> String {
             shown(&|e| number(e.excess)),
             shown(&|e| p(e.p)),
             shown(&|e| p(e.p_holm)),
-            shown(&|e| e.seen_from.map_or_else(|| "–".to_owned(), number)),
+            shown(&|e| e.detectable_from.map_or_else(|| "–".to_owned(), number)),
             shown(&|e| format!("{} to {}", number(e.without_one_task.0), number(e.without_one_task.1))),
             pattern.null_plus.map_or_else(|| "–".to_owned(), number),
             pattern.attributed.to_string(),
@@ -186,9 +186,9 @@ fn amount(arm: &ArmFindings) -> String {
     text.push_str(&format!("  at other thresholds (read/unread/controls)  {}\n", thresholds.join(", ")));
     let steps = &arm.steps;
     if let (Some(constructive), Some(destructive)) = (steps.constructive_share, steps.destructive_share) {
-        let range = |(low, high): (f64, f64)| format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high);
+        let range = |(low, high): (f64, f64)| format!("{:.0}% to {:.0}%", 100.0 * low, 100.0 * high);
         text.push_str(&format!(
-            "  steps with a finding  {}: constructive {}, destructive {} ({} are both)\n",
+            "  steps with a finding  {}: constructive {}, destructive {} ({} both)\n",
             steps.any,
             range(constructive),
             range(destructive),
@@ -197,7 +197,7 @@ fn amount(arm: &ArmFindings) -> String {
     }
     if let Some(cost) = &arm.cost {
         text.push_str(&format!(
-            "  tokens  {:.2} times as many with the skill (mean over {} tasks; median {:.2}, cheaper in {})\n",
+            "  tokens  {:.2}× with the skill (mean over {} tasks; median {:.2}×, fewer in {})\n",
             cost.mean_ratio, cost.tasks, cost.median_ratio, cost.cheaper
         ));
     }
@@ -247,15 +247,18 @@ fn reader(reader: &Reader, labels: &Labels) -> String {
     }
     let (more, before) = (after().count().saturating_sub(SPANS), reader.spans.len() - after().count());
     if more + before > 0 {
-        text.push_str(&format!(
-            "    … {more} more lines, and {before} that stood there before the skill was read\n"
-        ));
+        text.push_str(&format!("    … {more} more lines, and {before} from before the skill was read\n"));
     }
     for finding in &reader.findings {
-        let line = if finding.skill_line == 0 { "whole".to_owned() } else { finding.skill_line.to_string() };
+        let name = finding.pattern.name().replace('_', " ");
+        // A finding about the whole run has neither a line nor a step.
+        if finding.step == 0 {
+            text.push_str(&format!("    {name}: {}\n", shown(&finding.trace_text)));
+            continue;
+        }
         text.push_str(&format!(
-            "    {}\n      line {line:<4} {}\n      step {:<4} {}\n",
-            finding.pattern.name().replace('_', " "),
+            "    {name}\n      line {:<4} {}\n      step {:<4} {}\n",
+            finding.skill_line,
             shown(&finding.skill_text),
             finding.step,
             shown(&finding.trace_text)
@@ -266,7 +269,7 @@ fn reader(reader: &Reader, labels: &Labels) -> String {
 
 fn check(check: &Check) -> String {
     let mut text = format!(
-        "The score on this corpus: {} runs read their skill, in {} tasks\n\n",
+        "Validation of the score on this corpus: {} runs read their skill, in {} tasks\n\n",
         check.opened, check.tasks
     );
     let mut row = |name: &str, value: String| text.push_str(&format!("  {name:<34} {value}\n"));
@@ -281,7 +284,7 @@ fn check(check: &Check) -> String {
     let sum = |part: fn(&assay_audit::calibrated::LeftOut) -> usize| {
         check.threshold_by_others.iter().map(part).sum()
     };
-    row("threshold from the other tasks", {
+    row("threshold from other tasks", {
         let thresholds: Vec<String> =
             check.threshold_by_others.iter().map(|left| format!("{:.2}", left.threshold)).collect();
         let detected = Rate::new(sum(|left| left.detected), sum(|left| left.opened));

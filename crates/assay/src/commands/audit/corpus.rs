@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         return Ok(notices.status(args.strict));
     }
     let corpus = find(&args.dir)?;
-    corpus.notices.iter().for_each(|notice| notices.tell(notice));
+    corpus.notices.iter().for_each(|notice| notices.report(notice));
     calibrated::of_corpus(args, &corpus, notices, ui)
 }
 

@@ -53,7 +53,7 @@ pub(in crate::commands) fn run(path: &Path, with: bool, notices: &mut Notices<'_
         details: Vec::new(),
     })?;
     for diagnostic in &transcript.diagnostics {
-        notices.odd(path, diagnostic.line, &diagnostic.message);
+        notices.report_file(path, diagnostic.line, &diagnostic.message);
     }
     let tokens = transcript.tally.usage.total();
     Ok(Run {

@@ -115,7 +115,7 @@ fn texts(store: &Store, run: &RunFolder, notices: &mut Notices<'_>) -> Texts {
                     "no SKILL.md of {} is kept ({error}); it is left out; `assay run` with the same experiment keeps it",
                     skill.name
                 );
-                notices.odd(&store.run_folder(&run.run).join("plan.json"), None, &message);
+                notices.report_file(&store.run_folder(&run.run).join("plan.json"), None, &message);
                 missing.insert(skill.digest.clone());
             }
         }
@@ -148,7 +148,7 @@ fn arms(
                 "{condition} gives {} skills on {task}; the first {SKILLS} are audited",
                 chosen.len()
             );
-            notices.odd(std::path::Path::new(&run.run), None, &message);
+            notices.report_file(std::path::Path::new(&run.run), None, &message);
         }
         let several = chosen.len() > 1;
         for (at, skill) in chosen.into_iter().take(SKILLS).enumerate() {
@@ -205,12 +205,12 @@ impl Trials<'_> {
             let transcript = match read::read(&path, None) {
                 Ok(transcript) => transcript,
                 Err(error) => {
-                    notices.odd(&path, None, &format!("{error}; left out"));
+                    notices.report_file(&path, None, &format!("{error}; left out"));
                     continue;
                 }
             };
             for diagnostic in &transcript.diagnostics {
-                notices.odd(&path, diagnostic.line, &diagnostic.message);
+                notices.report_file(&path, diagnostic.line, &diagnostic.message);
             }
             let trace = path.strip_prefix(self.store.root()).unwrap_or(&path).display().to_string();
             let label = format!(

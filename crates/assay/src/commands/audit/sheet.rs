@@ -12,7 +12,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
     print_sheet(args, ui, |found, dir, notices| {
-        calibrated::corpus(dir, found, false, |notice| notices.tell(&notice)).sheet()
+        calibrated::corpus(dir, found, false, |notice| notices.report(&notice)).sheet()
     })
 }
 
@@ -24,7 +24,7 @@ pub(in crate::commands) fn print_sheet(
 ) -> Result<Status, Failure> {
     let found = corpus::find(&args.dir)?;
     let mut notices = Notices::new(ui);
-    found.notices.iter().for_each(|notice| notices.tell(notice));
+    found.notices.iter().for_each(|notice| notices.report(notice));
     let findings = findings(&found, &args.dir, &mut notices);
     let items = sheet::draw(findings, args.size, args.seed);
     if let Some(path) = &args.key {

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
 
-/// Columns where nobody says how many there are.
+/// Columns if the terminal's width is unknown.
 const COLUMNS: usize = 120;
 
 pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -29,10 +29,10 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
             let name = input::task_name(path, &skill);
             (skill, name)
         }
-        (None, Chosen::Trial { store, id, .. }) => given(store, id)?,
+        (None, Chosen::Trial { store, id, .. }) => find_skill(store, id)?,
         (None, Chosen::File(_)) => {
             return Err(Failure::bad_input("`--skill FILE` is missing")
-                .hint("only a trial of the store, by its id, says which skill it was given"));
+                .hint("required unless --with is the id of a trial in the store"));
         }
     };
     let prompt = input::prompt(args.task.as_deref())?;
@@ -40,19 +40,21 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let without = input::run(without.path(), false, &mut notices)?;
     let shown = view(&name, &prompt, &skill, with, without);
     match args.out.as_deref().filter(|out| out.as_os_str() != "-") {
-        None => ui.raw(&laid_out(&shown, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?,
+        None => {
+            ui.raw(&render_view(&shown, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?
+        }
         Some(out) => {
             let format = format_of(out, settings.format)?;
-            let text = laid_out(&shown, format, COLUMNS, Style::default())?;
+            let text = render_view(&shown, format, COLUMNS, Style::default())?;
             std::fs::write(out, text)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
-            ui.note(&format!("{} shows the two runs", out.display()));
+            ui.note(&format!("wrote {}", out.display()));
         }
     }
     Ok(notices.status(args.strict))
 }
 
-/// What `--with` or `--without` names.
+/// The value of `--with` or `--without`.
 enum Chosen {
     File(PathBuf),
     Trial { store: Store, id: TrialId, path: PathBuf },
@@ -81,7 +83,7 @@ impl Chosen {
 }
 
 /// The skill that a trial was given, of several the first that it opened, and the name of the task.
-fn given(store: &Store, id: &TrialId) -> Result<(SkillText, String), Failure> {
+fn find_skill(store: &Store, id: &TrialId) -> Result<(SkillText, String), Failure> {
     let record = store.record(id)?;
     let opened: Vec<&str> = record
         .iter()
@@ -100,12 +102,12 @@ fn given(store: &Store, id: &TrialId) -> Result<(SkillText, String), Failure> {
             return Ok((SkillText::parse(&store.skill(&skill.digest)?), cell.task.clone()));
         }
     }
-    Err(Failure::bad_input(format!("trial {} was given no skill", id.short()))
-        .hint("`--with` is the trial with the skill; `--skill FILE` names another"))
+    Err(Failure::bad_input(format!("trial {} had no skill", id.short()))
+        .hint("pass the trial with the skill as `--with`, or name a skill with `--skill FILE`"))
 }
 
-/// The view as text, without this machine's secrets: what agents print may hold them.
-fn laid_out(view: &View, format: Format, columns: usize, style: Style) -> Result<String, Failure> {
+/// The view as text, with this machine's secrets redacted: agents may print them.
+fn render_view(view: &View, format: Format, columns: usize, style: Style) -> Result<String, Failure> {
     let text = match format {
         Format::Terminal => view_text(view, columns, style),
         Format::Html => view_html(view),
@@ -115,8 +117,8 @@ fn laid_out(view: &View, format: Format, columns: usize, style: Style) -> Result
             text + "\n"
         }
         other => {
-            let message = format!("two runs are not shown as {}", other.name());
-            return Err(Failure::bad_input(message).hint("--format terminal, html or json"));
+            let message = format!("audit show does not support --format {}", other.name());
+            return Err(Failure::bad_input(message).hint("use --format terminal, html or json"));
         }
     };
     Ok(redact(&text, &machine::secrets()))

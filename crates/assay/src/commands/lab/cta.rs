@@ -24,7 +24,7 @@ pub(super) fn run(args: &CtaArgs, ui: &Ui) -> Result<Status, Failure> {
         CtaWhat::Pairs(args) => pairs(args, ui),
         CtaWhat::Corpus(args) => corpus(args, ui),
         CtaWhat::Sheet(args) => sheet::print_sheet(args, ui, |found, _, notices| {
-            cta::findings(found, &mut |notice| notices.tell(&notice))
+            cta::findings(found, &mut |notice| notices.report(&notice))
         }),
     }
 }
@@ -32,7 +32,7 @@ pub(super) fn run(args: &CtaArgs, ui: &Ui) -> Result<Status, Failure> {
 fn corpus(args: &CtaCorpusArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
     let corpus = find(&args.dir)?;
-    corpus.notices.iter().for_each(|notice| notices.tell(notice));
+    corpus.notices.iter().for_each(|notice| notices.report(notice));
     // Published pass rates; without them the third table has one row.
     let rates = std::fs::read_to_string(args.dir.join("task_metadata.json")).unwrap_or_default();
     let rates = PassRates::read(&rates);
@@ -41,7 +41,7 @@ fn corpus(args: &CtaCorpusArgs, ui: &Ui) -> Result<Status, Failure> {
         counted.add(&line, &rates);
         if ui.json() { print(&line, ui) } else { Ok(()) }
     };
-    cta::audit(&corpus, args.records && ui.json(), &mut line, &mut |notice| notices.tell(&notice))?;
+    cta::audit(&corpus, args.records && ui.json(), &mut line, &mut |notice| notices.report(&notice))?;
     match (ui.json(), args.tables) {
         (true, true) => print(&tables::document(&counted), ui)?,
         (true, false) => {}
@@ -75,7 +75,7 @@ fn pairs(args: &CtaPairsArgs, ui: &Ui) -> Result<Status, Failure> {
         let mut reader = input::open(path)?;
         let (log, remarks) = read(&mut *reader).map_err(|error| input::unread(path, error))?;
         for remark in remarks.into_iter().filter(|remark| !remark.minor) {
-            notices.tell(&Notice { path: path.to_owned(), line: remark.line, message: remark.message });
+            notices.report(&Notice { path: path.to_owned(), line: remark.line, message: remark.message });
         }
         Ok((path.display().to_string(), task.trace(log)))
     };
