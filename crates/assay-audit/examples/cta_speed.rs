@@ -1,4 +1,5 @@
-//! Prints the CPU time that `cta-2026` takes for all pairs of each arm, reading included: `docs/lab/PERFORMANCE.md`.
+//! Prints the CPU time that `cta-2026` takes for all pairs of each arm, reading included:
+//! `docs/lab/PERFORMANCE.md`.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,4 +1,5 @@
-//! What an agent did: actions on targets, with their outcome, in phases, and how two runs differ in them.
+//! What an agent did: actions on targets, with their outcome, in phases, and how two runs differ in
+//! them.
 
 mod action;
 mod command;

@@ -1,7 +1,8 @@
-//! The calibrated auditor: exposure first, evidence from the skill's text, and every count beside what chance gives.
+//! The calibrated auditor: exposure first, evidence from the skill's text, and every count beside
+//! what chance gives.
 //!
-//! [`audit`] looks at the runs of one task and forgets them again; [`corpus`] puts the tasks of an arm together. docs/AUDIT.md says
-//! what each number means.
+//! [`audit`] looks at the runs of one task and forgets them again; [`corpus`] puts the tasks of an
+//! arm together. docs/AUDIT.md says what each number means.
 
 mod check;
 mod corpus;

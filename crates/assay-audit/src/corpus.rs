@@ -1,7 +1,8 @@
 //! Folders of traces, by arm, task and condition.
 //!
-//! `traces/<arm>/<task>/{with,without}/r<k>/*.jsonl` (also `.gz` and `.zst`), `skills/<task>.md` or `skills/<task>/SKILL.md`, `tasks/<task>.md`. The folders
-//! say what a trace is; where its name follows the release's grammar, it has to be of the same task.
+//! `traces/<arm>/<task>/{with,without}/r<k>/*.jsonl` (also `.gz` and `.zst`), `skills/<task>.md` or
+//! `skills/<task>/SKILL.md`, `tasks/<task>.md`. The folders say what a trace is; where its name
+//! follows the release's grammar, it has to be of the same task.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +41,8 @@ pub struct TraceFile {
     pub name: String,
     /// With the skill or without.
     pub condition: Condition,
-    /// Date and time in its name, as `YYYYMMDD_HHMMSS`; empty where the name does not follow the release's grammar.
+    /// Date and time in its name, as `YYYYMMDD_HHMMSS`; empty where the name does not follow the
+    /// release's grammar.
     pub stamp: String,
 }
 
@@ -198,11 +200,11 @@ impl Corpus {
     }
 }
 
-/// What is wrong with a name, and whether the trace is of no use for it. The folder tells the condition, so that a file may be moved
-/// without being renamed.
+/// What is wrong with a name, and whether the trace is of no use for it. The folder tells the
+/// condition, so that a file may be moved without being renamed.
 fn disagreement(named: &Named<'_>, task: &str, condition: Condition) -> Option<(String, bool)> {
     if named.task != task {
-        return Some((format!("belongs to another task by its name, {}; left out", named.task), true));
+        return Some((format!("belongs to another task by its name, {}; excluded", named.task), true));
     }
     let (folder, name) = (condition.name(), named.condition.name());
     (name != folder).then(|| {
@@ -210,7 +212,8 @@ fn disagreement(named: &Named<'_>, task: &str, condition: Condition) -> Option<(
     })
 }
 
-/// `claude_<task>_use-agent-<true|false>_use-skill-<true|false>_<8 digits>_<6 digits>….jsonl`, the task as short as can be.
+/// `claude_<task>_use-agent-<true|false>_use-skill-<true|false>_<8 digits>_<6 digits>….jsonl`, the
+/// task as short as can be.
 fn by_name(file: &str) -> Option<Named<'_>> {
     let rest = file.strip_prefix("claude_")?;
     for (at, _) in rest.match_indices("_use-agent-") {

@@ -1,6 +1,7 @@
 //! Comma-separated values (RFC 4180), as spreadsheets write and read them.
 
-/// A row as a line. A cell that a spreadsheet would take for a formula gets a leading apostrophe: it comes from a trace.
+/// A row as a line. A cell that a spreadsheet would take for a formula gets a leading apostrophe:
+/// it comes from a trace.
 pub(crate) fn row(cells: &[&str]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
     cells.join(",") + "\r\n"

@@ -1,6 +1,7 @@
 //! What of a skill turns up in a trace: the adoption score and the spans it rests on.
 //!
-//! The score sees what the agent authored and nothing else; [`adoption`] says how it is made, docs/AUDIT.md how well it does.
+//! The score sees what the agent authored and nothing else; [`adoption`] says how it is made,
+//! docs/AUDIT.md how well it does.
 
 pub mod adoption;
 mod authored;

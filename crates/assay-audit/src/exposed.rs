@@ -32,7 +32,8 @@ impl Sink for Following<'_> {
 }
 
 impl Exposed {
-    /// In a trajectory, with the step in which the skill had been read. Known facts take precedence over the steps.
+    /// In a trajectory, with the step in which the skill had been read. Known facts take precedence
+    /// over the steps.
     pub(crate) fn in_trajectory(
         trajectory: &Trajectory,
         skill: &OfferedSkill<'_>,

@@ -1,8 +1,9 @@
 //! What a skill changed in an agent's behaviour, from traces of runs with and without it.
 //!
-//! Two methods. [`Method::Cta2026`] is the published Counterfactual Trace Auditor, bit for bit, with its faults: it lives in
-//! [`cta`] and shares nothing with the rest, so that it cannot change by accident. [`Method::Calibrated`] asks of each finding
-//! that it rests on the skill's own text and exceeds what pairs without a difference show.
+//! Two methods. [`Method::Cta2026`] is the published Counterfactual Trace Auditor, bit for bit,
+//! with its faults: it lives in [`cta`] and shares nothing with the rest, so that it cannot change
+//! by accident. [`Method::Calibrated`] asks of each finding that it rests on the skill's own text
+//! and exceeds what pairs without a difference show.
 
 pub mod behaviour;
 pub mod calibrated;

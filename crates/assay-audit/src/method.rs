@@ -1,7 +1,8 @@
 /// How traces are audited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Findings that rest on the skill's text, as an excess over what pairs without a difference show.
+    /// Findings that rest on the skill's text, as an excess over what pairs without a difference
+    /// show.
     Calibrated,
     /// The Counterfactual Trace Auditor as it was released in 2026.
     Cta2026,

@@ -43,8 +43,9 @@ pub struct Item {
     pub finding: Finding,
 }
 
-/// Draws `size` findings, as evenly from all strata as they allow. Order of drawing and of the sheet come from BLAKE3 of the seed and where a
-/// finding is from, so that neither hangs on the order of `findings`.
+/// Draws `size` findings, as evenly from all strata as they allow. Order of drawing and of the
+/// sheet come from BLAKE3 of the seed and where a finding is from, so that neither hangs on the
+/// order of `findings`.
 pub fn draw(findings: Vec<Finding>, size: usize, seed: u64) -> Vec<Item> {
     let mut strata: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for finding in findings {
@@ -153,8 +154,9 @@ pub enum SheetError {
     },
 }
 
-/// Reads labelled sheets: comma-separated values, or JSON Lines where the first character is a brace. Each column whose name begins with `label`, and
-/// that is not blank throughout, is a rater. Labels are compared without regard to case and to blanks around them; a blank one is none.
+/// Reads labelled sheets: comma-separated values, or JSON Lines where the first character is a
+/// brace. Each column whose name begins with `label`, and that is not blank throughout, is a rater.
+/// Labels are compared without regard to case and to blanks around them; a blank one is none.
 ///
 /// # Errors
 /// Where a sheet has no items or no columns of labels, or an item twice.

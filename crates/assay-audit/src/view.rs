@@ -1,7 +1,8 @@
-//! Two runs of a task side by side, with aligned steps and the places where the skill's text turned up.
+//! Two runs of a task side by side, with aligned steps and the places where the skill's text turned
+//! up.
 //!
-//! The evidence is that of [`crate::evidence`], the findings are those of [`crate::calibrated`] for this one pair, without a
-//! null: a single pair cannot show an effect beyond chance.
+//! The evidence is that of [`crate::evidence`], the findings are those of [`crate::calibrated`] for
+//! this one pair, without a null: a single pair cannot show an effect beyond chance.
 
 mod align;
 mod passage;
@@ -182,8 +183,8 @@ pub struct Aligned {
 pub struct Cell {
     /// ATIF's `step_id`.
     pub step: usize,
-    /// `read`, `search`, `write` or `run`; `call` for other tools, `message` for one of the agent, `prompt` for one to it, and
-    /// `injected` for one by its harness.
+    /// `read`, `search`, `write` or `run`; `call` for other tools, `message` for one of the agent,
+    /// `prompt` for one to it, and `injected` for one by its harness.
     pub act: &'static str,
     /// The target; the tool's name for `call`, empty for messages.
     pub target: String,
@@ -330,7 +331,8 @@ fn cell_of<'a>(cells: &'a mut [Cell], step: usize, manner: Manner, text: &str) -
     among.get_mut(at.unwrap_or_default())
 }
 
-/// A trace as cells: each call is one, with what was said before it; and each message without a call.
+/// A trace as cells: each call is one, with what was said before it; and each message without a
+/// call.
 fn cells(trajectory: &Trajectory, acts: &[Action], opened_at: Option<usize>, skill: &SkillText) -> Vec<Cell> {
     let acts: BTreeMap<(usize, usize), &Action> =
         acts.iter().map(|act| ((act.step, act.call), act)).collect();

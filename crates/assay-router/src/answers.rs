@@ -8,7 +8,8 @@ use assay_diagnostic::Io;
 
 use crate::Routed;
 
-/// A folder of answers: one file each, named by the digest of everything that can change the answer.
+/// A folder of answers: one file each, named by the digest of everything that can change the
+/// answer.
 #[derive(Debug, Clone)]
 pub struct Answers {
     folder: PathBuf,

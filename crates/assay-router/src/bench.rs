@@ -109,7 +109,8 @@ impl<'a> Bench<'a> {
         self.template.fill(&prompt.text, &self.ordered_skills(prompt, repetition))
     }
 
-    /// The digest holds what is really sent, so that a changed description asks again exactly what showed it.
+    /// The digest holds what is really sent, so that a changed description asks again exactly what
+    /// showed it.
     fn question(&self, place: usize, repetition: u32) -> PlannedQuery {
         let prompt = &self.prompts[place];
         let text = self.question_text(prompt, repetition);
@@ -233,7 +234,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The maximum cost of a question: two replies of full length, and a quarter for differences between tokenizers.
+    /// The maximum cost of a question: two replies of full length, and a quarter for differences
+    /// between tokenizers.
     fn max_cost(&self, question: &PlannedQuery) -> f64 {
         let input = tokens(&question.text);
         let output = u64::from(REPLY_TOKENS);

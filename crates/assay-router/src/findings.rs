@@ -1,8 +1,8 @@
 //! Figures of the routers.
 //!
-//! The unit is the request: answers of one model to one request are nearly copies of each other. So a share is a mean over
-//! requests of the mean over a request's answers, and its interval comes from resampling queries, not answers
-//! ([`assay_stats::cluster_bootstrap`]).
+//! The unit is the request: answers of one model to one request are nearly copies of each other. So
+//! a share is a mean over requests of the mean over a request's answers, and its interval comes
+//! from resampling queries, not answers ([`assay_stats::cluster_bootstrap`]).
 
 use std::collections::BTreeMap;
 
@@ -73,12 +73,14 @@ pub struct RouterFindings {
     pub rejected_top1: Option<Share>,
     /// Requests that reject skills: a rejected one is among the first three.
     pub rejected_top3: Option<Share>,
-    /// Requests answered at least twice: the share of pairs of answers with the same first skill, each shown the
-    /// skills in another order. `null` for routers that do not depend on the order.
+    /// Requests answered at least twice: the share of pairs of answers with the same first skill,
+    /// each shown the skills in another order. `null` for routers that do not depend on the order.
     pub order_stability: Option<Share>,
-    /// The interval of the strict top 1 by resampling answers as if they were independent. It is too narrow.
+    /// The interval of the strict top 1 by resampling answers as if they were independent. It is
+    /// too narrow.
     pub top1_naive_ci95: Option<[f64; 2]>,
-    /// Against the best lexical router on the same requests, in strict top 1; `null` for lexical ones.
+    /// Against the best lexical router on the same requests, in strict top 1; `null` for lexical
+    /// ones.
     pub lift: Option<LiftEstimate>,
     /// Mean over answers, in seconds.
     pub seconds: Option<f64>,
@@ -323,8 +325,8 @@ fn abstains(routed: &Routed) -> bool {
     routed.status == Status::Finished && routed.ranking.is_empty()
 }
 
-/// Off topic, an empty ranking is right. On topic, the expected skill has to stand among the first `most`, or with
-/// `lenient` one of the acceptable ones.
+/// Off topic, an empty ranking is right. On topic, the expected skill has to stand among the first
+/// `most`, or with `lenient` one of the acceptable ones.
 fn is_right(prompt: &Prompt, routed: &Routed, most: usize, lenient: bool) -> bool {
     let Some(expected) = &prompt.expected else { return abstains(routed) };
     let fits = |name: &String| name == expected || lenient && prompt.acceptable.contains(name);

@@ -11,7 +11,8 @@ use crate::Candidate;
 pub enum Lexical {
     /// Share of the request's words that stand in the description.
     OverlapDescription,
-    /// The same over the description and the section "When to Activate" (the routing check of Agent-Skills-for-Context-Engineering).
+    /// The same over the description and the section "When to Activate" (the routing check of
+    /// Agent-Skills-for-Context-Engineering).
     OverlapActivation,
     /// BM25 over the description.
     Bm25Description,
@@ -42,7 +43,8 @@ impl Lexical {
         }
     }
 
-    /// Ranks the skills for each request, best first. A skill that shares no word with a request is not in its ranking.
+    /// Ranks the skills for each request, best first. A skill that shares no word with a request is
+    /// not in its ranking.
     pub fn rank(self, requests: &[&str], skills: &[Candidate]) -> Vec<Vec<String>> {
         let texts: Vec<String> = skills.iter().map(|skill| self.text(skill)).collect();
         match self {
@@ -76,7 +78,8 @@ fn activation(document: &str) -> String {
     lines.take_while(|line| !line.starts_with("## ")).collect::<Vec<_>>().join("\n")
 }
 
-/// Words of three or more characters that begin with a letter, in lower case; `_` counts as `-`. BM25 splits them no further.
+/// Words of three or more characters that begin with a letter, in lower case; `_` counts as `-`.
+/// BM25 splits them no further.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let mut words = Vec::new();
@@ -95,14 +98,15 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Words that say nothing of a subject; the published check has a list of its own, which is not at hand.
+/// Words that say nothing of a subject; the published check has a list of its own, which is not at
+/// hand.
 const STOP: [&str; 22] = [
     "about", "and", "any", "are", "but", "can", "for", "from", "has", "have", "how", "into", "not", "our",
     "that", "the", "this", "was", "what", "when", "with", "you",
 ];
 
-/// The share of a query's words as Agent-Skills-for-Context-Engineering's routing check computes it. Of skills with
-/// equal shares the one with the later name comes first.
+/// The share of a query's words as Agent-Skills-for-Context-Engineering's routing check computes
+/// it. Of skills with equal shares the one with the later name comes first.
 fn overlap(requests: &[&str], skills: &[Candidate], texts: &[String]) -> Vec<Vec<String>> {
     let bag = |text: &str| -> BTreeSet<String> {
         words(text).into_iter().filter(|word| !STOP.contains(&word.as_str())).collect()

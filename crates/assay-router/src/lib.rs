@@ -1,12 +1,12 @@
 //! The router benchmark: which skill a router chooses for a query.
 //!
-//! [`read_prompts`] reads labelled queries. [`Bench`] sends each of them to a model several times, with
-//! the skills in another order each time, and stores the answers; [`Lexical`] routers compare
-//! words. [`findings`] computes strict and lenient figures, with confidence intervals over queries, since answers to one
-//! query are not independent.
+//! [`read_prompts`] reads labelled queries. [`Bench`] sends each of them to a model several times,
+//! with the skills in another order each time, and stores the answers; [`Lexical`] routers compare
+//! words. [`findings`] computes strict and lenient figures, with confidence intervals over queries,
+//! since answers to one query are not independent.
 //!
-//! The design is that of the router benchmark of Agent-Skills-for-Context-Engineering; docs/lab/ROUTING.md says where this
-//! one differs and why.
+//! The design is that of the router benchmark of Agent-Skills-for-Context-Engineering;
+//! docs/lab/ROUTING.md says where this one differs and why.
 
 mod answers;
 mod bench;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use answers::{Answers, AnswersError};
 pub use bench::{Bench, Forecast, RunLimits, RunOutcome};
-pub use findings::{Confusion, Failed, Findings, RouterFindings, Share, Versus, findings};
+pub use findings::{Confusion, Findings, LiftEstimate, RouterFindings, Share, WrongPrompt, findings};
 pub use lexical::Lexical;
 pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};
 pub use render::render;
@@ -51,7 +51,8 @@ pub enum Status {
     FormatFailure,
     /// The model could not be reached or did not answer. No result; the next run asks again.
     ModelUnavailable,
-    /// The request was refused, or the answer cannot be read at all. No result; the next run asks again.
+    /// The request was refused, or the answer cannot be read at all. No result; the next run asks
+    /// again.
     Error,
 }
 

@@ -29,8 +29,8 @@ impl Prompt {
     }
 }
 
-/// The keys of a line: those of `prompts.jsonl` in the router benchmark of Agent-Skills-for-Context-Engineering, and
-/// `off_topic`.
+/// The keys of a line: those of `prompts.jsonl` in the router benchmark of
+/// Agent-Skills-for-Context-Engineering, and `off_topic`.
 pub const KEYS: [&str; 7] = [
     "prompt_id",
     "prompt",
@@ -61,13 +61,14 @@ struct Line {
     off_topic: bool,
 }
 
-/// Reads a prompts file: JSON Lines with `prompt_id`, `prompt`, `expected_primary_skill`, `acceptable_secondary_skills` and
-/// `rejected_skills`.
+/// Reads a prompts file: JSON Lines with `prompt_id`, `prompt`, `expected_primary_skill`,
+/// `acceptable_secondary_skills` and `rejected_skills`.
 ///
-/// A request is off topic where nothing is expected (`null`, an empty text or `none`), where `off_topic` says so, or where
-/// `reason` begins with "Negative control": the published file forces a label on such requests. Unusable lines are
-/// excluded with a diagnostic; `skills` are the names in the library. A misspelled key would silently make a query off-topic,
-/// so a key that is not one of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
+/// A request is off topic where nothing is expected (`null`, an empty text or `none`), where
+/// `off_topic` says so, or where `reason` begins with "Negative control": the published file forces
+/// a label on such requests. Unusable lines are excluded with a diagnostic; `skills` are the names
+/// in the library. A misspelled key would silently make a query off-topic, so a key that is not one
+/// of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
 pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Prompt>, Vec<Diagnostic>) {
     let mut prompts: Vec<Prompt> = Vec::new();
     let mut diagnostics = Vec::new();

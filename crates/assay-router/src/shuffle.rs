@@ -1,11 +1,13 @@
 //! The order in which a model is shown the skills.
 //!
-//! It is that of the router benchmark of Agent-Skills-for-Context-Engineering, so that published orders can be
-//! reproduced: a seed from a text, the generator mulberry32, and Fisher and Yates' shuffle from the last place down.
+//! It is that of the router benchmark of Agent-Skills-for-Context-Engineering, so that published
+//! orders can be reproduced: a seed from a text, the generator mulberry32, and Fisher and Yates'
+//! shuffle from the last place down.
 
 use ring::digest::{SHA256, digest};
 
-/// The seed of one question: the first four bytes, big-endian, of the SHA-256 of `prompt|model|repetition|seed`.
+/// The seed of one question: the first four bytes, big-endian, of the SHA-256 of
+/// `prompt|model|repetition|seed`.
 pub fn seed32(prompt: &str, model: &str, repetition: u32, seed: u64) -> u32 {
     let hash = digest(&SHA256, format!("{prompt}|{model}|{repetition}|{seed}").as_bytes());
     hash.as_ref().iter().take(4).fold(0, |seed, byte| seed << 8 | u32::from(*byte))

@@ -10,8 +10,8 @@ pub const TEMPLATE: &str = include_str!("template.txt");
 #[error("the template has no placeholder {{{{{0}}}}}")]
 pub struct TemplateError(&'static str);
 
-/// A template with placeholders for the query, the skills, and their number: `{{USER_PROMPT}}`, `{{SKILL_BLOCK}}` and
-/// `{{SKILL_COUNT}}`, the last optional.
+/// A template with placeholders for the query, the skills, and their number: `{{USER_PROMPT}}`,
+/// `{{SKILL_BLOCK}}` and `{{SKILL_COUNT}}`, the last optional.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     text: String,

@@ -54,7 +54,8 @@ const DRIVERS: [(&[&str], &[&str]); 6] = [
     (&["rails", "rake", "mix", "swift", "sbt", "php", "composer"], &["test", "spec", "build"]),
 ];
 
-/// What a command does, and to what: the first of its parts that does more than change folder or print.
+/// What a command does, and to what: the first of its parts that does more than change folder or
+/// print.
 pub(super) fn classify(command: &str) -> (Verb, String) {
     let mut first = None;
     for part in parts(command) {
@@ -135,7 +136,8 @@ fn redirected<'p>(words: &[&'p str]) -> Option<&'p str> {
     words.get(at + 1).copied().filter(|file| !file.starts_with("/dev/") && !file.starts_with('&'))
 }
 
-/// The program of a simple command by its bare name, and what follows it. Runners such as `npx` and `uv run` are passed over.
+/// The program of a simple command by its bare name, and what follows it. Runners such as `npx` and
+/// `uv run` are passed over.
 fn program<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
     let is_runner = |word: &str| {
         matches!(word, "npx" | "uv" | "run")
@@ -148,8 +150,9 @@ fn program<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
     Some((program_name(words[at]), &words[at + 1..]))
 }
 
-/// The words of the simple commands up to the first here-document: what an agent does after writing a file by one is not told apart
-/// from the file. A quoted argument counts as several words, so that `bash -c 'pytest -q'` is a check.
+/// The words of the simple commands up to the first here-document: what an agent does after writing
+/// a file by one is not told apart from the file. A quoted argument counts as several words, so
+/// that `bash -c 'pytest -q'` is a check.
 fn parts(command: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for mut simple in commands(command, Source::Command) {

@@ -1,4 +1,5 @@
-//! How well the adoption score tells runs that read a skill from runs that did not: on the very traces at hand.
+//! How well the adoption score tells runs that read a skill from runs that did not: on the very
+//! traces at hand.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,12 @@ use super::planted::RATES;
 use super::task::{RunAudit, TaskAudit};
 use crate::evidence::ADOPTED;
 
-/// A threshold is chosen so that at most this share of runs that read nothing reach it: half of what is allowed, to have room.
+/// A threshold is chosen so that at most this share of runs that read nothing reach it: half of
+/// what is allowed, to have room.
 const ALLOWANCE: f64 = 0.025;
 
-/// A count out of some, with the exact 95 % interval of Clopper & Pearson (1934), which takes them as independent.
+/// A count out of some, with the exact 95 % interval of Clopper & Pearson (1934), which takes them
+/// as independent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rate {
     /// How many.
@@ -52,8 +55,8 @@ pub struct Auc {
     pub comparisons: usize,
     /// Mean over tasks of the mean over the task's runs of the share each wins.
     pub by_task: f64,
-    /// Its 95 % interval over tasks, with runs for trials: the project's default one for rates, which has a width also where all tasks
-    /// give the same. `None` with a single task.
+    /// Its 95 % interval over tasks, with runs for trials: the project's default one for rates,
+    /// which has a width also where all tasks give the same. `None` with a single task.
     pub interval: Option<(f64, f64)>,
     /// The smallest value with one task left out; the value itself with a single task.
     pub without_one_task: f64,
@@ -68,7 +71,8 @@ pub struct Check {
     pub opened: usize,
     /// Tasks with such a run.
     pub tasks: usize,
-    /// Runs that opened it against their task's controls, and against themselves scored with every other skill, together.
+    /// Runs that opened it against their task's controls, and against themselves scored with every
+    /// other skill, together.
     pub auc: Option<Auc>,
     /// The first half of it.
     pub auc_controls: Option<Auc>,
@@ -76,7 +80,8 @@ pub struct Check {
     pub auc_skills: Option<Auc>,
     /// Runs that outscore all their controls and all other skills.
     pub first: Rate,
-    /// The same runs and controls, scored with every skill but the right one: one half if the score knows nothing but the skill.
+    /// The same runs and controls, scored with every skill but the right one: one half if the score
+    /// knows nothing but the skill.
     pub placebo_auc: Option<Auc>,
     /// The threshold.
     pub threshold: f64,
@@ -88,7 +93,8 @@ pub struct Check {
     pub placebo_alarms: Rate,
     /// For each task: the threshold that the other tasks give, and what it does here.
     pub threshold_by_others: Vec<LeftOut>,
-    /// Lines of the skill spliced into controls, and the share of controls that then reach the threshold.
+    /// Lines of the skill spliced into controls, and the share of controls that then reach the
+    /// threshold.
     pub planted: Vec<Planted>,
 }
 

@@ -62,8 +62,8 @@ pub struct TraceLine {
     pub tokens: u64,
 }
 
-/// Audits a corpus; problems go to `notice`. With `checked`, the score is validated on the corpus, and lines of skills are planted
-/// in its controls.
+/// Audits a corpus; problems go to `notice`. With `checked`, the score is validated on the corpus,
+/// and lines of skills are planted in its controls.
 ///
 /// Only the runs of one task are in memory at a time.
 pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMut(Notice)) -> CorpusAudit {
@@ -179,7 +179,8 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
     }
 }
 
-/// Audits one task: without repetitions the null is the other skills of `library` in place of the right one.
+/// Audits one task: without repetitions the null is the other skills of `library` in place of the
+/// right one.
 pub fn pairs(task: &TaskRuns<'_>, library: &[SkillText]) -> CorpusAudit {
     CorpusAudit::new(vec![audit(task, library, false)], false)
 }
@@ -263,7 +264,8 @@ fn pair_line(task: &TaskAudit, arm: &str, pair: &PairAudit) -> Value {
 }
 
 impl CorpusAudit {
-    /// The findings of all pairs, for people to label. Raters see the two spans; which of the runs had the skill they do not.
+    /// The findings of all pairs, for people to label. Raters see the two spans; which of the runs
+    /// had the skill they do not.
     pub fn sheet(&self) -> Vec<sheet::Finding> {
         let pairs = self.tasks.iter().flat_map(|task| {
             task.arms

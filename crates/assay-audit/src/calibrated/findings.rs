@@ -45,8 +45,8 @@ pub struct ArmFindings {
     pub sensitivity: Vec<AtThreshold>,
     /// Each pattern, found in pairs with the skill against without, beyond pairs without it.
     pub patterns: Vec<PatternFindings>,
-    /// Whether anything is beyond chance, adoption or a pattern after Holm's correction, in an arm where a run read
-    /// the skill: a skill that no run read explains nothing.
+    /// Whether anything is beyond chance, adoption or a pattern after Holm's correction, in an arm
+    /// where a run read the skill: a skill that no run read explains nothing.
     pub beyond_chance: bool,
     /// Steps with a finding, in runs that read the skill.
     pub steps: Steps,
@@ -108,8 +108,8 @@ pub struct PatternFindings {
     pub pattern: Pattern,
     /// Its effect on the task.
     pub effect: Effect,
-    /// `runs` if the null is pairs of one condition, `placebo` if it is other skills in place of the right one, and both words if
-    /// tasks differ.
+    /// `runs` if the null is pairs of one condition, `placebo` if it is other skills in place of
+    /// the right one, and both words if tasks differ.
     pub null: String,
     /// Per pair, beyond the null. `None` without any null.
     pub excess: Option<Excess>,
@@ -239,7 +239,8 @@ impl<'a> Part<'a> {
         runs.filter(|(_, run)| run.with && run.exposure.opened)
     }
 
-    /// Findings of run `at` against every control: one that a control explains is not attributed to the skill.
+    /// Findings of run `at` against every control: one that a control explains is not attributed to
+    /// the skill.
     fn attributed(&self, at: usize) -> Vec<Finding> {
         let opened = self.task.runs[at].opened_at.unwrap_or_default();
         let mut against = self

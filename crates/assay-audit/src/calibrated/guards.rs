@@ -1,4 +1,5 @@
-//! Guards in code: what checks an input, a state or an outcome, found in the syntax tree and not by counting words.
+//! Guards in code: what checks an input, a state or an outcome, found in the syntax tree and not by
+//! counting words.
 
 use assay_syntax::code::{self, Language, Node};
 
@@ -40,7 +41,8 @@ pub(super) fn guards(path: &str, code: &str) -> Vec<String> {
 
 /// By the extension; of a file without one, whether its first line names a shell.
 ///
-/// The auditor is calibrated on these languages, so they do not follow those that the workspace knows otherwise.
+/// The auditor is calibrated on these languages, so they do not follow those that the workspace
+/// knows otherwise.
 fn language(path: &str, code: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.').map(|(_, extension)| extension) {

@@ -1,9 +1,10 @@
 //! What chance gives: excesses over a null, tested by exchanging labels within tasks.
 //!
-//! The unit is the task. A task gives one observed excess and the list of all excesses its labels could have given; the statistic is
-//! the mean over tasks, and p the share of label assignments whose mean is at least the observed one (one-sided: a skill is asked
-//! to add, and the direction was fixed beforehand). Labels move within a task and arm only, and a run carries its label into every
-//! pair it is in, so that runs shared by pairs stay shared.
+//! The unit is the task. A task gives one observed excess and the list of all excesses its labels
+//! could have given; the statistic is the mean over tasks, and p the share of label assignments
+//! whose mean is at least the observed one (one-sided: a skill is asked to add, and the direction
+//! was fixed beforehand). Labels move within a task and arm only, and a run carries its label into
+//! every pair it is in, so that runs shared by pairs stay shared.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -40,11 +41,12 @@ impl Unit {
         self.treatment - self.null
     }
 
-    /// From counts of ordered pairs of runs: `counts[i][j]` is found in run i compared with run j; `with` are the runs that had the
-    /// skill.
+    /// From counts of ordered pairs of runs: `counts[i][j]` is found in run i compared with run j;
+    /// `with` are the runs that had the skill.
     ///
-    /// The null is the mean over pairs of two different runs without the skill, in both orders; with fewer than two such runs, over
-    /// pairs of two with it. `None` without a pair of either kind.
+    /// The null is the mean over pairs of two different runs without the skill, in both orders;
+    /// with fewer than two such runs, over pairs of two with it. `None` without a pair of either
+    /// kind.
     pub fn of_pairs(task: &str, with: &[bool], counts: &[Vec<f64>]) -> Option<Self> {
         let (treatment, null) = contrast(with, counts)?;
         let given = with.iter().filter(|with| **with).count();
@@ -55,7 +57,8 @@ impl Unit {
         Some(Self { task: task.to_owned(), treatment, null, possible })
     }
 
-    /// From one value of each run: the mean of those with the skill, beside the mean of those without.
+    /// From one value of each run: the mean of those with the skill, beside the mean of those
+    /// without.
     pub fn of_runs(task: &str, with: &[bool], values: &[f64]) -> Option<Self> {
         let mean = |labels: &[bool], wanted: bool| {
             let kept =
@@ -70,8 +73,8 @@ impl Unit {
         Some(Self { task: task.to_owned(), treatment, null, possible })
     }
 
-    /// From a placebo null: what is counted with the task's own skill, and with each of the others in its place. Which of them is the
-    /// right one is exchanged. `None` without another.
+    /// From a placebo null: what is counted with the task's own skill, and with each of the others
+    /// in its place. Which of them is the right one is exchanged. `None` without another.
     pub fn of_placebo(task: &str, own: f64, others: &[f64]) -> Option<Self> {
         let null = mean(others.iter().copied())?;
         let total = own + others.iter().sum::<f64>();
@@ -96,10 +99,11 @@ pub struct Excess {
     pub p: f64,
     /// The same after Holm's correction over the family; p itself where there is no family.
     pub p_holm: f64,
-    /// The smallest p that these labels can give, whatever is counted: one over the number of assignments, or of draws and one.
+    /// The smallest p that these labels can give, whatever is counted: one over the number of
+    /// assignments, or of draws and one.
     pub smallest_p: f64,
-    /// The smallest mean excess that the assignments reach in at most the level's share of cases: from there on it would have
-    /// been seen. `None` where none does.
+    /// The smallest mean excess that the assignments reach in at most the level's share of cases:
+    /// from there on it would have been seen. `None` where none does.
     pub detectable_from: Option<f64>,
     /// Smallest and largest excess with one task left out.
     pub without_one_task: (f64, f64),
@@ -165,7 +169,8 @@ fn combinations(units: &[Unit]) -> Option<u64> {
     Some(all)
 }
 
-/// The share of assignments with a mean of at least the observed one, all their means, and the same share with each task left out.
+/// The share of assignments with a mean of at least the observed one, all their means, and the same
+/// share with each task left out.
 fn share(units: &[Unit], seed: u64) -> (f64, Vec<f64>, Vec<f64>) {
     let tasks = units.len() as f64;
     let largest =
@@ -310,7 +315,8 @@ mod tests {
 
     #[test]
     fn one_task_by_hand() {
-        // Two of four runs had the skill, with values 3 and 2 against 1 and 0: the most extreme of six assignments.
+        // Two of four runs had the skill, with values 3 and 2 against 1 and 0: the most extreme of
+        // six assignments.
         let unit = Unit::of_runs("t", &[true, true, false, false], &[3.0, 2.0, 1.0, 0.0]).unwrap();
         near(unit.excess(), 2.0);
         let found = test(std::slice::from_ref(&unit), 0.2, 1).unwrap();
@@ -337,7 +343,8 @@ mod tests {
         let mut possible = unit.possible.clone();
         possible.sort_by(f64::total_cmp);
         assert_eq!(possible, [-2.0, -1.0, -1.0, 1.0, 1.0, 2.0]);
-        // Without a second run without the skill, the null is the pairs with it; without either there is none.
+        // Without a second run without the skill, the null is the pairs with it; without either
+        // there is none.
         assert!(Unit::of_pairs("t", &[true, true, false], &vec![vec![1.0; 3]; 3]).is_some());
         assert!(Unit::of_pairs("t", &[true, false], &vec![vec![1.0; 2]; 2]).is_none());
         assert!(Unit::of_pairs("t", &[false, false], &vec![vec![1.0; 2]; 2]).is_none());
@@ -353,7 +360,8 @@ mod tests {
 
     #[test]
     fn drawn_and_counted_assignments_agree() {
-        // Nine tasks of 3 + 3 runs are drawn; the mean of the possible excesses is 0 and half lie above.
+        // Nine tasks of 3 + 3 runs are drawn; the mean of the possible excesses is 0 and half lie
+        // above.
         let unit = |at: usize| {
             let value = |run: usize| ((at * 7 + run * 5) % 11) as f64;
             Unit::of_runs(

@@ -1,9 +1,10 @@
 //! Patterns of a skill's influence on a run, based on the skill's text.
 //!
-//! Patterns are found in a pair of runs, the audited one and the one it is compared with. Evidence is text that the first
-//! has in common with the skill's body, and that is neither in the second nor in the task's text nor in the skill's description;
-//! so every finding has a span of the skill and a span of the trace. The rules do not know which of the two runs had the skill:
-//! pairs of one condition use the same rules and give the null.
+//! Patterns are found in a pair of runs, the audited one and the one it is compared with. Evidence
+//! is text that the first has in common with the skill's body, and that is neither in the second
+//! nor in the task's text nor in the skill's description; so every finding has a span of the skill
+//! and a span of the trace. The rules do not know which of the two runs had the skill: pairs of one
+//! condition use the same rules and give the null.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -23,11 +24,14 @@ pub enum Pattern {
     EdgeCasePrompting,
     /// A search for something that the skill names, which the run neither finds nor changes.
     RedundantExploration,
-    /// A name, path or version of the skill's examples is written down, and neither the task nor the workspace knows it.
+    /// A name, path or version of the skill's examples is written down, and neither the task nor
+    /// the workspace knows it.
     SurfaceAnchoring,
-    /// A file that the task does not name and the other run does not write, with the skill's words in it.
+    /// A file that the task does not name and the other run does not write, with the skill's words
+    /// in it.
     ConceptBleed,
-    /// The skill's words are acted on, and no check follows; the other run checks after its last write.
+    /// The skill's words are acted on, and no check follows; the other run checks after its last
+    /// write.
     PrematureClosure,
     /// More tokens than the other run, and almost no text of the skill.
     SkillInertia,
@@ -163,7 +167,8 @@ fn finding(pattern: Pattern, span: &Span, step: usize, text: &str) -> Finding {
     }
 }
 
-/// Sections and numbered items that were acted on, in order: the longest run of them whose first appearances do not go back.
+/// Sections and numbered items that were acted on, in order: the longest run of them whose first
+/// appearances do not go back.
 fn scaffolding(evidence: &Adoption, found: &mut Vec<Finding>) {
     let mut units: Vec<(&Span, usize, &str)> = Vec::new();
     let mut last = None;

@@ -11,9 +11,9 @@ pub(super) const RATES: [usize; 7] = [1, 2, 3, 5, 8, 12, 20];
 /// A line of fewer words is not worth planting.
 const WORDS: usize = 4;
 
-/// The scores that trace `at` would have with some lines of the skill in it, for each of [`RATES`]. Lines are drawn by `seed` without
-/// replacement among those with at least four words and something that was not advertised; a skill with fewer gives none for the
-/// larger rates.
+/// The scores that trace `at` would have with some lines of the skill in it, for each of [`RATES`].
+/// Lines are drawn by `seed` without replacement among those with at least four words and something
+/// that was not advertised; a skill with fewer gives none for the larger rates.
 pub(super) fn scores(
     traces: &[TraceText],
     at: usize,

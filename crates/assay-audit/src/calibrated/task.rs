@@ -1,4 +1,5 @@
-//! One task: its runs, each with its exposure and its adoption of the task's skill and of every other, and its pairs of runs.
+//! One task: its runs, each with its exposure and its adoption of the task's skill and of every
+//! other, and its pairs of runs.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -66,7 +67,8 @@ pub struct RunAudit {
     pub placebo: Vec<f64>,
     /// The first run of the task that holds the same words: itself, unless it is a copy.
     pub original: usize,
-    /// The score it would get with so many lines of the skill in it; empty unless asked for, and for runs that had the skill.
+    /// The score it would get with so many lines of the skill in it; empty unless asked for, and
+    /// for runs that had the skill.
     pub planted: Vec<(usize, f64)>,
     /// Phase, first and last action of each stretch of its actions.
     pub phases: Vec<(&'static str, usize, usize)>,
@@ -92,10 +94,11 @@ pub struct ArmPairs {
     pub arm: String,
     /// Its runs, as places in [`TaskAudit::runs`].
     pub runs: Vec<usize>,
-    /// `counts[i][j]`: what run i of `runs` shows compared with run j, in the order of [`Pattern::ALL`].
+    /// `counts[i][j]`: what run i of `runs` shows compared with run j, in the order of
+    /// [`Pattern::ALL`].
     pub counts: Vec<Vec<Counts>>,
-    /// For each other skill of the library, the mean counts of the treatment pairs with it in the right one's place. Only where no
-    /// condition has two runs: with repetitions they are the null.
+    /// For each other skill of the library, the mean counts of the treatment pairs with it in the
+    /// right one's place. Only where no condition has two runs: with repetitions they are the null.
     pub placebo: Vec<[f64; Pattern::ALL.len()]>,
     /// The pairs that are reported.
     pub pairs: Vec<PairAudit>,
@@ -121,8 +124,8 @@ pub struct PairAudit {
     pub findings: Vec<Finding>,
 }
 
-/// Audits the runs of one task. `library` holds every skill there is, the task's own among them or not. With `plant`, lines of the
-/// skill are spliced into the controls too.
+/// Audits the runs of one task. `library` holds every skill there is, the task's own among them or
+/// not. With `plant`, lines of the skill are spliced into the controls too.
 pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAudit {
     let skills = || library.iter().chain([task.skill]);
     let texts: Vec<TraceText> =

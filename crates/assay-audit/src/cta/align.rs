@@ -20,7 +20,8 @@ const SIMILAR: f64 = 0.5;
 pub enum DivergenceKind {
     /// Other files, commands or patterns.
     TargetMismatch,
-    /// The same targets with other contents, or nothing different at all: the released program reports that so.
+    /// The same targets with other contents, or nothing different at all: the released program
+    /// reports that so.
     ContentMismatch,
     /// The same targets and contents, with another outcome. It does not occur in the release.
     OutcomeMismatch,
@@ -40,7 +41,8 @@ impl DivergenceKind {
     }
 }
 
-/// One record: an intent of the run with the skill, what it is compared with, and what is made of the two.
+/// One record: an intent of the run with the skill, what it is compared with, and what is made of
+/// the two.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence<'a> {
     /// From 1, in order.
@@ -186,8 +188,8 @@ fn kind(plus: &Trace, window: &Window, minus: &Trace, other: &Window) -> Diverge
     }
 }
 
-/// Pairs of phases by dynamic time warping, from the first to the last: cost 1 where the kinds differ. A tie on the way back goes to the
-/// diagonal, then to the step in the first run.
+/// Pairs of phases by dynamic time warping, from the first to the last: cost 1 where the kinds
+/// differ. A tie on the way back goes to the diagonal, then to the step in the first run.
 fn warp(plus: &[Part], minus: &[Part]) -> Vec<(usize, usize)> {
     let (n, m) = (plus.len(), minus.len());
     let mut cost = vec![vec![u32::MAX; m + 1]; n + 1];

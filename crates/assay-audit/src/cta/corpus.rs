@@ -23,11 +23,11 @@ const SHOWN: usize = 800;
 /// Longest document of a skill that is read, in bytes.
 const LONGEST_SKILL: u64 = 4 << 20;
 
-/// Audits a corpus: each pair goes to `line` as it is found, whatever is odd to `notice`. Traces are read once, and held for as long as
-/// their task in their arm is at work.
+/// Audits a corpus: each pair goes to `line` as it is found, whatever is odd to `notice`. Traces
+/// are read once, and held for as long as their task in their arm is at work.
 ///
-/// Arms and tasks by name. For each: every run with the skill against every run without, then each two without, then each two with. With
-/// `records`, lines have their divergences.
+/// Arms and tasks by name. For each: every run with the skill against every run without, then each
+/// two without, then each two with. With `records`, lines have their divergences.
 ///
 /// # Errors
 /// The first that `line` gives; nothing is audited after it.
@@ -82,7 +82,8 @@ pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding>
     made
 }
 
-/// How far the skill reached each run of a group. The method's own reader drops what tells it, so this is read by another.
+/// How far the skill reached each run of a group. The method's own reader drops what tells it, so
+/// this is read by another.
 fn exposed(group: &Group) -> BTreeMap<&str, Option<Exposed>> {
     let text = group.skill.as_deref().and_then(|path| read_skill(path).ok()).unwrap_or_default();
     let (document, _) = Document::parse(text.as_bytes(), Path::new("SKILL.md"));
@@ -151,7 +152,7 @@ fn skill(group: &Group, notice: &mut dyn FnMut(Notice)) -> String {
         return String::new();
     };
     read_skill(path).unwrap_or_else(|error| {
-        notice(Notice { path: path.clone(), line: None, message: format!("cannot be read: {error}") });
+        notice(Notice { path: path.clone(), line: None, message: format!("cannot read: {error}") });
         String::new()
     })
 }
@@ -178,7 +179,7 @@ fn open(
             Some(log)
         }
         Err(error) => {
-            tell(None, format!("cannot be read: {error}; left out"));
+            tell(None, format!("cannot read: {error}; excluded"));
             None
         }
     }

@@ -1,6 +1,8 @@
-//! What the released auditor's regular expressions find, found by hand: Python's `\w` and `\b` are in no engine of Rust's.
+//! What the released auditor's regular expressions find, found by hand: Python's `\w` and `\b` are
+//! in no engine of Rust's.
 //!
-//! Each function says which expression it stands for. `tests/reference` holds what CPython's `re` finds on random text.
+//! Each function says which expression it stands for. `tests/reference` holds what CPython's `re`
+//! finds on random text.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +11,8 @@ use super::python::{boundary, is_digit, is_space, is_word};
 /// Shortest literal of the kinds that have a least length, in code points.
 const LEAST: usize = 6;
 
-/// The literals of a text that might have been copied: versions, paths and dotted names, quoted strings, constants.
+/// The literals of a text that might have been copied: versions, paths and dotted names, quoted
+/// strings, constants.
 ///
 /// - `\b(?:\d+\.\d+(?:\.\d+){0,2}|v\d+(?:\.\d+){0,3}|\d+\.\d+\.\d+[-+][\w.]+)\b`, of any length
 /// - `\b[A-Za-z_][\w-]*[/.][\w./-]+\b`
@@ -31,7 +34,8 @@ pub(super) fn literals(text: &[char]) -> BTreeSet<String> {
     found
 }
 
-/// Calls `hit` with the non-overlapping matches, from left to right, of what `end` finds to begin at a position.
+/// Calls `hit` with the non-overlapping matches, from left to right, of what `end` finds to begin
+/// at a position.
 fn each(
     text: &[char],
     at_boundary: bool,
@@ -55,7 +59,8 @@ fn run(text: &[char], at: usize, holds: impl Fn(char) -> bool) -> usize {
     at + text[at.min(text.len())..].iter().take_while(|&&c| holds(c)).count()
 }
 
-/// The third alternative of the expression never matches: whatever it could match, the first one has matched before.
+/// The third alternative of the expression never matches: whatever it could match, the first one
+/// has matched before.
 fn version(text: &[char], at: usize) -> Option<usize> {
     let (mut to, groups) = if is_digit(text[at]) {
         let whole = run(text, at, is_digit);
@@ -66,7 +71,8 @@ fn version(text: &[char], at: usize) -> Option<usize> {
     } else {
         return None;
     };
-    // The longest of the ends after a group that is followed by no word character. Inside digits there is no boundary.
+    // The longest of the ends after a group that is followed by no word character. Inside digits
+    // there is no boundary.
     let mut last = Some(to).filter(|&to| boundary(text, to));
     for _ in 0..groups {
         let Some(next) = group(text, to) else { break };
@@ -82,8 +88,8 @@ fn group(text: &[char], at: usize) -> Option<usize> {
     (text.get(at) == Some(&'.') && to > at + 1).then_some(to)
 }
 
-/// Paths and dotted names. Where a name is followed by neither slash nor dot, none of its parts is either: the whole run is
-/// passed over, or a long one would be read once for each of its hyphens.
+/// Paths and dotted names. Where a name is followed by neither slash nor dot, none of its parts is
+/// either: the whole run is passed over, or a long one would be read once for each of its hyphens.
 fn paths(text: &[char], mut hit: impl FnMut(usize, usize)) {
     let mut at = 0;
     while at < text.len() {
@@ -127,12 +133,14 @@ fn constant(text: &[char], at: usize) -> Option<usize> {
     (to >= at + 4 && boundary(text, to)).then_some(to)
 }
 
-/// How often the nine patterns that stand for edge-case handling match, each counted without overlaps:
-/// `\btry\s*[:{(]`, `\bexcept\b`, `\bcatch\s*\(`, `\bif\s+[^:\n]{0,40}\b(?:is\s+None|== ?None|!= ?None)\b`,
-/// `(?i)\bnull\s*(?:check|guard)\b`, `\bassert\b`, `\braise\s+\w+`, `(?i)\bedge\s*case\b`, `(?i)\bboundary\b`.
+/// How often the nine patterns that stand for edge-case handling match, each counted without
+/// overlaps: `\btry\s*[:{(]`, `\bexcept\b`, `\bcatch\s*\(`, `\bif\s+[^:\n]{0,40}\b(?:is\s+None|==
+/// ?None|!= ?None)\b`, `(?i)\bnull\s*(?:check|guard)\b`, `\bassert\b`, `\braise\s+\w+`,
+/// `(?i)\bedge\s*case\b`, `(?i)\bboundary\b`.
 pub(super) fn edge_hits(text: &[char]) -> usize {
     let mut hits = 0;
-    // Where the next match of a pattern may begin. Only `if` and `raise` reach over other words; each has its own.
+    // Where the next match of a pattern may begin. Only `if` and `raise` reach over other words;
+    // each has its own.
     let mut free = [0; 2];
     let mut word_before = false;
     for at in 0..text.len() {
@@ -212,8 +220,8 @@ fn raised(text: &[char]) -> Option<usize> {
     (name > word && to > name).then_some(to)
 }
 
-/// The comparison with None, with all the ways an engine that tracks back would try, in its order: as many blanks as there are, then as much of
-/// the line as there may be.
+/// The comparison with None, with all the ways an engine that tracks back would try, in its order:
+/// as many blanks as there are, then as much of the line as there may be.
 fn none_check(text: &[char]) -> Option<usize> {
     let word = literal(text, "if")?;
     let blanks = run(text, word, is_space);

@@ -1,7 +1,8 @@
 //! Session logs of Claude Code, read as the released auditor reads them (M1).
 //!
-//! Its reader is part of the method, faults included: edits have no content, commands are cut at 200 characters, reasoning before an
-//! unknown tool is lost, and only a command can fail. What it drops without a word is told here.
+//! Its reader is part of the method, faults included: edits have no content, commands are cut at
+//! 200 characters, reasoning before an unknown tool is lost, and only a command can fail. What it
+//! drops without a word is told here.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,8 @@ pub struct Event {
     pub kind: Kind,
     /// The path as it was given, the first 200 code points of the command, or the pattern.
     pub target: String,
-    /// What was written (cut at 5000 code points; nothing for an edit), or what came back (READ 3000, EXECUTE 2000, SEARCH 1000).
+    /// What was written (cut at 5000 code points; nothing for an edit), or what came back (READ
+    /// 3000, EXECUTE 2000, SEARCH 1000).
     pub content: String,
     /// Whether a command failed by the released rule.
     pub failed: bool,
@@ -46,7 +48,8 @@ pub struct Event {
 /// Tokens of a run in four ways of counting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tokens {
-    /// Input and output of every record, which is the published way: each record of a message repeats the message's figures.
+    /// Input and output of every record, which is the published way: each record of a message
+    /// repeats the message's figures.
     pub paper_input_output: u64,
     /// Input, output, and cache written and read, of every record.
     pub all_four_fields: u64,
@@ -96,7 +99,8 @@ struct Answer {
     failed: bool,
 }
 
-/// Reads a log. Lines that are not JSON are passed over, like records of other types; what was passed over is told.
+/// Reads a log. Lines that are not JSON are passed over, like records of other types; what was
+/// passed over is told.
 ///
 /// # Errors
 /// Where the reader itself fails.
@@ -114,7 +118,7 @@ pub fn read(reader: &mut dyn BufRead) -> io::Result<(Log, Vec<Remark>)> {
         let ended = line.ends_with(b"\n");
         if taken as u64 == LONGEST && !ended {
             pass_line(reader)?;
-            building.remark(number, "longer than 64 MiB, passed over");
+            building.add_remark(number, "longer than 64 MiB, skipped");
             continue;
         }
         building.line(&line, number, ended);
@@ -174,17 +178,17 @@ impl Building {
         });
         let record = match record {
             Ok(record) => record,
-            Err(error) if error.is_data() => return self.add_remark(number, "no JSON object, passed over"),
+            Err(error) if error.is_data() => return self.add_remark(number, "not a JSON object, skipped"),
             Err(_) if !ended => {
-                return self.add_remark(number, "ends in the middle of a record, passed over");
+                return self.add_remark(number, "ends in the middle of a record, skipped");
             }
-            Err(_) => return self.add_remark(number, "not JSON, passed over"),
+            Err(_) => return self.add_remark(number, "not JSON, skipped"),
         };
         let kind = record.kind.as_ref().and_then(Value::as_str).unwrap_or_default();
         if !matches!(kind, "assistant" | "user") {
             // What the release's own logs hold beside the two is no news.
             if !matches!(kind, "last-prompt" | "attachment" | "queue-operation" | "system" | "summary") {
-                self.add_remark(number, "of an unknown type, passed over");
+                self.add_remark(number, "of an unknown type, skipped");
             }
             return;
         }
@@ -196,7 +200,8 @@ impl Building {
         if kind == "user" { self.user(&message) } else { self.assistant(&message, number) }
     }
 
-    /// Times are RFC 3339 in UTC and of one length, so that they sort as text. Nothing is made of them.
+    /// Times are RFC 3339 in UTC and of one length, so that they sort as text. Nothing is made of
+    /// them.
     fn read_time(&mut self, stamp: Option<&Value>, number: usize) {
         let Some(stamp) = stamp.and_then(Value::as_str) else { return };
         if self.latest.as_deref().is_some_and(|latest| latest.len() == stamp.len() && stamp < latest) {
@@ -313,7 +318,7 @@ impl Building {
         if !self.unknown.is_empty() {
             let names: Vec<&str> = self.unknown.iter().take(8).map(String::as_str).collect();
             let message =
-                format!("calls of tools that the method does not know are left out: {}", names.join(", "));
+                format!("calls of tools that the method does not know are excluded: {}", names.join(", "));
             remarks.push(Remark { line: Some(self.unknown_line), message, minor: true });
         }
         if self.log.events.is_empty() {
@@ -351,8 +356,8 @@ fn flatten(content: Option<&Value>) -> String {
     }
 }
 
-/// Whether a command failed: an exit code other than zero, or the word error among the first 100 code points. The log's own flag is
-/// not asked.
+/// Whether a command failed: an exit code other than zero, or the word error among the first 100
+/// code points. The log's own flag is not asked.
 fn failed(result: &str) -> bool {
     exit_code(result) || super::python::lower(head(result, 100)).contains("error")
 }
@@ -372,8 +377,9 @@ fn exit_code(text: &str) -> bool {
     false
 }
 
-/// A line with its halves of surrogate pairs that have no other half replaced, where it has such: Python reads them, serde does not.
-/// They come from results that were cut in the middle of a character.
+/// A line with its halves of surrogate pairs that have no other half replaced, where it has such:
+/// Python reads them, serde does not. They come from results that were cut in the middle of a
+/// character.
 fn without_lone_surrogates(line: &str) -> Option<String> {
     let code = |at: usize| {
         let digits = line.get(at..at + 6)?.strip_prefix("\\u")?;

@@ -1,11 +1,14 @@
-//! The Counterfactual Trace Auditor as released in 2026 (WillChow66/CTA, commit bafb67b), stage by stage.
+//! The Counterfactual Trace Auditor as released in 2026 (WillChow66/CTA, commit bafb67b), stage by
+//! stage.
 //!
-//! It is kept so that results can be compared, not because it measures what it says: pairs of runs that differ in nothing show as many
-//! influence patterns as pairs with and without a skill. What it gets wrong it gets wrong here too.
+//! It is kept so that results can be compared, not because it measures what it says: pairs of runs
+//! that differ in nothing show as many influence patterns as pairs with and without a skill. What
+//! it gets wrong it gets wrong here too.
 //!
-//! [`read`] makes a [`Log`] of a session (M1). A [`Task`] holds a skill and makes [`Trace`]s of logs, with phases (M2), sentences
-//! and all else that hangs on one run. [`Task::pair`] aligns two traces (M3) and looks for patterns in each divergence (M4). The
-//! fifth stage, a label of utility, only repeats the pass rates it is given, and is left out.
+//! [`read`] makes a [`Log`] of a session (M1). A [`Task`] holds a skill and makes [`Trace`]s of
+//! logs, with phases (M2), sentences and all else that hangs on one run. [`Task::pair`] aligns two
+//! traces (M3) and looks for patterns in each divergence (M4). The fifth stage, a label of utility,
+//! only repeats the pass rates it is given, and is left out.
 
 mod align;
 mod corpus;
@@ -44,7 +47,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// With the text of the skill's SKILL.md, front matter included. An empty text stands for no skill.
+    /// With the text of the skill's SKILL.md, front matter included. An empty text stands for no
+    /// skill.
     pub fn new(skill: &str) -> Self {
         let (mut words, mut terms) = (Vocabulary::default(), Vocabulary::default());
         let skill = Skill::new(skill, &mut words, &mut terms);

@@ -3,7 +3,8 @@
 use super::log::{Event, Kind};
 use super::python;
 
-/// What an agent is at. The names are the released program's; `planning` is in it too, and cannot be reached.
+/// What an agent is at. The names are the released program's; `planning` is in it too, and cannot
+/// be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PhaseKind {
     /// From the first event on: everything up to the first write after a read.
@@ -42,12 +43,14 @@ pub struct Phase {
     pub last: usize,
 }
 
-/// What makes a command a test or a build, anywhere in its first 200 characters: `latest` will do. The released list also has
-/// longer words that contain these (pytest, unittest, npm test, cargo test, go test).
+/// What makes a command a test or a build, anywhere in its first 200 characters: `latest` will do.
+/// The released list also has longer words that contain these (pytest, unittest, npm test, cargo
+/// test, go test).
 const TESTS: [&str; 10] =
     ["test", "npm run", "build", "make", "gradle", "maven", "jest", "mocha", "jasmine", "rspec"];
 
-/// The phases of a run. None where nothing was read: only a read ends the state before the first phase.
+/// The phases of a run. None where nothing was read: only a read ends the state before the first
+/// phase.
 ///
 /// The first phase begins at event 0, whatever preceded the first read. Outcomes are not looked at.
 pub(super) fn phases(events: &[Event]) -> Vec<Phase> {

@@ -1,8 +1,9 @@
 //! Text as CPython sees it.
 //!
-//! The released auditor is Python, and its results hang on what Python takes for a word, a blank or a lower-case letter. None of
-//! these classes is one of Rust's: `\w` has no combining marks but has `²`, and the separators U+001C to U+001F are blanks.
-//! (Python library reference: `str.isalnum`, `str.isspace`, `re`, `repr`.)
+//! The released auditor is Python, and its results hang on what Python takes for a word, a blank or
+//! a lower-case letter. None of these classes is one of Rust's: `\w` has no combining marks but has
+//! `²`, and the separators U+001C to U+001F are blanks. (Python library reference: `str.isalnum`,
+//! `str.isspace`, `re`, `repr`.)
 
 use std::sync::LazyLock;
 
@@ -116,7 +117,8 @@ fn repr(value: &Value) -> String {
     }
 }
 
-/// The shortest digits that read back, as Python writes them: with an exponent from 1e16 and below 1e-4.
+/// The shortest digits that read back, as Python writes them: with an exponent from 1e16 and below
+/// 1e-4.
 fn repr_float(float: f64) -> String {
     let size = float.abs();
     if size != 0.0 && !(1e-4..1e16).contains(&size) {

@@ -148,7 +148,8 @@ pub struct PairLine {
     pub tokens: Both<Tokens>,
     /// How many events.
     pub events: Both<usize>,
-    /// How far the skill reached each run, where somebody has looked; the released method does not ask.
+    /// How far the skill reached each run, where somebody has looked; the released method does not
+    /// ask.
     pub exposure: Both<Option<Exposed>>,
     /// The divergences, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,10 +5,11 @@ use super::python::{is_space, strip};
 /// Shortest sentence that is kept, in code points.
 const LEAST: usize = 12;
 
-/// The sentences of a stretch of reasoning, trimmed; shorter ones than twelve code points are dropped.
+/// The sentences of a stretch of reasoning, trimmed; shorter ones than twelve code points are
+/// dropped.
 ///
-/// The text is split at `(?<=[.!?])\s+(?=[A-Z"'`])|\n{2,}`. Where that leaves it whole, and it holds a full stop, it is
-/// split at every full stop.
+/// The text is split at `(?<=[.!?])\s+(?=[A-Z"'`])|\n{2,}`. Where that leaves it whole, and it
+/// holds a full stop, it is split at every full stop.
 pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut parts = split(text);
     if parts.len() == 1 && text.contains('.') {
@@ -46,8 +47,9 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The sections of a skill: each runs from a match of `(?m)^#{1,6}\s+.+$` to before the next, and what precedes the first is
-/// one too. Trimmed; empty ones are dropped. Fences of code are not looked at: a comment in a script begins a section.
+/// The sections of a skill: each runs from a match of `(?m)^#{1,6}\s+.+$` to before the next, and
+/// what precedes the first is one too. Trimmed; empty ones are dropped. Fences of code are not
+/// looked at: a comment in a script begins a section.
 pub(super) fn sections(text: &str) -> Vec<&str> {
     let mut starts = vec![0];
     let mut at = 0;
@@ -63,8 +65,8 @@ pub(super) fn sections(text: &str) -> Vec<&str> {
     starts.windows(2).map(|pair| strip(&text[pair[0]..pair[1]])).filter(|part| !part.is_empty()).collect()
 }
 
-/// The length of a header at the beginning of a line, up to the end of its last line. The blanks after the hashes may hold line
-/// breaks.
+/// The length of a header at the beginning of a line, up to the end of its last line. The blanks
+/// after the hashes may hold line breaks.
 fn header(text: &str) -> Option<usize> {
     let hashes = text.len() - text.trim_start_matches('#').len();
     if !(1..=6).contains(&hashes) {
@@ -76,7 +78,8 @@ fn header(text: &str) -> Option<usize> {
         return None;
     }
     if title.is_empty() {
-        // Nothing but blanks to the end: all but the first may be the title, if one of them is no line break.
+        // Nothing but blanks to the end: all but the first may be the title, if one of them is no
+        // line break.
         let last = after.char_indices().skip(1).filter(|&(_, c)| c != '\n').last()?;
         let end = last.0 + last.1.len_utf8();
         return Some(hashes + end);

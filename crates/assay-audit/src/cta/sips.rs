@@ -1,4 +1,5 @@
-//! The five influence patterns (M4): sums of increments against thresholds, in the released order of addition.
+//! The five influence patterns (M4): sums of increments against thresholds, in the released order
+//! of addition.
 //!
 //! Order matters: in binary, .3 + .15 is below .45 and .35 + .05 is below .4.
 
@@ -10,7 +11,8 @@ use super::vocabulary::Vocabulary;
 pub enum Sip {
     /// The skill's procedure is followed (constructive).
     ProceduralScaffolding,
-    /// Edge cases are handled (constructive). Fires for every unilateral action, without looking at the skill.
+    /// Edge cases are handled (constructive). Fires for every unilateral action, without looking at
+    /// the skill.
     EdgeCasePrompting,
     /// The same is looked at more often (neutral). Does not look at the skill.
     RedundantExploration,

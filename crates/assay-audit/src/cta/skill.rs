@@ -23,8 +23,8 @@ pub(super) struct Skill {
     /// Which of them the document itself has.
     whole: BTreeSet<u32>,
     grams: HashMap<Gram, u32>,
-    /// The grams that stand only where the end of a section meets the document's beginning, and which sections' ends: the released program puts
-    /// the one before the other.
+    /// The grams that stand only where the end of a section meets the document's beginning, and
+    /// which sections' ends: the released program puts the one before the other.
     seams: HashMap<u32, Vec<usize>>,
 }
 
@@ -84,7 +84,8 @@ impl Skill {
         let mut seams: HashMap<u32, Vec<usize>> = HashMap::new();
         for (at, part) in parts.iter().enumerate() {
             let mut seam = tokens(part);
-            // The words of a section are words of the document: only what reaches over its end is new.
+            // The words of a section are words of the document: only what reaches over its end is
+            // new.
             seam.drain(..seam.len().saturating_sub(3));
             seam.extend(document.iter().take(3));
             for gram in seam.windows(4) {
@@ -125,7 +126,8 @@ impl Skill {
         self.grams.get(&gram).copied()
     }
 
-    /// Whether a literal counts for a region, in the region and the document together and in the region alone.
+    /// Whether a literal counts for a region, in the region and the document together and in the
+    /// region alone.
     pub(super) fn has_literal(&self, literal: u32, region: Region) -> (bool, bool) {
         let inside = region.section.is_some_and(|at| self.sections[at].literals.contains(&literal));
         (inside || self.whole.contains(&literal), inside)

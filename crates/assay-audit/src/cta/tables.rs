@@ -1,4 +1,5 @@
-//! The paper's tables: divergences by kind and phase, patterns by kind, patterns by how well a task goes without the skill.
+//! The paper's tables: divergences by kind and phase, patterns by kind, patterns by how well a task
+//! goes without the skill.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +49,8 @@ impl Bucket {
 pub struct PassRates(BTreeMap<String, f64>);
 
 impl PassRates {
-    /// Of a `task_metadata.json`: an object of tasks with `baseline_pass_rate`. What is not there is not known.
+    /// Of a `task_metadata.json`: an object of tasks with `baseline_pass_rate`. What is not there
+    /// is not known.
     pub fn read(text: &str) -> Self {
         let tasks = serde_json::from_str::<BTreeMap<String, Value>>(text).unwrap_or_default();
         let rate = |task: Value| task.get("baseline_pass_rate").and_then(Value::as_f64);

@@ -1,4 +1,5 @@
-//! A run, prepared for being paired: whatever hangs on one trace and its skill alone is worked out once.
+//! A run, prepared for being paired: whatever hangs on one trace and its skill alone is worked out
+//! once.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

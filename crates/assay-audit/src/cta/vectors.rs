@@ -1,13 +1,14 @@
-//! TF-IDF as scikit-learn's `TfidfVectorizer` has it with its defaults: raw counts, ln((1 + N) / (1 + df)) + 1, Euclidean norm
-//! (scikit-learn user guide, "Tf-idf term weighting"). Unigrams, no stop words.
+//! TF-IDF as scikit-learn's `TfidfVectorizer` has it with its defaults: raw counts, ln((1 + N) / (1
+//! + df)) + 1, Euclidean norm (scikit-learn user guide, "Tf-idf term weighting"). Unigrams, no stop
+//! words.
 
 use super::vocabulary::Vocabulary;
 
 /// A bag of terms: ids in ascending order, and how often each stands there.
 pub(super) type Bag = Vec<(u32, u32)>;
 
-/// Cosines closer than this are equal: distinct sentences often have the same cosine in mathematics, and its last bits
-/// hang on the order of a sum.
+/// Cosines closer than this are equal: distinct sentences often have the same cosine in
+/// mathematics, and its last bits hang on the order of a sum.
 const TIE: f64 = 1e-12;
 
 /// The bag of a text.
@@ -32,8 +33,8 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Fits on bags, of which at most `cap` terms are kept, the commonest first. Which of equally common ones are kept follows an unstable sort
-    /// in the release; here the names decide.
+    /// Fits on bags, of which at most `cap` terms are kept, the commonest first. Which of equally
+    /// common ones are kept follows an unstable sort in the release; here the names decide.
     pub(super) fn from_bags<'a>(
         bags: impl Iterator<Item = &'a Bag>,
         cap: usize,
@@ -95,9 +96,11 @@ impl Dense {
         Self { weights: vec![0.0; length] }
     }
 
-    /// The one of `others` nearest to `vector`, and its cosine: the first of equals. `None` where none has a cosine above 0.
+    /// The one of `others` nearest to `vector`, and its cosine: the first of equals. `None` where
+    /// none has a cosine above 0.
     ///
-    /// Where a vector is empty, the release falls back on Python's salted hashes, which differ from run to run, or fails. Here its cosine is 0.
+    /// Where a vector is empty, the release falls back on Python's salted hashes, which differ from
+    /// run to run, or fails. Here its cosine is 0.
     pub(super) fn nearest<'a>(
         &mut self,
         vector: &[(u32, f64)],

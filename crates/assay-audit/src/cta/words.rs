@@ -2,8 +2,8 @@ use super::literals::words;
 use super::python::{is_word, lower};
 use super::vocabulary::Vocabulary;
 
-/// The words of an event's content. The contents of a window are joined without a gap, so that the last word of one may go
-/// on in the next.
+/// The words of an event's content. The contents of a window are joined without a gap, so that the
+/// last word of one may go on in the next.
 #[derive(Default)]
 pub(super) struct Words {
     /// Those that end where they end, whatever stands around the text.

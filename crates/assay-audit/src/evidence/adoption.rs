@@ -1,22 +1,26 @@
-//! How much of a skill turns up in what an agent authored, beyond what others authored on the same task.
+//! How much of a skill turns up in what an agent authored, beyond what others authored on the same
+//! task.
 //!
-//! For a trace and a skill, a feature (three words in a row, or one identifier) of the skill's body counts where the trace holds it
-//! and neither the skill's name and description nor the task's text do. It weighs
+//! For a trace and a skill, a feature (three words in a row, or one identifier) of the skill's body
+//! counts where the trace holds it and neither the skill's name and description nor the task's text
+//! do. It weighs
 //!
 //! ```text
 //! max(0, 1 − 2·d/n) · max(0, 1 − 2·e/m)
 //! ```
 //!
-//! where d of the n other traces of the task hold it, and e of the m other skills: 1 where nobody else has it, 0 where half of them
-//! do. A word of the skill counts with the heaviest feature it belongs to. Their sum over the skill is the trace's *evidence*, in
-//! words of the skill. The *floor* is the median evidence of the task's other traces. The score is
+//! where d of the n other traces of the task hold it, and e of the m other skills: 1 where nobody
+//! else has it, 0 where half of them do. A word of the skill counts with the heaviest feature it
+//! belongs to. Their sum over the skill is the trace's *evidence*, in words of the skill. The
+//! *floor* is the median evidence of the task's other traces. The score is
 //!
 //! ```text
 //! max(0, evidence − floor) / (evidence + 20)
 //! ```
 //!
-//! All traces of a task are treated alike: nobody asks which had the skill, opened it, or what their files are called. The price is
-//! told in docs/AUDIT.md: what most runs of a task adopt counts as the task's own.
+//! All traces of a task are treated alike: nobody asks which had the skill, opened it, or what
+//! their files are called. The price is told in docs/AUDIT.md: what most runs of a task adopt
+//! counts as the task's own.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -25,7 +29,8 @@ use std::ops::Range;
 use super::authored::{Manner, TraceText};
 use super::skill::{SkillText, keys};
 
-/// From this score on a run counts as one that adopted something of the skill. Fixed on the nine tasks of docs/AUDIT.md.
+/// From this score on a run counts as one that adopted something of the skill. Fixed on the nine
+/// tasks of docs/AUDIT.md.
 pub const ADOPTED: f64 = 0.25;
 
 /// Words of evidence, above a floor of none, that are worth a score of one half.
@@ -76,7 +81,8 @@ pub struct Span {
     pub step_of_skill: bool,
     /// Words found, weighed.
     pub weight: f64,
-    /// The places its parts turn up at first, and those at which they are first written or run, in the order of the trace.
+    /// The places its parts turn up at first, and those at which they are first written or run, in
+    /// the order of the trace.
     pub places: Vec<Occurrence>,
 }
 
@@ -136,7 +142,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// What the features of a skill weigh, but for the share that depends on the trace.
 struct Weights<'a> {
     skill: &'a SkillText,
-    /// One for each feature of each line: the weight from other skills, and how many traces hold it.
+    /// One for each feature of each line: the weight from other skills, and how many traces hold
+    /// it.
     features: Vec<Vec<(f64, usize)>>,
     traces: usize,
 }

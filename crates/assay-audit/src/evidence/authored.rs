@@ -1,6 +1,7 @@
 //! What the agent itself wrote, ran and said: the only input of the adoption score.
 //!
-//! Results of tools, prompts, file names and labels are not here, so nothing that is computed from here can depend on them.
+//! Results of tools, prompts, file names and labels are not here, so nothing that is computed from
+//! here can depend on them.
 
 use std::collections::HashMap;
 
@@ -57,7 +58,8 @@ pub struct TraceText {
 }
 
 impl TraceText {
-    /// What the agent authored, without every line of a tool call that names a path of a skill, or the place of one of these.
+    /// What the agent authored, without every line of a tool call that names a path of a skill, or
+    /// the place of one of these.
     pub fn new<'a>(trajectory: &Trajectory, skills: impl IntoIterator<Item = &'a SkillText>) -> Self {
         let mut lines = Vec::new();
         let mut slugs: Vec<String> =
@@ -151,8 +153,9 @@ fn push(lines: &mut Vec<Authored>, step: usize, manner: Manner, text: &str, slug
     }
 }
 
-/// Whether a line of a tool call names the path of a skill: any `SKILL.md`, anything below a `skills` folder, or a folder that has
-/// this skill's name; a whole line that is the name calls a skill by it.
+/// Whether a line of a tool call names the path of a skill: any `SKILL.md`, anything below a
+/// `skills` folder, or a folder that has this skill's name; a whole line that is the name calls a
+/// skill by it.
 fn names_skill_path(line: &str, slugs: &[String]) -> bool {
     let lower = line.to_lowercase();
     if lower.contains("skill.md") || lower.contains("skills/") || lower.contains("skills\\") {

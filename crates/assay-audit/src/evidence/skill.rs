@@ -9,8 +9,8 @@ use super::words::{Feature, features, words};
 
 /// A skill's instructions, line by line.
 ///
-/// What was *advertised* to every agent that was only told of the skill (its name and its description) is no evidence, wherever
-/// it stands.
+/// What was *advertised* to every agent that was only told of the skill (its name and its
+/// description) is no evidence, wherever it stands.
 #[derive(Debug, Clone)]
 pub struct SkillText {
     /// `name` of the front matter; empty where it has none.
@@ -154,7 +154,8 @@ mod tests {
     fn what_stands_twice_is_counted_once() {
         let skill = SkillText::parse(SKILL.as_bytes());
         let of = |number: usize| skill.lines.iter().find(|l| l.number == number).unwrap().features.len();
-        // "1 Run the" has no telling word; "run the totals", "the totals script", "totals script first" have.
+        // "1 Run the" has no telling word; "run the totals", "the totals script", "totals script
+        // first" have.
         assert_eq!(of(8), 3);
         // Only "script first always" is new.
         assert_eq!(of(14), 1);

@@ -46,7 +46,8 @@ fn evidence_is_counted_in_words_of_the_skill() {
     check(&[&["round every amount", "round every amount"]], "", &[3.0]);
     // What the task says is the task's.
     check(&[&["round every amount half even"]], "Round every amount!", &[4.0]);
-    // One other trace, which has it too: half or more of the others do, so it weighs nothing in either.
+    // One other trace, which has it too: half or more of the others do, so it weighs nothing in
+    // either.
     check(&[&["round every amount"], &["x", "round every amount"]], "", &[0.0, 0.0]);
     // One of four others has it: 1 − 2·1/4.
     check(

@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// Words in a row that make a feature. Two in a row turn up in unrelated text too often, four miss what was rewritten a little.
+/// Words in a row that make a feature. Two in a row turn up in unrelated text too often, four miss
+/// what was rewritten a little.
 const RUN: usize = 3;
 
 /// A run needs one word of this many letters: without one it is grammar or numbers.
@@ -20,11 +21,13 @@ const LINE_CAP: usize = 2000;
 pub(crate) struct Feature {
     /// Which words of the line.
     pub(crate) words: Range<usize>,
-    /// The same in every text of this process; 64 bits, so that two of a million features collide once in 10⁷ corpora.
+    /// The same in every text of this process; 64 bits, so that two of a million features collide
+    /// once in 10⁷ corpora.
     pub(crate) key: u64,
 }
 
-/// The line's runs of letters, digits and `_`. Scripts without spaces between words give a word for each character.
+/// The line's runs of letters, digits and `_`. Scripts without spaces between words give a word for
+/// each character.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = None;

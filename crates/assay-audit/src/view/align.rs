@@ -1,8 +1,9 @@
 //! Two sequences of steps, put side by side.
 //!
-//! Needleman and Wunsch's global alignment (1970), with gaps that cost nothing: what is paired is what scores. The same act on the
-//! same target scores most, a little more in the same phase; the same act on another target is a pair only in the same phase,
-//! and scores by the words that the targets share.
+//! Needleman and Wunsch's global alignment (1970), with gaps that cost nothing: what is paired is
+//! what scores. The same act on the same target scores most, a little more in the same phase; the
+//! same act on another target is a pair only in the same phase, and scores by the words that the
+//! targets share.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,8 @@ pub(super) enum Row {
     Second(usize),
 }
 
-/// Longer sequences are aligned piece by piece, so many steps at a time: the table of a piece stays at 4 MB, and there are two rows beside it.
+/// Longer sequences are aligned piece by piece, so many steps at a time: the table of a piece stays
+/// at 4 MB, and there are two rows beside it.
 const PIECE: usize = 2000;
 
 /// A pair on one target.
@@ -88,7 +90,8 @@ fn of_piece(first: &[Key], second: &[Key]) -> Vec<Row> {
         for b in 1..=second.len() {
             let pair = score(&first[a - 1], &second[b - 1], &one[a - 1], &other[b - 1])
                 .map(|pair| before[b - 1] + pair);
-            // Of equals a pair is kept, and then what is only in the second: reading backwards, the first's stands before it.
+            // Of equals a pair is kept, and then what is only in the second: reading backwards, the
+            // first's stands before it.
             let (best, from) =
                 if row[b - 1] >= before[b] { (row[b - 1], From::Second) } else { (before[b], From::First) };
             (row[b], table[a * width + b]) = match pair {
@@ -134,7 +137,8 @@ fn score(one: &Key, other: &Key, words: &BTreeSet<&str>, others: &BTreeSet<&str>
     phase.then(|| OTHER + WORDS * shared / all)
 }
 
-/// Whether two targets are one: equal, or one the end of the other's path, as a path from the folder of work is of an absolute one.
+/// Whether two targets are one: equal, or one the end of the other's path, as a path from the
+/// folder of work is of an absolute one.
 fn same_target(one: &str, other: &str) -> bool {
     let ends = |long: &str, short: &str| {
         !short.is_empty()

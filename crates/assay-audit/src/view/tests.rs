@@ -76,13 +76,13 @@ fn steps_stand_beside_their_like() {
     assert_eq!(
         found,
         [
-            of('=', "1 told ", "1 told ", ""),
+            of('=', "1 prompt ", "1 prompt ", ""),
             of('+', "2 write plan.md", "", ""),
             of('+', "3 read /s/skills/ledger/SKILL.md", "", ""),
             of('=', "4 write out.md", "2 write out.md", "content"),
             of('=', "5 run make test", "3 run make test", "outcome"),
             of('−', "", "4 write rm x", ""),
-            of('=', "6 say ", "5 say ", ""),
+            of('=', "6 message ", "5 message ", ""),
         ]
     );
     assert_eq!(

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use assay_test::shared;
 
-/// The nine tasks are audited once, and then asked everything: an audit with planted lines takes seconds.
+/// The nine tasks are audited once, and then asked everything: an audit with planted lines takes
+/// seconds.
 #[test]
 #[ignore = "needs shared data"]
 fn the_release_is_audited() {

@@ -53,7 +53,8 @@ fn requests_weigh_the_same() {
         assert!((share.mean - mean).abs() < 1e-12, "{share:?} is not {mean}");
         assert_eq!((share.prompts, share.answers), counts);
     };
-    // By hand: in strict top 1, p1 has 1 of 3 and p2 0 of 2, so (1/3 + 0)/2; in top 3, (2/3 + 1/2)/2; and so on (a lost answer is no result, an unreadable one is).
+    // By hand: in strict top 1, p1 has 1 of 3 and p2 0 of 2, so (1/3 + 0)/2; in top 3, (2/3 +
+    // 1/2)/2; and so on (a lost answer is no result, an unreadable one is).
     check(found.top1, 1.0 / 6.0, (2, 5));
     check(found.top3, 7.0 / 12.0, (2, 5));
     check(found.top1_acceptable, 1.0 / 3.0, (2, 5));

@@ -34,8 +34,9 @@ fn orders_are_the_published_ones() {
     }
 }
 
-/// Both published intervals of the pooled top 1: answers taken as independent, and requests drawn. They were made with another
-/// generator, and one request more or less among 50 moves an end by .0033.
+/// Both published intervals of the pooled top 1: answers taken as independent, and requests drawn.
+/// They were made with another generator, and one request more or less among 50 moves an end by
+/// .0033.
 #[test]
 #[ignore = "needs shared data"]
 fn intervals_are_the_published_ones() {
@@ -81,8 +82,8 @@ fn collection(commit: &str) -> (Vec<Candidate>, Vec<Prompt>) {
     (skills, prompts)
 }
 
-/// Over the whole document, BM25 chooses as the reference does for every request. (The published file's forced labels
-/// of off-topic requests count as misses there and as off topic here.)
+/// Over the whole document, BM25 chooses as the reference does for every request. (The published
+/// file's forced labels of off-topic requests count as misses there and as off topic here.)
 #[test]
 #[ignore = "needs shared data"]
 fn bm25_over_the_document_chooses_as_the_reference() {

@@ -151,7 +151,8 @@ fn caps_hold() {
     let ran = Set::new(5).run(&Played::new(&[]), None, caps);
     assert_eq!((ran.asked, ran.left, ran.spent_usd), (4, 6, None));
 
-    // Each answer costs 100 × 10 + 10 × 100 millionths of a dollar; the most it could cost is many times as much.
+    // Each answer costs 100 × 10 + 10 × 100 millionths of a dollar; the most it could cost is many
+    // times as much.
     let price = Price { input: 10.0, output: 100.0, ..Price::default() };
     let set = Set::new(50);
     let caps = RunLimits { max_usd: Some(0.35), concurrency: 1, ..RunLimits::default() };

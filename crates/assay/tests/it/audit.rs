@@ -100,7 +100,7 @@ fn what_is_odd_is_told_and_the_rest_is_audited() {
         "the same session as arm/ledger/with/r1/",
         "000006_r1.jsonl:1: not JSON",
         "000006_r1.jsonl: no call of a tool: an empty trace",
-        "belongs to another task by its name, other; left out",
+        "belongs to another task by its name, other; excluded",
     ] {
         assert_eq!(ran.stderr.matches(part).count(), 1, "{part} in {}", ran.stderr);
     }
@@ -138,7 +138,9 @@ fn labels_on_a_sheet_are_compared() {
     assert_eq!(lines(&json)[0]["label_1"], "");
     // Nobody has labelled it yet.
     lab.write("sheet.csv", &sheet);
-    assert!(lab.assay(&["audit", "agreement", "sheet.csv"]).ended(2).stderr.contains("nobody has labelled"));
+    assert!(
+        lab.assay(&["audit", "agreement", "sheet.csv"]).ended(2).stderr.contains("no rater has labelled")
+    );
     // Both yes twice, both no once, apart once: 3 of 4; kappa .5.
     lab.write("labels.csv", "item,label_1,label_2\n1,yes,Yes\n2,yes,yes\n3,no,no\n4,yes,no\n");
     let found = lab.assay(&["audit", "agreement", "labels.csv", "--format", "json"]).ok().json();

@@ -58,7 +58,7 @@ fn a_corpus_shows_who_read_the_skill_and_both_spans() {
     let shown = lab().assay(&["audit", "corpus", "data", "--strict"]).ok().stdout;
     for expected in [
         "arm: 1 tasks, 1 runs with the skill, 3 without",
-        "read in 1",
+        "opened in 1",
         "read the skill by step 2",
         "2. Name each export after the closing month of its fiscal year.",
         "wrote: name each export after the closing month of its fiscal year",
@@ -166,5 +166,5 @@ fn what_cannot_be_audited_is_told_and_the_rest_is() {
     let lab = lab().file("data/traces/arm/lost/with/r1/x.jsonl", log("x", "a", "b", "c"));
     let ran = lab.assay(&["audit", "corpus", "data"]).ok();
     assert!(ran.stderr.contains("no SKILL.md for the task lost"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("read in 1"));
+    assert!(ran.stdout.contains("opened in 1"));
 }

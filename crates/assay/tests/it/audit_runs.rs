@@ -106,12 +106,12 @@ fn what_of_a_run_cannot_be_audited_is_told() {
     refused(&["other"], "no run \"other\"");
     // A store of before, in which no skill was kept.
     std::fs::remove_dir_all(lab.path(".assay/skills")).unwrap();
-    refused(&["lab"], "no SKILL.md of ledger is kept");
+    refused(&["lab"], "the store has no SKILL.md of ledger");
     lab.run(&["--no-checks"]);
     // A trajectory that is gone is told, and the others are audited.
     let record = lab.records().into_iter().find(|record| record["condition"] == "curated").unwrap();
     std::fs::remove_file(crate::fixture::attempt(&record, "trajectory.json")).unwrap();
     let ran = lab.assay(&["audit", "corpus", "lab"]).ok();
-    assert_eq!(ran.stderr.matches("left out").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("excluded").count(), 1, "{}", ran.stderr);
     lab.assay(&["audit", "corpus", "lab", "--strict"]).ended(1);
 }

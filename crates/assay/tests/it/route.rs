@@ -117,7 +117,7 @@ fn what_it_would_take_is_said_without_a_key() {
         let refused = ran(&lab, more).ended(2);
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     };
-    check(&["--model", "anthropic:any"], "nothing caps this run");
+    check(&["--model", "anthropic:any"], "this run has no cap");
     check(&["--model", "openai:any", "--max-usd", "1"], "`--max-usd` needs `--price`");
     check(&["--template", "prompts.jsonl"], "the template has no placeholder {{SKILL_BLOCK}}");
 }
@@ -145,7 +145,7 @@ fn an_unknown_key_in_the_prompt_file_is_refused_with_its_line() {
         lab.assay(&["lab", "route", "bench", "--prompts", "typo.jsonl", "--library", "skills"]).ended(2);
     for told in [
         "typo.jsonl:3: error: unknown key `expected_primary_skil`; did you mean `expected_primary_skill`?",
-        "a line may have prompt_id, prompt, expected_primary_skill, acceptable_secondary_skills, rejected_skills, off_topic, reason",
+        "supported keys: prompt_id, prompt, expected_primary_skill, acceptable_secondary_skills, rejected_skills, off_topic, reason",
     ] {
         assert!(refused.stderr.contains(told), "{told:?} is not in {}", refused.stderr);
     }

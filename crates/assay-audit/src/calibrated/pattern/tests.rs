@@ -1,4 +1,5 @@
-//! Each pattern on a pair that shows it, on one that just does not, and on a run compared with itself.
+//! Each pattern on a pair that shows it, on one that just does not, and on a run compared with
+//! itself.
 
 use assay_trace::Trajectory;
 use serde_json::{Value, json};

@@ -143,9 +143,9 @@ fn what_is_odd_is_told_with_its_line_and_the_rest_is_read() {
         assert!(told, "{}: {remarks:?}", String::from_utf8_lossy(bytes));
     };
     check(b"", None, "empty trace");
-    check(b"{\"type\":\"user\"}\nno json\nno json either\n", Some(2), "not JSON, passed over (2 lines)");
+    check(b"{\"type\":\"user\"}\nno json\nno json either\n", Some(2), "not JSON, skipped (2 lines)");
     check(b"{\"type\":\"user\"}\n{\"type\":\"assi", Some(2), "in the middle of a record");
-    check(b"[1]\n", Some(1), "no JSON object");
+    check(b"[1]\n", Some(1), "not a JSON object");
     check(b"\n{\"type\":\"new\"}\n", Some(2), "unknown type");
     check(b"{\"type\":\"user\",\"x\":\"\xff\"}\n", Some(1), "not UTF-8");
     check(
@@ -181,6 +181,6 @@ fn a_line_without_end_is_passed_over_in_little_memory() {
     assert_eq!(log.events.len(), 1);
     assert_eq!(
         remarks[0],
-        Remark { line: Some(1), message: "longer than 64 MiB, passed over".to_owned(), minor: false }
+        Remark { line: Some(1), message: "longer than 64 MiB, skipped".to_owned(), minor: false }
     );
 }

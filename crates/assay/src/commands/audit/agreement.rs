@@ -20,14 +20,14 @@ pub(crate) fn run(args: &AgreementArgs, ui: &Ui) -> Result<Status, Failure> {
     let labels = sheet::labels(&sheets).map_err(|error| Failure::bad_input(error.to_string()))?;
     if labels.raters.len() < 2 {
         let message = format!(
-            "{} has labelled these sheets; two are needed",
+            "{} has labelled these sheets, but agreement needs two",
             match labels.raters.len() {
-                0 => "nobody",
+                0 => "no rater",
                 _ => "one rater",
             }
         );
         return Err(
-            Failure::bad_input(message).hint("fill in a second column label_2, or give a second sheet")
+            Failure::bad_input(message).hint("fill in a second column label_2, or pass a second sheet")
         );
     }
     let found = assay_stats::agreement(&labels.items, args.resamples as usize, args.seed);

@@ -112,7 +112,7 @@ fn texts(store: &Store, run: &RunFolder, notices: &mut Notices<'_>) -> Texts {
             }
             Err(error) => {
                 let message = format!(
-                    "no SKILL.md of {} is kept ({error}); it is left out; `assay run` with the same experiment keeps it",
+                    "the store has no SKILL.md of {} ({error}); excluded; `assay run` with the same experiment stores it",
                     skill.name
                 );
                 notices.report_file(&store.run_folder(&run.run).join("plan.json"), None, &message);
@@ -205,7 +205,7 @@ impl Trials<'_> {
             let transcript = match read::read(&path, None) {
                 Ok(transcript) => transcript,
                 Err(error) => {
-                    notices.report_file(&path, None, &format!("{error}; left out"));
+                    notices.report_file(&path, None, &format!("{error}; excluded"));
                     continue;
                 }
             };
