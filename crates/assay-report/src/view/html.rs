@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use assay_audit::calibrated::Finding;
-use assay_audit::view::{Aligned, Cell, Evidence, Passage, RowKind, Skill, View, OpeningOrder};
+use assay_audit::view::{Aligned, Cell, Evidence, OpeningOrder, Passage, RowKind, Skill, View};
 
 use super::{action_label, by_pattern, caution, clean_lines, facts, found_lines, lines_of, remarks, word};
 use crate::html::escape;

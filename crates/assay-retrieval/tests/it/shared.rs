@@ -69,7 +69,9 @@ fn off_topic_requests_are_declined_and_others_answered() {
         ["roapple10/Agent-Skills-for-Context-Engineering", "maybeanns/context-management-for-antigravity"];
     let long = std::fs::read_to_string(long).unwrap();
     queries.extend(
-        long.lines().map(|line| read_query(line).unwrap()).filter(|own| repositories.contains(&own.repository.as_str())),
+        long.lines()
+            .map(|line| read_query(line).unwrap())
+            .filter(|own| repositories.contains(&own.repository.as_str())),
     );
     let repositories: std::collections::BTreeSet<&str> =
         queries.iter().map(|own| own.repository.as_str()).collect();

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use assay_model::{ChatModel, ModelOptions, Price};
 use assay_report::clean;
 use assay_router::{
-    Answers, AnswersError, Bench, Candidate, Caps, Lexical, Prompt, Routed, Status as Ended, Template,
+    Answers, AnswersError, Bench, Candidate, Lexical, Prompt, Routed, RunLimits, Status as Ended, Template,
 };
 use assay_skill::Library;
 use serde::Serialize;
@@ -111,8 +111,11 @@ fn ask_model(
         repetitions: args.orders.repetitions,
         seed: args.orders.seed,
     };
-    let caps =
-        Caps { max_runs: None, max_usd: args.access.max_usd, concurrency: usize::from(args.access.jobs) };
+    let caps = RunLimits {
+        max_runs: None,
+        max_usd: args.access.max_usd,
+        concurrency: usize::from(args.access.jobs),
+    };
     let answers = Answers::new(settings.store.join("routes"));
     let detail =
         |routed: &Routed| ui.detail(&format!("order {}: {:?}", routed.repetition + 1, routed.status));

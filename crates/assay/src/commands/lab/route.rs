@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use assay_model::{ChatModel, Price};
 use assay_router::{
-    Answers, Bench, Candidate, Caps, Findings, Forecast, KEYS, Lexical, Prompt, Ran, Routed, Router,
-    Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
+    Answers, Bench, Candidate, Findings, Forecast, KEYS, Lexical, Prompt, Routed, Router, RunLimits,
+    RunOutcome, Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
 };
 use serde_json::json;
 
@@ -24,7 +24,8 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     let LabRouteWhat::Bench(args) = &args.what;
     let skills = candidates(&args.library, ui)?;
     let prompts = prompts(args, &skills, ui)?;
-    let set = Set { prompts, skills, template: template(&args.orders)?, price: price(&args.access)?, args };
+    let set =
+        BenchSetup { prompts, skills, template: template(&args.orders)?, price: price(&args.access)?, args };
     let answers = Answers::new(settings.store.join("routes"));
     if args.dry_run {
         return dry_run(&set, &answers, ui);
@@ -32,24 +33,25 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     check_caps(args, set.price)?;
     let models = args.models.iter().map(|spec| open(spec, &args.access)).collect::<Result<Vec<_>, _>>()?;
     let cancel = machine::interrupted()?;
-    let caps = Caps {
+    let caps = RunLimits {
         max_runs: args.max_runs,
         max_usd: args.access.max_usd,
         concurrency: usize::from(args.access.jobs),
     };
     let mut routers = Vec::new();
-    let (mut left, mut lost) = (0, 0);
+    let (mut left, mut errors) = (0, 0);
     for model in &models {
-        let told = |routed: &Routed| {
+        let progress = |routed: &Routed| {
             ui.detail(&format!("{} {}: {:?}", routed.prompt, routed.repetition, routed.status));
         };
-        let ran = set.bench(&**model).run(&answers, &caps, &cancel, &told).map_err(|error| broken(&error))?;
-        tell(model.id(), &ran, ui);
+        let ran =
+            set.bench(&**model).run(&answers, &caps, &cancel, &progress).map_err(|error| broken(&error))?;
+        report_outcome(model.id(), &ran, ui);
         left += ran.left;
-        lost += ran.answers.iter().filter(|answer| !answer.status.is_result()).count();
-        routers.push(router(model.id(), ran, set.price));
+        errors += ran.answers.iter().filter(|answer| !answer.status.is_result()).count();
+        routers.push(model_router(model.id(), ran, set.price));
     }
-    routers.extend(Lexical::ALL.map(|lexical| set.counted(lexical)));
+    routers.extend(Lexical::ALL.map(|lexical| set.lexical_router(lexical)));
     let measures = models.iter().any(|model| model.measures_a_model());
     let found = findings(&set.prompts, &routers, set.skills.len(), args.orders.seed, measures);
     append_history(&found, args, settings)?;
@@ -58,15 +60,15 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     } else {
         ui.out(&render(&found))?;
     }
-    Ok(match (cancel.load(Ordering::Relaxed), lost + left) {
+    Ok(match (cancel.load(Ordering::Relaxed), errors + left) {
         (true, _) => Status::Interrupted,
         (false, 0) => Status::Done,
         _ => Status::Infrastructure,
     })
 }
 
-/// What there is to ask, and how.
-struct Set<'a> {
+/// The inputs of the benchmark.
+struct BenchSetup<'a> {
     prompts: Vec<Prompt>,
     skills: Vec<Candidate>,
     template: Template,
@@ -74,7 +76,7 @@ struct Set<'a> {
     args: &'a RouteBenchArgs,
 }
 
-impl Set<'_> {
+impl BenchSetup<'_> {
     fn bench<'b>(&'b self, model: &'b dyn ChatModel) -> Bench<'b> {
         Bench {
             prompts: &self.prompts,
@@ -87,8 +89,8 @@ impl Set<'_> {
         }
     }
 
-    /// What counting words answers; it would answer the same each time.
-    fn counted(&self, lexical: Lexical) -> Router {
+    /// The answers of a lexical router, which are deterministic.
+    fn lexical_router(&self, lexical: Lexical) -> Router {
         let requests: Vec<&str> = self.prompts.iter().map(|prompt| prompt.text.as_str()).collect();
         let answer = |(prompt, ranking): (&Prompt, Vec<String>)| Routed {
             prompt: prompt.id.clone(),
@@ -109,19 +111,16 @@ impl Set<'_> {
 fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<Prompt>, Failure> {
     let text = input::text(&args.prompts)?;
     let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    let (prompts, told) = read_prompts(&text, &args.prompts, &names);
-    for told in &told {
-        ui.note(&told.to_string());
+    let (prompts, diagnostics) = read_prompts(&text, &args.prompts, &names);
+    for diagnostic in &diagnostics {
+        ui.note(&diagnostic.to_string());
     }
-    if told.iter().any(|told| told.code == UNKNOWN_KEY) {
-        let message = format!("{} has keys that are not of the prompt file format", args.prompts.display());
-        return Err(Failure::bad_input(message).hint(format!("a line may have {}", KEYS.join(", "))));
+    if diagnostics.iter().any(|diagnostic| diagnostic.code == UNKNOWN_KEY) {
+        let message = format!("{} has unknown keys", args.prompts.display());
+        return Err(Failure::bad_input(message).hint(format!("supported keys: {}", KEYS.join(", "))));
     }
     if prompts.is_empty() {
-        return Err(Failure::bad_input(format!(
-            "{} holds no request that can be asked",
-            args.prompts.display()
-        )));
+        return Err(Failure::bad_input(format!("{} contains no usable query", args.prompts.display())));
     }
     Ok(prompts)
 }
@@ -141,10 +140,10 @@ fn check_caps(args: &RouteBenchArgs, price: Option<Price>) -> Result<(), Failure
     }
 }
 
-/// Who is asked in a dry run: nobody.
-struct Nobody(String);
+/// The model of a dry run, which is never called.
+struct NoModel(String);
 
-impl ChatModel for Nobody {
+impl ChatModel for NoModel {
     fn id(&self) -> &str {
         &self.0
     }
@@ -158,17 +157,17 @@ impl ChatModel for Nobody {
     }
 }
 
-fn dry_run(set: &Set<'_>, answers: &Answers, ui: &Ui) -> Result<Status, Failure> {
-    let mut models: Vec<Nobody> = set.args.models.iter().cloned().map(Nobody).collect();
+fn dry_run(set: &BenchSetup<'_>, answers: &Answers, ui: &Ui) -> Result<Status, Failure> {
+    let mut models: Vec<NoModel> = set.args.models.iter().cloned().map(NoModel).collect();
     if models.is_empty() {
-        models.push(Nobody("no model".to_owned()));
+        models.push(NoModel("no model".to_owned()));
     }
     let mut forecasts: Vec<(&str, Forecast)> = Vec::new();
     for model in &models {
         forecasts.push((model.id(), set.bench(model).forecast(answers).map_err(|error| broken(&error))?));
     }
     let first = models.first().and_then(|model| {
-        let (prompt, text) = set.bench(model).first()?;
+        let (prompt, text) = set.bench(model).first_question()?;
         Some(json!({ "prompt": prompt.id, "text": text }))
     });
     if ui.json() {
@@ -186,45 +185,45 @@ fn dry_run(set: &Set<'_>, answers: &Answers, ui: &Ui) -> Result<Status, Failure>
     for (model, forecast) in forecasts {
         let usd = forecast.usd.map_or_else(|| "unknown (no --price)".to_owned(), |usd| format!("${usd:.4}"));
         text.push_str(&format!(
-            "{model}: {} questions, {} of them answered; the rest about {} tokens read and {} written; cost {usd}\n",
+            "{model}: {} questions, {} cached; the rest: about {} input and {} output tokens; cost {usd}\n",
             forecast.questions, forecast.answered, forecast.tokens.input, forecast.tokens.output
         ));
     }
     if let Some(first) = first {
         let part = |key: &str| first[key].as_str().unwrap_or_default().to_owned();
-        text.push_str(&format!("\nthe first question, of {}:\n\n{}", part("prompt"), part("text")));
+        text.push_str(&format!("\nfirst question, for {}:\n\n{}", part("prompt"), part("text")));
     }
     let lines: Vec<String> = text.lines().map(assay_report::clean).collect();
     ui.out(&(lines.join("\n") + "\n"))?;
     Ok(Status::Done)
 }
 
-fn tell(model: &str, ran: &Ran, ui: &Ui) {
+fn report_outcome(model: &str, ran: &RunOutcome, ui: &Ui) {
     let spent = ran.spent_usd.map_or(String::new(), |usd| format!(", ${usd:.4} spent"));
     let left = if ran.left > 0 {
         format!(", {} unfinished: run it again to continue", ran.left)
     } else {
         String::new()
     };
-    ui.note(&format!("{model}: {} asked, {} reused{spent}{left}", ran.asked, ran.reused));
-    let lost: Vec<&Routed> = ran.answers.iter().filter(|answer| !answer.status.is_result()).collect();
-    if let Some(first) = lost.first() {
+    ui.note(&format!("{model}: {} sent, {} cached{spent}{left}", ran.asked, ran.cached));
+    let errors: Vec<&Routed> = ran.answers.iter().filter(|answer| !answer.status.is_result()).collect();
+    if let Some(first) = errors.first() {
         let message = first.message.as_deref().unwrap_or("no reason given");
         ui.note(&format!(
-            "{model}: {} questions without an answer; the first, {}: {message}",
-            lost.len(),
+            "{model}: {} questions without an answer, first {}: {message}",
+            errors.len(),
             first.prompt
         ));
     }
 }
 
-fn router(name: &str, ran: Ran, price: Option<Price>) -> Router {
+fn model_router(name: &str, ran: RunOutcome, price: Option<Price>) -> Router {
     let cost = |answer: &Routed| Some(price?.cost(&answer.usage?));
     let cost_usd = ran.answers.iter().map(cost).sum::<Option<f64>>().filter(|_| price.is_some());
     Router { name: name.to_owned(), lexical: false, answers: ran.answers, cost_usd }
 }
 
-/// A line a run, so that a collection's routing can be followed over time.
+/// Appends a line for this run to the history.
 fn append_history(found: &Findings, args: &RouteBenchArgs, settings: &Settings) -> Result<(), Failure> {
     let routers: Vec<_> = found
         .routers
