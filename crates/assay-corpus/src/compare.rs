@@ -101,7 +101,7 @@ impl Right {
     }
 }
 
-/// Why there is no comparison.
+/// Why two ledgers cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// The corpus cannot be read.
@@ -116,7 +116,7 @@ pub enum CompareError {
         #[source]
         source: std::io::Error,
     },
-    /// A line of the ledger is none.
+    /// A line of the ledger is invalid.
     #[error("{}:{line}: invalid ledger line", path.display())]
     Line {
         /// Which file.
@@ -127,7 +127,7 @@ pub enum CompareError {
         #[source]
         source: serde_json::Error,
     },
-    /// No record says what became of it.
+    /// No record has a recorded stage.
     #[error("no record of {} has a `filter_stage`", path.display())]
     Undecided {
         /// Which corpus.

@@ -147,7 +147,7 @@ impl Input {
     }
 }
 
-/// Why a line is no record.
+/// Why a line is not a valid record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// It is too long.
@@ -172,7 +172,7 @@ pub fn parse(line: &[u8]) -> Result<Record, RecordError> {
     if line.len() > LINE_CAP {
         return Err(RecordError::TooLong);
     }
-    // A mark at the beginning of a file is no part of its first line.
+    // A byte-order mark is not part of the first line.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let record: Record = match serde_json::from_slice(line) {
         Ok(record) => record,

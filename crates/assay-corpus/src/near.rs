@@ -66,7 +66,7 @@ pub struct Recall {
     pub exact: usize,
     /// Of them, found by hashing too.
     pub found: usize,
-    /// `found / exact`; `None` where there is nothing to find.
+    /// `found / exact`; `None` if there is nothing to find.
     pub recall: Option<f64>,
     /// What banding leads to expect for these pairs: the mean of 1 − (1 − s^6)^21.
     pub expected: Option<f64>,

@@ -54,7 +54,7 @@ pub struct File {
     pub size: u64,
 }
 
-/// Text, or nothing where there is `null`.
+/// Text; empty for `null`.
 fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -42,17 +42,17 @@ pub struct Stats {
 pub struct Sizes {
     /// How many numbers.
     pub count: usize,
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// A quarter lies below (Hyndman & Fan 1996, type 7, as the other quantiles).
+    /// First quartile (Hyndman & Fan 1996, type 7, like the other quantiles).
     pub q1: f64,
-    /// Half lies below.
+    /// Median.
     pub median: f64,
     /// Three quarters lie below.
     pub q3: f64,
     /// From the first quartile to the third.
     pub iqr: f64,
-    /// The greatest.
+    /// Maximum.
     pub max: f64,
     /// The mean.
     pub mean: f64,
@@ -297,7 +297,7 @@ fn quality(facts: &[Facts]) -> Quality {
     }
 }
 
-/// Mean and standard deviation; 0 where there is none.
+/// Mean and standard deviation; 0 if undefined.
 fn mean_sd(values: &[f64]) -> (f64, f64) {
     if values.is_empty() {
         return (0.0, 0.0);
@@ -389,8 +389,8 @@ mod tests {
         let fit = sizes.log_normal.unwrap();
         let ln2 = std::f64::consts::LN_2;
         assert!((fit.mu - 1.5 * ln2).abs() < 1e-12 && (fit.sigma - 1.25_f64.sqrt() * ln2).abs() < 1e-12);
-        // By hand: Φ(−1.3416) = .08986 lies .16014 from 1/4 and Φ(−.4472) = .32736 lies .17264 from
-        // 1/2, by symmetry the largest.
+        // Computed manually: Φ(−1.3416) = .08986 is .16014 from 1/4 and Φ(−.4472) = .32736 is
+        // .17264 from 1/2, by symmetry the largest.
         assert!((fit.distance - 0.17264).abs() < 1e-4, "{}", fit.distance);
         let counts: Vec<usize> = sizes.histogram.iter().map(|bin| bin.count).collect();
         assert_eq!(counts, [1, 0, 1, 0, 1, 0, 1]);

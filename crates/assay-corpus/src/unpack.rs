@@ -43,7 +43,7 @@ pub enum UnpackError {
     },
 }
 
-/// Where a record's folder lies: `OWNER/REPOSITORY/ID/FOLDER`, the folder called as in its
+/// The path of a record's folder: `OWNER/REPOSITORY/ID/FOLDER`, the folder named as in its
 /// repository.
 ///
 /// Each part comes from the record and is made a plain name, so that nothing leaves the folder that
@@ -71,7 +71,7 @@ fn part(text: &str) -> String {
     name
 }
 
-/// Writes the document of each record into a folder of its own below `folder`, which is made, or
+/// Writes the document of each record into its own folder below `folder`, which is created, or
 /// empty. `bad` is called for lines that hold no record.
 pub fn unpack(
     input: &mut Input,

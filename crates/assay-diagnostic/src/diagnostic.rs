@@ -12,7 +12,7 @@ use crate::severity::Severity;
 /// control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// A stable name of the rule, in kebab case.
     pub code: &'static str,

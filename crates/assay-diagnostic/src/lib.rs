@@ -8,11 +8,13 @@
 mod diagnostic;
 mod error;
 mod escape;
+mod number;
 mod severity;
 mod span;
 
 pub use diagnostic::Diagnostic;
 pub use error::{Io, chain};
 pub use escape::{clean, clean_start, escape, escape_path, is_unsafe};
+pub use number::group_digits;
 pub use severity::Severity;
 pub use span::{Span, position};

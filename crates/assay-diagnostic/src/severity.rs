@@ -1,10 +1,10 @@
-//! How grave a finding is.
+//! Severities.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How grave a finding is. The order is that of gravity: `max` is the worst.
+/// The severity of a finding. Ordered: `max` is the most severe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

@@ -29,7 +29,7 @@ pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<
     }
     let opened = match open_beneath(dir, relative) {
         Ok(_) if asks_for_a_folder(relative) => return Ok(None),
-        // A link is gone through where it is not the last part.
+        // Links in the middle of the path are followed.
         Err(FsError::NotAFile { found: LINK, .. }) if asks_for_a_folder(relative) => {
             return Err(FsError::Escape { path: relative.to_owned() });
         }

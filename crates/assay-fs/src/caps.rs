@@ -83,7 +83,7 @@ impl<'a> Tally<'a> {
         Some(Next::Stop)
     }
 
-    /// How the walk goes on if a folder lies too deep.
+    /// How the walk continues if a folder is too deep.
     pub fn check_depth(&mut self, item: &Item<'_>) -> Option<Next> {
         let deep = item.kind() == FileKind::Directory && item.depth > self.caps.depth;
         deep.then(|| self.leave_out(item.path, format!("more than {} folders deep", self.caps.depth)))
@@ -94,7 +94,7 @@ impl<'a> Tally<'a> {
         self.caps.file_bytes.min(self.caps.total_bytes.saturating_sub(self.report.bytes))
     }
 
-    /// Opens a regular file that the caps admit; `None` where it is omitted.
+    /// Opens a regular file within the caps; `None` if it is omitted.
     pub fn open(&mut self, item: &Item<'_>) -> Option<File> {
         if item.size() > self.caps.file_bytes {
             self.leave_out(item.path, format!("larger than {} bytes", self.caps.file_bytes));
@@ -112,7 +112,7 @@ impl<'a> Tally<'a> {
         None
     }
 
-    /// Where a link points; `None` where it is omitted.
+    /// The target of a link; `None` if it is omitted.
     pub fn read_link(&mut self, item: &Item<'_>) -> Option<PathBuf> {
         item.read_link().map_err(|error| self.failed(item.path, &error)).ok()
     }

@@ -62,7 +62,7 @@ impl Copy<'_> {
         if let Some(modified) = item.modified() {
             times = times.set_modified(modified);
         }
-        // A file system that takes no times takes the content all the same.
+        // A file system without time stamps still takes the content.
         let _ = new.set_times(times);
         self.tally.add_file(copied);
         Ok(Next::Past)

@@ -33,7 +33,7 @@ pub struct Manifest {
     pub left_out: Vec<LeftOut>,
 }
 
-/// What became of something.
+/// How an entry changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It is new.
@@ -49,7 +49,7 @@ pub enum ChangeKind {
 pub struct Change {
     /// The relative path.
     pub path: PathBuf,
-    /// What became of it.
+    /// How it changed.
     pub kind: ChangeKind,
 }
 

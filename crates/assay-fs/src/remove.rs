@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::FsError;
 
-/// Removes a tree, whatever its modes and depth, following no link. Nothing there is no error.
+/// Removes a tree of any modes and depth without following links. A missing tree is not an error.
 ///
 /// Nothing may run any more that could change the tree.
 pub fn remove_tree(path: &Path) -> Result<(), FsError> {

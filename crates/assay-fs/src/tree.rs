@@ -2,7 +2,7 @@
 //!
 //! A folder's digest leaves nothing out: every entry below it, hidden ones too, with its path's
 //! bytes, its kind, its executable bit and its content; the target text of a link, which is not
-//! followed; folders that contain nothing. It does not depend on where the folder lies, what it is
+//! followed; folders that contain nothing. It does not depend on the folder's path, what it is
 //! called, on owners, times, or permission bits other than the owner's execute bit, so a checkout
 //! under another umask has the same digest.
 //!
@@ -33,7 +33,7 @@ pub const MAX_BYTES: u64 = 16 << 30;
 /// An entry that was found, before its content is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Where it lies, relative to the root, byte for byte.
+    /// Its path relative to the root, byte for byte.
     pub path: PathBuf,
     /// What it is.
     pub kind: FileKind,
@@ -46,7 +46,7 @@ pub struct Node {
 /// An entry with the digest of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it lies, relative to the root, byte for byte.
+    /// Its path relative to the root, byte for byte.
     pub path: PathBuf,
     /// What it is.
     pub kind: FileKind,

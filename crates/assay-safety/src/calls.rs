@@ -357,7 +357,7 @@ fn started(script: &mut Script<'_, '_>, call: &Call) {
     } else {
         first.text.clone()
     };
-    // A program that is no interpreter does not execute what it is given as an argument of its own.
+    // A program other than an interpreter does not execute its arguments.
     let program = first.items.first().unwrap_or(&first);
     let listed = !first.items.is_empty() || call.arguments.get(1).is_some_and(|list| !list.items.is_empty());
     if listed

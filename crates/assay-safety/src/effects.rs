@@ -96,7 +96,7 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
     }
 }
 
-/// Whether an address is an index of packages that is none of the public ones: of languages, of
+/// Whether a URL is a package index other than the public ones: of languages, of
 /// large makers, of clouds that host private ones for their customers.
 pub(crate) fn foreign_index(address: &str) -> bool {
     static KNOWN: LazyLock<Regex> = LazyLock::new(|| {

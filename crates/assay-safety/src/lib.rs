@@ -1,7 +1,7 @@
 //! What a skill would have an agent do that its user would not want.
 //!
 //! [`scan`] looks through a [`Bundle`]: the page, scripts, resources, archives and links of a
-//! package. A first pass over the bytes tells which kinds of rule can match at all; only then is a
+//! package. A first pass over the bytes determines which kinds of rule can match; only then is a
 //! page cut into pieces, a script parsed, a text decoded. All matching is in linear time, all
 //! recursion is bounded, and what a bound omits is itself a finding.
 //!

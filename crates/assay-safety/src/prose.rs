@@ -1,4 +1,4 @@
-//! What text tells an agent to do.
+//! Rules on prose: instructions to the agent.
 //!
 //! A sentence is classified by its words and its context. `Never ignore previous instructions`
 //! forbids; a heading `Prompt injection patterns` describes. Such passages have severity `info`.
@@ -696,7 +696,7 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
         let Some(pattern) = PATTERNS.get(index) else { continue };
         for hit in pattern.regex.find_iter(&folded.text).take(20) {
             let span = folded.span(hit.range());
-            // `-y: skip confirmation prompts` tells what an option is for.
+            // `-y: skip confirmation prompts` documents an option.
             let option = pattern.rule == &OVERRIDE_SAFEGUARDS
                 && (option_before(&folded.text[..hit.start()])
                     || hit.start() < 3
@@ -704,7 +704,7 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
             if pattern.says == SECRETLY && described_act(&folded.text[..hit.start()]) {
                 continue;
             }
-            // What a model was trained on is no instruction.
+            // A description of training data is not an instruction.
             if pattern.rule == &OVERRIDE_INSTRUCTIONS && folded.text[hit.end()..].starts_with(" data") {
                 continue;
             }

@@ -43,7 +43,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, source:
 
 /// A call, its parts resolved.
 pub(crate) struct Call {
-    /// The function's full name where it is known: `os.system`, `child_process.exec`.
+    /// The function's full name, if known: `os.system`, `child_process.exec`.
     pub(crate) name: String,
     /// What a method is called on.
     pub(crate) object: Value,

@@ -80,7 +80,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
     }
 }
 
-/// Whether a key says of itself that it is none, or counts up.
+/// Whether a key is an obvious placeholder, or counts up.
 fn placeholder(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let says = [

@@ -20,7 +20,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The file, relative to the package; a member of an archive after `!`.
     pub path: String,
-    /// Where in the file's decoded text, in bytes; `None` where it is about the file as a whole.
+    /// The range in the file's decoded text, in bytes; `None` for the whole file.
     pub span: Option<Range<usize>>,
     /// The message: a lower-case fragment. It may quote the input: escape it before printing.
     pub message: String,

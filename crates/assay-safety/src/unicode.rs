@@ -27,7 +27,7 @@ pub(crate) struct Hidden {
     pub(crate) spelled: Option<String>,
 }
 
-/// Whether a character has no shape of its own: it is omitted when text is read.
+/// Whether a character is invisible: it is omitted when text is read.
 pub(crate) fn invisible(c: char) -> bool {
     zero_width(c)
         || bidi(c)

@@ -44,7 +44,7 @@ impl Taint {
     }
 }
 
-/// A value: its text where it is known, and its taint.
+/// A value: its text, if known, and its taint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) text: Option<String>,

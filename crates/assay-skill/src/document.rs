@@ -1,5 +1,6 @@
 //! One `SKILL.md`, read leniently.
 
+use assay_diagnostic::group_digits;
 use std::path::Path;
 
 use assay_syntax::markdown::{Block, Dialect, Outline};
@@ -15,13 +16,13 @@ pub const DESCRIPTION_LIMIT: usize = 1024;
 /// Longest name the format allows, in characters.
 pub const NAME_LIMIT: usize = 64;
 
-/// A `SKILL.md` taken apart. What it was read from is no longer needed: everything a rule may ask
+/// A parsed `SKILL.md`. The source file is no longer needed: everything a rule may ask
 /// about is here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// The whole text, decoded leniently, without a byte-order mark.
     pub text: String,
-    /// The front matter; empty when there is none that can be read.
+    /// The front matter; empty if it is missing or unreadable.
     pub front_matter: Map<String, Value>,
     /// Where the YAML is in the text, in bytes; empty when there is none.
     pub yaml: std::ops::Range<usize>,
@@ -36,7 +37,7 @@ pub struct Document {
     /// The lines that fence the front matter, also where it could not be read; `None` when there is
     /// no opening fence.
     pub fence: Option<Fence>,
-    /// What was wrong with the YAML as written, and what made it readable all the same.
+    /// The error in the YAML as written, and how it was parsed anyway.
     pub trouble: Option<(Trouble, Leniency)>,
     /// `name`, trimmed, when there is one.
     pub name: Option<String>,
@@ -53,7 +54,7 @@ pub struct Fence {
     pub long: bool,
     /// Whether there is a closing one.
     pub closed: bool,
-    /// What lies between them, in bytes of the text.
+    /// The text between them, in bytes.
     pub inside: std::ops::Range<usize>,
 }
 
@@ -114,7 +115,11 @@ impl Document {
         if let Some(length) =
             description.as_ref().map(|text| text.chars().count()).filter(|&n| n > DESCRIPTION_LIMIT)
         {
-            let message = format!("description has {length} characters (limit {DESCRIPTION_LIMIT})");
+            let message = format!(
+                "description has {} characters (limit {})",
+                group_digits(length),
+                group_digits(DESCRIPTION_LIMIT)
+            );
             findings
                 .add(Severity::Warning, "description-length", message)
                 .at_line(line_of(&yaml, "description", yaml_line))
@@ -306,7 +311,7 @@ impl Findings<'_> {
             self.add(
                 Severity::Warning,
                 "name-length",
-                format!("name has {length} characters (limit {NAME_LIMIT})"),
+                format!("name has {} characters (limit {})", group_digits(length), group_digits(NAME_LIMIT)),
             )
             .at_line(line)
             .hint("shorten it");

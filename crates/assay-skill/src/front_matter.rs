@@ -1,4 +1,4 @@
-//! Where the front matter of a document lies, and what its YAML says.
+//! Finds and parses the front matter of a document.
 
 use std::ops::Range;
 
@@ -78,7 +78,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// How a block of YAML came to be read.
+/// How a block of YAML was parsed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Read {
     /// What it says.
@@ -96,7 +96,7 @@ pub struct Trouble {
     pub at: Option<(usize, usize)>,
 }
 
-/// What made a block of YAML readable all the same.
+/// How an invalid block of YAML was parsed anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leniency {
     /// The last of several equal keys was taken.

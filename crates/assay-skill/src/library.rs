@@ -14,7 +14,7 @@ pub struct Library {
     pub packages: Vec<Package>,
     /// What there is to say about them and about the search.
     pub diagnostics: Vec<Diagnostic>,
-    /// The folders that were looked into and are no packages: where a new package would appear.
+    /// The searched folders that are not packages: where a new package would appear.
     pub passed: Vec<PathBuf>,
 }
 

@@ -1,5 +1,6 @@
 //! One skill package.
 
+use assay_diagnostic::group_digits;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub struct Package {
     pub name: String,
     /// `description` of the front matter; else the body's first paragraph; else empty.
     pub description: String,
-    /// The whole front matter; empty when there is none that can be read.
+    /// The whole front matter; empty if it is missing or unreadable.
     pub front_matter: Map<String, Value>,
     /// What follows the front matter, as it is.
     pub body: String,
@@ -54,7 +55,7 @@ pub struct FileEntry {
 pub struct Loaded {
     /// The package; `None` when there is nothing that an agent could be offered.
     pub package: Option<Package>,
-    /// Its document taken apart; `None` as well when there is none that can be read.
+    /// Its parsed document; `None` if it is missing or unreadable.
     pub document: Option<Document>,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
@@ -87,7 +88,7 @@ impl Package {
             }
         };
         if content.truncated {
-            let message = format!("larger than {DOCUMENT_CAP} bytes: the rest was not read");
+            let message = format!("larger than {} bytes: the rest was not read", group_digits(DOCUMENT_CAP));
             let hint = "move detail into other files of the package";
             diagnostics
                 .push(Diagnostic::new(Severity::Error, "document-too-large", &file, message).hint(hint));

@@ -178,7 +178,7 @@ pub fn arguments(rest: &str) -> (Vec<String>, bool) {
     }
 }
 
-/// What becomes of a variable that is not known.
+/// How an unknown variable is expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
     /// The word has no value: the base image may set it, and `${name:-word}` depends on that.

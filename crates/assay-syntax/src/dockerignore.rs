@@ -19,7 +19,7 @@ pub fn pattern(text: &str) -> Option<Glob> {
 /// Why a `.dockerignore` cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreError {
-    /// A line that is no pattern.
+    /// An invalid pattern.
     #[error("not a pattern")]
     Pattern {
         /// The line, from 1.

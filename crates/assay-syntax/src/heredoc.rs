@@ -2,7 +2,7 @@
 //!
 //! BuildKit divides a line into words as its own shell lexer does, keeping quotes. A word asks for
 //! a here-document if it is digits, `<<`, an optional `-`, optional white space and a name without
-//! `<`. If the line cannot be divided, for a quote that is not closed, there is none.
+//! `<`. A line with an unclosed quote has none.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -23,7 +23,7 @@ enum NoWords {
 }
 
 /// The ends of here-documents that a line asks for (`<<EOF`, `3<<-"EOF"`, `<< EOF`), and whether
-/// tabs before them are stripped. What stands in quotes asks for none.
+/// tabs before them are stripped. Quoted text has none.
 pub fn heredocs(rest: &str) -> Result<Vec<(String, bool)>, UnclearHeredoc> {
     if !rest.contains("<<") {
         return Ok(Vec::new());

@@ -69,7 +69,7 @@ pub struct Heading {
 /// The block that holds a paragraph's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
-    /// A paragraph of its own.
+    /// A separate paragraph.
     Paragraph,
     /// An item of a tight list.
     Item,
@@ -97,7 +97,7 @@ pub struct CodeBlock {
     pub language: String,
     /// Its content, without the marks of the blocks around it.
     pub text: String,
-    /// Where its content stands, without the fences; empty at the block's start when there is none.
+    /// The range of its content, without the fences; empty at the block's start if there is none.
     pub span: Range<usize>,
     /// The line of the fence, or of the first indented line.
     pub line: usize,

@@ -266,7 +266,7 @@ fn delimiter(after: &str) -> Option<String> {
     names.then_some(word)
 }
 
-/// Words of the shell's grammar that stand before a command.
+/// Reserved words of the shell that may precede a command.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "do", "while", "until", "!", "{"];
 
 /// Programs that run the command after them, and their short options that take the next word.
@@ -428,7 +428,7 @@ mod tests {
             [first("a b <<E"), first("a <<<E"), first("echo $((1<<2))"), first("a '<<E'")],
             [Some(2), None, None, None]
         );
-        // Without its end, there is no here-document to go past.
+        // A here-document without an end is not skipped.
         assert_eq!(shown("a <<E\nb", Source::Script), ["1 a|<<E Newline", "2 b Newline"]);
     }
 

@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// What a reader of YAML 1.1 (PyYAML) takes it for; `None` when it is no scalar.
+    /// Its type in YAML 1.1 (PyYAML); `None` if it is not a scalar.
     pub fn type_1_1(&self) -> Option<Scalar> {
         match &self.kind {
             Kind::Scalar { text, style: Style::Plain } => Some(resolve_1_1(text)),
@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// What a reader of YAML 1.2 (js-yaml, serde_yaml) takes it for; `None` when it is no scalar.
+    /// Its type in YAML 1.2 (js-yaml, serde_yaml); `None` if it is not a scalar.
     pub fn type_1_2(&self) -> Option<Scalar> {
         match &self.kind {
             Kind::Scalar { text, style: Style::Plain } => Some(resolve_1_2(text)),
@@ -193,7 +193,7 @@ impl Yaml {
         self.fields().iter().rev().find(|(name, _)| name.text() == Some(key))
     }
 
-    /// The fields of the front matter; none when it is no mapping.
+    /// The fields of the front matter; empty if it is not a mapping.
     pub fn fields(&self) -> &[(Node, Node)] {
         self.root.as_ref().map_or(&[], Node::entries)
     }
@@ -252,7 +252,7 @@ impl Builder {
                     ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
                     _ => Style::Quoted,
                 };
-                // What is not there has no text, whatever stands for it.
+                // A missing value has no text.
                 let text =
                     if style == Style::Plain && range.is_empty() { String::new() } else { text.into_owned() };
                 self.add_node(Node { kind: Kind::Scalar { text, style }, span: range });

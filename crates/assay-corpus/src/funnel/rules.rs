@@ -17,7 +17,7 @@ const SPEAKING_KEYS: [&str; 6] =
 /// The share of foreign letters above which a text is not English: 3 in 100.
 const FOREIGN: usize = 3;
 
-/// Repositories that gather third-party skills under a licence of their own. A copy from one of
+/// Repositories that collect third-party skills under their own licence. A copy from one of
 /// them is the last to survive.
 ///
 /// A record's `via` names the collection that a copy was taken from, but nothing in a record says
@@ -52,7 +52,7 @@ pub enum Rules {
 }
 
 impl Default for Rules {
-    /// The corpus's, with the two skills of SWE-Skills-Bench that were kept all the same.
+    /// The corpus's rules, with the two skills of SWE-Skills-Bench that its authors kept.
     fn default() -> Self {
         let bench = |name: &str| ("GeniusHTX/SWE-Skills-Bench".to_owned(), name.to_owned());
         Self::Corpus {
@@ -69,7 +69,7 @@ pub enum Licence {
     Accepted,
     /// Another one.
     Other,
-    /// None where one is asked for.
+    /// Missing, where one is required.
     Undeclared,
     /// None where none is asked for.
     NotAsked,

@@ -29,8 +29,8 @@ const FLAG_BELOW: f64 = 0.75;
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum HealthError {
-    /// There is no folder of skills.
-    #[error("{} holds no skill", path.display())]
+    /// The folder contains no skills.
+    #[error("no skill in {}", path.display())]
     NoSkills {
         /// Where they were looked for.
         path: PathBuf,
@@ -262,7 +262,7 @@ fn missing(name: String) -> SkillHealth {
         name,
         score: 0.0,
         flagged: true,
-        reasons: vec!["no SKILL.md that can be read".to_owned()],
+        reasons: vec!["no readable SKILL.md".to_owned()],
         components: WEIGHTS.iter().map(|&(name, _)| (name, 0.0)).collect(),
         counts: BTreeMap::new(),
         digest: None,
@@ -301,12 +301,12 @@ fn score(name: &str, text: &str, base: &Path, fixtures: &Fixtures, revision: Rev
     let score = rounded(sum.unwrap_or(0.0));
     let mut reasons: Vec<String> = Vec::new();
     if score < FLAG_BELOW {
-        reasons.push(format!("a score below {FLAG_BELOW}"));
+        reasons.push(format!("score below {FLAG_BELOW}"));
     }
     if lines.len() > LINES {
-        reasons.push(format!("{} lines, above {LINES}", lines.len()));
+        reasons.push(format!("{} lines (limit {LINES})", lines.len()));
     }
-    reasons.extend(absent.iter().map(|section| format!("no section `{section}`")));
+    reasons.extend(absent.iter().map(|section| format!("missing section `{section}`")));
     reasons.extend(issues);
     SkillHealth {
         name: name.to_owned(),
@@ -368,17 +368,17 @@ fn front_matter_issues(folder: &str, text: &str, revision: Revision) -> Vec<Stri
     let name = fields.get("name").map_or("", String::as_str);
     let description = fields.get("description").map_or("", String::as_str);
     if name.is_empty() {
-        issues.push("no name in the front matter".to_owned());
+        issues.push("missing name in the front matter".to_owned());
     } else if name != folder {
-        issues.push(format!("the name `{name}` is not the folder's"));
+        issues.push(format!("the name `{name}` differs from the folder's name"));
     }
     if description.is_empty() {
-        issues.push("no description in the front matter".to_owned());
+        issues.push("missing description in the front matter".to_owned());
     } else if description.chars().count() > assay_skill::DESCRIPTION_LIMIT {
-        issues.push(format!("a description above {} characters", assay_skill::DESCRIPTION_LIMIT));
+        issues.push(format!("description longer than {} characters", assay_skill::DESCRIPTION_LIMIT));
     }
     if FIRST_PERSON.is_match(description) {
-        issues.push("a description in the first or second person".to_owned());
+        issues.push("description in the first or second person".to_owned());
     }
     issues
 }
@@ -428,7 +428,7 @@ fn by_yaml(text: &str) -> (Fields, Vec<String>) {
     let length = fields.get("description").map_or(0, |text| text.trim().chars().count());
     let mut issues = Vec::new();
     if (1..20).contains(&length) {
-        issues.push(format!("a description of {length} characters, at least 20 are wanted"));
+        issues.push(format!("description has {length} characters (at least 20 required)"));
     }
     (fields, issues)
 }

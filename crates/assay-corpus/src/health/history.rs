@@ -110,7 +110,7 @@ pub fn last(path: &Path, profile: &str) -> io::Result<Option<Line>> {
     Ok(lines.filter(|line| line.schema == SCHEMA).find(|line| line.profile == profile))
 }
 
-/// Adds a line at the end, on a line of its own whatever the file ends in.
+/// Appends a line, after a line break if the file does not end with one.
 pub fn append(path: &Path, line: &Line) -> io::Result<()> {
     let open = std::fs::read(path).is_ok_and(|bytes| bytes.last().is_some_and(|last| *last != b'\n'));
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;

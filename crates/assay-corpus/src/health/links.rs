@@ -25,7 +25,7 @@ pub struct LinkCheck {
 impl LinkCheck {
     /// Whether there was an answer, and it was not that nothing is there.
     pub fn alive(&self) -> bool {
-        // Servers that forbid programs to look, or count them, are there all the same.
+        // Servers that reject programs, or limit their rate, exist.
         self.status.is_some_and(|status| status < 400 || matches!(status, 401 | 403 | 405 | 429))
     }
 }

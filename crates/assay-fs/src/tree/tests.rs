@@ -27,7 +27,7 @@ fn the_canonical_form_is_fixed() {
 }
 
 #[test]
-fn nothing_is_left_out() {
+fn nothing_is_omitted() {
     let temp = TempDir::new().unwrap();
     let root = temp.path().join("root");
     fs::create_dir_all(root.join("sub")).unwrap();

@@ -1,5 +1,6 @@
 //! The specification and the agents, according to their source code or documentation.
 
+use assay_diagnostic::group_digits;
 use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT};
 use assay_syntax::yaml::{Kind, Node, Scalar};
 
@@ -78,14 +79,20 @@ pub(super) fn codex(skill: &Skill) -> LoadResult {
     for (field, text, limit) in limits {
         let length = text.chars().count();
         if length > limit {
-            return LoadResult::dropped(format!("{field} has {length} characters (limit {limit})"));
+            return LoadResult::dropped(format!(
+                "{field} has {} characters (limit {})",
+                group_digits(length),
+                group_digits(limit)
+            ));
         }
     }
     if let Some(short) = skill.field("metadata").and_then(|(_, map)| map.get("short-description")) {
         let length = short.text().map_or(0, |text| one_line(text).chars().count());
         if length > DESCRIPTION_LIMIT {
             return LoadResult::dropped(format!(
-                "short-description has {length} characters (limit {DESCRIPTION_LIMIT})"
+                "short-description has {} characters (limit {})",
+                group_digits(length),
+                group_digits(DESCRIPTION_LIMIT)
             ));
         }
     }

@@ -5,6 +5,7 @@
 //! where every scalar is a string; and it crashes on text that is not UTF-8, which counts as
 //! rejected here.
 
+use assay_diagnostic::group_digits;
 use assay_syntax::yaml::{Breach, Kind, Node, Yaml};
 use unicode_normalization::UnicodeNormalization;
 
@@ -123,7 +124,11 @@ fn fields(yaml: &Yaml, directory: &str) -> Verdict {
         (_, Some(text)) if !text.trim().is_empty() => {
             let length = text.chars().count();
             if length > DESCRIPTION {
-                errors.push(format!("description has {length} characters (limit {DESCRIPTION})"));
+                errors.push(format!(
+                    "description has {} characters (limit {})",
+                    group_digits(length),
+                    group_digits(DESCRIPTION)
+                ));
             }
         }
         _ => errors.push("`description` is empty or not a string".to_owned()),
@@ -132,7 +137,11 @@ fn fields(yaml: &Yaml, directory: &str) -> Verdict {
         match compatibility.text().map(|text| text.chars().count()) {
             None => errors.push("`compatibility` is not a string".to_owned()),
             Some(length) if length > COMPATIBILITY => {
-                errors.push(format!("compatibility has {length} characters (limit {COMPATIBILITY})"));
+                errors.push(format!(
+                    "compatibility has {} characters (limit {})",
+                    group_digits(length),
+                    group_digits(COMPATIBILITY)
+                ));
             }
             Some(_) => {}
         }
@@ -149,7 +158,7 @@ fn name_errors(name: Option<&str>, directory: &str, errors: &mut Vec<String>) {
     let name: String = name.nfkc().collect();
     let length = name.chars().count();
     if length > NAME {
-        errors.push(format!("name has {length} characters (limit {NAME})"));
+        errors.push(format!("name has {} characters (limit {})", group_digits(length), group_digits(NAME)));
     }
     if name.to_lowercase() != name {
         errors.push("name is not lowercase".to_owned());

@@ -3,6 +3,7 @@
 //! It reads YAML 1.1 with PyYAML, expects `---` as the first line and ends at the next line that
 //! starts with it, and accepts an empty name or description.
 
+use assay_diagnostic::group_digits;
 use assay_syntax::yaml::{Breach, Kind, Node, Scalar, Yaml};
 
 use super::skills_ref::{COMPATIBILITY, DESCRIPTION, FIELDS, NAME, unprintable};
@@ -117,7 +118,11 @@ fn fields(yaml: &Yaml) -> Verdict {
     }
     let length = description.chars().count();
     if length > DESCRIPTION {
-        return Verdict::refused(format!("description has {length} characters (limit {DESCRIPTION})"));
+        return Verdict::refused(format!(
+            "description has {} characters (limit {})",
+            group_digits(length),
+            group_digits(DESCRIPTION)
+        ));
     }
     if let Some((_, compatibility)) = yaml.field("compatibility") {
         // Values that are false in Python are ignored.
@@ -138,7 +143,9 @@ fn fields(yaml: &Yaml) -> Verdict {
         }
         if !empty && length > COMPATIBILITY {
             return Verdict::refused(format!(
-                "compatibility has {length} characters (limit {COMPATIBILITY})"
+                "compatibility has {} characters (limit {})",
+                group_digits(length),
+                group_digits(COMPATIBILITY)
             ));
         }
     }
@@ -156,5 +163,6 @@ fn name_error(name: &str) -> Option<String> {
         return Some("name starts or ends with a hyphen, or contains two in a row".to_owned());
     }
     let length = name.chars().count();
-    (length > NAME).then(|| format!("name has {length} characters (limit {NAME})"))
+    (length > NAME)
+        .then(|| format!("name has {} characters (limit {})", group_digits(length), group_digits(NAME)))
 }

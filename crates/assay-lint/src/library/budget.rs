@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::Warning;
 use crate::rule::{Findings, Rule, rule};
+use assay_diagnostic::group_digits;
 
 pub(super) struct Budget;
 
@@ -56,7 +57,7 @@ fn budget_origin(budgets: &Budgets, listing: usize) -> String {
     match (listing, budgets.context_window) {
         (1.., _) => "as configured".to_owned(),
         (0, 0) => "context window unknown".to_owned(),
-        (0, context) => format!("context window {} tokens", grouped(context)),
+        (0, context) => format!("context window {} tokens", group_digits(context)),
     }
 }
 
@@ -109,8 +110,8 @@ fn claude_code(library: &Library<'_>, group: &Group, whole: &mut Findings) {
         "names and descriptions of {} in {} total {} characters; Claude Code lists {} ({}) and omits about {lost} of the descriptions, least used first",
         count(listed.len(), "skill"),
         group.name(),
-        grouped(total),
-        grouped(room),
+        group_digits(total),
+        group_digits(room),
         budget_origin(&library.budgets, library.budgets.claude_listing),
     );
     whole.add_at("listing-budget-claude", &group.root, None, message).hint(
@@ -151,8 +152,8 @@ fn codex(library: &Library<'_>, group: &Group, whole: &mut Findings) {
         "names and descriptions of {} in {} total {} characters; Codex lists {} ({}) and {}",
         count(listed.len(), "skill"),
         group.name(),
-        grouped(total),
-        grouped(room),
+        group_digits(total),
+        group_digits(room),
         budget_origin(&library.budgets, library.budgets.codex_listing),
         does.join(" and "),
     );
@@ -162,20 +163,7 @@ fn codex(library: &Library<'_>, group: &Group, whole: &mut Findings) {
 }
 
 fn count(count: usize, word: &str) -> String {
-    format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
-}
-
-/// A number with a comma between each three digits.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    format!("{} {word}{}", group_digits(count), if count == 1 { "" } else { "s" })
 }
 
 /// The greatest length to which all texts can be truncated so that together they fit.
@@ -208,7 +196,6 @@ mod tests {
         assert_eq!(rooms(272_000, 0, 0), (10_880, 21_760));
         assert_eq!(rooms(0, 0, 0), (8_000, 8_000));
         assert_eq!(rooms(0, 9, 9), (9, 36));
-        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 
     #[test]

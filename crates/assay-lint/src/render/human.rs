@@ -1,4 +1,4 @@
-//! For people. Few findings: each with the lines it speaks of, then what becomes of each skill.
+//! Terminal output. Few findings: each with its source lines, then how each client loads the skill.
 //! Many: counts by rule, then some of the findings, a line each.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use assay_diagnostic::escape;
+use assay_diagnostic::{escape, group_digits};
 
 use crate::client::{Client, LoadResult};
 use crate::diagnostic::{Diagnostic, Severity, Span};
@@ -22,9 +22,9 @@ const LINES: usize = 80;
 const RULES: usize = 20;
 /// Most findings after the counts.
 const FINDINGS: usize = 20;
-/// The width that is written for where nothing is known of the terminal, in columns.
+/// The width if the terminal's is unknown, in columns.
 const COLUMNS: usize = 120;
-/// The least width that is written for.
+/// The minimum width.
 const NARROW: usize = 60;
 
 /// How an outcome is shown.
@@ -36,7 +36,7 @@ pub struct View {
     pub full: bool,
     /// In colours.
     pub color: bool,
-    /// The width of the terminal, where it is known.
+    /// The width of the terminal, if known.
     pub columns: Option<usize>,
 }
 
@@ -117,7 +117,8 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
     let rest = total - taken.iter().sum::<usize>();
     if rest > 0 {
         text.push_str(&format!(
-            "and {rest} more findings (--full shows all, --select RULE only those of one rule)\n"
+            "and {} more findings (--full shows all, --select RULE only those of one rule)\n",
+            group_digits(rest)
         ));
     }
     text.push('\n');
@@ -300,7 +301,7 @@ fn becomes(client: Client, load_result: &LoadResult) -> String {
     let length = load_result.description.as_deref().map_or(0, |text| text.chars().count());
     let listed = if load_result.listed { "listed" } else { "loaded, not listed" };
     let cut = if load_result.truncated { ", truncated" } else { "" };
-    format!("{listed} as `{name}`, description {length} characters{cut}{reason}")
+    format!("{listed} as `{name}`, description {} characters{cut}{reason}", group_digits(length))
 }
 
 /// Counts of findings that are not reported, with those of safety rules, so that every omission is
@@ -317,8 +318,8 @@ pub fn omitted(sum: &Summary) -> Vec<String> {
     for (count, safety, word) in counts {
         match (count, safety) {
             (0, _) => {}
-            (_, 0) => parts.push(format!("{count} {word}")),
-            _ => parts.push(format!("{count} {word} ({safety} safety)")),
+            (_, 0) => parts.push(format!("{} {word}", group_digits(count))),
+            _ => parts.push(format!("{} {word} ({} safety)", group_digits(count), group_digits(safety))),
         }
     }
     parts
@@ -331,7 +332,9 @@ fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
 /// A line with the numbers of skills and findings.
 fn counts(outcome: &Outcome, advice: bool) -> String {
     let sum = &outcome.summary;
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let plural = |count: usize, word: &str| {
+        format!("{} {word}{}", group_digits(count), if count == 1 { "" } else { "s" })
+    };
     let mut text = format!(
         "{}: {}, {}, {}",
         plural(sum.skills, "skill"),
@@ -356,14 +359,14 @@ fn tallies(outcome: &Outcome, clients: &[Client]) -> String {
     for client in clients {
         let Some(tally) = sum.clients.get(client.name()) else { continue };
         let line = if client.validates() {
-            format!("{} of {} valid", tally.valid, sum.skills)
+            format!("{} of {} valid", group_digits(tally.valid), group_digits(sum.skills))
         } else {
             format!(
                 "{} of {} listed, {} not loaded, {} truncated",
-                tally.listed,
-                sum.skills,
-                sum.skills - tally.loads,
-                tally.truncated
+                group_digits(tally.listed),
+                group_digits(sum.skills),
+                group_digits(sum.skills - tally.loads),
+                group_digits(tally.truncated)
             )
         };
         text.push_str(&format!("  {:<12} {line}\n", client.name()));

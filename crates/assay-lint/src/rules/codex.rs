@@ -1,5 +1,6 @@
 //! What Codex reads besides `SKILL.md`: agents/openai.yaml, and its own metadata field.
 
+use assay_diagnostic::group_digits;
 use assay_skill::DESCRIPTION_LIMIT;
 use assay_syntax::yaml::{Kind, Node};
 
@@ -71,7 +72,11 @@ impl Family for Codex {
                         "codex-short-description",
                         skill,
                         &short.span,
-                        format!("short-description has {length} characters (limit {DESCRIPTION_LIMIT})"),
+                        format!(
+                            "short-description has {} characters (limit {})",
+                            group_digits(length),
+                            group_digits(DESCRIPTION_LIMIT)
+                        ),
                     )
                     .hint("shorten it: it is shown in a list");
             }
@@ -120,7 +125,7 @@ fn check_interface(interface: &Node, report: &mut Report<'_>) {
             report(
                 "codex-interface",
                 node,
-                format!("{field} has {length} characters (limit {limit})"),
+                format!("{field} has {} characters (limit {})", group_digits(length), group_digits(limit)),
                 "shorten it",
             );
         }
@@ -168,7 +173,11 @@ fn check_tool(tool: &Node, report: &mut Report<'_>) {
                 report(
                     "codex-dependencies",
                     tool,
-                    format!("{field} has {length} characters (limit {limit})"),
+                    format!(
+                        "{field} has {} characters (limit {})",
+                        group_digits(length),
+                        group_digits(limit)
+                    ),
                     "shorten it",
                 );
             }

@@ -1,5 +1,6 @@
 //! `description`: presence, type and length.
 
+use assay_diagnostic::group_digits;
 use assay_skill::DESCRIPTION_LIMIT;
 use assay_syntax::yaml::{Kind, Node, Scalar, Style};
 
@@ -133,7 +134,11 @@ fn length(skill: &Skill, text: &str, findings: &mut Findings) {
     // A trailing line break of a block counts, as the reference validator counts it.
     let length = text.chars().count();
     if length > DESCRIPTION_LIMIT {
-        let message = format!("description has {length} characters (limit {DESCRIPTION_LIMIT})");
+        let message = format!(
+            "description has {} characters (limit {})",
+            group_digits(length),
+            group_digits(DESCRIPTION_LIMIT)
+        );
         findings
             .add("description-length", skill, &at, message)
             .hint("move detail into the body; keep only what the skill does and when to use it");
@@ -150,7 +155,11 @@ fn length(skill: &Skill, text: &str, findings: &mut Findings) {
                 "description-cut",
                 skill,
                 &at,
-                format!("{total} characters in the listing, of which only the first {limit} are shown"),
+                format!(
+                    "{} characters in the listing, of which only the first {} are shown",
+                    group_digits(total),
+                    group_digits(limit)
+                ),
             )
             .hint("put the words that should trigger the skill first");
     }

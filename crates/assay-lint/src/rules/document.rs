@@ -1,6 +1,7 @@
 //! The document as a file, and its front matter as YAML: what the loader of `assay-skill` found,
 //! and what it is to each client.
 
+use assay_diagnostic::group_digits;
 use assay_skill::{Leniency, quote_values};
 use assay_syntax::yaml::{Breach, Kind, Node, Style, Yaml};
 
@@ -14,7 +15,7 @@ use crate::skill::Skill;
 pub(super) struct Document;
 
 const ALL: Severities = Severities::all(Error);
-/// Claude Code makes up name and description where there is no front matter; everybody else drops
+/// Claude Code derives name and description if there is no front matter; every other client drops
 /// the skill.
 const BUT_CLAUDE: Severities = ALL.with(Warning, &[ClaudeCode]);
 const MILD: Severities = Severities::all(Warning);
@@ -268,8 +269,9 @@ fn check_line_endings(skill: &Skill, findings: &mut Findings) {
     let text = skill.text();
     let Some(at) = text.find("\r\n") else { return };
     let (returns, lines) = (text.matches("\r\n").count(), text.matches('\n').count());
+    let message = format!("{} of {} lines end with CRLF", group_digits(returns), group_digits(lines));
     findings
-        .add("line-ends", skill, &(at..at + 1), format!("{returns} of {lines} lines end with CRLF"))
+        .add("line-ends", skill, &(at..at + 1), message)
         .hint("use LF line endings: a copy with other line endings has a different digest, and a script with CRLF does not start");
 }
 

@@ -1,5 +1,6 @@
 //! The other fields of the front matter: which are allowed, and of what type.
 
+use assay_diagnostic::group_digits;
 use assay_syntax::yaml::{Kind, Node, Scalar, Style};
 
 use crate::client::Client::{ClaudeCode, Codex, OpenCode, Spec, Upload};
@@ -301,7 +302,11 @@ fn compatibility(skill: &Skill, findings: &mut Findings) {
                 "compatibility-length",
                 skill,
                 &at,
-                format!("compatibility has {length} characters (limit {COMPATIBILITY})"),
+                format!(
+                    "compatibility has {} characters (limit {})",
+                    group_digits(length),
+                    group_digits(COMPATIBILITY)
+                ),
             )
             .hint("state the requirements, and explain in the body how to install them");
     }
@@ -323,7 +328,7 @@ fn license(skill: &Skill, findings: &mut Findings) {
         }
         Some(length) if length > 200 => {
             findings
-                .add("license-type", skill, &at, format!("`license` has {length} characters"))
+                .add("license-type", skill, &at, format!("`license` has {} characters", group_digits(length)))
                 .hint("write a short license name, and put the license text in a file of the package");
         }
         _ => {}

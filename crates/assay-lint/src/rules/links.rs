@@ -218,7 +218,7 @@ fn comes_along(skill: &Skill, folder: &str, target: &str) -> bool {
     }
     let is_skill = |folder: &Path| folder.join("SKILL.md").is_file();
     let has_any = |folder: &Path, files: &[&str]| files.iter().any(|path| folder.join(path).is_file());
-    // With a manifest of its own, or as an entry of a marketplace, whose plugins have their skills
+    // With its own manifest, or as an entry of a marketplace, whose plugins have their skills
     // in `skills/`.
     let is_plugin = |folder: &Path| {
         has_any(folder, &[".claude-plugin/plugin.json", ".codex-plugin/plugin.json"])

@@ -1,5 +1,6 @@
 //! `name`.
 
+use assay_diagnostic::group_digits;
 use unicode_normalization::UnicodeNormalization;
 
 use assay_skill::NAME_LIMIT;
@@ -225,7 +226,12 @@ fn form(skill: &Skill, name: &str, findings: &mut Findings) {
     let length = normal.chars().count();
     if length > NAME_LIMIT {
         findings
-            .add("name-length", skill, &at, format!("name has {length} characters (limit {NAME_LIMIT})"))
+            .add(
+                "name-length",
+                skill,
+                &at,
+                format!("name has {} characters (limit {})", group_digits(length), group_digits(NAME_LIMIT)),
+            )
             .hint("shorten it, and rename the folder to match");
     }
     if normal != name {

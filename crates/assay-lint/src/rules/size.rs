@@ -1,5 +1,6 @@
 //! Size limits.
 
+use assay_diagnostic::group_digits;
 use assay_skill::{FileKind, tokens, tokens_from};
 
 use crate::client::Client::{Spec, Upload};
@@ -88,13 +89,21 @@ impl Family for Size {
                     "body-lines",
                     skill,
                     &(at..at),
-                    format!("{lines} lines (fewer than {} recommended)", budgets.body_lines),
+                    format!(
+                        "{} lines (fewer than {} recommended)",
+                        group_digits(lines),
+                        group_digits(budgets.body_lines)
+                    ),
                 )
                 .hint("move detail into references/, and say in SKILL.md when to read it");
         }
         if let Some(count) = tokens_from(skill.body(), budgets.body_tokens) {
             let at = skill.body_start();
-            let message = format!("body: {count} tokens (fewer than {} recommended)", budgets.body_tokens);
+            let message = format!(
+                "body: {} tokens (fewer than {} recommended)",
+                group_digits(count),
+                group_digits(budgets.body_tokens)
+            );
             findings
                 .add("body-tokens", skill, &(at..at), message)
                 .hint("move detail into references/, and say in SKILL.md when to read it");
@@ -107,7 +116,10 @@ impl Family for Size {
                         "catalogue-tokens",
                         skill,
                         &skill.place("description"),
-                        format!("name + description: {count} tokens, loaded in every session (about 100 recommended)"),
+                        format!(
+                            "name + description: {} tokens, loaded in every session (about 100 recommended)",
+                            group_digits(count)
+                        ),
                     )
                     .hint("shorten the description: say what the skill does and when to use it");
             }
@@ -121,7 +133,7 @@ impl Family for Size {
                     "package-size",
                     &skill.root,
                     None,
-                    format!("package: {size} bytes (upload limit {UPLOAD})"),
+                    format!("package: {} bytes (upload limit {})", group_digits(size), group_digits(UPLOAD)),
                 )
                 .hint("remove files that no agent reads");
         }
@@ -140,7 +152,11 @@ fn references(skill: &Skill, findings: &mut Findings) {
                     skill,
                     file,
                     &(0..0),
-                    format!("{count} tokens (at most {} recommended)", skill.budgets.reference_tokens),
+                    format!(
+                        "{} tokens (at most {} recommended)",
+                        group_digits(count),
+                        group_digits(skill.budgets.reference_tokens)
+                    ),
                 )
                 .hint("split it by topic");
         }
@@ -155,7 +171,7 @@ fn references(skill: &Skill, findings: &mut Findings) {
                     skill,
                     file,
                     &(0..0),
-                    format!("{lines} lines without a table of contents"),
+                    format!("{} lines without a table of contents", group_digits(lines)),
                 )
                 .hint("start with a table of contents: an agent often reads only the beginning");
         }

@@ -4,6 +4,7 @@ use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
+use assay_diagnostic::group_digits;
 
 pub(super) struct Wording;
 
@@ -96,7 +97,11 @@ impl Family for Wording {
                     "description-short",
                     skill,
                     &at,
-                    format!("description has {length} characters and {} words", words.len()),
+                    format!(
+                        "description has {} characters and {} words",
+                        group_digits(length),
+                        group_digits(words.len())
+                    ),
                 )
                 .hint("say what the skill does and when to use it, in the words that users would use");
         }

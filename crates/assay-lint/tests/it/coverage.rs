@@ -1,29 +1,30 @@
-//! Which rules of the list are in, and why the others are not.
+//! The coverage of the list of requirements.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use assay_lint::Rule;
 
-/// What the list is.
-pub(crate) const ABOUT: &str = "The list of 157 rules at the end gathers what the specification, the reference validator, the platform, the \
-agents' sources and documentation, and other lint tools say. Each of its numbers is covered by a rule, or left out with a reason.\n";
+/// The description of the list.
+pub(crate) const ABOUT: &str = "The list of 157 requirements at the end collects those of the specification, the \
+reference\nvalidator, the platform, the agents' source code and documentation, and other lint tools. Each is\ncovered by a rule, \
+or omitted with a reason.\n";
 
-const OK: &str = "a thing that has to pass; the validators' vectors hold assay to it";
-const DUTY: &str = "a duty of the client, which no package can break";
-const JUDGE: &str = "needs judgement: no measure of it is right often enough";
-const OTHER: &str = "asked for by one shop, for which there is no profile";
-const PROFILE: &str = "no rule; the client's profile works so";
+const OK: &str = "a permission rather than a requirement; tested with the validators' vectors";
+const DUTY: &str = "a requirement on the client, not on the package";
+const JUDGE: &str = "a matter of judgement: no measure is accurate enough";
+const OTHER: &str = "a requirement of one vendor, without a profile";
+const PROFILE: &str = "implemented in the client's profile, not as a rule";
 
-const IDLE: &str = "advice that finds nothing in 35,243 public skills (docs/LINT.md)";
+const IDLE: &str = "advice without findings in 35,243 public skills (LINT.md)";
 
-/// Numbers of the list that no rule covers, and why.
+/// Numbers of the list that no rule covers, with the reason.
 pub(crate) const LEFT_OUT: &[(u16, &str)] = &[
     (12, OK),
     (34, OK),
     (42, IDLE),
     (44, JUDGE),
-    (47, "folders of other names are allowed: nothing to fix"),
+    (47, "folders with other names are allowed: nothing to fix"),
     (49, JUDGE),
     (50, JUDGE),
     (60, DUTY),
@@ -35,14 +36,14 @@ pub(crate) const LEFT_OUT: &[(u16, &str)] = &[
     (68, DUTY),
     (69, DUTY),
     (70, DUTY),
-    (73, "how an evaluation is run, not what a package holds"),
-    (74, "how an evaluation's results lie, which is outside a package"),
+    (73, "about running evaluations, not about packages"),
+    (74, "about results of evaluations, which are outside of packages"),
     (81, JUDGE),
-    (98, "any text is a pattern of paths"),
+    (98, "every string is a valid path pattern"),
     (108, PROFILE),
     (110, DUTY),
     (111, PROFILE),
-    (119, "the products that may be named are not published"),
+    (119, "the valid products are not published"),
     (121, PROFILE),
     (124, OTHER),
     (125, OTHER),
@@ -61,7 +62,7 @@ pub(crate) fn table(rules: &[&Rule]) -> String {
         }
     }
     let mut text = format!(
-        "\n## The list of 157\n\n{} of its numbers are covered, {} are left out.\n\n| number | rules, or why there is none |\n|---|---|\n",
+        "\n## The list of 157\n\n{} requirements are covered, {} are omitted.\n\n| number | rules, or the reason for omitting it |\n|---|---|\n",
         codes.len(),
         157 - codes.len()
     );

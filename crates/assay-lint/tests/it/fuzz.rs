@@ -127,7 +127,7 @@ fn suppressed(text: &str) -> bool {
 }
 
 #[test]
-fn documents_of_all_kinds_are_looked_at() {
+fn documents_of_all_kinds_are_checked() {
     let seconds = std::env::var("ASSAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let end = Instant::now() + Duration::from_secs(seconds);
     let temp = tempfile::tempdir().expect("a folder");

@@ -35,7 +35,7 @@ fn codes(outcome: &Outcome) -> Vec<&str> {
     all.map(|found| found.code).collect()
 }
 
-/// A skill within another is one of its own to those that look there, and its contents are told of
+/// A nested skill counts as a skill for clients that find it, and its findings are reported
 /// once.
 #[test]
 fn skills_within_skills_are_checked() {
@@ -65,7 +65,7 @@ fn skills_within_skills_are_checked() {
     assert!(!codes(&alone).contains(&"skill-nested"));
 }
 
-/// One finding a library; a marketplace's plugins are libraries of their own, and so are clients'
+/// One finding per library; a marketplace's plugins are separate libraries, and so are clients'
 /// folders.
 #[test]
 fn a_budget_is_one_finding() {
@@ -283,7 +283,7 @@ fn plugins_are_scanned_beside_their_skills() {
     let found = grave(&[manifest, ("commands/more/c.md", &loaded), ("agents/a.md", &loaded)]);
     assert!(found.contains(&"commands/more/c.md:3: exfil-hook".into()), "{found:?}");
     assert!(found.contains(&"agents/a.md:3: exfil-secret".into()), "{found:?}");
-    // An entry of a marketplace needs no manifest of its own.
+    // An entry of a marketplace needs no manifest.
     let market = "{\"name\": \"m\", \"owner\": {\"name\": \"A\"}, \"plugins\": [{\"name\": \"p\", \"source\": \"./p\", \"commands\": [\"./own\"]}]}";
     let found = grave(&[
         (".claude-plugin/marketplace.json", market),

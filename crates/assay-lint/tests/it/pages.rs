@@ -22,7 +22,7 @@ use assay_lint::{
 };
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// Rules whose findings no text on a page can bring about; tests in `hostile.rs` do.
+/// Rules without an example on a page; they are tested in `hostile.rs`.
 const ELSEWHERE: [&str; 7] = [
     "folder-unreadable",
     "entry-unreadable",
@@ -230,14 +230,14 @@ fn every_example_has_its_findings() {
         }
     }
     assert!(bless || wrong.is_empty(), "{wrong}");
-    // The rules of safety have a reference and tests of their own.
+    // Safety rules have their own reference and tests.
     let missing: Vec<&str> = rules()
         .into_iter()
         .filter(|rule| !is_of_safety(rule))
         .map(|rule| rule.code)
         .filter(|code| !shown.contains(*code) && !ELSEWHERE.contains(code))
         .collect();
-    assert!(missing.is_empty(), "no page shows these rules at work: {missing:?}");
+    assert!(missing.is_empty(), "these rules have no example on a page: {missing:?}");
 }
 
 fn is_of_safety(rule: &Rule) -> bool {
@@ -257,10 +257,10 @@ fn codes_are_unique_and_explained() {
     // What rules of safety cover may be said of them before they are there.
     let both: Vec<_> =
         left.intersection(&covered).filter(|number| ![152, 153, 156].contains(*number)).collect();
-    assert!(both.is_empty(), "covered, and said to be left out: {both:?}");
+    assert!(both.is_empty(), "both covered and omitted: {both:?}");
     let neither: Vec<u16> =
         (1..=157).filter(|number| !left.contains(number) && !covered.contains(number)).collect();
-    assert!(neither.is_empty(), "neither covered nor left out with a reason: {neither:?}");
+    assert!(neither.is_empty(), "neither covered nor omitted with a reason: {neither:?}");
 }
 
 #[test]
@@ -271,7 +271,10 @@ fn the_reference_in_docs_is_made_of_the_pages() {
         fs::write(&path, text).expect("written");
     } else {
         let there = fs::read_to_string(&path).unwrap_or_default();
-        assert!(there == text, "docs/RULES.md is stale: ASSAY_BLESS=1 cargo test -p assay-lint --test it");
+        assert!(
+            there == text,
+            "docs/RULES.md is stale: run ASSAY_BLESS=1 cargo test -p assay-lint --test it"
+        );
     }
 }
 
@@ -288,10 +291,12 @@ fn every_rule_has_been_counted() {
 fn reference() -> String {
     let rules = rules();
     let by_code: BTreeMap<&str, &Rule> = rules.iter().map(|rule| (rule.code, *rule)).collect();
-    let mut text = "# Rules\n\nMade from the pages in `crates/assay-lint/tests/rules`, which are the rules' tests: \
-                    `ASSAY_BLESS=1 cargo test -p assay-lint --test it` writes it anew.\n\nA finding has a severity for each client: an error where \
-                    the client refuses or drops the skill, a warning where it takes the skill and something is lost or likely to go \
-                    wrong, a note where it is worth knowing. A client that takes a skill all the same makes no error of a finding.\n\n"
+    let mut text = "# Rules\n\n\
+        Generated from the pages in `crates/assay-lint/tests/rules`, which are also the rules' tests, with\n\
+        `ASSAY_BLESS=1 cargo test -p assay-lint --test it`.\n\n\
+        A finding has a severity for each client: an error (**E**) if the client rejects or does not load the\n\
+        skill, a warning (W) if it accepts the skill but something is lost or likely to fail, and a note (n)\n\
+        for advice. An error is lowered to a warning for a client that accepts the skill anyway.\n\n"
         .to_owned();
     writeln!(text, "{}", super::coverage::ABOUT).expect("written");
     text.push_str("| rule |");
@@ -344,7 +349,7 @@ fn reference() -> String {
         write!(text, "\n### `{}`\n\n{}\n\n{}\n", rule.code, rule.about, origin(rule.code)).expect("written");
     }
     text.push_str(
-        "\n## Safety\n\ndocs/SAFETY.md says how these rules look, and how often they are wrong. A comment in a skill does not suppress them.\n",
+        "\n## Safety\n\n[SAFETY.md](SAFETY.md) describes how these rules work, and their error rates. A comment in a skill does not\nsuppress them.\n",
     );
     for rule in rules.iter().filter(|rule| is_of_safety(rule)) {
         write!(text, "\n### `{}`\n\n{}\n\n{}\n", rule.code, rule.about, origin(rule.code)).expect("written");
@@ -353,7 +358,7 @@ fn reference() -> String {
     text
 }
 
-/// How to fix what a rule finds, and who says so.
+/// How to fix what a rule finds, and its sources.
 fn origin(code: &str) -> String {
     let rule = Explanation::of(code).expect("a rule");
     let source = |source: &Source| match source.url {

@@ -55,7 +55,7 @@ fn comments_suppress_no_safety_rule_unless_the_caller_says_so() {
     let outcome = run(temp.path(), &options);
     let found = codes(&outcome);
     assert!(!found.contains(&"exfil-secret") && !found.contains(&"suppression-safety"), "{found:?}");
-    // What is not reported is counted all the same.
+    // Findings that are not reported are still counted.
     let summary = &outcome.summary;
     assert!(summary.suppressed_safety > 0 && summary.suppressed > summary.suppressed_safety, "{summary:?}");
     let text = render::human(&outcome, &options.clients(), render::View::default());
@@ -143,7 +143,7 @@ fn rules_are_switched_off_excluded_and_given_other_severities() {
     assert_eq!(codes(&outcome), ["name-directory"]);
     let summary = &outcome.summary;
     assert_eq!((summary.errors, summary.warnings, summary.infos, summary.ignored), (0, 0, 1, 1));
-    // What a client makes of it is no choice.
+    // A configuration does not change how a client loads a skill.
     let one = outcome.skills.iter().find(|skill| skill.name == "other").expect("linted");
     assert!(!one.load_result(assay_lint::Client::SkillsRef).expect("a load_result").valid);
     assert!(!render::junit(&outcome, &Options::default().clients()).contains("<failure"));
@@ -215,7 +215,7 @@ fn what_a_file_does_not_select_is_counted() {
     }
     let all = run(temp.path(), &every).summary;
     assert_eq!(summary.ignored, all.errors + all.warnings + all.infos + all.suppressed, "{all:?}");
-    // A flag asks for rules: the others are none of its business.
+    // A flag selects rules: the others are not counted.
     for rules in [&mut options.policy.form, &mut options.policy.safety] {
         rules.select_from_file = false;
     }
@@ -268,7 +268,7 @@ fn patterns_do_not_fit_folders_above_what_is_linted() {
         let summary = lint(&[root.join(linted)], &options).summary;
         (summary.skills, summary.excluded)
     };
-    // The configuration lies elsewhere: its patterns are seen from the linted folder.
+    // The configuration is elsewhere: its patterns are relative to the linted folder.
     assert_eq!(excluded("ci", "vendor/repo"), (1, 1));
     assert_eq!(excluded("ci", "vendor/repo/vendor"), (1, 0));
     // Above what is linted its patterns are seen from its own folder.

@@ -73,7 +73,7 @@ fn logs_are_valid() {
     for code in ["yaml-unquoted", "name-directory", "description-length", "hidden-tags", "path-encoding"] {
         assert!(results.iter().any(|result| result["ruleId"] == code), "{code}");
     }
-    // The schema can tell: what is spoilt is refused.
+    // The schema detects errors: invalid documents are rejected.
     for (place, value) in [
         ("/version", json!("2.0.0")),
         ("/runs/0/results/0/level", json!("info")),

@@ -1,4 +1,4 @@
-//! What looks like an attack and is none: documentation of attacks, comments, patterns of scanners,
+//! Look-alikes of attacks: documentation of attacks, comments, patterns of scanners,
 //! placeholders, honest uses of rare characters.
 
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! What becomes of documents, well formed and not.
+//! Parsing of valid and invalid documents.
 
 use proptest::prelude::*;
 
@@ -116,7 +116,7 @@ fn body_and_first_paragraph() {
         "never closed, no yaml [",
     );
     check("---\na: b\n---\na\n---\nb\n", "a\n---\nb\n", "b");
-    // An image without a text is no paragraph, and the heading after it is none either.
+    // Neither an image without a text nor the heading after it is a paragraph.
     check("![](a.png)\n\n# T\n\n- b\n\nc\n", "![](a.png)\n\n# T\n\n- b\n\nc\n", "c");
 }
 

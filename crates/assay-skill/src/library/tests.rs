@@ -47,7 +47,7 @@ fn links_are_followed_within_the_root_only() {
 }
 
 #[test]
-fn what_is_wrong_with_the_search_is_said() {
+fn problems_of_the_search_are_reported() {
     let temp = TempDir::new().unwrap();
     let codes =
         |roots: &[PathBuf]| Library::load(roots).diagnostics.iter().map(|d| d.code).collect::<Vec<_>>();

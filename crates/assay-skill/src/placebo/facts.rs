@@ -191,7 +191,7 @@ fn without_numbering(text: &str) -> String {
             if inner.len() - after.len() > 9 || inner.len() == after.len() || !after.starts_with(['.', ')']) {
                 break;
             }
-            // A marker is followed by a space or ends its line; "1.5" is no marker.
+            // A marker is followed by a space or ends its line; "1.5" is not a marker.
             if !after[1..].is_empty() && !after[1..].starts_with(char::is_whitespace) {
                 break;
             }

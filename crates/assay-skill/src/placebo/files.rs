@@ -124,7 +124,7 @@ pub(super) fn format(file: &MadeFile) -> Format {
     }
 }
 
-/// Whether bytes are no text: not UTF-8, or with a zero byte.
+/// Whether bytes are binary: not UTF-8, or with a zero byte.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.contains(&0) || std::str::from_utf8(bytes).is_err()
 }

@@ -216,7 +216,7 @@ pub(super) fn fill(leaves: &mut [Leaf], draw: &mut Draw<'_>) {
     }
 }
 
-/// Changes one leaf by about `want` tokens, more or fewer, and tells by how many.
+/// Changes one leaf by about `want` tokens, and returns the exact number.
 pub(super) fn edit(leaves: &mut [Leaf], at: usize, want: isize, draw: &mut Draw<'_>) -> isize {
     let last = leaves[at].pieces.len();
     if want >= 5 || (want > 0 && last == 0) {

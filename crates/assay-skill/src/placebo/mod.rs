@@ -7,9 +7,9 @@
 //! true and useless sentences, by the package's digest and the seed.
 //!
 //! Nothing drawn repeats three words in a row, an identifier, a command, a path or a number of the
-//! original; [`shared`] tells what does. Where the bank has nothing left that fits, single words of
-//! it are used, and at last words that no language has. By necessity some things are in common all
-//! the same:
+//! original; [`shared`] returns what does. Where the bank has nothing left that fits, single words
+//! of it are used, and at last words that no language has. By necessity some things are in common
+//! all the same:
 //!
 //! - the name, and its words in the description;
 //! - the paths of files, since the layout is kept (no text names them);

@@ -314,7 +314,7 @@ fn a_sample_of_the_public_corpus_keeps_its_shape_and_loses_its_content() {
         check(skill["name"].as_str().unwrap(), skill["description"].as_str().unwrap_or_default(), body, 1);
         checked += 1;
     }
-    // Enough was read: what is left is not waited for.
+    // Enough was read: do not wait for the rest.
     let _ = unpack.kill();
     unpack.wait().unwrap();
     assert_eq!(checked, 200);
