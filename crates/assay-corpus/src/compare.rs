@@ -158,7 +158,8 @@ struct Facts {
 #[derive(Deserialize)]
 struct Line {
     id: String,
-    stage: String,
+    #[serde(rename = "stage")]
+    ledger_stage: String,
     survivor: Option<String>,
 }
 
@@ -173,9 +174,9 @@ pub fn compare(corpus: &Path, ledger: &Path, gold: &BTreeSet<String>) -> Result<
         for (_, line) in lines {
             // The funnel has reported invalid lines.
             let Ok(decided) = serde_json::from_slice::<Decided>(&line) else { continue };
-            let Some(theirs) = stage(&decided.filter_stage) else { continue };
+            let Some(theirs) = ledger_stage(&decided.filter_stage) else { continue };
             let our = removed.get(&decided.id);
-            let ours = our.map_or("kept", |line| line.stage.as_str());
+            let ours = our.map_or("kept", |line| line.ledger_stage.as_str());
             let our_survivor = our.and_then(|line| line.survivor.clone());
             let copy = |stage| matches!(stage, "content" | "name-description");
             comparison.records += 1;
@@ -268,7 +269,7 @@ fn explain_difference(
 }
 
 /// The name of a stage from its number.
-fn stage(theirs: &str) -> Option<&'static str> {
+fn ledger_stage(theirs: &str) -> Option<&'static str> {
     match theirs.as_bytes().first()? {
         b'1' => Some("description"),
         b'2' => Some("language"),

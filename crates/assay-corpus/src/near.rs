@@ -65,7 +65,8 @@ pub struct Recall {
     /// Near pairs that have one of the sample in them.
     pub exact: usize,
     /// Of them, found by hashing too.
-    pub found: usize,
+    #[serde(rename = "found")]
+    pub found_pairs: usize,
     /// `found / exact`; `None` if there is nothing to find.
     pub recall: Option<f64>,
     /// What banding leads to expect for these pairs: the mean of 1 − (1 − s^6)^21.
@@ -275,7 +276,7 @@ fn recall(documents: &[Document], close: &[(u64, f64)], threshold: f64, sample: 
     Recall {
         sample: chosen.len(),
         exact: exact.len(),
-        found,
+        found_pairs: found,
         recall: share(found as f64),
         expected: share(exact.values().map(|similarity| banded(*similarity)).sum()),
     }

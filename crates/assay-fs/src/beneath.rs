@@ -30,7 +30,7 @@ pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<
     let opened = match open_beneath(dir, relative) {
         Ok(_) if asks_for_a_folder(relative) => return Ok(None),
         // Links in the middle of the path are followed.
-        Err(FsError::NotAFile { found: LINK, .. }) if asks_for_a_folder(relative) => {
+        Err(FsError::NotAFile { kind: LINK, .. }) if asks_for_a_folder(relative) => {
             return Err(FsError::Escape { path: relative.to_owned() });
         }
         opened => opened?,
@@ -93,7 +93,7 @@ fn open_beneath(dir: &Path, relative: &Path) -> Result<Option<(File, u64)>, FsEr
         _ => None,
     });
     let Some(name) = parts.next_back() else {
-        return Err(FsError::NotAFile { path: dir.join(relative), found: "a folder" });
+        return Err(FsError::NotAFile { path: dir.join(relative), kind: "a folder" });
     };
     open_parts(dir, relative, parts, name)
 }
@@ -151,7 +151,7 @@ fn open_parts<'a>(
         Err(error) => return Err(fail("look at", error)),
     };
     let kind = FileType::from_raw_mode(stat.st_mode);
-    let not_a_file = |found| Err(FsError::NotAFile { path: path(), found });
+    let not_a_file = |kind| Err(FsError::NotAFile { path: path(), kind });
     if kind != FileType::RegularFile {
         return not_a_file(describe(kind));
     }
@@ -198,7 +198,7 @@ fn open_parts<'a>(
     match kind(&path)? {
         None => return Ok(None),
         Some(FileKind::File) => {}
-        Some(other) => return Err(FsError::NotAFile { path, found: describe_kind(other) }),
+        Some(other) => return Err(FsError::NotAFile { path, kind: describe_kind(other) }),
     }
     let fail = |error| FsError::io("open", &path, error);
     let file = open_file(&path).map_err(fail)?;
@@ -292,7 +292,7 @@ mod tests {
             let found = match read_beneath(temp.path(), Path::new(path), 4) {
                 Ok(Some(_)) => "a file",
                 Ok(None) => "nothing",
-                Err(FsError::NotAFile { found, .. }) => found,
+                Err(FsError::NotAFile { kind, .. }) => kind,
                 Err(FsError::Escape { .. }) => "escape",
                 Err(FsError::TooLarge { .. }) => "too large",
                 Err(FsError::Io { .. }) => "refused",

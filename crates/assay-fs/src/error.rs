@@ -10,12 +10,12 @@ use assay_diagnostic::{Io, escape};
 #[non_exhaustive]
 pub enum FsError {
     /// Not a regular file.
-    #[error("{} is {found}, not a regular file", escape(&path.to_string_lossy()))]
+    #[error("{} is {kind}, not a regular file", escape(&path.to_string_lossy()))]
     NotAFile {
         /// Where.
         path: PathBuf,
         /// `a symbolic link`, `a folder`, …
-        found: &'static str,
+        kind: &'static str,
     },
     /// A path that is absolute, climbs out or goes through a link.
     #[error("{} leads out of its folder", escape(&path.to_string_lossy()))]
@@ -52,7 +52,7 @@ mod tests {
     fn names_of_files_are_escaped() {
         let path = PathBuf::from("a\u{1b}[2Jb");
         for error in [
-            FsError::NotAFile { path: path.clone(), found: "a pipe" },
+            FsError::NotAFile { path: path.clone(), kind: "a pipe" },
             FsError::Escape { path: path.clone() },
             FsError::TooLarge { path: path.clone(), cap: 1 },
             FsError::io("read", &path, io::ErrorKind::NotFound),

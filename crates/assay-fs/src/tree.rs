@@ -92,7 +92,7 @@ pub struct Tree {
 /// Visits every entry below a root without reading any, up to [`MAX_DEPTH`] and [`MAX_ENTRIES`].
 /// Links are not followed, save the root itself.
 pub fn walk(root: &Path) -> Walk {
-    let mut collect = Collect { root, found: Walk::default() };
+    let mut collect = Collect { root, walk: Walk::default() };
     let walked = match walk::open_following(root) {
         Ok(folder) => walk::walk(folder, Sequence::Any, &mut collect),
         Err(error) => collect.failed(Path::new(""), error),
@@ -100,7 +100,7 @@ pub fn walk(root: &Path) -> Walk {
     if let Err(never) = walked {
         match never {}
     }
-    let mut found = collect.found;
+    let mut found = collect.walk;
     found.nodes.sort_by(|a, b| bytes(&a.path).cmp(&bytes(&b.path)));
     found.problems.sort_by(|a, b| a.path.cmp(&b.path));
     found
@@ -109,21 +109,21 @@ pub fn walk(root: &Path) -> Walk {
 /// Collects what a walk visits.
 struct Collect<'a> {
     root: &'a Path,
-    found: Walk,
+    walk: Walk,
 }
 
 impl Visitor for Collect<'_> {
     type Error = Infallible;
 
     fn item(&mut self, item: &Item<'_>) -> Result<Next, Infallible> {
-        if self.found.nodes.len() >= MAX_ENTRIES {
+        if self.walk.nodes.len() >= MAX_ENTRIES {
             let source = io::Error::other(format!("more than {MAX_ENTRIES} entries"));
-            self.found.problems.push(Problem { path: self.root.to_path_buf(), source });
+            self.walk.problems.push(Problem { path: self.root.to_path_buf(), source });
             return Ok(Next::Stop);
         }
         let kind = item.kind();
         let is_sized = matches!(kind, FileKind::File | FileKind::Link);
-        self.found.nodes.push(Node {
+        self.walk.nodes.push(Node {
             path: item.path.to_path_buf(),
             kind,
             size: if is_sized { item.size() } else { 0 },
@@ -137,7 +137,7 @@ impl Visitor for Collect<'_> {
     }
 
     fn failed(&mut self, path: &Path, source: io::Error) -> Result<(), Infallible> {
-        self.found.problems.push(Problem { path: self.root.join(path), source });
+        self.walk.problems.push(Problem { path: self.root.join(path), source });
         Ok(())
     }
 }

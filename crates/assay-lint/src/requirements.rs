@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Skill;
 use assay_syntax::code::{Language, Node, children, head, named, text, tree};
 
-/// Folders whose scripts are material for the agent, and not for running.
-const MATERIAL: [&str; 8] =
+/// Folders whose scripts are resources for the agent, not to be run.
+const RESOURCE_FOLDERS: [&str; 8] =
     ["assets", "template", "templates", "example", "examples", "test", "tests", "node_modules"];
 
-/// What a shell has itself.
+/// Shell builtins and keywords.
 const SHELL_WORDS: &[&str] = &[
     ".",
     ":",
@@ -78,7 +78,7 @@ const SHELL_WORDS: &[&str] = &[
     "wait",
 ];
 
-/// Functions of Python that start a program.
+/// Python functions that start a program.
 const STARTS: [&str; 15] = [
     "subprocess.run",
     "subprocess.call",
@@ -121,13 +121,13 @@ impl Requirements {
         for script in skill.resources() {
             let mut folders: Vec<&str> = script.path.split('/').collect();
             folders.pop();
-            if folders.iter().any(|folder| MATERIAL.contains(&folder.to_ascii_lowercase().as_str())) {
+            if folders.iter().any(|folder| RESOURCE_FOLDERS.contains(&folder.to_ascii_lowercase().as_str())) {
                 continue;
             }
             let Some(language) = language(&script.path, &script.text) else { continue };
             let source = head(&script.text);
             let Some(tree) = tree(language, source) else { continue };
-            let mut reader = Reader { source, path: &script.path, own: &own, found: &mut found };
+            let mut reader = Reader { source, path: &script.path, own: &own, requirements: &mut found };
             match language {
                 Language::Python => reader.python(tree.root_node()),
                 Language::Shell => reader.shell(tree.root_node()),
@@ -162,7 +162,7 @@ struct Reader<'a> {
     source: &'a str,
     path: &'a str,
     own: &'a BTreeSet<String>,
-    found: &'a mut Requirements,
+    requirements: &'a mut Requirements,
 }
 
 impl<'a> Reader<'a> {
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
 
     fn command(&mut self, name: &str) {
         if is_plain(name) && !SHELL_WORDS.contains(&name) {
-            self.found.commands.entry(name.to_owned()).or_insert_with(|| self.path.to_owned());
+            self.requirements.commands.entry(name.to_owned()).or_insert_with(|| self.path.to_owned());
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
                     let first = self.text(name).split('.').next().unwrap_or_default();
                     if is_plain(first) && !self.own.contains(first) {
                         let path = self.path;
-                        self.found.python.entry(first.to_owned()).or_insert_with(|| path.to_owned());
+                        self.requirements.python.entry(first.to_owned()).or_insert_with(|| path.to_owned());
                     }
                 }
             }
@@ -325,7 +325,7 @@ impl<'a> Reader<'a> {
             let package = name.split('/').take(parts).collect::<Vec<_>>().join("/");
             if package.trim_start_matches('@').split('/').all(is_plain) {
                 let path = self.path;
-                self.found.node.entry(package).or_insert_with(|| path.to_owned());
+                self.requirements.node.entry(package).or_insert_with(|| path.to_owned());
             }
         });
     }
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_of_node_are_found_and_material_is_not_looked_at() {
+    fn packages_of_node_are_found_and_resource_folders_are_skipped() {
         let found = of(&[
             (
                 "scripts/a.mjs",

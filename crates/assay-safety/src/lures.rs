@@ -19,7 +19,7 @@ use super::site::{Scan, Site};
 use super::unicode::floor;
 
 declare_rules! {
-    REMOTE_LURE = "remote-lure", RemoteCode, Error, "Text tells the user to download and run a password-protected archive, or a script from a paste site.",
+    REMOTE_LURE = "remote-lure", RemoteCode, Error, "Text instructs the user to download and run a password-protected archive, or a script from a paste site.",
         Prose ["http://", "password"],
         Code ["://"];
     REMOTE_PASTE = "remote-paste", RemoteCode, Warning, "Text requires the user to run a program or script from a web page before using the skill.",
@@ -125,7 +125,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                     &place(&range),
                     &REMOTE_LURE,
                     line(text, &range),
-                    "tells the user to download, unpack and run a password-protected archive, which scanners cannot inspect",
+                    "instructs the user to download, unpack and run a password-protected archive, which scanners cannot inspect",
                 );
             }
         }
@@ -154,9 +154,9 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                 continue;
             }
             let (rule, message) = if PASTE_PAGE.is_match(page.as_str()) {
-                (&REMOTE_LURE, "tells the user to copy a script from a paste site into a terminal")
+                (&REMOTE_LURE, "instructs the user to copy a script from a paste site into a terminal")
             } else {
-                (&REMOTE_PASTE, "tells the user to copy a script from a web page into a terminal")
+                (&REMOTE_PASTE, "instructs the user to copy a script from a web page into a terminal")
             };
             scan.report(&place(&range), rule, line(text, &range), message);
         }
@@ -173,7 +173,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                     &place(&range),
                     &REMOTE_PASTE,
                     line(text, &range),
-                    "tells the user to download and run a program before using the skill",
+                    "instructs the user to download and run a program before using the skill",
                 );
             }
         }
@@ -224,7 +224,7 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 whole,
-                "tells the agent to read the clipboard and store or send it",
+                "instructs the agent to read the clipboard and store or send it",
             );
         }
     }
@@ -237,13 +237,13 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 "nearby", "trip", "astro", "position",
             ][..],
             &HARVEST_LOCATION,
-            "tells the agent to determine the user's location, which the description does not mention",
+            "instructs the agent to determine the user's location, which the description does not mention",
         ),
         (
             &*CLIPBOARD,
             &["clipboard", "copy", "paste", "screenshot"][..],
             &EXFIL_REQUEST,
-            "tells the agent to read the clipboard, which the description does not mention",
+            "instructs the agent to read the clipboard, which the description does not mention",
         ),
     ] {
         if head.is_empty() || topics.iter().any(|topic| head.contains(topic)) {
@@ -320,9 +320,9 @@ fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &EXFIL_REQUEST,
                 line(text, &range),
                 if gathers {
-                    "tells the agent to collect files or secrets and send them to a URL"
+                    "instructs the agent to collect files or secrets and send them to a URL"
                 } else {
-                    "tells the agent to send prompts, conversations or personal data to a URL"
+                    "instructs the agent to send prompts, conversations or personal data to a URL"
                 },
             );
         }
@@ -365,7 +365,7 @@ fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 line(text, &found.range()),
-                "tells the agent to post data to an endpoint without authentication",
+                "instructs the agent to post data to an endpoint without authentication",
             );
         }
     }
@@ -396,7 +396,7 @@ fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 whole,
-                "tells the agent to put user data into a URL",
+                "instructs the agent to put user data into a URL",
             );
         }
     }
@@ -409,7 +409,7 @@ fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 whole,
-                "tells the agent to send a whole file with the project's secrets",
+                "instructs the agent to send a whole file with the project's secrets",
             );
         }
     }
@@ -440,9 +440,9 @@ fn abroad(scan: &mut Scan, site: &Site<'_>, text: &str) {
         )
     });
     for (pattern, rule, message) in [
-        (&*SENT, &EXFIL_INSTRUCTION, "tells the agent to send secrets"),
-        (&*ASIDE, &OVERRIDE_INSTRUCTIONS, "tells the agent to ignore its instructions"),
-        (&*KEPT, &CONCEAL_FROM_USER, "tells the agent to hide something from the user"),
+        (&*SENT, &EXFIL_INSTRUCTION, "instructs the agent to send secrets"),
+        (&*ASIDE, &OVERRIDE_INSTRUCTIONS, "instructs the agent to ignore its instructions"),
+        (&*KEPT, &CONCEAL_FROM_USER, "instructs the agent to hide something from the user"),
     ] {
         for found in pattern.find_iter(text).take(20) {
             let near = &text[around(text, &found.range(), 200, 250)];

@@ -27,7 +27,7 @@ declare_rules! {
         Prose ["you are now", "developer mode", "jailbr", "unrestricted", "uncensored", "no restrictions",
             "without restrictions", "im_start", "[system]", "system-reminder", "system_prompt", "<system", "### system",
             "system:", "[inst]"];
-    REMOTE_INSTRUCTIONS = "remote-instructions", RemoteCode, Warning, "Text tells the agent to download instructions and follow them.",
+    REMOTE_INSTRUCTIONS = "remote-instructions", RemoteCode, Warning, "Text instructs the agent to download instructions and follow them.",
         Prose ["follow the instructions", "follow its instructions", "http://"];
     TRIGGER_EVERYTHING = "trigger-everything", Trigger, Warning, "The description claims every request.",
         Prose ["every request", "every message", "all requests", "any request", "all tasks", "every task", "any task",
@@ -35,10 +35,10 @@ declare_rules! {
             "every prompt", "every user", "any user", "all user", "any question", "every question"];
     TRIGGER_PRECEDENCE = "trigger-precedence", Trigger, Warning, "The description claims precedence over other skills.",
         Prose ["highest priority", "top priority", "other skills", "other skill"];
-    DESTROY_REQUEST = "destroy-request", Destruction, Warning, "Text tells the agent to delete or overwrite all of the user's files in a place.",
+    DESTROY_REQUEST = "destroy-request", Destruction, Warning, "Text instructs the agent to delete or overwrite all of the user's files in a place.",
         Prose ["working director", "current director", "home director", "home folder", "wipe", "erase", "hard drive",
             "file system", "drop all", "production data", "encrypt"];
-    SABOTAGE_RESULT = "sabotage-result", Sabotage, Warning, "Text tells the agent to falsify, bias or sabotage its work.",
+    SABOTAGE_RESULT = "sabotage-result", Sabotage, Warning, "Text instructs the agent to falsify, bias or sabotage its work.",
         Prose ["falsify", "fabricate", "fudge", "tamper", "downplay", "whitewash", "gloss over", "understate", "exaggerate",
             "overstate", "lower than", "higher than", "worse than", "better than", " light", "favor", "favour", "backdoor",
             "hidden ", "subtle", "security hole", "logic bomb", "deliberate", "intentional", "illegal", "unlawful",
@@ -46,7 +46,7 @@ declare_rules! {
             "conservative", "liberal", "religious", "immigrant", "even if", "even when", "whether or not", "overtime",
             "misconduct", "harassment", "wage", "maternity", "pregnan", "whistle", " laws", "advert", "affiliate", "referral",
             "sponsored"];
-    SABOTAGE_SPREAD = "sabotage-spread", Sabotage, Warning, "Text tells the agent to copy instructions into other skills or repositories.",
+    SABOTAGE_SPREAD = "sabotage-spread", Sabotage, Warning, "Text instructs the agent to copy instructions into other skills or repositories.",
         Prose ["all other", "every other", "installed skill"];
 }
 
@@ -74,22 +74,22 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &OVERRIDE_INSTRUCTIONS,
             format!(r"\b(?:ignore|disregard|forget|override|bypass|discard|do not (?:follow|obey)|don't (?:follow|obey)|stop (?:following|obeying)|set aside|pay no attention to|supersede)(?: (?:about|all|any|of|the|your|every|my|everything in)){{0,4}} (?:previous|prior|earlier|preceding|above|foregoing|existing|original|system|initial|former|safety|developer)(?: \w+){{0,2}}? {instructions}\b"),
-            "tells the agent to ignore its instructions",
+            "instructs the agent to ignore its instructions",
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
             format!(r"\b(?:ignore|disregard|override|forget|bypass)(?: (?:all|any|of))* your(?: \w+)? {instructions}\b"),
-            "tells the agent to ignore its instructions",
+            "instructs the agent to ignore its instructions",
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
             r"(?:ignore|disregard|forget)(?:all|any|the|your)*(?:previous|prior|earlier|preceding|above)(?:instructions|rules|prompts?)".to_owned(),
-            "tells the agent to ignore its instructions, in spaced-out letters",
+            "instructs the agent to ignore its instructions, in spaced-out letters",
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
             format!(r"\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that )?(?:you (?:were|have been|are)|was|has been)(?: \w+)? (?:told|said|instructed|given)|(?:said |written )?(?:above|before|previously))|\b(?:these|this|the following) {instructions} (?:override|overrides|supersede|supersedes|replace|replaces|outrank|take precedence over) (?:(?:all|any|your|every|of|the|other|user's|current) ){{0,3}}(?:system|previous|prior|earlier|safety|developer|original|built-in|core|existing|higher-level|platform)(?: \w+)? {instructions}"),
-            "tells the agent to ignore its instructions",
+            "instructs the agent to ignore its instructions",
         ),
         (
             &OVERRIDE_ROLE,
@@ -109,7 +109,7 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &CONCEAL_FROM_USER,
             format!(r"\b(?:do not|don't|never|must not|should not|avoid|without)(?: ever)? (?:tell|inform|alert|notify|let|warn|telling|informing|alerting|notifying|letting|warning)(?: \w+)? ?(?:the |any |your )?{person}(?: \w+)?(?: know)? (?:about (?:this|these|it|that)\b|about the (?:step|upload|request|change|command|script|file|copy|transfer|backup|hook|installation|download|call)|of this\b|that you (?:did|have|had|ran|read|sent|copied|uploaded|changed|installed|received|are (?:doing|sending|reading))|that this (?:step|happened|was|is being|runs)|what you (?:did|do|are doing|sent|read|changed))|\bwithout (?:the |your )?{person}(?:'s|s')? (?:knowledge|knowing|noticing|awareness|being (?:told|aware))|\b(?:hide|conceal|withhold)(?: (?:this|these|it|that|them|the fact|your|all|any|evidence|actions?|steps?|instructions?|traces?|of|the|\w+ing))+ (?:\w+ )?from (?:the |any )?{person}\b|\bkeep (?:this|it|these|that|them)(?: \w+)? (?:secret|hidden|confidential|invisible|concealed) from (?:the |your |any )?{person}\b|\bthe {person} (?:must|should|will|need|may) (?:not|never)(?: need to)? (?:know|notice|find out|be told|learn|be aware|see) (?:about |of |that )?(?:this|it|these|what|you|the (?:request|upload|command|step))|\b(?:do not|don't|never) (?:mention|reveal|disclose|report|acknowledge|log|show|display)(?: \w+)? (?:this (?:step|action|instruction|command|request|upload|section|note|comment|file|operation|behaviou?r|part|paragraph)|these (?:instructions|steps|actions|commands)|having|that you (?:did|have|were|are|ran|read|sent|received))"),
-            "tells the agent to hide something from the user",
+            "instructs the agent to hide something from the user",
         ),
         (
             &CONCEAL_FROM_USER,
@@ -119,52 +119,52 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &EXFIL_INSTRUCTION,
             format!(r"\b(?:send|sends|post|upload|forward|transmit|exfiltrate|submit|e-?mail|leak|report|deliver|copy)\b(?: [^ .]+){{0,8}}? [^ ]*{SECRETS}[^ ]*(?: [^ ]+){{0,8}}? (?:to|at|via|into|using) (?:the |an? |our |this )?(?:[^ ]+ )?(?:https?://|webhook|[\w.]+@[\w-]+\.\w|endpoint|collector|external server|attacker|remote (?:server|host))"),
-            "tells the agent to send secrets",
+            "instructs the agent to send secrets",
         ),
         (
             &EXFIL_INSTRUCTION,
             format!(r"\b(?:append|add|include|embed|encode|put|attach)\b(?: [^ .]+){{0,8}}? [^ ]*{SECRETS}[^ ]*(?: [^ ]+){{0,8}}? (?:query string|query parameter|url parameter|image url|https?://)|!\[[^\]]*\]\(https?://[^)\s]*[?&=](?:\{{|\[|<|\$)[^)]*(?:data|secret|key|token|conversation|history|prompt|env)"),
-            "tells the agent to send secrets out in an address",
+            "instructs the agent to send secrets out in an address",
         ),
         (
             &CREDENTIAL_REQUEST,
             r"\b(?:read|open|print|copy|collect|gather|find|locate|extract|dump|harvest|list|include|load|fetch|grab|get|show|display|paste|look (?:in|at|into)|contents? of)\b(?: [^ .]+){0,6}? [`'\x22(]*(?:~|\$home|\$\{home\}|%userprofile%|/root|/home/[^ /]+)?[/\\]?(?:\.ssh/id_\w+|\.ssh/?[`'\x22 ,.]|\.aws/credentials|\.git-credentials|\.netrc|\.gnupg|\.kube/config|\.docker/config\.json|\.config/gh/hosts\.yml|etc/shadow|proc/self/environ|library/keychains|\.claude/\.credentials\.json|\.codex/auth\.json)".to_owned(),
-            "tells the agent to read credentials",
+            "instructs the agent to read credentials",
         ),
         (
             &CREDENTIAL_REQUEST,
             r"\b(?:dump|harvest|collect|gather|extract|steal|grab|scrape)\b(?: (?:all|any|every|the|of|user'?s?|their|saved|stored|browser|available|local|and|\w+,)){0,5} (?:passwords|credentials|cookies|session tokens|private keys|ssh keys|seed phrases?|api keys|environment variables)\b".to_owned(),
-            "tells the agent to gather credentials",
+            "instructs the agent to gather credentials",
         ),
         (
             &REMOTE_INSTRUCTIONS,
             r"\b(?:download|fetch|curl|wget|get|retrieve|load|open|visit|read|pull)\b(?: [^ ]+){0,8}? [^ ]*https?://[^ ]+(?: [^ ]+){0,6}? (?:and|then) (?:then )?(?:follow|obey|execute|run|do|carry out|apply|perform|eval(?:uate)?)\b(?: [^ .]+){0,3}?(?: it| them| its| the (?:instructions|steps|commands|contents?|script|result|directions)| whatever| what| everything| that)\b".to_owned(),
-            "tells the agent to fetch something and to do what it says",
+            "instructs the agent to fetch something and to do what it says",
         ),
         (
             &REMOTE_INSTRUCTIONS,
             r"\b(?:follow|obey|execute|carry out|run)\b(?: [^ .]+){0,3}? (?:instructions|commands|steps|directives|script)(?: [^ .]+){0,4}? (?:at|from|in|returned by|found at|hosted (?:at|on)) [^ ]{0,3}https?://".to_owned(),
-            "tells the agent to follow instructions from an address",
+            "instructs the agent to follow instructions from an address",
         ),
         (
             &PERSIST_PROFILE,
             r"\b(?:append|write|insert|install|put|add|echo|inject)\b(?: [^ ]+){0,12}? (?:to|into|in) [^ ]{0,8}(?:/etc/profile|/etc/cron|\.ssh/authorized_keys)|\b(?:add|append|insert|write)\b(?: [^ .]+){0,6}? (?:command|line|payload|script|backdoor|hook)(?: [^ ]+){0,6}? (?:to|into|in) [^ ]{0,8}(?:\.bashrc|\.zshrc|\.bash_profile|\.profile|crontab)(?: [^ .]+){0,6}? (?:so (?:that )?it|each time|every time|at every|on every|automatically)".to_owned(),
-            "tells the agent to leave something in a start-up file",
+            "instructs the agent to leave something in a start-up file",
         ),
         (
             &CONFIG_SETTINGS,
             r"\b(?:add|set|write|insert|put|change|modify|edit|enable|update|append|include)\b(?: [^ .]+){0,10}? [^ ]*(?:bypasspermissions|dangerously\w*|enableallprojectmcpservers|skipdangerousmodepermissionprompt|\bbash\(\*\)|approval_policy[^ ]* (?:[^ ]+ ){0,2}never)".to_owned(),
-            "tells the agent to loosen its own settings",
+            "instructs the agent to loosen its own settings",
         ),
         (
             &CONFIG_INSTRUCTIONS,
             r"\b(?:add|append|write|insert|inject|copy|put|persist|save|store)\b(?: [^ .]+){0,4}? (?:this|these|the following|above)(?: [^ .]+){0,4}? (?:instructions?|rules?|directives?|paragraph|block|lines?|text|section|note|prompt)(?: [^ ]+){0,4}? (?:to|into|in) (?:[^ ]+ ){0,3}?[^ ]{0,12}(?:~/\.claude/claude\.md|claude\.md|agents\.md|gemini\.md|memory\.md|soul\.md|\.cursorrules|copilot-instructions\.md)(?: [^ ]+){0,6}? (?:so (?:that )?|every (?:future )?session|all future|permanent|future sessions|persist|always)".to_owned(),
-            "tells the agent to change its own persistent instructions",
+            "instructs the agent to change its own persistent instructions",
         ),
         (
             &ENCODED_INSTRUCTION,
             r"\b(?:decode|decrypt|deobfuscate|unscramble|base64-decode|rot13)\b(?: [^ .]+){0,8}? (?:and|then)(?: then)? (?:follow|obey|execute|run|carry out|perform|do what)\b".to_owned(),
-            "tells the agent to decode a text and follow it",
+            "instructs the agent to decode a text and follow it",
         ),
     ]
 }
@@ -176,82 +176,82 @@ fn orders() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &CONCEAL_FROM_USER,
             r"\b(?:do not|don't|never|must not|should not|avoid|no need to|without)(?: ever)? (?:mention(?:ing)?|disclos(?:e|ing)|reveal(?:ing)?|tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|report(?:ing)?|say(?:ing)?|admit(?:ting)?)(?: \w+){0,3}? (?:to )?(?:the |your |any )?(?:users?|humans?|operators?|owner|anyone) (?:that|how|when) (?:[^ .]+ ){0,10}?(?:changed|modified|sent|uploaded|deleted|ran|executed|installed|accessed|copied|removed|written|collected|altered|overwritten|recorded|logged|shared|moved|transmitted)\b".to_owned(),
-            "tells the agent to hide its actions from the user",
+            "instructs the agent to hide its actions from the user",
         ),
         (
             &CONCEAL_FROM_USER,
             r"\b(?:do not|don't|never|no need to|without|avoid) (?:mention(?:ing)?|disclos(?:e|ing)|report(?:ing)?|bring(?:ing)? up|reveal(?:ing)?|includ(?:e|ing)|acknowledg(?:e|ing)) (?:this|it|these|that|them|the (?:upload|backup|script|step|command|request|sync|transfer|call))(?: \w+){0,3} (?:to (?:the |your |any )?(?:users?|humans?|owner|anyone)|in (?:your|the|any) (?:\w+ )?(?:summary|response|reply|report|answer|final message|message|transcript|changelog))\b|\b(?:leave|omit|keep|exclude) (?:this|these|it|that|them|the (?:step|upload|script|command|request)\w*)(?: \w+){0,3} (?:out of|out when|from|off)(?: \w+){0,3} (?:summar\w+|report|response|reply|answer|message)\b|\b(?:this|it|that) (?:stays|is|remains) between (?:us|you and me)\b|\bkeep (?:this|it) between us\b|\bthe user (?:does not|doesn't|need not|should not|shouldn't|must not) (?:need to |have to )?(?:know|hear|learn|be (?:told|informed|aware|notified))(?: about| of)? (?:this|it\b|that you|these|the (?:upload|transfer|request|step))".to_owned(),
-            "tells the agent to omit something from its report",
+            "instructs the agent to omit something from its report",
         ),
         (
             &DESTROY_REQUEST,
             r"\b(?:delete|erase|wipe|destroy|shred|purge|overwrite|remove|drop)\b(?: [^ .]+){0,4}? (?:all|every|everything|any|entire|whole)(?: [^ .]+){0,6}? (?:home (?:folder|directory)|working (?:folder|directory|tree)|current (?:folder|directory)|parent (?:folder|directory)|(?:user's|users'|personal) (?:files|documents|data|photos|pictures|downloads|home|desktop|disk|drive|e?mails?|messages|repositor(?:y|ies)|backups?)|root (?:folder|directory)|hard drive|disks?|file ?system|production (?:databases?|data|tables?|servers?)|backups|git history)\b|\b(?:wipe|format|erase|destroy) (?:the |their |this |its )?(?:\w+ )?(?:hard drive|disk|home directory|home folder|machine|file ?system)\b|\bdrop (?:all|every)(?: \w+){0,2} (?:tables?|databases?|schemas?)\b".to_owned(),
-            "tells the agent to delete the user's files",
+            "instructs the agent to delete the user's files",
         ),
         (
             &DESTROY_REQUEST,
             r"\b(?:encrypt|lock|password-protect)\b(?: [^ .]+){0,4}? (?:all|every|each|user's|users'|their|entire)(?: [^ .]+){0,4}? (?:files|documents|folders?|director(?:y|ies)|drives?|disks?|photos|home|desktop)\b".to_owned(),
-            "tells the agent to encrypt the user's files",
+            "instructs the agent to encrypt the user's files",
         ),
         (
             &CREDENTIAL_REQUEST,
             r"\b(?:ask|prompt|request|require|tell|instruct|get)\b(?: [^ .]+){0,3}? (?:users?|them|visitors?|customers?)(?: [^ .]+){0,3}? (?:for|to (?:enter|provide|type|paste|confirm|share|submit|verify))(?: [^ .]+){0,4}? (?:seed phrases?|recovery phrases?|mnemonics?|private keys?|card numbers?|cvv|pin code|social security numbers?|(?:bank|login|email|sudo|master|account|system|admin|keychain) passwords?|one-time (?:code|password)|2fa codes?|mfa codes?)\b".to_owned(),
-            "tells the agent to ask the user for secrets",
+            "instructs the agent to ask the user for secrets",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:include|add|insert|append|embed|place|promote|mention|recommend)\b(?: [^ .]+){0,6}? (?:advert\w*|affiliate|referral|promotional|sponsored|phishing)(?: [^ .]+){0,8}? (?:every|each|all|any|always|wherever)\b".to_owned(),
-            "tells the agent to add advertising to its work",
+            "instructs the agent to add advertising to its work",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:falsify|fabricate|fudge|tamper with|doctor)\b(?: [^ .]+){0,3}? (?:results?|findings|figures|numbers|data|metrics|scores?|reports?|logs?|records|benchmarks?|measurements|evidence|statistics|citations?)\b|\b(?:downplay|whitewash|gloss over|play down|understate|exaggerate|overstate)\b(?: [^ .]+){0,6}? (?:strengths?|achievements|accomplishments|weaknesses|flaws|risks?|dangers?|faults|failures|problems|limitations|drawbacks|side effects|concerns|competitors?|rivals?|merits|advantages|performance)\b".to_owned(),
-            "tells the agent to falsify or bias its report",
+            "instructs the agent to falsify or bias its report",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:never|always|do not|don't|make sure|must|ensure|refrain from|avoid)\b(?: [^ .]+){0,6}? (?:rat(?:e|ing)|rank(?:ing)?|scor(?:e|ing)|grad(?:e|ing)|present(?:ed|ing)?|show(?:n|ing)?|portray(?:ed|ing)?|depict(?:ed|ing)?|describ(?:e|ed|ing)|evaluat(?:e|ed|ing)|judg(?:e|ed|ing))\b(?: [^ .]+){0,10}? (?:(?:lower|higher|worse|better) than|in an? (?:bad|poor|negative|worse|better|good|positive|favou?rable|unfavou?rable)(?: \w+)? light|negatively|favou?rably|unfavou?rably)\b|\bfavou?r\b(?: [^ .]+){0,6}? (?:in (?:any|all|every) (?:comparisons?|evaluations?|rankings?|results?|recommendations?)|regardless|no matter|even (?:if|when))\b".to_owned(),
-            "tells the agent whom to favour in its judgement",
+            "instructs the agent whom to favour in its judgement",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:insert|introduce|add|plant|leave|embed|include|inject|hide|slip)\b(?: [^ .]+){0,4}? (?:backdoors?|hidden (?:vulnerabilit\w+|bugs?|flaws?|accounts?|clauses?|fees?|charges?|costs?)|subtle (?:bugs?|errors?|mistakes?|flaws?|vulnerabilit\w+)|security holes?|logic bombs?|(?:deliberate|intentional) (?:bugs?|errors?|mistakes?|flaws?|vulnerabilit\w+)|(?:illegal|unlawful|unenforceable|discriminatory|deceptive|misleading|undisclosed|unethical|predatory) (?:clauses?|terms?|provisions?|fees?|charges?|conditions?|claims?|restrictions?|language))\b".to_owned(),
-            "tells the agent to introduce a flaw into its work",
+            "instructs the agent to introduce a flaw into its work",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:waive[sd]?|forfeits?|surrenders?|relinquish(?:es)?|gives? up)\b(?: [^ .]+){0,4}? (?:overtime|wages?|(?:sick|maternity|parental|medical) leave|minimum wage|labou?r rights|statutory rights|right to (?:unionize|organize|strike|report))\b|\b(?:prevents?|prohibits?|forbids?|bars?|discourages?)\b(?: [^ .]+){0,4}? (?:reporting|disclosing|whistle-?blowing)(?: [^ .]+){0,3}? (?:illegal|unlawful|criminal|harassment|discrimination|misconduct|violations|crimes?)\b|\b(?:terminat\w+|dismiss\w*|fire[ds]?|firing)\b(?: [^ .]+){0,6}? (?:pregnan\w+|maternity|whistle-?blow\w*|union (?:membership|activit\w+)|religious beliefs?|sexual orientation)\b|\b(?:women|females?|pregnant|disabled|foreign|minority|older|immigrant)\b(?: [^ .]+){0,4}? (?:lower|less|reduced|no) (?:pay|salar(?:y|ies)|wages?|benefits|compensation)\b|\b(?:pay|salar(?:y|ies)|wages?)\b(?: [^ .]+){0,4}? (?:below|under|less than) (?:the )?(?:\w+ )?minimum wage\b|\b(?:regardless of|irrespective of|even if it (?:violates|breaks)|in violation of|contrary to) (?:any |all |the )?(?:local |applicable |federal |state |national |labou?r |employment )+laws?\b".to_owned(),
-            "tells the agent to write unlawful terms",
+            "instructs the agent to write unlawful terms",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:flag|remove|delete|ban|censor|suppress|hide|block|reject|downrank|shadow-?ban)\b(?: [^ .]+){0,8}? (?:(?:left|right)[- ](?:leaning|wing)|conservatives?|liberals?|republicans?|democrats?|religious|muslims?|jews|jewish|christians?|gay|lgbt\w*|immigrants?|minorities|dissent\w*)\b".to_owned(),
-            "tells the agent to discriminate by identity or belief",
+            "instructs the agent to discriminate by identity or belief",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:report|claim|say|state|tell|pretend|mark|declare)\b(?: [^ .]+){0,6}? (?:tests?|checks?|builds?|it|task|everything|all)(?: [^ .]+){0,4}? (?:pass(?:es|ed)?|succe\w+|complete\w*|fine|ok|green|done)\b(?: [^ .]+){0,3}? (?:even (?:if|when|though)|regardless|no matter|whether or not)\b".to_owned(),
-            "tells the agent to report success regardless of the outcome",
+            "instructs the agent to report success regardless of the outcome",
         ),
         (
             &EXFIL_REQUEST,
             r"\b(?:log|logs|store|write|save|record|dump|append|persist)\b(?: [^ .]+){0,8}? [^ ]?(?:card(?:holder)? (?:numbers?|data|details|info\w*)|credit cards?|payment (?:card |method )?(?:data|details|info\w*|methods?|cards?)|billing (?:data|details|info\w*)|cvv2?|cvc|social security numbers?|bank account (?:numbers?|details)|passwords? in (?:plain|clear) ?text)\b[^ ]*(?: [^ ]+){0,16}? (?:to|in|into|as) (?:[^ ]+ ){0,4}?[^ ]{0,40}(?:files?\b|logs?\b|\.(?:log|txt|csv|json|jsonl|db|md)\b|disk\b|plain)".to_owned(),
-            "tells the agent to store payment or identity data in a file",
+            "instructs the agent to store payment or identity data in a file",
         ),
         (
             &SABOTAGE_SPREAD,
             r"\b(?:copy|add|append|insert|write|replicate|propagate|inject|paste|embed)\b(?: [^ .]+){0,4}? (?:this|these|itself|yourself|the same|the above|following)(?: [^ .]+){0,6}? (?:to|into|in|across) (?:all|every|each|any|the)(?: [^ .]+){0,2}? (?:other |installed |available |existing |remaining )(?:[^ .]+ ){0,2}?(?:skills?|skill\.md|repositor(?:y|ies)|agents?)\b".to_owned(),
-            "tells the agent to spread instructions to other skills or repositories",
+            "instructs the agent to spread instructions to other skills or repositories",
         ),
         (
             &CONFIG_INSTRUCTIONS,
             r"\b(?:append|add|write|insert|put|save|copy|paste|inject|include)\b(?: [^ ]+){0,12}? [^ ]{0,12}(?:claude\.md|agents\.md|memory\.md|gemini\.md|soul\.md|\.cursorrules|\.windsurfrules|copilot-instructions\.md)[^ ]*(?: [^ ]+){0,20}? [^ ]{0,2}(?:(?:always |auto-?|automatically |pre-?)(?:approve[sd]?|allow|accept|trust|run|execute|confirm)|without (?:asking|confirmation|approval|permission)|never (?:ask|prompt|question|refuse)|(?:skip|bypass|ignore) (?:\w+ )?(?:confirmations?|permissions?|prompts?|approvals?|checks?|reviews?|warnings?)|trust (?:all|any|every))".to_owned(),
-            "tells the agent to grant itself a permanent permission",
+            "instructs the agent to grant itself a permanent permission",
         ),
     ]
 }
 
-const SECRETLY: &str = "tells the agent to act in secret";
+const SECRETLY: &str = "instructs the agent to act in secret";
 
 /// Whether the words before an act make it a description of behaviour: `would silently read as
 /// public`.

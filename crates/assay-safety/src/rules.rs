@@ -3,14 +3,14 @@
 use super::rule::declare_rules;
 
 declare_rules! {
-    OVERRIDE_INSTRUCTIONS = "override-instructions", Override, Error, "Text tells the agent to ignore its instructions.",
+    OVERRIDE_INSTRUCTIONS = "override-instructions", Override, Error, "Text instructs the agent to ignore its instructions.",
         Prose ["ignore", "disregard", "forget", "override", "supersede", "pay no attention", "set aside", "stop following",
             "not follow"];
     OVERRIDE_SAFEGUARDS = "override-safeguards", Override, Warning, "Text or a flag turns off confirmations, permission prompts or safety checks.",
         Prose ["bypass", "without asking", "without confirm", "without approval", "without permission", "skip confirm",
             "ask for confirm", "ask for permission", "ask for approval", "skip-permissions"],
         Code ["skip-permissions", "--yolo", "--no-sandbox"];
-    CONCEAL_FROM_USER = "conceal-from-user", Concealment, Warning, "Text tells the agent to hide something from the user.",
+    CONCEAL_FROM_USER = "conceal-from-user", Concealment, Warning, "Text instructs the agent to hide something from the user.",
         Prose ["the user", "from user", "users", "the human", "the operator", "secretly", "silently", "covertly", "user ",
             "anyone", "between us", "mention", "your summary", "your report", "hidden "];
     CONCEAL_DIRECTIVE = "conceal-directive", Concealment, Warning, "A comment or an invisible element addresses the agent.",
@@ -37,15 +37,15 @@ declare_rules! {
         Code [".ssh", ".aws", ".netrc", "git-credentials", ".npmrc", ".pypirc", ".kube", ".docker", "gcloud", "/etc/shadow",
             "/etc/passwd", "keychain", "find-generic-password", "login data", "logins.json", "cookies.sqlite", "/cookies",
             "keyrings", "wallet.dat", ".env", "codex/auth"];
-    CREDENTIAL_REQUEST = "credential-request", Credentials, Warning, "Text tells the agent to read keys, passwords or sessions.",
+    CREDENTIAL_REQUEST = "credential-request", Credentials, Warning, "Text instructs the agent to read keys, passwords or sessions.",
         Prose ["api key", "api_key", "credential", "password", "environment variable", "private key", "ssh key", ".ssh", ".aws",
             ".env"];
     EXFIL_SECRET = "exfil-secret", Exfiltration, Error, "Credentials or the whole environment are sent.",
         Code ["://", "printenv", "os.environ", "process.env", "env |", "env|", "env)", ".ssh", ".aws", "tar -"];
-    EXFIL_INSTRUCTION = "exfil-instruction", Exfiltration, Error, "Text tells the agent to send secrets or the conversation somewhere.",
+    EXFIL_INSTRUCTION = "exfil-instruction", Exfiltration, Error, "Text instructs the agent to send secrets or the conversation somewhere.",
         Prose ["chat history", "conversation history", "system prompt", "api key", "api_key", "credential", "password",
             "private key", "ssh key"];
-    EXFIL_REQUEST = "exfil-request", Exfiltration, Warning, "Text tells the agent to collect files, prompts or personal data and send them somewhere.",
+    EXFIL_REQUEST = "exfil-request", Exfiltration, Warning, "Text instructs the agent to collect files, prompts or personal data and send them somewhere.",
         Prose ["credit card", "billing", "card number", "seed phrase", "payment ", "card data", "card details", "cvv", "cvc",
             "social security", "bank account", "http://"],
         Code ["platform.", "gethostname"];

@@ -22,21 +22,21 @@ struct Signals {
     /// A walk over the home folder.
     walk: Regex,
     /// What is searched for by name.
-    sought: Regex,
+    secret_files: Regex,
     send: Regex,
     private: Regex,
     encrypt: Regex,
     remove: Regex,
     locate: Regex,
     fields: Regex,
-    machine: Regex,
+    identity: Regex,
 }
 
 static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
     walk: regex(
         r"os\.walk\(|\.rglob\(|glob\.i?glob\(|\.glob\(|readdirSync\(|readdir\(|globSync\(|fast-glob|\bfind\s+(?:[\x22']?(?:~|\$HOME|\$\{HOME\}|/home|/Users|/)[\x22']?[\s/])|\bls -[a-zA-Z]*R|os\.scandir\(|os\.listdir\(",
     ),
-    sought: regex(
+    secret_files: regex(
         r"[\x22'*./\\](?:\.env\b|\.pem\b|\.key\b|\.p12\b|\.pfx\b|\.kdbx\b|id_rsa|id_ed25519|\.ssh\b|wallet|keystore|\.aws\b|\.npmrc\b|credentials?\b|seed\b|mnemonic)",
     ),
     send: regex(
@@ -54,7 +54,7 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
     locate: regex(
         r"(?i)https?://(?:[\w-]+\.)*(?:[\w-]*ip-?(?:api|info|ify|geo|data|stack|locat\w*|who\w*)[\w-]*|geo-?ip\w*|geo-?location[\w-]*|freegeoip\w*|ifconfig|icanhazip|myip|whatismyip\w*)\.[a-z]{2,}|navigator\.geolocation|\bCLLocationManager\b|\bCoreLocation(?:CLI)?\b|\btermux-location\b|\bwhereami\b|\bgeocoder\.ip\(",
     ),
-    machine: regex(
+    identity: regex(
         r"platform\.(?:uname|node|platform|system|machine)\(|socket\.gethostname\(|getpass\.getuser\(|os\.(?:uname|getlogin)\(|uuid\.getnode\(|os\.hostname\(|os\.userInfo\(|os\.networkInterfaces\(|psutil\.",
     ),
     fields: regex(
@@ -105,19 +105,19 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
     let send = || find(&signals.send).filter(|range| !local(&text[line(range)]));
     if let Some(walk) = find(&signals.walk)
         && home()
-        && let Some(sought) = find(&signals.sought)
+        && let Some(secret_files) = find(&signals.secret_files)
     {
         // Sought in the walk, or close by it: not in another part of a long script.
-        let near = sought.start.abs_diff(walk.start) < 600;
+        let near = secret_files.start.abs_diff(walk.start) < 600;
         if near && send().is_some() {
             scan.report(
                 site,
                 &EXFIL_SECRET,
-                line(&sought),
+                line(&secret_files),
                 "searches the home folder for secrets and sends data",
             );
         } else if near {
-            scan.report(site, &CREDENTIAL_READ, line(&sought), "searches the home folder for secrets");
+            scan.report(site, &CREDENTIAL_READ, line(&secret_files), "searches the home folder for secrets");
         }
     }
     if let Some(private) = find(&signals.private)
@@ -152,16 +152,16 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
             "encrypts files of the home folder and removes the originals",
         );
     }
-    let machine: std::collections::BTreeSet<&str> = signals
-        .machine
+    let identity: std::collections::BTreeSet<&str> = signals
+        .identity
         .find_iter(text)
         .take(50)
         .filter(|found| !comment(found.start()))
         .map(|found| found.as_str())
         .collect();
-    if machine.len() >= 2
+    if identity.len() >= 2
         && send().is_some()
-        && let Some(first) = find(&signals.machine)
+        && let Some(first) = find(&signals.identity)
     {
         scan.report(
             site,

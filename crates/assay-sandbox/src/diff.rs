@@ -63,10 +63,10 @@ impl Side {
             Ok(Some(bytes)) if bytes[..bytes.len().min(SNIFF)].contains(&0) => Self::Binary,
             Ok(Some(bytes)) => String::from_utf8(bytes).map_or(Self::Binary, Self::Text),
             Err(FsError::TooLarge { .. }) => Self::Other(format!("larger than {TEXT} bytes")),
-            Err(FsError::NotAFile { found: "a folder", .. }) => Self::Folder,
-            Err(FsError::NotAFile { found, .. }) => match fs::read_link(&full) {
+            Err(FsError::NotAFile { kind: "a folder", .. }) => Self::Folder,
+            Err(FsError::NotAFile { kind, .. }) => match fs::read_link(&full) {
                 Ok(target) => Self::Link(escape_path(&target)),
-                Err(_) => Self::Other(found.to_owned()),
+                Err(_) => Self::Other(kind.to_owned()),
             },
             Err(_) => Self::Other("not readable".to_owned()),
         }

@@ -61,7 +61,7 @@ pub fn commands(text: &str, source: Source) -> Vec<Simple> {
         text,
         source,
         signs: text.char_indices().peekable(),
-        found: Vec::new(),
+        commands: Vec::new(),
         words: Vec::new(),
         word: None,
         here_document: None,
@@ -71,14 +71,14 @@ pub fn commands(text: &str, source: Source) -> Vec<Simple> {
         last: None,
     };
     lexer.run();
-    lexer.found
+    lexer.commands
 }
 
 struct Lexer<'t> {
     text: &'t str,
     source: Source,
     signs: Peekable<CharIndices<'t>>,
-    found: Vec<Simple>,
+    commands: Vec<Simple>,
     words: Vec<String>,
     word: Option<String>,
     here_document: Option<usize>,
@@ -237,7 +237,7 @@ impl Lexer<'_> {
         let words = std::mem::take(&mut self.words);
         let here_document = self.here_document.take();
         if !words.is_empty() {
-            self.found.push(Simple { words, here_document, line: self.begins, end });
+            self.commands.push(Simple { words, here_document, line: self.begins, end });
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use rules::survival;
 /// A stage of the funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stage {
+pub enum FilterStage {
     /// No description that says anything.
     Description,
     /// Not in English.
@@ -37,7 +37,7 @@ pub enum Stage {
     NameDescription,
 }
 
-impl Stage {
+impl FilterStage {
     /// Its name in JSON and tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -61,8 +61,8 @@ pub enum Order {
 
 impl Order {
     /// The stages, first to last.
-    pub fn stages(self) -> [Stage; 5] {
-        use Stage::{Content, Description, Language, License, NameDescription};
+    pub fn stages(self) -> [FilterStage; 5] {
+        use FilterStage::{Content, Description, Language, License, NameDescription};
         match self {
             Self::Paper => [Description, Language, License, Content, NameDescription],
             Self::Code => [Content, NameDescription, Description, Language, License],
@@ -74,7 +74,8 @@ impl Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StageCount {
     /// Which stage.
-    pub stage: Stage,
+    #[serde(rename = "stage")]
+    pub filter_stage: FilterStage,
     /// Records removed by it.
     pub removed: usize,
     /// Records left after it.
@@ -97,9 +98,9 @@ pub struct Outcome {
 /// Why a record is out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
-    Kept,
-    Out(Stage, Reason),
-    Copy(Stage, u32),
+    Retained,
+    Out(FilterStage, Reason),
+    Copy(FilterStage, u32),
 }
 
 /// A reason that needs no survivor, or the survivor that it needs.
@@ -118,7 +119,8 @@ pub struct Entry<'a> {
     /// The record.
     pub id: &'a str,
     /// The stage that removed it.
-    pub stage: &'static str,
+    #[serde(rename = "stage")]
+    pub filter_stage: &'static str,
     /// Why.
     pub reason: &'static str,
     /// Of a copy: the record that is left of its group after this stage. Of one that copies a
@@ -153,9 +155,9 @@ impl Outcome {
     }
 
     /// The stage that removed a record; `None` for one that is left.
-    pub fn stage(&self, record: usize) -> Option<Stage> {
+    pub fn stage(&self, record: usize) -> Option<FilterStage> {
         match self.decisions[record] {
-            Decision::Kept => None,
+            Decision::Retained => None,
             Decision::Out(stage, _) | Decision::Copy(stage, _) => Some(stage),
         }
     }
@@ -164,17 +166,17 @@ impl Outcome {
     pub fn ledger(&self) -> impl Iterator<Item = Entry<'_>> {
         self.decisions.iter().enumerate().filter_map(|(index, decision)| {
             let (stage, reason, survivor) = match *decision {
-                Decision::Kept => return None,
+                Decision::Retained => return None,
                 Decision::Out(stage, Reason::NoDescription) => (stage, "no-description", None),
                 Decision::Out(stage, Reason::NotEnglish) => (stage, "not-english", None),
                 Decision::Out(stage, Reason::Undeclared) => (stage, "undeclared", None),
                 Decision::Out(stage, Reason::Other) => (stage, "other-license", None),
                 Decision::Out(stage, Reason::CopyOfOther(of)) => (stage, "copy-of-other-license", Some(of)),
-                Decision::Copy(stage @ Stage::Content, of) => (stage, "same-content", Some(of)),
+                Decision::Copy(stage @ FilterStage::Content, of) => (stage, "same-content", Some(of)),
                 Decision::Copy(stage, of) => (stage, "same-name-and-description", Some(of)),
             };
             let survivor = survivor.map(|index| self.ids.get(index as usize));
-            Some(Entry { id: self.ids.get(index), stage: stage.name(), reason, survivor })
+            Some(Entry { id: self.ids.get(index), filter_stage: stage.name(), reason, survivor })
         })
     }
 
@@ -213,33 +215,35 @@ pub fn run(
         }
     }
     let count = u32::try_from(features.len()).unwrap_or(u32::MAX);
-    let mut decisions = vec![Decision::Kept; features.len()];
+    let mut decisions = vec![Decision::Retained; features.len()];
     let mut left: Vec<u32> = (0..count).collect();
     let mut stages = Vec::new();
     for stage in order.stages() {
         let before = left.len();
         left = match stage {
-            Stage::Description => filter(left, stage, &mut decisions, |at| {
+            FilterStage::Description => filter(left, stage, &mut decisions, |at| {
                 features[at].no_description.then_some(Reason::NoDescription)
             }),
-            Stage::Language => {
+            FilterStage::Language => {
                 filter(left, stage, &mut decisions, |at| features[at].foreign.then_some(Reason::NotEnglish))
             }
-            Stage::License => {
+            FilterStage::License => {
                 let others = others(&features);
                 filter(left, stage, &mut decisions, |at| licence(&features[at], &others))
             }
-            Stage::Content => copies(left, stage, &mut decisions, &features, |feature| feature.content),
-            Stage::NameDescription => copies(left, stage, &mut decisions, &features, |feature| feature.label),
+            FilterStage::Content => copies(left, stage, &mut decisions, &features, |feature| feature.content),
+            FilterStage::NameDescription => {
+                copies(left, stage, &mut decisions, &features, |feature| feature.label)
+            }
         };
-        stages.push(StageCount { stage, removed: before - left.len(), left: left.len() });
+        stages.push(StageCount { filter_stage: stage, removed: before - left.len(), left: left.len() });
     }
     Ok(Outcome { records: features.len(), bad_lines, stages, ids, decisions })
 }
 
 fn filter(
     left: Vec<u32>,
-    stage: Stage,
+    filter_stage: FilterStage,
     decisions: &mut [Decision],
     judge: impl Fn(usize) -> Option<Reason>,
 ) -> Vec<u32> {
@@ -247,7 +251,7 @@ fn filter(
         .filter(|&index| {
             let reason = judge(index as usize);
             if let Some(reason) = reason {
-                decisions[index as usize] = Decision::Out(stage, reason);
+                decisions[index as usize] = Decision::Out(filter_stage, reason);
             }
             reason.is_none()
         })
@@ -282,7 +286,7 @@ fn licence(feature: &Features, others: &[([u8; 16], u32)]) -> Option<Reason> {
 /// Leaves the first of each group of equal hashes, first by [`Features::rank`].
 fn copies(
     left: Vec<u32>,
-    stage: Stage,
+    filter_stage: FilterStage,
     decisions: &mut [Decision],
     features: &[Features],
     hash: impl Fn(&Features) -> [u8; 16],
@@ -297,7 +301,7 @@ fn copies(
     for group in sorted.chunk_by(|a, b| hash(&features[*a as usize]) == hash(&features[*b as usize])) {
         kept.push(group[0]);
         for &copy in &group[1..] {
-            decisions[copy as usize] = Decision::Copy(stage, group[0]);
+            decisions[copy as usize] = Decision::Copy(filter_stage, group[0]);
         }
     }
     kept.sort_unstable();

@@ -12,7 +12,7 @@ const DESCRIPTION: usize = 10;
 /// The longest first paragraph that the public code takes for a description, in bytes.
 const PARAGRAPH: usize = 500;
 /// Keys of front matter that may contain what `description` should.
-const SPEAKING_KEYS: [&str; 6] =
+const DESCRIPTIVE_KEYS: [&str; 6] =
     ["description", "summary", "short_description", "short-description", "tagline", "purpose"];
 /// The share of foreign letters above which a text is not English: 3 in 100.
 const FOREIGN: usize = 3;
@@ -200,7 +200,7 @@ fn recover(text: &str, front: Option<&str>, body: &str, skillret: bool) -> Optio
     let long_enough = |text: &str| text.chars().count() >= DESCRIPTION;
     if let Some(front) = front {
         let fields = fields(front);
-        let keys = if skillret { &SPEAKING_KEYS[..1] } else { &SPEAKING_KEYS[..] };
+        let keys = if skillret { &DESCRIPTIVE_KEYS[..1] } else { &DESCRIPTIVE_KEYS[..] };
         let values = keys.iter().filter_map(|key| fields.get(*key)?.as_str());
         if let Some(value) = values.map(str::trim).find(|value| long_enough(value)) {
             return Some(value.to_owned());

@@ -27,7 +27,7 @@ fn ledger(records: &[Value], rules: &Rules, order: Order) -> Vec<String> {
     let outcome = run(&mut input(records), rules, order, &mut |bad| panic!("{bad:?}")).unwrap();
     assert_eq!(outcome.kept() + outcome.ledger().count(), records.len());
     let line = |entry: Entry<'_>| {
-        format!("{} {} {} {}", entry.id, entry.stage, entry.reason, entry.survivor.unwrap_or("-"))
+        format!("{} {} {} {}", entry.id, entry.filter_stage, entry.reason, entry.survivor.unwrap_or("-"))
     };
     outcome.ledger().map(line).collect()
 }

@@ -19,13 +19,13 @@ pub struct Item<'a> {
     /// 1 for what is in the first folder itself.
     pub depth: usize,
     full: &'a Path,
-    found: &'a Metadata,
+    metadata: &'a Metadata,
 }
 
 impl Item<'_> {
     /// What it is.
     pub fn kind(&self) -> FileKind {
-        self.found.file_type().into()
+        self.metadata.file_type().into()
     }
 
     /// What something that is not a regular file is, for messages.
@@ -35,25 +35,25 @@ impl Item<'_> {
 
     /// Bytes of a file, or of a link's target.
     pub fn size(&self) -> u64 {
-        self.found.len()
+        self.metadata.len()
     }
 
     /// Its mode; what a new file or folder would have where the system has none.
     pub fn mode(&self) -> u32 {
         #[cfg(unix)]
-        return std::os::unix::fs::MetadataExt::mode(self.found);
+        return std::os::unix::fs::MetadataExt::mode(self.metadata);
         #[cfg(not(unix))]
-        return if self.found.is_dir() { 0o755 } else { 0o644 };
+        return if self.metadata.is_dir() { 0o755 } else { 0o644 };
     }
 
     /// When it was last read.
     pub fn accessed(&self) -> Option<SystemTime> {
-        self.found.accessed().ok()
+        self.metadata.accessed().ok()
     }
 
     /// When it was last written.
     pub fn modified(&self) -> Option<SystemTime> {
-        self.found.modified().ok()
+        self.metadata.modified().ok()
     }
 
     /// Opens a regular file; `None` if it is something else by now.
@@ -124,7 +124,7 @@ pub fn walk<V: Visitor>(root: Folder, sequence: Sequence, visitor: &mut V) -> Re
                     continue;
                 }
             };
-            match visitor.item(&Item { path: &path, depth, full: &full, found: &found })? {
+            match visitor.item(&Item { path: &path, depth, full: &full, metadata: &found })? {
                 Next::Into if found.is_dir() => folders.push((path, depth + 1)),
                 Next::Into | Next::Past => {}
                 Next::Stop => return Ok(()),

@@ -24,7 +24,7 @@ pub(super) fn body(text: &str, draw: &mut Draw<'_>) -> Result<String, PlaceboErr
     let wanted = tokens(text);
     let filled = blocks(text, wanted, draw);
     if filled.tokens.abs_diff(wanted) > tolerance(wanted) {
-        return Err(PlaceboError::Uneven { wanted, made: filled.tokens });
+        return Err(PlaceboError::Uneven { body_tokens: wanted, placebo_tokens: filled.tokens });
     }
     Ok(filled.text)
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// Keys that change what a client does with a skill rather than what the skill says. They are kept
 /// with their values, so that the arms differ in nothing but the text.
-pub(super) const KEPT: [&str; 8] = [
+pub(super) const CLIENT_KEYS: [&str; 8] = [
     "allowed-tools",
     "disallowed-tools",
     "disable-model-invocation",
@@ -21,7 +21,7 @@ const KEPT_LENGTH: usize = 1024;
 /// Writes the front matter, its fences included.
 pub(super) fn front_matter(name: &str, description: &str, original: &Map<String, Value>) -> String {
     let mut out = format!("---\nname: {}\ndescription: {}\n", scalar(name), scalar(description));
-    for key in KEPT {
+    for key in CLIENT_KEYS {
         match original.get(key) {
             Some(Value::String(text)) if text.len() <= KEPT_LENGTH => {
                 out.push_str(&format!("{key}: {}\n", scalar(text)));

@@ -104,12 +104,12 @@ pub enum PlaceboError {
     },
     /// The skeleton alone is longer than the body, or no words bring it to the body's length: a
     /// body that is hardly a text.
-    #[error("placebo of {made} tokens for a body of {wanted}")]
+    #[error("placebo has {placebo_tokens} tokens for a body of {body_tokens}")]
     Uneven {
         /// Tokens of the body.
-        wanted: usize,
+        body_tokens: usize,
         /// Tokens of the nearest placebo.
-        made: usize,
+        placebo_tokens: usize,
     },
 }
 

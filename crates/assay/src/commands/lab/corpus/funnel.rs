@@ -59,7 +59,12 @@ pub(super) fn run(args: &FunnelArgs, ui: &Ui) -> Result<Status, Failure> {
         let mut text = format!("{:18}  {:>9}  {:>9}\n", "stage", "removed", "left");
         text.push_str(&format!("{:18}  {:>9}  {:>9}\n", "in", "", outcome.records));
         for stage in &outcome.stages {
-            text.push_str(&format!("{:18}  {:>9}  {:>9}\n", stage.stage.name(), stage.removed, stage.left));
+            text.push_str(&format!(
+                "{:18}  {:>9}  {:>9}\n",
+                stage.filter_stage.name(),
+                stage.removed,
+                stage.left
+            ));
         }
         ui.out(&text)?;
     }

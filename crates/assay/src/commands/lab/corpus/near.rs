@@ -53,7 +53,7 @@ pub(super) fn run(args: &NearArgs, ui: &Ui) -> Result<Status, Failure> {
         found.clusters,
         found.largest_cluster,
         share(found.recall.recall),
-        found.recall.found,
+        found.recall.found_pairs,
         found.recall.exact,
         found.recall.sample,
         share(found.recall.expected),
