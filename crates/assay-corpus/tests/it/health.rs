@@ -62,7 +62,7 @@ fn a_library_without_fixtures_is_measured_by_the_newer_revision() {
     // By hand: 1 of 8 sections, 1 of 3 gotchas, no code, 0 of 1 links, no case, no claim, no
     // mechanism, front matter. .2/8 + .15/3 + 0 + 0 + .05 + .15 + .05 + .05 = .375.
     assert!((a.score - 0.375).abs() < 1e-9, "{}", a.score);
-    assert!(a.flagged && a.reasons.contains(&"no section `## Examples`".to_owned()), "{:?}", a.reasons);
+    assert!(a.flagged && a.reasons.contains(&"missing section `## Examples`".to_owned()), "{:?}", a.reasons);
     assert!(health.skills[1].flagged && health.skills[1].score == 0.0);
     assert!((health.corpus_score - 0.1875).abs() < 1e-9);
     let (older, _) = check(folder.path(), None, Some(Revision::V230)).unwrap();

@@ -139,7 +139,7 @@ fn health_scores_a_library_by_a_profile() {
     lab.assay(&["lab", "health", "lib", "--profile", "assay"]).ended(2);
     lab.assay(&["lab", "health", "lib", "--profile", "context-engineering", "--strict"]).ended(1);
     let refused = lab.assay(&["lab", "health", "home", "--profile", "context-engineering"]).ended(2);
-    assert!(refused.stderr.contains("error: home holds no skill"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("error: no skill in home"), "{}", refused.stderr);
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn rules_are_explained() {
     for part in [
         "name-case: `name` is not lowercase",
         "error    spec",
-        "How to fix\n  Write the name in lower case.",
+        "How to fix\n  Write the name in lowercase.",
         "specification: https://",
         "docs/RULES.md#name-case",
     ] {
