@@ -92,8 +92,11 @@ fn a_ledger_is_compared_with_decisions() {
     lab.write("q.jsonl", "{\"gold_ids\":[\"b\"]}\n");
     let text =
         lab.assay(&["lab", "corpus", "compare", "in.jsonl", "l.jsonl", "--gold", "q.jsonl"]).ok().stdout;
-    assert!(text.contains("| content, for `a` | kept | twins; a query names theirs | theirs |"), "{text}");
-    assert!(text.contains("     2  right: theirs  twins; a query names theirs\n"), "{text}");
+    assert!(
+        text.contains("| content, for `a` | kept | duplicates; a query names theirs | theirs |"),
+        "{text}"
+    );
+    assert!(text.contains("     2  right: theirs  duplicates; a query names theirs\n"), "{text}");
     assert!(
         text.ends_with(
             "1 of 3 records in the same stage (33.33%); of 0 copies in both, 0 with the same survivor\n"

@@ -211,7 +211,7 @@ fn the_configuration_is_found_upwards_and_applies() {
     let (code, text) = report("[lint.severity]\nyaml-unquoted = \"warning\"\nall = \"off\"\n");
     assert_eq!((code, text.contains("warning[yaml-unquoted]")), (0, true), "{text}");
     let (_, text) = report("[lint.budgets]\nbody-lines = 3\n");
-    assert!(text.contains("fewer than 3 are advised"), "{text}");
+    assert!(text.contains("fewer than 3 recommended"), "{text}");
     let (_, text) = report("[lint.budgets]\ncontext-window = 0\nclaude-listing = 20\ncodex-listing = 1\n");
     for code in ["listing-budget-claude", "listing-budget-codex"] {
         assert!(text.contains(code), "{text}");
