@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json};
+use crate::fixture::{Fixture, attempt, needs_bubblewrap, read_json};
 use crate::server::{Answer, Server};
 
 pub(crate) const ALL: [&str; 6] =
@@ -25,7 +25,7 @@ fn provider(agent: &str) -> &'static str {
 
 /// The agents of a list that are installed here: one of them at least, and those that `ASSAY_REQUIRE_AGENTS` lists. Reports
 /// the others.
-pub(crate) fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str> {
+pub(crate) fn installed(lab: &Fixture, wanted: &[&'static str]) -> Vec<&'static str> {
     let listed = lab.assay(&["agent", "list", "--format", "json"]).ok().json();
     let is_there = |name: &str| {
         let mut agents = listed["agents"].as_array().unwrap().iter();
@@ -41,15 +41,15 @@ pub(crate) fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str>
     there
 }
 
-/// A laboratory with the cache of this machine.
-pub(crate) fn lab() -> Lab {
+/// A fixture with the cache of this machine.
+pub(crate) fn lab() -> Fixture {
     let home = std::env::var("HOME").unwrap_or_default();
     let cache = std::env::var("ASSAY_CACHE").unwrap_or_else(|_| format!("{home}/.cache/assay"));
-    Lab::new().env("ASSAY_CACHE", &cache)
+    Fixture::new().env("ASSAY_CACHE", &cache)
 }
 
 /// One task that only those can do who have read the skill.
-pub(crate) fn words(lab: Lab) -> Lab {
+pub(crate) fn words(lab: Fixture) -> Fixture {
     let body = "# The agreed word\n\nEvery report of this house ends with one word, and this page says which.\n\
                 The agreed word is right, in small letters and without a stop.\nWrite it into answer.txt and write nothing else into it.";
     lab.task("t1", |task| task)
@@ -66,7 +66,7 @@ pub(crate) fn words(lab: Lab) -> Lab {
         ])
 }
 
-pub(crate) fn experiment(lab: &Lab, sandbox: &str, agents: &[&str], model: &str) {
+pub(crate) fn experiment(lab: &Fixture, sandbox: &str, agents: &[&str], model: &str) {
     let tables: String = agents
         .iter()
         .map(|name| format!("[[agents]]\nname = \"{name}\"\nmodel = \"{model}\"\ntimeout = 240\n"))
@@ -82,7 +82,7 @@ pub(crate) fn experiment(lab: &Lab, sandbox: &str, agents: &[&str], model: &str)
 }
 
 /// Records of agents that went through the gateway, each with its trial's folder.
-pub(crate) fn records(lab: &Lab) -> Vec<Value> {
+pub(crate) fn records(lab: &Fixture) -> Vec<Value> {
     let record = |folder: PathBuf| {
         let mut record = read_json(&folder.join("record.json"))?;
         record["folder"] = json!(folder);
@@ -249,10 +249,10 @@ fn skills_can_stand_in_the_systems_text() {
                 "experiment.toml",
                 text.replace("timeout = 240\n", &served).replace("repetitions = 1\n", &told),
             );
-            let before = server.asked().len();
+            let before = server.requests().len();
             let (document, code) = lab.run(&["--no-checks", "--no-preflight", "--only", "condition=curated"]);
             assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{name}: {document:#}");
-            let asked = server.asked().split_off(before);
+            let asked = server.requests().split_off(before);
             // OpenCode asks for a title beside the work.
             let asked = asked.iter().find(|one| !one.body["tools"].is_null()).unwrap();
             let (whole, system) = (asked.body.to_string(), systems_text(&asked.body));
@@ -404,8 +404,8 @@ fn a_refused_key_is_infrastructure() {
     assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{document:#}");
     let record = &records(&lab)[0];
     assert_eq!(record["cause"], "model_provider", "{record:#}");
-    assert_eq!(server.asked()[0].authorization, Some(format!("Bearer {secret}")));
-    assert_eq!(server.asked()[0].body["model"], "test-1");
+    assert_eq!(server.requests()[0].authorization, Some(format!("Bearer {secret}")));
+    assert_eq!(server.requests()[0].body["model"], "test-1");
     for file in files(&lab.path(".assay")) {
         let bytes = fs::read(&file).unwrap();
         let holds = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
@@ -443,7 +443,7 @@ fn broken_set_ups_are_told_apart() {
         let cache = lab.path(&format!("cache-{what}"));
         copy(&lab, agent, &cache);
         broken(&cache);
-        let broken = Lab::new().env("ASSAY_CACHE", cache.to_str().unwrap());
+        let broken = Fixture::new().env("ASSAY_CACHE", cache.to_str().unwrap());
         let found = broken.assay(&["agent", "doctor", agent, "--format", "json"]).ended(1).json();
         let failed = found["agents"][0]["checks"].as_array().unwrap().iter();
         let failed: Vec<_> = failed.filter(|check| check["holds"] == false).collect();
@@ -451,7 +451,7 @@ fn broken_set_ups_are_told_apart() {
         assert!(failed[0]["text"].as_str().unwrap().contains(says), "{found:#}");
         if what == "listed" && says == "switched off" {
             // A run does not begin with an agent that is blind.
-            let blind = words(Lab::new().env("ASSAY_CACHE", cache.to_str().unwrap()));
+            let blind = words(Fixture::new().env("ASSAY_CACHE", cache.to_str().unwrap()));
             experiment(&blind, "\"bubblewrap\"", &[agent], "scripted:turns.jsonl");
             let ran = blind.assay(&["run", "experiment.toml"]).ended(3);
             assert!(
@@ -497,7 +497,7 @@ fn broken_set_ups_are_told_apart() {
 }
 
 /// An installation in a cache of its own; big files are linked where that can be done.
-fn copy(lab: &Lab, agent: &str, cache: &Path) {
+fn copy(lab: &Fixture, agent: &str, cache: &Path) {
     let listed = lab.assay(&["agent", "list", "--format", "json"]).ok().json();
     let agents = listed["agents"].as_array().unwrap();
     let own = agents.iter().find(|own| own["name"] == agent).unwrap();

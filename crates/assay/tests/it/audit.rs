@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
 const SKILL: &str =
     "---\nname: ledger\n---\n# Ledger\n\nAlways write `config/ledger-export.yaml` with LEDGER_MODE.\n";
@@ -27,9 +27,9 @@ fn name(skill: bool, time: u32) -> String {
 }
 
 /// One arm, one task: a run with the skill, two without.
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let at = "data/traces/arm/ledger";
-    Lab::new()
+    Fixture::new()
         .file("data/skills/ledger/SKILL.md", SKILL)
         .file(
             &format!("{at}/with/r1/{}", name(true, 1)),

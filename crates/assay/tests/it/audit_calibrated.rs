@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
 const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
     1. Round every amount half even before any totals are summed up.\n\
@@ -32,10 +32,10 @@ fn log(session: &str, read: &str, came: &str, content: &str) -> String {
 }
 
 /// One run that read the skill and copied from it, three controls that wrote something else.
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let at = "data/traces/arm/ledger";
     let copied = "round every amount half even before\nname each export after the closing month of its fiscal year\nsign every finished export with the treasury signing script\n";
-    let mut lab = Lab::new()
+    let mut lab = Fixture::new()
         .file("data/skills/ledger/SKILL.md", SKILL)
         .file("data/tasks/ledger.md", "Export the ledger.")
         .file("other.md", OTHER)
@@ -138,7 +138,7 @@ fn what_the_task_says_is_no_evidence_in_a_pair() {
 fn traces_of_a_corpus_may_be_compressed() {
     let plain = lab();
     let packed = lab();
-    let of = |lab: &Lab, command: &[&str]| {
+    let of = |lab: &Fixture, command: &[&str]| {
         lab.assay(&[command, &["corpus", "data", "--format", "json", "--strict"]].concat()).ok().stdout
     };
     for (run, ending) in [("with/r1/a", "zst"), ("without/r0/b", "gz")] {

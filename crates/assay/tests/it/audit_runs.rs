@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 
 const BODY: &str = "Round every amount half even before any totals are summed up.\n\
     Name each export after the closing month of its fiscal year.\n\
@@ -13,7 +13,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 /// Two tasks; where the skill is offered it is read, and its words are written down. One task is passed without it, one is not.
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let copy = "printf 'sign every finished export with the treasury signing script' > note.md; echo right > answer.txt";
     let read = json!({"condition": "curated", "turn": 0, "run": ["cat /skills/ledger/SKILL.md"]});
     let rules = [
@@ -22,7 +22,7 @@ fn lab() -> Lab {
         json!({"condition": "none", "task": "easy", "turn": 0, "run": ["echo right > answer.txt"]}),
         json!({"condition": "none", "task": "hard", "turn": 0, "run": ["ls"]}),
     ];
-    Lab::new()
+    Fixture::new()
         .task("easy", |task| task)
         .task("hard", |task| task)
         .skill("ledger", "Ledger exports.", BODY)

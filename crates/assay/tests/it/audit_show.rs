@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
 const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
     Sign every finished export with the treasury signing script.\n";
@@ -31,10 +31,10 @@ fn log(read: &str, came: &str, content: &str) -> String {
 const SHOW: [&str; 8] =
     ["audit", "show", "--with", "a.jsonl", "--without", "b.jsonl", "--skill", "ledger/SKILL.md"];
 
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let copied =
         "sign every finished export with the treasury signing script\n<script>alert(1)</script>\u{1b}[2J";
-    Lab::new()
+    Fixture::new()
         .file("ledger/SKILL.md", SKILL)
         .file("a.jsonl", log("/s/skills/ledger/SKILL.md", SKILL, copied))
         .file("b.jsonl", log("README.md", "text", "totals"))
@@ -92,7 +92,7 @@ fn what_the_task_says_is_no_evidence_and_what_is_odd_is_told() {
 fn a_file_of_the_skills_name_is_no_use_of_the_skill() {
     let skill = SKILL.replace("name: ledger", "name: xlsx");
     let told = |log: String| log.replace("Export the ledger.", "Export the ledger to plan.xlsx.");
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .file("xlsx/SKILL.md", &skill)
         .file("a.jsonl", told(log("/s/skills/xlsx/SKILL.md", &skill, "to plan.xlsx")))
         .file("b.jsonl", told(log("plan.xlsx", "text", "xlsx: plan.xlsx")));
@@ -138,7 +138,7 @@ fn a_run_that_read_its_skill_shows_where_the_text_went() {
     let (with, without, skill, prompt) = (text(&with), text(&without), text(&skill), text(&prompt));
     let args =
         ["audit", "show", "--with", &with, "--without", &without, "--skill", &skill, "--task", &prompt];
-    let lab = Lab::new();
+    let lab = Fixture::new();
     let document = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
     let opened = document["with"]["opened_at"].as_u64().expect("it was read");
     let lines = std::fs::read_to_string(&skill).unwrap();

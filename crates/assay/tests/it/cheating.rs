@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, attempt, needs_bubblewrap};
+use crate::fixture::{Fixture, attempt, needs_bubblewrap};
 use crate::processes::in_sandboxes_of;
 
 /// A verifier that runs Python in the work folder, as many do, and compares with what stands in `/tests`.
@@ -78,8 +78,8 @@ const CHEATS: [(&str, &str, &str); 20] = [
     ),
 ];
 
-fn cheats() -> Lab {
-    let shape = |lab: Lab, (name, ..): &(&str, &str, &str)| {
+fn cheats() -> Fixture {
+    let shape = |lab: Fixture, (name, ..): &(&str, &str, &str)| {
         let hasty = "version = \"1.0\"\n[verifier]\ntimeout_sec = 5.0\n";
         lab.task(name, |task| task.test_sh(PYTHON).file("tests/expected", "right\n").toml(hasty))
     };
@@ -87,7 +87,7 @@ fn cheats() -> Lab {
     let rules: Vec<Value> = CHEATS.iter().map(rule).collect();
     CHEATS
         .iter()
-        .fold(Lab::new(), shape)
+        .fold(Fixture::new(), shape)
         .script(&rules)
         .experiment(|e| e.agent("timeout = 20\ncommand_timeout = 2"))
 }
@@ -123,7 +123,7 @@ pub(crate) const SOLVES_WITH_REWARD: &str = "set -e\nmkdir -p /logs/verifier\nec
 #[test]
 fn to_make_the_verifiers_folder_is_no_tampering() {
     needs_bubblewrap!();
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("careful", |task| {
             task.solve_sh(SOLVES_WITH_REWARD).test_sh(
                 "[ ! -e /logs/verifier/notes.txt ] && [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n",
@@ -150,7 +150,7 @@ fn the_work_passes() {
 fn a_task_may_ask_for_what_would_be_tampering() {
     needs_bubblewrap!();
     let write = json!({ "turn": 0, "run": "echo right > answer.txt; echo 'import pytest' > conftest.py" });
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("asked", |task| task.instruction("Write answer.txt, and a fixture in conftest.py.\n"))
         .task("expected", |task| {
             task.toml("version = \"1.0\"\n[metadata.assay]\nexpected = [\"conftest.py\"]\n")
@@ -174,7 +174,7 @@ fn time_is_up_when_it_is_up() {
     let later = "(setsid bash -c 'sleep 3; echo right > /app/answer.txt' > /dev/null 2>&1 &)";
     let lab = ["goes-on", "leaves-it-to-a-daemon", "is-done-but-goes-on", "says-done-early"]
         .iter()
-        .fold(Lab::new(), |lab, name| lab.task(name, |task| task.test_sh(slowly)))
+        .fold(Fixture::new(), |lab, name| lab.task(name, |task| task.test_sh(slowly)))
         .script(&[
             json!({ "task": "goes-on", "turn": 0, "run": "sleep 20; echo right > answer.txt" }),
             json!({ "task": "leaves-it-to-a-daemon", "turn": 0, "run": format!("{later}; sleep 1000") }),

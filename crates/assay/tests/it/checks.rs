@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap, observed};
+use crate::fixture::{Fixture, needs_bubblewrap, observed};
 use crate::suite;
 
 /// The reason for which a task was left out.
@@ -17,7 +17,7 @@ fn reason(document: &Value, task: &str) -> String {
 #[test]
 fn tasks_that_cannot_be_graded_are_left_out() {
     needs_bubblewrap!();
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("sound", |task| task)
         .task("unsolved", |task| task.solve_sh("echo wrong > /app/answer.txt\n"))
         .task("solution-fails", |task| task.solve_sh("echo right > /app/answer.txt; exit 1\n"))
@@ -69,10 +69,10 @@ fn tasks_that_cannot_be_graded_are_left_out() {
 #[test]
 fn a_suite_of_which_nothing_can_be_run_is_no_result() {
     needs_bubblewrap!();
-    let lab = Lab::new().task("t1", |task| task.solve_sh("true\n")).script(&[]).experiment(|e| e);
+    let lab = Fixture::new().task("t1", |task| task.solve_sh("true\n")).script(&[]).experiment(|e| e);
     let (document, code) = lab.run(&[]);
     assert_eq!((code, &document["planned"]), (3, &json!(0)));
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("t1", |task| task.dockerfile("FROM debian:12-slim\nRUN true\n"))
         .script(&[])
         .experiment(|e| e);

@@ -7,11 +7,11 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json, within};
+use crate::fixture::{Fixture, attempt, needs_bubblewrap, read_json, within};
 use crate::suite;
 
-/// A laboratory whose run `lab` of one task in two conditions is over.
-fn done() -> Lab {
+/// A fixture whose run `lab` of one task in two conditions is over.
+fn done() -> Fixture {
     let lab = suite::lab(1)
         .task("t1", |task| {
             task.test_sh(
@@ -26,7 +26,7 @@ fn done() -> Lab {
 #[test]
 fn what_init_writes_can_be_planned() {
     needs_bubblewrap!();
-    let lab = Lab::new().skill(
+    let lab = Fixture::new().skill(
         "reports",
         "Ends \"reports\" with the agreed word. Use it always.",
         &suite::body("right"),
@@ -59,7 +59,7 @@ fn what_init_writes_can_be_planned() {
 #[test]
 fn runs_are_listed() {
     needs_bubblewrap!();
-    let empty = Lab::new().assay(&["show"]).ok();
+    let empty = Fixture::new().assay(&["show"]).ok();
     assert_eq!(empty.stdout, "");
     let lab = done();
     let listed = lab.assay(&["show"]).ok().stdout;

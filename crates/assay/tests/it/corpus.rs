@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
 fn record(id: &str, license: Option<&str>, body: &str) -> String {
     let record = json!({
@@ -24,7 +24,7 @@ fn corpus() -> String {
 
 #[test]
 fn the_funnel_prints_its_stages_and_writes_its_ledger() {
-    let lab = Lab::new().file("in.jsonl", corpus());
+    let lab = Fixture::new().file("in.jsonl", corpus());
     let ran =
         lab.assay(&["lab", "corpus", "funnel", "in.jsonl", "--ledger", "out.jsonl", "--format", "json"]).ok();
     let found = ran.json();
@@ -60,7 +60,7 @@ fn the_funnel_prints_its_stages_and_writes_its_ledger() {
 
 #[test]
 fn what_is_no_corpus_is_refused() {
-    let lab = Lab::new().file("notes.txt", "just\nwords\n").file("empty.jsonl", "");
+    let lab = Fixture::new().file("notes.txt", "just\nwords\n").file("empty.jsonl", "");
     for (args, code, words) in [
         (["lab", "corpus", "funnel", "notes.txt"], 2, "notes.txt:1: not a record"),
         (["lab", "corpus", "funnel", "missing.jsonl"], 2, "error: cannot open missing.jsonl"),
@@ -84,7 +84,7 @@ fn a_ledger_is_compared_with_decisions() {
             format!("{record}\n")
         })
         .collect();
-    let lab = Lab::new().file("in.jsonl", decided);
+    let lab = Fixture::new().file("in.jsonl", decided);
     lab.assay(&["lab", "corpus", "funnel", "in.jsonl", "--ledger", "l.jsonl"]).ok();
     let text = lab.assay(&["lab", "corpus", "compare", "in.jsonl", "l.jsonl"]).ok().stdout;
     let row = "| `a` | o/r: a | kept | content, for `b` | twins; ours is first by its path, unless a query that is not known names theirs | open |\n";
@@ -111,7 +111,7 @@ fn a_ledger_is_compared_with_decisions() {
 #[test]
 fn health_scores_a_library_by_a_profile() {
     let text = "---\nname: reports\ndescription: Twenty characters or more.\n---\n## Gotchas\n1. x\n";
-    let lab = Lab::new().file("lib/skills/reports/SKILL.md", text);
+    let lab = Fixture::new().file("lib/skills/reports/SKILL.md", text);
     let profile = ["lab", "health", "lib", "--profile", "context-engineering", "--format", "json"];
     let found = lab.assay(&profile).ok().json();
     assert_eq!(found["schema"], "assay.health/1");
@@ -152,7 +152,7 @@ fn health_keeps_its_history() {
             "---\nname: reports\ndescription: Use when the user asks for a report of anything.\n---\n# R\n{extra}"
         )
     };
-    let lab = Lab::new().file("lib/reports/SKILL.md", text(""));
+    let lab = Fixture::new().file("lib/reports/SKILL.md", text(""));
     let run = ["lab", "health", "lib", "--history", "h.jsonl"];
     let first = lab.assay(&run).ok().stdout;
     assert!(first.starts_with("corpus 0.4500, 1 of 1 flagged; context-engineering"), "{first}");
@@ -168,7 +168,7 @@ fn health_keeps_its_history() {
 #[test]
 fn a_corpus_is_built_counted_and_searched_for_near_duplicates() {
     let words = |from: usize, to: usize| (from..to).map(|n| format!("w{n} ")).collect::<String>();
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .skill("one", "Use when asked for the first of two.", &words(0, 200))
         .skill("two", "Use when asked for the second of two.", &words(0, 199))
         .file("more.jsonl", record("c", Some("MIT"), &words(500, 700)) + "junk\n");
@@ -199,7 +199,7 @@ fn a_corpus_is_built_counted_and_searched_for_near_duplicates() {
 
 #[test]
 fn a_corpus_becomes_folders_and_a_corpus_again() {
-    let lab = Lab::new().file("in.jsonl", corpus());
+    let lab = Fixture::new().file("in.jsonl", corpus());
     let ran = lab.assay(&["lab", "corpus", "unpack", "in.jsonl", "--out", "out"]).ok();
     assert_eq!(ran.stdout, "3 records, 0 repeated\n");
     let text = std::fs::read_to_string(lab.path("out/o/r/b/b/SKILL.md")).unwrap();

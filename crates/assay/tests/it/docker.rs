@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fixture::{Design, Lab, Ran, attempt, read_json, within};
+use crate::fixture::{Design, Fixture, Ran, attempt, read_json, within};
 
 /// What `docker` prints, line by line. The program is the tests' own way to the daemon.
 fn docker(args: &[&str]) -> Vec<String> {
@@ -18,8 +18,8 @@ fn docker(args: &[&str]) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Containers of a laboratory's store, by the filter.
-fn containers(lab: &Lab, filter: &[&str]) -> Vec<String> {
+/// Containers of a fixture's store, by the filter.
+fn containers(lab: &Fixture, filter: &[&str]) -> Vec<String> {
     let Some(store) = read_json(&lab.path(".assay/store.json")) else { return Vec::new() };
     let label = format!("label=dev.assay.store={}", store["label"].as_str().unwrap());
     docker(&[&["ps", "-q", "--filter", &label], filter].concat())
@@ -36,7 +36,7 @@ pub(crate) fn in_docker(design: Design) -> Design {
 const FIXED: &str = "FROM python:3.12-slim\nWORKDIR /app\n";
 
 /// A task that passes where `answer.txt` says `right`, built in Docker.
-fn built(lab: Lab, name: &str, dockerfile: &str) -> Lab {
+fn built(lab: Fixture, name: &str, dockerfile: &str) -> Fixture {
     lab.task(name, |task| task.dockerfile(dockerfile))
 }
 
@@ -49,7 +49,7 @@ fn outcome(record: &Value) -> &str {
 fn work_in_a_container_is_graded_in_it() {
     let write = "echo right > answer.txt; echo note > /logs/agent/note; echo art > /logs/artifacts/a.txt; id -u; ls /tests /logs/verifier /solution 2>&1; env | grep -c TOKEN";
     let lab = built(
-        Lab::new(),
+        Fixture::new(),
         "made",
         "FROM python:3.12-slim AS base\nFROM base\nWORKDIR /app\nRUN echo old > old.txt\nENV A=1\n",
     )
@@ -116,7 +116,7 @@ fn nothing_but_the_work_passes_in_docker() {
         CHEATS.iter().map(|(name, run, _)| json!({ "task": name, "turn": 0, "run": run })).collect();
     let lab = CHEATS
         .iter()
-        .fold(Lab::new(), |lab, (name, ..)| {
+        .fold(Fixture::new(), |lab, (name, ..)| {
             lab.task(name, |task| task.dockerfile(FIXED).file("tests/expected", "right\n"))
         })
         .script(&rules)
@@ -134,7 +134,7 @@ fn nothing_but_the_work_passes_in_docker() {
 #[test]
 #[ignore = "needs Docker"]
 fn to_make_the_verifiers_folder_is_no_tampering_in_docker() {
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("careful", |task| {
             task.dockerfile(FIXED).solve_sh(crate::cheating::SOLVES_WITH_REWARD).test_sh(
                 "[ ! -e /logs/verifier/notes.txt ] && [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n",
@@ -154,7 +154,7 @@ fn what_an_agent_adds_is_work() {
     let install = "echo right > answer.txt; mkdir -p /opt/tool /usr/local/lib/python3.11/dist-packages/thing; \
         printf '#!/bin/sh\\necho hi\\n' > /usr/local/bin/thing; chmod +x /usr/local/bin/thing; \
         echo 'x = 1' > /usr/local/lib/python3.11/dist-packages/thing/__init__.py; useradd -m worker 2>/dev/null; ldconfig";
-    let lab = built(Lab::new(), "installs", FIXED)
+    let lab = built(Fixture::new(), "installs", FIXED)
         .script(&[json!({ "turn": 0, "run": install })])
         .experiment(in_docker);
     lab.run(&["--no-checks"]);
@@ -170,8 +170,9 @@ fn what_is_as_the_image_has_it_is_not_tampered_with() {
     // A folder in which something came and went; programs that got a second name; a program that was written with what it held.
     let act = "echo right > answer.txt; touch /usr/bin/.w /usr/lib/.w /.w; rm /usr/bin/.w /usr/lib/.w /.w; \
         ln /usr/bin/python3 x; ln \"$(readlink -f /usr/bin/python3)\" y; cp -p /usr/bin/env /tmp/e; cp /tmp/e /usr/bin/env";
-    let lab =
-        built(Lab::new(), "same", FIXED).script(&[json!({ "turn": 0, "run": act })]).experiment(in_docker);
+    let lab = built(Fixture::new(), "same", FIXED)
+        .script(&[json!({ "turn": 0, "run": act })])
+        .experiment(in_docker);
     lab.run(&["--no-checks"]);
     let record = lab.record("same");
     assert_eq!(outcome(&record), "passed", "{record:#}");
@@ -184,7 +185,7 @@ fn what_is_as_the_image_has_it_is_not_tampered_with() {
 fn tasks_in_every_shape_run_or_are_named() {
     let compose = "services:\n  main:\n    build:\n      context: ${CONTEXT_DIR}\n    image: ${MAIN_IMAGE_NAME}\n    command: [\"sh\", \"-c\", \"sleep infinity\"]\n    \
         environment:\n      - FROM_COMPOSE=${NOBODY:-yes}\n    volumes:\n      - ${HOST_VERIFIER_LOGS_PATH}:${ENV_VERIFIER_LOGS_PATH}\n";
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("prebuilt", |task| {
             task.toml("version = \"1.0\"\n[task]\nname = \"free text\"\n[environment]\ndocker_image = \"debian:12-slim\"\nworkdir = \"/app\"\nmemory = \"2G\"\ncpus = 1\n[odd]\nkey = 1\n")
         })
@@ -282,7 +283,7 @@ fn baked_skills_are_taken_out() {
             "COPY bundle.tar /b.tar\nRUN mkdir -p /root/.agents && tar -xf /b.tar -C /root/.agents\n",
         ),
     ];
-    let mut lab = Lab::new();
+    let mut lab = Fixture::new();
     for (name, line) in shapes {
         lab = lab.task(name, |task| {
             task.dockerfile(&format!("{FIXED}{line}")).file("environment/skills/ledger/SKILL.md", SKILL)
@@ -324,7 +325,7 @@ fn baked_skills_are_taken_out() {
 fn a_killed_run_leaves_nothing_alive_and_is_swept() {
     let lab = ["a", "b", "c"]
         .iter()
-        .fold(Lab::new(), |lab, name| built(lab, name, FIXED))
+        .fold(Fixture::new(), |lab, name| built(lab, name, FIXED))
         .script(&[json!({ "turn": 0, "run": "touch began; sleep 30" })])
         .experiment(|e| in_docker(e.concurrency(3)));
     let mut running = lab.start(&["run", "experiment.toml", "--no-checks"]);
@@ -343,7 +344,7 @@ fn a_killed_run_leaves_nothing_alive_and_is_swept() {
 #[test]
 #[ignore = "needs Docker"]
 fn an_interrupted_run_leaves_no_container() {
-    let lab = built(Lab::new(), "a", FIXED)
+    let lab = built(Fixture::new(), "a", FIXED)
         .script(&[json!({ "turn": 0, "run": "sleep 30" })])
         .experiment(in_docker);
     let mut running = lab.start(&["run", "experiment.toml", "--no-checks"]);
@@ -402,14 +403,14 @@ impl Proxy {
 #[test]
 #[ignore = "needs Docker"]
 fn a_daemon_that_goes_away_is_no_result_and_one_that_comes_back_is_used() {
-    let lab = built(Lab::new(), "a", FIXED)
+    let lab = built(Fixture::new(), "a", FIXED)
         .script(&[json!({ "turn": 0, "run": "sleep 6; echo right > answer.txt" })])
         .experiment(in_docker);
     let proxy = Proxy::new(lab.path("docker.sock"));
     let lab = lab.env("DOCKER_HOST", &format!("unix://{}", proxy.path.display()));
     let run = ["run", "experiment.toml", "--no-checks", "--format", "json"];
     let mut running = lab.start(&run);
-    let label = |lab: &Lab| containers(lab, &["--filter", "label=dev.assay.name"]);
+    let label = |lab: &Fixture| containers(lab, &["--filter", "label=dev.assay.name"]);
     let has_agent =
         || label(&lab).iter().any(|id| docker(&["top", id]).iter().any(|line| line.contains("sleep 6")));
     assert!(within(Duration::from_mins(2), || has_agent() || running.has_ended()), "{}", running.stderr());
@@ -428,7 +429,7 @@ fn a_daemon_that_goes_away_is_no_result_and_one_that_comes_back_is_used() {
 /// Where no daemon is, tasks that need one are left out and said, and nothing else happens to them.
 #[test]
 fn without_a_daemon_tasks_are_left_out_and_said() {
-    let lab = built(Lab::new(), "a", FIXED).script(&[]).experiment(in_docker);
+    let lab = built(Fixture::new(), "a", FIXED).script(&[]).experiment(in_docker);
     let lab = lab.env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
     let ran = lab.assay(&["run", "experiment.toml"]);
     assert_eq!(ran.code, 3, "{ran:?}");
@@ -449,7 +450,7 @@ fn the_oracle_has_the_tasks_own_skills_in_docker() {
     let dockerfile = "FROM python:3.12-slim\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/mail /root/verifier-skills/mail\nRUN echo built > /root/verifier-skills/mail/built\nCOPY . .\n";
     let solve = "set -e\nsh /root/.claude/skills/mail/word.sh > answer.txt\ntouch /root/.claude/skills/mail/cache\n[ ! -e /root/verifier-skills/mail ]\n";
     let test = "[ \"$(cat /root/verifier-skills/mail/built)\" = built ] || exit 1\n[ -e /root/verifier-skills/mail/SKILL.md ] || exit 1\n[ ! -e /root/.claude/skills/mail ] || exit 1\n[ \"$(cat /app/answer.txt)\" = right ] && r=1 || r=0\necho $r > /logs/verifier/reward.txt\n";
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("mailer", |task| {
             task.dockerfile(dockerfile)
                 .toml("version = \"1.0\"\n[environment]\ncpus = 4096\n")

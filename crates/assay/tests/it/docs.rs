@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::agents;
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 use blocks::{Line, commands};
 
 /// What becomes of a command of the documents.
@@ -178,8 +178,8 @@ fn project() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A shell in the laboratory that finds this `assay`.
-fn shell(lab: &Lab, script: &str) -> Output {
+/// A shell in the fixture that finds this `assay`.
+fn shell(lab: &Fixture, script: &str) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
     let mut command = Command::new("bash");
     command.args(["-ec", script]).current_dir(lab.folder()).env_clear().env("HOME", lab.path("home"));
@@ -187,8 +187,8 @@ fn shell(lab: &Lab, script: &str) -> Output {
     command.output().unwrap()
 }
 
-/// A laboratory with the cache of agents, and a copy of `examples`: a run leaves its store beside it.
-fn with_examples() -> Lab {
+/// A fixture with the cache of agents, and a copy of `examples`: a run leaves its store beside it.
+fn with_examples() -> Fixture {
     let lab = agents::lab();
     let from = project().join("examples");
     let copied = Command::new("cp").arg("-r").arg(from).arg(lab.path("examples")).status().unwrap();
@@ -197,7 +197,7 @@ fn with_examples() -> Lab {
 }
 
 /// The files that the documents' commands name.
-fn desk() -> Lab {
+fn desk() -> Fixture {
     let record = |id: &str, name: &str, description: &str| {
         let text = format!(
             "---\nname: {name}\ndescription: {description}\nlicense: MIT\n---\n# {name}\n\nSteps of {name}.\n"
@@ -221,7 +221,7 @@ fn desk() -> Lab {
             "message": {"id": session, "role": "assistant", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 4}, "content": [{"type": "text", "text": text}]}});
         format!("{line}\n")
     };
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .skill(
             "mine",
             "Exports ledgers as tables and pivot tables. Use for exports.",

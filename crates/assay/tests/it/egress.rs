@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::agents::{self, experiment, installed, records, words};
-use crate::fixture::{Lab, attempt, needs_bubblewrap, observed, read_json};
+use crate::fixture::{Fixture, attempt, needs_bubblewrap, observed, read_json};
 
 /// A server that says one word to everybody.
 fn server(word: &'static str) -> u16 {
@@ -47,12 +47,12 @@ for url in sys.argv[1:]:
 "#;
 
 /// One task that asks three servers of this machine: a listed one, one that is not, and the listed one by a name.
-fn lab(sandbox: &str) -> (Lab, [u16; 2]) {
+fn lab(sandbox: &str) -> (Fixture, [u16; 2]) {
     let (listed, other) = (server("from the listed one"), server("from the other one"));
     let ask = format!(
         "python3 /app/ask.py http://127.0.0.1:{listed}/ http://127.0.0.1:{other}/ http://localhost:{listed}/; echo right > answer.txt"
     );
-    let lab = Lab::new().task("t1", |task| {
+    let lab = Fixture::new().task("t1", |task| {
         let listed = format!("127.0.0.1:{listed}");
         task.toml(&format!(
             "version = \"1.0\"\n[environment]\nnetwork_mode = \"allowlist\"\nallowed_hosts = [\"{listed}\", \"example.org\"]\n"
@@ -114,7 +114,7 @@ fn a_task_in_docker_reaches_what_it_lists_and_nothing_else() {
 }
 
 /// A path of more than 200 characters is none that a socket's address could hold.
-fn far_away(lab: &Lab) -> String {
+fn far_away(lab: &Fixture) -> String {
     let store = lab.path(&["a-folder-with-a-name-of-forty-characters-"; 5].join("/"));
     store.to_str().unwrap().to_owned()
 }

@@ -1,23 +1,23 @@
 //! What goes wrong most often, and what is said then: what, where, and what to do.
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 use crate::suite;
 
-/// A small laboratory in which all is well.
-fn lab() -> Lab {
+/// A small fixture in which all is well.
+fn lab() -> Fixture {
     suite::lab(1).experiment(|e| suite::paired(e.conditions(&["none", "curated"]), 1))
 }
 
 /// What a command says that ends with status 2, without the folder's name.
 #[track_caller]
-fn complaint(lab: &Lab, args: &[&str]) -> String {
+fn complaint(lab: &Fixture, args: &[&str]) -> String {
     let ran = lab.assay(args).ended(2);
     assert_eq!(ran.stdout, "");
     let folder = lab.folder().canonicalize().unwrap();
     ran.stderr.replace(folder.to_str().unwrap(), "[LAB]").replace(lab.folder().to_str().unwrap(), "[LAB]")
 }
 
-/// What is said of the laboratory's experiment with one text of it replaced.
+/// What is said of the fixture's experiment with one text of it replaced.
 #[track_caller]
 fn mistyped(from: &str, to: &str) -> String {
     let lab = lab();
@@ -29,7 +29,7 @@ fn mistyped(from: &str, to: &str) -> String {
 
 #[test]
 fn a_file_that_is_not_there() {
-    insta::assert_snapshot!(complaint(&Lab::new(), &["run", "experiment.toml"]), @r"
+    insta::assert_snapshot!(complaint(&Fixture::new(), &["run", "experiment.toml"]), @r"
     error: cannot read experiment.toml
       cause: No such file or directory (os error 2)
       hint: `assay init experiment` writes one to begin with

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::agents;
-use crate::fixture::{Lab, needs_bubblewrap, within};
+use crate::fixture::{Fixture, needs_bubblewrap, within};
 use crate::server::{Answer, Server};
 use crate::suite;
 
@@ -32,7 +32,7 @@ fn the_recipe_for_a_real_model_ends_with_graded_trials() {
         0 => Answer::bash("ls"),
         _ => Answer::done("I do not know the house's conventions."),
     });
-    let lab = Lab::new();
+    let lab = Fixture::new();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let copied = Command::new("cp").arg("-r").arg(&examples).arg(lab.path("examples")).status().unwrap();
     assert!(copied.success());
@@ -96,12 +96,12 @@ fn trial_limits(trials: &Path) -> Vec<Value> {
 }
 
 /// One task, and the loop at an address.
-fn lab_at(url: &str) -> Lab {
+fn lab_at(url: &str) -> Fixture {
     suite::lab(1).experiment(|e| e.served("openai:test-1", url))
 }
 
 #[track_caller]
-fn stopped(lab: &Lab, code: i32, expected: &[&str]) {
+fn stopped(lab: &Fixture, code: i32, expected: &[&str]) {
     let ran = lab.assay(&["run", "experiment.toml"]).ended(code);
     for text in expected.iter().chain(&["nothing was run (--no-preflight skips this request)"]) {
         assert!(ran.stderr.contains(text), "{text} is not in:\n{}", ran.stderr);
@@ -127,8 +127,8 @@ fn a_model_that_cannot_be_used_ends_the_run_before_its_first_trial() {
         let server =
             Server::start_bare(move |_, _| Answer::of(status, json!({ "error": { "message": said } })));
         stopped(&lab_at(&server.url()), code, &[said, hint]);
-        let asked = server.asked();
-        assert!(asked.iter().all(super::server::Asked::is_preflight), "{asked:?}");
+        let asked = server.requests();
+        assert!(asked.iter().all(super::server::Request::is_preflight), "{asked:?}");
         assert_eq!(asked.len(), if status == 500 { 3 } else { 1 }, "{status}");
         // No limit is asked for that the experiment does not set.
         assert_eq!(asked[0].body.as_object().unwrap().len(), 2, "{}", asked[0].body);
@@ -146,7 +146,7 @@ fn each_model_is_asked_once_and_only_where_something_is_left_to_run() {
     );
     let lab = suite::lab(1).experiment(|e| e.served("openai:test-1", &server.url()).table(&again));
     let asked = || -> Vec<String> {
-        let asked = server.asked().into_iter().filter(super::server::Asked::is_preflight);
+        let asked = server.requests().into_iter().filter(super::server::Request::is_preflight);
         asked.map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect()
     };
     lab.assay(&["run", "experiment.toml", "--dry-run"]).ok();
@@ -194,7 +194,7 @@ fn an_agent_behind_the_gateway_has_its_model_asked_as_it_will_ask_it() {
         agents::installed(&lab, &[agent]);
         agents::experiment(&lab, "\"bubblewrap\"", &[agent], "openai:test-1");
         stopped(&lab, 2, &["openai:test-1 at http://127.0.0.1:", "no such model"]);
-        let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.path).collect();
+        let asked: Vec<String> = server.requests().into_iter().map(|asked| asked.path).collect();
         assert_eq!(asked, [path], "{agent}");
     }
 }

@@ -1,4 +1,4 @@
-//! A laboratory: a temporary folder with tasks, skills, a script and an experiment, and `assay` to run on them.
+//! A fixture: a temporary folder with tasks, skills, a script and an experiment, and `assay` to run on them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,19 +15,19 @@ const PATIENCE: Duration = Duration::from_mins(3);
 pub(crate) use assay_test::needs_bubblewrap;
 
 /// A folder of its own for each test. Store and home lie in it too.
-pub(crate) struct Lab {
+pub(crate) struct Fixture {
     folder: TempDir,
     env: Vec<(&'static str, String)>,
 }
 
-impl Lab {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("assay-lab-").tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
         Self { folder, env: Vec::new() }
     }
 
-    /// A variable in the environment of every `assay` of this laboratory.
+    /// A variable in the environment of every `assay` of this fixture.
     pub(crate) fn env(mut self, name: &'static str, value: &str) -> Self {
         self.env.push((name, value.to_owned()));
         self
@@ -50,7 +50,7 @@ impl Lab {
 
     /// A task that passes where `answer.txt` says `right`, unless `shape` makes it another.
     pub(crate) fn task(self, name: &str, shape: impl FnOnce(TaskFolder<'_>) -> TaskFolder<'_>) -> Self {
-        let task = TaskFolder { lab: &self, folder: format!("tasks/{name}") }
+        let task = TaskFolder { fixture: &self, folder: format!("tasks/{name}") }
             .toml("version = \"1.0\"\n")
             .instruction(&format!("End the report {name}: write the agreed word into answer.txt.\n"))
             .dockerfile("FROM debian:12-slim\nWORKDIR /app\n")
@@ -92,7 +92,7 @@ impl Lab {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
         command.args(args).current_dir(self.folder()).env_clear().stdin(Stdio::null());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.path("home"));
-        // So that what mounts a part of the laboratory is found by its name, and leftovers are.
+        // So that what mounts a part of the fixture is found by its name, and leftovers are.
         command.env("ASSAY_SCRATCH", self.path(".assay/scratch"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
@@ -184,7 +184,7 @@ pub(crate) fn within(wait: Duration, mut done: impl FnMut() -> bool) -> bool {
 
 /// The parts of a task.
 pub(crate) struct TaskFolder<'a> {
-    lab: &'a Lab,
+    fixture: &'a Fixture,
     folder: String,
 }
 
@@ -212,7 +212,7 @@ impl TaskFolder<'_> {
     }
 
     pub(crate) fn file(self, path: &str, text: &str) -> Self {
-        self.lab.write(&format!("{}/{path}", self.folder), text);
+        self.fixture.write(&format!("{}/{path}", self.folder), text);
         self
     }
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Ran, needs_bubblewrap, read_json};
+use crate::fixture::{Fixture, Ran, needs_bubblewrap, read_json};
 use crate::server::{Answer, Server};
 
 /// The documents, in a folder of the test's own: reading must not change those of the project.
-fn documents() -> Lab {
-    let lab = Lab::new();
+fn documents() -> Fixture {
+    let lab = Fixture::new();
     copy(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/formats")), lab.folder());
     lab
 }
@@ -28,7 +28,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn json_of(lab: &Lab, args: &[&str]) -> Value {
+fn json_of(lab: &Fixture, args: &[&str]) -> Value {
     lab.assay(&[&["--store", "store", "--format", "json"], args].concat()).ok().json()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Ran, within};
+use crate::fixture::{Fixture, Ran, within};
 use crate::server::{Answer, Server};
 
 /// What stands in a provider's key's place.
@@ -29,8 +29,8 @@ print(post("/files", {}))
 print(dict(os.environ))
 "#;
 
-fn lab() -> Lab {
-    Lab::new()
+fn lab() -> Fixture {
+    Fixture::new()
         .file("agent.py", AGENT)
         .skill(
             "ledger-export",
@@ -42,7 +42,7 @@ fn lab() -> Lab {
         .env("MY_KEY", CANARY)
 }
 
-fn agent(lab: &Lab, times: &str, arguments: &[&str]) -> Ran {
+fn agent(lab: &Fixture, times: &str, arguments: &[&str]) -> Ran {
     let command = ["--format", "json", "--", "python3", "agent.py", times];
     lab.assay(&[&["gateway"], arguments, &command].concat())
 }
@@ -89,7 +89,7 @@ fn a_key_is_found_nowhere() {
     let url = server.url();
     let ran =
         agent(&lab, "1", &["--provider", &url, "--api-key-env", "MY_KEY", "--record", "cassette.jsonl"]);
-    assert_eq!(server.asked()[0].authorization.as_deref(), Some(format!("Bearer {CANARY}").as_str()));
+    assert_eq!(server.requests()[0].authorization.as_deref(), Some(format!("Bearer {CANARY}").as_str()));
     let exchange = ran.json()["exchanges"][0].clone();
     assert_eq!((&exchange["status"], &exchange["tokens"]), (&json!(401), &Value::Null));
     assert!(ran.stderr.contains("[key]"), "{ran:?}");
@@ -131,7 +131,7 @@ fn an_interrupt_ends_it_and_shows_the_ledger() {
 
 #[test]
 fn what_cannot_be_is_said() {
-    let lab = Lab::new().script(&[]);
+    let lab = Fixture::new().script(&[]);
     let check = |arguments: &[&str], expected: &str| {
         let ran = lab.assay(&[&["gateway"], arguments].concat()).ended(2);
         assert!(ran.stderr.contains(expected), "{arguments:?}: {ran:?}");

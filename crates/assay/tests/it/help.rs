@@ -1,10 +1,10 @@
 //! Help, completions and man pages. docs/COMMANDS.md holds every help; a test beside the definitions compares them.
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
 #[test]
 fn completions_are_written_for_every_shell() {
-    let lab = Lab::new();
+    let lab = Fixture::new();
     for (shell, expected) in [
         ("bash", "_assay()"),
         ("elvish", "edit:completion:arg-completer[assay]"),
@@ -23,7 +23,7 @@ fn completions_are_written_for_every_shell() {
 
 #[test]
 fn man_pages_are_written_for_every_command() {
-    let lab = Lab::new();
+    let lab = Fixture::new();
     lab.assay(&["completions", "man"]).ended(2);
     let ran = lab.assay(&["completions", "man", "--out", "share/man1"]).ok();
     assert_eq!(ran.stdout, "");
@@ -37,7 +37,7 @@ fn man_pages_are_written_for_every_command() {
 
 #[test]
 fn help_of_a_command_is_the_same_both_ways() {
-    let lab = Lab::new();
+    let lab = Fixture::new();
     for path in [&["lint"][..], &["lab", "corpus", "funnel"]] {
         let option = lab.assay(&[path, &["--help"]].concat()).ok().stdout;
         assert_eq!(lab.assay(&[&["help"], path].concat()).ok().stdout, option);
@@ -46,13 +46,13 @@ fn help_of_a_command_is_the_same_both_ways() {
 
 #[test]
 fn versions_are_told() {
-    let ran = Lab::new().assay(&["--version"]).ok();
+    let ran = Fixture::new().assay(&["--version"]).ok();
     assert_eq!(ran.stdout, concat!("assay ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
 #[test]
 fn a_command_that_moved_names_the_new_one() {
-    let lab = Lab::new();
+    let lab = Fixture::new();
     for (old, new) in [
         ("runs", "show"),
         ("history", "show --history"),

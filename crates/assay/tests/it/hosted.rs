@@ -5,12 +5,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, attempt, needs_bubblewrap, observed};
-use crate::server::{Answer, Asked, Server};
+use crate::fixture::{Fixture, attempt, needs_bubblewrap, observed};
+use crate::server::{Answer, Request, Server};
 use crate::suite;
 
 /// One task, and an agent at this server.
-fn lab(server: &Server, agent: &str) -> Lab {
+fn lab(server: &Server, agent: &str) -> Fixture {
     suite::lab(1).experiment(|e| {
         let design = e.agent(agent).served("openai:test-1", &server.url());
         suite::paired(design.conditions(&["curated"]), 1)
@@ -18,7 +18,7 @@ fn lab(server: &Server, agent: &str) -> Lab {
 }
 
 /// Reads the skill, follows it, and says so.
-fn solve(_: usize, asked: &Asked) -> Answer {
+fn solve(_: usize, asked: &Request) -> Answer {
     match asked.turn() {
         0 => Answer::bash("cat /skills/reports/SKILL.md"),
         1 => Answer::bash("echo right > answer.txt && cat answer.txt"),
@@ -49,7 +49,7 @@ fn a_dialogue_is_held() {
         "the system's step, the user's, and the first of the model's"
     );
 
-    let asked = server.asked();
+    let asked = server.requests();
     assert_eq!(asked.len(), 3);
     assert!(asked.iter().all(|asked| asked.path == "/v1/chat/completions"));
     assert_eq!(asked[0].authorization.as_deref(), Some("Bearer sk-loopback-0123456789"));
@@ -73,7 +73,7 @@ fn repetitions_differ() {
     assert_eq!(document["executed"], 3);
     let seen: BTreeSet<String> = lab.records().iter().map(|record| observed(record)[0].clone()).collect();
     assert_eq!(seen.len(), 3, "{seen:?}");
-    assert_eq!(server.asked().len(), 6);
+    assert_eq!(server.requests().len(), 6);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_cap_of_the_run_stops_the_loop_within_a_trial() {
         assert!(document["capped"].as_str().unwrap().contains("the run's cap was reached"), "{document:#}");
         let record = lab.record("t1");
         assert_eq!((&record["cause"], &record["turns"]), (&json!("budget"), &json!(2)), "{record:#}");
-        assert_eq!(server.asked().len(), 2);
+        assert_eq!(server.requests().len(), 2);
         // Without a cap the next run makes it anew.
         assert_eq!(lab.run(&["--no-checks"]).1, 0);
         assert_eq!(lab.record("t1")["outcome"], "passed");
@@ -162,7 +162,7 @@ fn the_model_that_replied_is_told() {
 
 /// What the one record says of a run that ended with status 3.
 #[track_caller]
-fn lost(lab: &Lab) -> Value {
+fn lost(lab: &Fixture) -> Value {
     let (document, code) = lab.run(&["--no-checks"]);
     assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{document:#}");
     let arm = &document["report"]["arms"][0];
@@ -201,13 +201,13 @@ fn a_provider_that_always_fails_is_not_the_agents_fault() {
     needs_bubblewrap!();
     for status in [500, 429] {
         let answer =
-            move |_: usize, _: &Asked| Answer::of(status, json!({ "error": { "message": "later" } }));
+            move |_: usize, _: &Request| Answer::of(status, json!({ "error": { "message": "later" } }));
         let server = Server::start(answer);
         let lab = lab(&server, "timeout = 2.5");
         let record = lost(&lab);
         assert_eq!(record["ended"]["kind"], "broken", "{record:#}");
         assert!(record["reason"].as_str().unwrap().contains(&status.to_string()), "{record:#}");
-        assert!(server.asked().len() > 1, "{status} was not tried again");
+        assert!(server.requests().len() > 1, "{status} was not tried again");
     }
 }
 
@@ -263,7 +263,7 @@ fn a_run_stops_when_its_provider_is_down() {
     assert!(ran.stderr.contains(&format!("stopping the run: {why}")), "{}", ran.stderr);
     assert!(ran.stdout.contains("3 infrastructure errors, 2 to go"), "{}", ran.stdout);
     assert!(ran.stdout.contains(&format!("stopped: {why}")), "{}", ran.stdout);
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
     let (document, code) = lab.run(&["--no-checks"]);
     assert_eq!((code, &document["executed"], &document["stopped"]), (0, &json!(5), &Value::Null));
 }

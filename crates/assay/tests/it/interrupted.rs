@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap, read_json, within};
+use crate::fixture::{Fixture, needs_bubblewrap, read_json, within};
 use crate::processes::in_sandboxes_of;
 use crate::suite;
 
@@ -15,7 +15,7 @@ use crate::suite;
 const GONE: Duration = Duration::from_secs(2);
 
 /// 40 trials, each of which takes a while and leaves something behind that does not end by itself.
-fn forty() -> Lab {
+fn forty() -> Fixture {
     let mut rules = suite::diligent();
     let linger = "(setsid sleep 1000 &) ; sleep 0.$((RANDOM % 10))";
     rules[1]["run"] = json!([linger, rules[1]["run"]]);
@@ -36,13 +36,13 @@ fn draws(mut seed: u64) -> impl Iterator<Item = u64> {
 }
 
 #[track_caller]
-fn no_sandbox_lives(lab: &Lab, since: &str) {
+fn no_sandbox_lives(lab: &Fixture, since: &str) {
     assert!(within(GONE, || in_sandboxes_of(lab).is_empty()), "{since}: {:#?}", in_sandboxes_of(lab));
 }
 
 /// The store holds 40 trials with a record each, and nothing of anybody at work.
 #[track_caller]
-fn is_whole(lab: &Lab) {
+fn is_whole(lab: &Fixture) {
     let records = lab.records();
     let distinct: BTreeSet<String> = records.iter().map(|record| record["trial"].to_string()).collect();
     assert_eq!((records.len(), distinct.len()), (40, 40));
@@ -169,7 +169,7 @@ fn a_sandbox_does_not_tell_where_the_store_is() {
     needs_bubblewrap!();
     let look = "cat /proc/self/mountinfo /proc/1/mountinfo /proc/1/cmdline > /logs/artifacts/seen 2>/dev/null; \
                 env >> /logs/artifacts/seen; echo right > answer.txt";
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .env("ASSAY_SCRATCH", "")
         .task("looks", |task| task)
         .script(&[json!({ "turn": 0, "run": look })])

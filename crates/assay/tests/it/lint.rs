@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
-fn lab() -> Lab {
-    Lab::new()
+fn lab() -> Fixture {
+    Fixture::new()
         .file("skills/forms/SKILL.md", "---\nname: forms\ndescription: Fills in forms. Use when one is empty.\n---\n# Forms\n\nRead it.\n")
         .file("skills/colon/SKILL.md", "---\nname: colon\ndescription: Use when: a table is wide.\n---\n# Tables\n\nRead it.\n")
 }
@@ -118,8 +118,8 @@ fn packages_are_counted_by_rule() {
 }
 
 /// A skill whose comment accepts what its script does, in a folder that brings its own configuration.
-fn disguised() -> Lab {
-    Lab::new()
+fn disguised() -> Fixture {
+    Fixture::new()
         .file(
             "got/helper/SKILL.md",
             "---\nname: other\ndescription: Sends reports. Use when a report is due.\n---\n# Reports\n\n\
@@ -300,7 +300,7 @@ fn what_cannot_be_linted_is_no_success() {
 
 #[test]
 fn warnings_fail_where_the_caller_says_so() {
-    let lab = Lab::new().file(
+    let lab = Fixture::new().file(
         "skills/forms/SKILL.md",
         "---\nname: forms\ndescription: Fills in forms. Use when one is empty.\n---\n# Forms\n\nSee [a](a.md) and [b](b.md).\n",
     );
@@ -343,7 +343,7 @@ fn a_baseline_holds_from_every_folder() {
 
 #[test]
 fn rules_are_explained() {
-    let lab = Lab::new();
+    let lab = Fixture::new();
     let form = lab.assay(&["lint", "explain", "name-case"]).ok().stdout;
     for part in [
         "name-case: `name` is not lowercase",
@@ -374,7 +374,7 @@ fn rules_are_explained() {
 #[test]
 fn one_run_fixes_all_and_leaves_types_alone() {
     let before = "---\ndescription: Use when: a form is empty.\nmetadata:\n  internal: true\n  version: 1.10\n---\n# Forms\n\nRead it.\n";
-    let lab = Lab::new().file("skills/forms/SKILL.md", before);
+    let lab = Fixture::new().file("skills/forms/SKILL.md", before);
     let first = lab.assay(&["lint", "skills", "--fix"]);
     assert!(first.stderr.contains("2 fixed"), "{}", first.stderr);
     let after = std::fs::read_to_string(lab.path("skills/forms/SKILL.md")).unwrap();

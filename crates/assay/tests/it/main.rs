@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
+mod access;
 mod agents;
 mod audit;
 mod audit_calibrated;
@@ -16,7 +17,6 @@ mod cycles;
 mod disk;
 mod docker;
 mod docs;
-mod door;
 mod egress;
 mod errors;
 mod exposure;
@@ -31,7 +31,6 @@ mod lint;
 mod output;
 mod pre_commit;
 mod processes;
-mod reach;
 mod route;
 mod runs;
 mod scores;
@@ -44,6 +43,7 @@ mod suite;
 mod task_check;
 mod trace;
 mod trial_exec;
+mod trial_gateway;
 mod verifier;
 
 /// A file that nobody declares is a test that nobody runs.

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 use crate::suite;
 
-/// A laboratory whose run `lab` is over. The skill is of use on five of six tasks.
-fn done() -> Lab {
+/// A fixture whose run `lab` is over. The skill is of use on five of six tasks.
+fn done() -> Fixture {
     let lab = suite::lab(6).experiment(|e| suite::paired(e.conditions(&["none", "curated"]), 6));
     lab.write("tasks/t6/tests/test.sh", "#!/bin/bash\necho 0 > /logs/verifier/reward.txt\n");
     lab.assay(&["run", "experiment.toml", "--no-checks", "-q"]).ok();
@@ -101,7 +101,7 @@ fn results_and_progress_do_not_mix() {
 fn colour_is_where_it_is_wanted() {
     needs_bubblewrap!();
     let lab = done();
-    let colored = |lab: &Lab, args: &[&str]| {
+    let colored = |lab: &Fixture, args: &[&str]| {
         lab.assay(&[&["report", "lab"], args].concat()).ok().stdout.contains('\u{1b}')
     };
     assert!(!colored(&lab, &[]), "into a file");

@@ -1,11 +1,11 @@
-//! What is left of a laboratory's sandboxes.
+//! What is left of a fixture's sandboxes.
 
 use std::fs;
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
-/// The living processes that have a part of the laboratory mounted, or are the bubblewrap that was to mount it.
-pub(crate) fn in_sandboxes_of(lab: &Lab) -> Vec<String> {
+/// The living processes that have a part of the fixture mounted, or are the bubblewrap that was to mount it.
+pub(crate) fn in_sandboxes_of(lab: &Fixture) -> Vec<String> {
     let name = lab.folder().file_name().unwrap().to_str().unwrap();
     let pids =
         fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
-use crate::server::{Answer, Asked, Server};
+use crate::fixture::Fixture;
+use crate::server::{Answer, Request, Server};
 
 const PROMPTS: &str = r#"{"prompt_id":"p1","prompt":"make a pivot table","expected_primary_skill":"sheets","rejected_skills":["logs"]}
 {"prompt_id":"p2","prompt":"audit the log of last night","expected_primary_skill":"logs","acceptable_secondary_skills":["sheets"]}
@@ -13,22 +13,22 @@ const PROMPTS: &str = r#"{"prompt_id":"p1","prompt":"make a pivot table","expect
 {"prompt_id":"p4","prompt":"export the sheet","expected_primary_skill":"nowhere"}
 "#;
 
-fn lab() -> Lab {
-    Lab::new()
+fn lab() -> Fixture {
+    Fixture::new()
         .skill("sheets", "Makes pivot tables and exports from sheets.", "# Sheets")
         .skill("logs", "Audits logs.", "# Logs")
         .skill("mail", "Writes letters.", "# Mail")
         .file("prompts.jsonl", PROMPTS)
 }
 
-fn bench(lab: &Lab, more: &[&str]) -> Vec<String> {
+fn bench(lab: &Fixture, more: &[&str]) -> Vec<String> {
     let base =
         ["--format", "json", "lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"];
     let _ = lab;
     base.iter().chain(more).map(|arg| (*arg).to_owned()).collect()
 }
 
-fn ran(lab: &Lab, more: &[&str]) -> crate::fixture::Ran {
+fn ran(lab: &Fixture, more: &[&str]) -> crate::fixture::Ran {
     let args = bench(lab, more);
     lab.assay(&args.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -38,7 +38,7 @@ fn mean(router: &Value, share: &str) -> f64 {
 }
 
 /// Chooses by what the request says, whatever the order.
-fn choose(_: usize, asked: &Asked) -> Answer {
+fn choose(_: usize, asked: &Request) -> Answer {
     let text = asked.body["messages"][0]["content"].as_str().unwrap_or_default();
     let request = text.split("<request>").nth(1).unwrap_or_default();
     Answer::done(match request {
@@ -77,14 +77,14 @@ fn a_model_is_asked_once_for_each_question() {
         .collect();
     assert_eq!(lexical.len(), 5);
     assert!(lexical.contains(&router["lift"]["router"].as_str().unwrap()));
-    assert_eq!(server.asked().len(), 6);
+    assert_eq!(server.requests().len(), 6);
 
     let again = ran(&lab, &model).ok().json();
     assert_eq!(again, found, "nothing has changed, so nothing was asked and nothing else was found");
-    assert_eq!(server.asked().len(), 6);
+    assert_eq!(server.requests().len(), 6);
     let lab = lab.skill("mail", "Writes letters and poems.", "# Mail");
     assert_eq!(ran(&lab, &model).ok().json()["prompts"], 3);
-    assert_eq!(server.asked().len(), 12, "every question showed the description that changed");
+    assert_eq!(server.requests().len(), 12, "every question showed the description that changed");
     let history = std::fs::read_to_string(lab.path(".assay/routes/history.jsonl")).unwrap();
     assert_eq!(history.lines().count(), 3);
 }
@@ -230,7 +230,7 @@ fn a_model_chooses_for_one_request_in_several_orders() {
     );
     // The answers are kept.
     let document = ask(&["--format", "json"]).ok().json();
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
     assert_eq!((&document["choice_count"], &document["unanswered"]), (&json!(3), &json!(0)));
     assert_eq!(document["runner_up"], json!({ "skill": "mail", "first": 0, "second": 3 }));
     assert!(ask(&["--max-usd", "1"]).ended(2).stderr.contains("--max-usd needs --price"));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 use crate::suite;
 
 /// Keys of the documents that scripts may rely on. Others may be added.
@@ -97,7 +97,7 @@ fn one_byte_of_a_skill_reruns_exactly_the_trials_that_hold_it() {
             let design = e.conditions(&["none", "curated", "placebo"]).repetitions(2);
             suite::paired(design, 2).pair("t3", &["letters"])
         });
-    let cells = |lab: &Lab| -> BTreeMap<String, String> {
+    let cells = |lab: &Fixture| -> BTreeMap<String, String> {
         let name = |record: &Value| {
             format!("{} {} {}", record["task"], record["condition"], record["repetition"]).replace('"', "")
         };
@@ -175,7 +175,7 @@ fn a_part_can_be_run_and_the_next_run_goes_on() {
 }
 
 /// The most trials under way at one time.
-fn at_once(lab: &Lab) -> usize {
+fn at_once(lab: &Fixture) -> usize {
     let time = |record: &Value, key: &str| record[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     let spans: Vec<_> =
         lab.records().iter().map(|record| time(record, "started_at")..time(record, "finished_at")).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Ran};
+use crate::fixture::{Fixture, Ran};
 
 /// Four searchable skills, one that is excluded, one invalid line and one duplicate id.
 const CORPUS: &str = r#"{"id":"s1","repo":"a/x","name":"pivot-tables","description":"Makes pivot tables from exports.","skill_md":"---\nname: pivot-tables\n---\n# Pivot tables\nGroup the rows, then sum them."}
@@ -20,12 +20,15 @@ const QUERIES: &str = r#"{"qid":"q1","query":"make a pivot table of this export"
 {"qid":"q4","query":"nobody can answer this","repository":"b","source":"made","gold_ids":["gone"]}
 "#;
 
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let negatives = "{\"query\":\"write a letter about my logs\",\"not_ids\":[\"s2\"]}\n";
-    Lab::new().file("corpus.jsonl", CORPUS).file("queries.jsonl", QUERIES).file("negatives.jsonl", negatives)
+    Fixture::new()
+        .file("corpus.jsonl", CORPUS)
+        .file("queries.jsonl", QUERIES)
+        .file("negatives.jsonl", negatives)
 }
 
-fn bench(lab: &Lab, more: &[&str]) -> Ran {
+fn bench(lab: &Fixture, more: &[&str]) -> Ran {
     let base = [
         "--format",
         "json",
@@ -174,7 +177,7 @@ fn the_layout_of_skillret_is_read_as_it_is() {
     let query = |id: &str, text: &str, ids: &[&str]| json!({ "id": id, "original_id": id, "query": text, "skill_ids": ids, "skill_names": ids, "k": ids.len(), "generator_model": "none" });
     let judged = |query: &str, id: &str| json!({ "query_id": query, "skill_id": id, "relevance": 1 });
     let lines = |all: &[Value]| all.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .file(
             "skills/test.jsonl",
             lines(&[
@@ -220,7 +223,7 @@ fn the_layout_of_skillret_is_read_as_it_is() {
 }
 
 /// A corpus in which the gold skill of each request is the one whose description has its words, in two repositories.
-fn repositories() -> Lab {
+fn repositories() -> Fixture {
     let (mut corpus, mut queries) = (String::new(), String::new());
     for repository in ["a", "b"] {
         for n in 0..12 {
@@ -232,7 +235,7 @@ fn repositories() -> Lab {
             queries.push_str(&format!("{query}\n"));
         }
     }
-    Lab::new()
+    Fixture::new()
         .file("corpus.jsonl", &corpus)
         .file("queries.jsonl", &queries)
         .file("negatives.jsonl", "{\"query\":\"topic3 of nothing\",\"not_ids\":[\"a3\"]}\n")
@@ -313,7 +316,7 @@ fn abstention_is_measured_by_size_of_library() {
                 "description": format!("Creates and checks {topic} of kind k{number}."), "skill_md": format!("# {topic}\nSteps for {topic}.") })
     };
     let corpus: String = (0..14).map(|number| format!("{}\n", skill(number))).collect();
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .file("corpus.jsonl", corpus)
         .file("queries.jsonl", "{\"qid\":\"q1\",\"query\":\"create invoices of kind k7\",\"repository\":\"a\",\"gold_ids\":[\"s07\"]}\n")
         .file("off.jsonl", "{\"query\":\"my cat is hungry\",\"kind\":\"chat\"}\n{\"query\":\"why do zebras have stripes\"}\n");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Ran};
-use crate::server::{Answer, Asked, Server};
+use crate::fixture::{Fixture, Ran};
+use crate::server::{Answer, Request, Server};
 
 const CORPUS: &str = r#"{"id":"s1","name":"pivot-tables","description":"Makes pivot tables.","skill_md":"Group rows."}
 {"id":"s2","name":"log-audit","description":"Audits logs.","skill_md":"Count the errors of each hour."}
@@ -19,11 +19,11 @@ const QUERIES: &str = r#"{"qid":"q1","query":"summarise a spreadsheet","gold_ids
 {"qid":"q3","query":"   ","gold_ids":["s3"]}
 "#;
 
-fn lab() -> Lab {
-    Lab::new().file("corpus.jsonl", CORPUS).file("queries.jsonl", QUERIES)
+fn lab() -> Fixture {
+    Fixture::new().file("corpus.jsonl", CORPUS).file("queries.jsonl", QUERIES)
 }
 
-fn bench(lab: &Lab, retrievers: &[&str]) -> Ran {
+fn bench(lab: &Fixture, retrievers: &[&str]) -> Ran {
     let mut args = vec![
         "--format",
         "json",
@@ -41,7 +41,7 @@ fn bench(lab: &Lab, retrievers: &[&str]) -> Ran {
 }
 
 /// The ids and scores that a retriever found, by query. The folder holds this run alone.
-fn found(lab: &Lab) -> BTreeMap<String, Vec<(String, f32)>> {
+fn found(lab: &Fixture) -> BTreeMap<String, Vec<(String, f32)>> {
     let files = std::fs::read_dir(lab.path("runs")).unwrap().map(|entry| entry.unwrap().path());
     let mut runs = files.filter(|path| path.extension().is_some_and(|extension| extension == "trec"));
     let text = std::fs::read_to_string(runs.next().unwrap()).unwrap();
@@ -55,7 +55,7 @@ fn found(lab: &Lab) -> BTreeMap<String, Vec<(String, f32)>> {
 }
 
 /// What one retriever found, alone.
-fn alone(lab: &Lab, name: &str) -> BTreeMap<String, Vec<(String, f32)>> {
+fn alone(lab: &Fixture, name: &str) -> BTreeMap<String, Vec<(String, f32)>> {
     let _ = std::fs::remove_dir_all(lab.path("runs"));
     bench(lab, &[name]).ok();
     found(lab)
@@ -77,7 +77,7 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// A server that knows what things are about.
-fn knowing(_: usize, asked: &Asked) -> Answer {
+fn knowing(_: usize, asked: &Request) -> Answer {
     let body = &asked.body;
     Answer::of(
         200,
@@ -102,8 +102,8 @@ fn knowing(_: usize, asked: &Asked) -> Answer {
 
 /// Requests for embeddings that hold a skill.
 fn embedded(server: &Server) -> usize {
-    let of = |asked: &Asked| texts(&asked.body["input"]).iter().filter(|text| text.contains('\n')).count();
-    server.asked().iter().filter(|asked| asked.path == "/v1/embeddings").map(of).sum()
+    let of = |asked: &Request| texts(&asked.body["input"]).iter().filter(|text| text.contains('\n')).count();
+    server.requests().iter().filter(|asked| asked.path == "/v1/embeddings").map(of).sum()
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn models_behind_an_address_rank() {
     );
     assert!((own["micro"]["hit@1"]["mean"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9, "{own:#}");
     // A key of OpenAI's goes to what speaks as OpenAI does.
-    for asked in server.asked() {
+    for asked in server.requests() {
         let key = (asked.path != "/v1/rerank").then_some("Bearer sk-loopback-0123456789");
         assert_eq!(asked.authorization.as_deref(), key, "{asked:?}");
     }
@@ -163,7 +163,7 @@ fn a_request_is_answered_by_vectors() {
         .assay(&[&["search", "index", "--corpus", "corpus.jsonl", "--out", "own.index"], &by[..]].concat())
         .ok();
     assert!(made.stdout.starts_with("own.index: 4 skills"), "{}", made.stdout);
-    assert_eq!((server.asked().len(), embedded(&server)), (1, 3));
+    assert_eq!((server.requests().len(), embedded(&server)), (1, 3));
     for source in [["--corpus", "corpus.jsonl"], ["--index", "own.index"]] {
         let args = [&["--format", "json", "search", "summarise a spreadsheet"], &source[..], &by].concat();
         let found = lab.assay(&args).ok().json();
@@ -209,7 +209,7 @@ fn what_is_not_installed_is_left_out_and_named() {
 
 #[test]
 fn servers_that_are_no_good_end_the_benchmark() {
-    let check = |answer: fn(usize, &Asked) -> Answer, name: &str, expected: &str| {
+    let check = |answer: fn(usize, &Request) -> Answer, name: &str, expected: &str| {
         let server = Server::start(answer);
         let lab = lab();
         let name = format!("{name},endpoint={},retries=1", server.url());
@@ -280,7 +280,7 @@ fn a_server_that_hangs_is_given_up() {
 
 /// A small BERT whose weights come from the names of its tensors, as `scripts/encoder-reference` has them. `spoil` changes the tensors.
 #[cfg(feature = "local-models")]
-fn small(lab: &Lab, spoil: impl Fn(&mut BTreeMap<String, Vec<usize>>)) {
+fn small(lab: &Fixture, spoil: impl Fn(&mut BTreeMap<String, Vec<usize>>)) {
     let reference: Value =
         serde_json::from_str(include_str!("../../../assay-encoder/tests/data/reference.json")).unwrap();
     let shapes = serde_json::from_value(reference["bert"]["tensors"].clone());
@@ -311,7 +311,7 @@ fn small(lab: &Lab, spoil: impl Fn(&mut BTreeMap<String, Vec<usize>>)) {
 #[cfg(feature = "local-models")]
 #[test]
 fn models_in_a_folder_rank() {
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .file("corpus.jsonl", r#"{"id":"s1","description":"the skill audits a log"}"#)
         .file("queries.jsonl", r#"{"qid":"q1","query":"how to audit","gold_ids":["s1"]}"#);
     small(&lab, |_| ());

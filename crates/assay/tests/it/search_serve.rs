@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
-fn lab() -> Lab {
-    Lab::new()
+fn lab() -> Fixture {
+    Fixture::new()
         .file(
             "library/pivot/SKILL.md",
             "---\nname: pivot-tables\ndescription: Makes a pivot table from an export.\n---\nSum the rows.\n",
@@ -21,7 +21,7 @@ fn lab() -> Lab {
 }
 
 /// Lines in, lines out.
-fn spoken(lab: &Lab, input: &[u8]) -> Vec<Value> {
+fn spoken(lab: &Fixture, input: &[u8]) -> Vec<Value> {
     let mut child = lab
         .command(&["search", "serve", "--mcp", "--library", "library"])
         .stdin(Stdio::piped())
@@ -231,7 +231,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(lab: &Lab) -> Self {
+    fn start(lab: &Fixture) -> Self {
         let mut child = lab
             .command(&["search", "serve", "--http", "127.0.0.1:0", "--library", "library"])
             .stderr(Stdio::piped())
@@ -243,7 +243,7 @@ impl Server {
         Self { child, address }
     }
 
-    fn ask(&self, head: &str, body: &str) -> (u16, Value) {
+    fn send(&self, head: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
         write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
@@ -259,11 +259,11 @@ fn http_answers_on_loopback() {
     let lab = lab();
     let server = Server::start(&lab);
     let post = "POST /search HTTP/1.1\r\nHost: 127.0.0.1";
-    let (status, found) = server.ask(post, r#"{"request":"make a pivot table","limit":1}"#);
+    let (status, found) = server.send(post, r#"{"request":"make a pivot table","limit":1}"#);
     assert_eq!((status, &found["schema"]), (200, &json!("assay.search/1")));
     assert_eq!(found["hits"][0]["id"], "pivot");
     let check = |head: &str, body: &str, expected: u16| {
-        let (status, found) = server.ask(head, body);
+        let (status, found) = server.send(head, body);
         assert_eq!(status, expected, "{head} {body}");
         assert!(expected == 200 || found["error"].is_string(), "{found}");
     };

@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
-fn lab() -> Lab {
-    Lab::new()
+fn lab() -> Fixture {
+    Fixture::new()
         .file("library/tables/pivot/SKILL.md", "---\nname: pivot-tables\ndescription: Use for tables. Makes a pivot table from an export.\n---\n# Pivot\nSum the rows.\n")
         .file("library/log-audit/SKILL.md", "---\nname: log-audit\ndescription: Audits logs.\n---\n# Errors\nCount the errors of each hour.\n")
         .file("library/letters/SKILL.md", "---\nname: letters\ndescription: Writes letters.\n---\nBe short.\n")
@@ -113,7 +113,7 @@ fn an_index_answers_as_the_library_does() {
 
 #[test]
 fn a_corpus_is_indexed_too() {
-    let lab = Lab::new().file(
+    let lab = Fixture::new().file(
         "corpus.jsonl",
         "{\"id\":\"s1\",\"name\":\"pivot\",\"description\":\"Makes pivot tables.\",\"skill_md\":\"x\"}\n{\"id\":\"s2\",\"name\":\"log\",\"skill_md\":\"y\"}\n",
     );

@@ -59,14 +59,14 @@ impl Answer {
 
 /// A request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Request {
     pub(crate) path: String,
     /// In lower case.
     pub(crate) authorization: Option<String>,
     pub(crate) body: Value,
 }
 
-impl Asked {
+impl Request {
     /// Whether it is the one request before a run.
     pub(crate) fn is_preflight(&self) -> bool {
         self.body.to_string().contains("This checks the connection before a run.")
@@ -82,29 +82,29 @@ impl Asked {
 /// Counts connections and keeps requests until the end of the test.
 pub(crate) struct Server {
     pub(crate) port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// `answer` is given the request's number, from 0, and the request. The request before a run is answered well, and not counted.
-    pub(crate) fn start(answer: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::start_as(true, answer)
     }
 
     /// One whose `answer` is asked before a run, too.
-    pub(crate) fn start_bare(answer: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start_bare(answer: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::start_as(false, answer)
     }
 
     fn start_as(
         answers_preflights: bool,
-        answer: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static,
+        answer: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (asked, connections) = (Arc::<Mutex<Vec<Asked>>>::default(), Arc::new(AtomicUsize::new(0)));
-        let server = Self { port, asked: asked.clone(), connections: connections.clone() };
+        let (asked, connections) = (Arc::<Mutex<Vec<Request>>>::default(), Arc::new(AtomicUsize::new(0)));
+        let server = Self { port, requests: asked.clone(), connections: connections.clone() };
         let answer = Arc::new(answer);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -120,8 +120,8 @@ impl Server {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -133,8 +133,8 @@ impl Server {
 fn serve(
     stream: TcpStream,
     answers_preflights: bool,
-    answer: &dyn Fn(usize, &Asked) -> Answer,
-    log: &Mutex<Vec<Asked>>,
+    answer: &dyn Fn(usize, &Request) -> Answer,
+    log: &Mutex<Vec<Request>>,
 ) -> Option<()> {
     let mut out = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
@@ -158,7 +158,7 @@ fn serve(
         };
         let mut body = vec![0; header("content-length")?.parse().ok()?];
         reader.read_exact(&mut body).ok()?;
-        let request = Asked {
+        let request = Request {
             path: head[0].split(' ').nth(1)?.to_owned(),
             authorization: header("authorization"),
             body: serde_json::from_slice(&body).ok()?,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Design, Lab};
+use crate::fixture::{Design, Fixture};
 
 /// Long enough to be opened, and to have a placebo.
 pub(crate) fn body(word: &str) -> String {
@@ -24,8 +24,8 @@ pub(crate) fn diligent() -> Vec<Value> {
 }
 
 /// `tasks` tasks, `t1` onwards, for which one skill was written.
-pub(crate) fn lab(tasks: usize) -> Lab {
-    let lab = Lab::new()
+pub(crate) fn lab(tasks: usize) -> Fixture {
+    let lab = Fixture::new()
         .skill("reports", "Ends reports with the agreed word. Use it for every report.", &body("right"))
         .file("skills/reports/scripts/check.sh", "#!/bin/bash\ntest -s \"$1\" && echo checked\n")
         .script(&diligent());

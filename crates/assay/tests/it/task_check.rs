@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 
 fn verdicts(document: &Value) -> Vec<(&str, &str)> {
     let tasks = document["tasks"].as_array().unwrap();
@@ -26,8 +26,8 @@ const FEW: &str = "version = \"1.0\"\n[metadata.assay]\nfew_tests = \"one word\"
 fn tasks_are_played_and_judged() {
     needs_bubblewrap!();
     let solve = "tr a-z a-z < /app/word > /app/answer.txt\n";
-    let lab = Lab::new();
-    let sound = |lab: Lab, name: &str| {
+    let lab = Fixture::new();
+    let sound = |lab: Fixture, name: &str| {
         lab.task(name, |task| {
             task.toml(FEW)
                 .dockerfile("FROM debian:12-slim\nWORKDIR /app\nCOPY word .\n")
@@ -79,7 +79,7 @@ fn tasks_are_played_and_judged() {
 fn an_unsteady_solution_is_seen() {
     needs_bubblewrap!();
     // The nanoseconds of a clock are as good as a coin; ten of them are never all the same.
-    let lab = Lab::new().task("coin", |task| {
+    let lab = Fixture::new().task("coin", |task| {
         task.toml(FEW)
             .solve_sh("date +%N > /app/answer.txt\n")
             .test_sh("[ -s /app/answer.txt ] || { reward 0; exit; }\nreward \"0.$(cat /app/answer.txt)\"\n")
@@ -90,7 +90,7 @@ fn an_unsteady_solution_is_seen() {
 
 #[test]
 fn what_is_no_task_is_named() {
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .task("sound", |task| task)
         .file("tasks/old/task.yaml", "instruction: x\n")
         .file("tasks/shared/helper.py", "x = 1\n")
@@ -108,7 +108,7 @@ fn what_is_no_task_is_named() {
 
 #[test]
 fn leaks_of_paired_skills_show_both_places() {
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .skill("word-book", "Knows words.", "The agreed figure is 48291.")
         .task("figure", |task| task.toml(FEW).file("tests/more.py", "assert answer == 48291\n"))
         .experiment(|e| e.pair("figure", &["word-book"]));

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::fixture::Lab;
+use crate::fixture::Fixture;
 
 /// A log of Claude Code's with a call that fails, and a skill that is opened.
 fn log() -> String {
@@ -32,9 +32,9 @@ fn log() -> String {
     .concat()
 }
 
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let skill = "Amounts are written in minor units, without a decimal point.";
-    Lab::new().skill("ledger", "Writes ledgers", skill).file("log.jsonl", log())
+    Fixture::new().skill("ledger", "Writes ledgers", skill).file("log.jsonl", log())
 }
 
 #[test]

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::docker::in_docker;
-use crate::fixture::{Lab, Ran, Running, needs_bubblewrap, observed, read_json};
+use crate::fixture::{Fixture, Ran, Running, needs_bubblewrap, observed, read_json};
 use crate::{agents, suite};
 
 /// One task under three conditions, one of which makes a skill; the script runs a file of its own, for the task of that name.
-fn lab() -> Lab {
+fn lab() -> Fixture {
     let idle = json!({
         "turn": 0, "task": ["t1"], "unseen": "Skills are folders", "run_files": ["moves/look.sh"],
     });
@@ -23,7 +23,7 @@ fn lab() -> Lab {
 }
 
 /// The specifications of all trials, by file.
-fn specs(lab: &Lab) -> Vec<PathBuf> {
+fn specs(lab: &Fixture) -> Vec<PathBuf> {
     // One task can give no verdict, and `assay plan` says so.
     lab.assay(&["plan", "experiment.toml", "--specs", "specs"]).ended(1);
     let mut paths: Vec<PathBuf> =
@@ -33,7 +33,7 @@ fn specs(lab: &Lab) -> Vec<PathBuf> {
 }
 
 /// `assay trial exec SPEC.json` in a folder that holds nothing else.
-fn exec(elsewhere: &Lab, spec: &Path, more: &[&str]) -> Ran {
+fn exec(elsewhere: &Fixture, spec: &Path, more: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(spec, folder.path().join("SPEC.json")).unwrap();
     let store = elsewhere.path("kept").display().to_string();
@@ -77,7 +77,7 @@ fn a_specification_alone_gives_the_same_record_elsewhere() {
 
     // Nothing lies where it lay when the trials were planned, and the task's folder has another name. The other task there
     // cannot be read, and nobody asks for it.
-    let elsewhere = Lab::new().file("suite/of/tasks/a-broken/task.toml", "version = ");
+    let elsewhere = Fixture::new().file("suite/of/tasks/a-broken/task.toml", "version = ");
     elsewhere.write("suite/of/tasks/a-broken/instruction.md", "Nothing.\n");
     for (from, to) in
         [("tasks/t1", "suite/of/tasks/renamed"), ("skills", "library"), ("turns.jsonl", "moved/turns.jsonl")]
@@ -124,7 +124,7 @@ fn without_flags_things_are_found_where_they_lay() {
     let specs = specs(&planned);
     // The placebo that planning made lies in the store, and is gone with it.
     fs::rename(planned.path(".assay"), planned.path("recorded")).unwrap();
-    let elsewhere = Lab::new();
+    let elsewhere = Fixture::new();
     for spec in &specs {
         exec(&elsewhere, spec, &[]).ok();
     }
@@ -143,12 +143,12 @@ fn loop_spec(specs: &[PathBuf], condition: &str) -> PathBuf {
 #[test]
 #[ignore = "needs Docker"]
 fn a_specification_is_executed_in_docker() {
-    let planned = Lab::new()
+    let planned = Fixture::new()
         .task("t1", |task| task.dockerfile("FROM python:3.12-slim\nWORKDIR /app\nRUN echo built > built.txt\n"))
         .script(&[json!({ "turn": 0, "run": "cat built.txt; cp built.txt /logs/artifacts; echo right > answer.txt" })])
         .experiment(in_docker);
     let spec = loop_spec(&specs(&planned), "none");
-    let elsewhere = Lab::new();
+    let elsewhere = Fixture::new();
     fs::rename(planned.path("tasks/t1"), elsewhere.path("renamed")).unwrap();
     let suite = elsewhere.path("renamed").display().to_string();
     let document = exec(&elsewhere, &spec, &["--suite", &suite]).ok().json();
@@ -164,17 +164,17 @@ fn a_specification_is_executed_in_docker() {
 fn allowed_variables_are_looked_up_where_a_specification_is_executed() {
     needs_bubblewrap!();
     let asks = "version = \"1.0\"\n[environment]\nenv = { TOKEN = \"${LAB_TOKEN}\" }\n";
-    let planned = Lab::new()
+    let planned = Fixture::new()
         .env("LAB_TOKEN", "planned")
         .task("t1", |task| task.toml(asks))
         .script(&[json!({ "turn": 0, "run": "echo token=$TOKEN" })])
         .experiment(|e| e.top("allow_env = [\"LAB_TOKEN\"]"));
     let spec = loop_spec(&specs(&planned), "none");
-    let unset = Lab::new();
+    let unset = Fixture::new();
     let refused = exec(&unset, &spec, &[]).ended(3);
     assert!(refused.stderr.contains("it needs the environment variable `LAB_TOKEN`"), "{}", refused.stderr);
     assert!(records(&unset.path("kept")).is_empty());
-    let elsewhere = Lab::new().env("LAB_TOKEN", "executed");
+    let elsewhere = Fixture::new().env("LAB_TOKEN", "executed");
     let mut record = exec(&elsewhere, &spec, &[]).ok().json()["record"].clone();
     record["folder"] = json!(trial_folder(&elsewhere.path("kept/trials"), record["trial"].as_str().unwrap()));
     assert_eq!(observed(&record)[0], "token=executed\n[exit status 0]");
@@ -253,7 +253,7 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
 
 #[test]
 fn a_specification_holds_no_secret() {
-    let lab = Lab::new()
+    let lab = Fixture::new()
         .env("OPENAI_API_KEY", "KEY-OF-THE-MODEL")
         .env("TOKEN_OF_MINE", "VALUE-OF-A-VARIABLE")
         .task("t1", |task| task.toml("version = \"1.0\"\n[environment.env]\nTOKEN = \"${TOKEN_OF_MINE}\"\n"))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 
 /// What a verifier does, and what its trial is lost for.
 const BROKEN: [(&str, &str, &str); 13] = [
@@ -49,7 +49,7 @@ const SOUND: [(&str, &str, &str); 4] = [
 fn a_verifier_that_breaks_says_nothing_of_the_agent() {
     needs_bubblewrap!();
     let tasks = BROKEN.iter().chain(&SOUND);
-    let lab = tasks.fold(Lab::new(), |lab, (name, script, _)| {
+    let lab = tasks.fold(Fixture::new(), |lab, (name, script, _)| {
         lab.task(name, |task| task.test_sh(script).toml("version = \"1.0\"\n[verifier]\ntimeout_sec = 3.0\n"))
     });
     let lab = lab.script(&[]).experiment(|e| e);

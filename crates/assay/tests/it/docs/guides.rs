@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::blocks::{Line, commands};
 use super::{project, shell, with_examples};
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Fixture, needs_bubblewrap};
 
 /// Commands of the tutorials that are not executed here, and why.
 const EXCLUDED: &[(&str, &str)] = &[
@@ -20,7 +20,7 @@ pub(super) const TUTORIALS: [&str; 3] =
     ["docs/guide/library-maintainer.md", "docs/guide/researcher.md", "docs/guide/skill-author.md"];
 
 /// Jobs of Harbor in the reader's home: five tasks without skills, and again with them.
-fn with_jobs(lab: &Lab) {
+fn with_jobs(lab: &Fixture) {
     for (job, reward) in [("baseline", 0.0), ("with-skills", 1.0)] {
         for task in 1..=5 {
             let name = format!("task-{task}");

@@ -8,11 +8,11 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::agents::{experiment, files, installed, lab, records, words};
-use crate::fixture::{Lab, Running, attempt, needs_bubblewrap, read_json, within};
+use crate::fixture::{Fixture, Running, attempt, needs_bubblewrap, read_json, within};
 use crate::server::{Answer, Server};
 
-/// A laboratory with Codex, the quickest of them.
-fn codex(more: &str) -> Lab {
+/// A fixture with Codex, the quickest of them.
+fn codex(more: &str) -> Fixture {
     let lab = words(lab());
     installed(&lab, &["codex"]);
     experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
@@ -22,7 +22,7 @@ fn codex(more: &str) -> Lab {
 }
 
 /// The one record of a run under the condition `curated`.
-fn curated(lab: &Lab, arguments: &[&str]) -> Value {
+fn curated(lab: &Fixture, arguments: &[&str]) -> Value {
     let (document, code) = lab.run(&[&["--no-checks", "--only", "condition=curated"], arguments].concat());
     assert_eq!((code, &document["executed"]), (0, &json!(1)), "{document:#}");
     records(lab).remove(0)

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Running, needs_bubblewrap, observed, within};
+use crate::fixture::{Fixture, Running, needs_bubblewrap, observed, within};
 use crate::server::{Answer, Server};
 use crate::suite;
 
-/// A laboratory with one task whose agent, with the skill `reports`, runs these commands.
-fn probing(commands: &[String]) -> Lab {
+/// A fixture with one task whose agent, with the skill `reports`, runs these commands.
+fn probing(commands: &[String]) -> Fixture {
     suite::lab(1)
         .skill(
             "letters",
@@ -29,13 +29,13 @@ fn probing(commands: &[String]) -> Lab {
 }
 
 /// What each command gave.
-fn seen(lab: &Lab) -> Vec<String> {
+fn seen(lab: &Fixture) -> Vec<String> {
     lab.assay(&["run", "experiment.toml", "--no-checks", "--only", "task=t1"]).ok();
     observed(&lab.record("t1"))
 }
 
 /// With a second task, so that there is a second skill that some agent gets.
-fn look<const N: usize>(commands: [&str; N]) -> [String; N] {
+fn command_outputs<const N: usize>(commands: [&str; N]) -> [String; N] {
     let lab = probing(&commands.map(str::to_owned)).task("t2", |task| task);
     seen(&lab).try_into().unwrap()
 }
@@ -43,7 +43,7 @@ fn look<const N: usize>(commands: [&str; N]) -> [String; N] {
 #[test]
 fn the_root_is_an_allow_list() {
     needs_bubblewrap!();
-    let [top, run, var, home, root, tmp, etc] = look([
+    let [top, run, var, home, root, tmp, etc] = command_outputs([
         "ls -A /",
         "ls -A /run; ls -d /run/docker.sock /var/run/docker.sock /run/containerd 2>&1 | grep -v 'No such'",
         "find /var -mindepth 1",
@@ -133,7 +133,7 @@ fn sockets_and_the_network_are_out_of_reach() {
 #[test]
 fn nothing_can_be_done_with_power() {
     needs_bubblewrap!();
-    let [capabilities, spaces, others, escape] = look([
+    let [capabilities, spaces, others, escape] = command_outputs([
         "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs' /proc/self/status | tr -s '[:space:]' ' '",
         "unshare -Ur true 2>&1; mount -t tmpfs x /mnt 2>&1; echo 1 > /proc/sys/kernel/core_pattern",
         "ls /proc | grep -c '^[0-9]'",
@@ -200,7 +200,7 @@ fn a_key_reaches_the_provider_only() {
         .env("OTHER_SECRET", secret)
         .experiment(|e| e.served("openai:test-1", &server.url()));
     let ran = lab.assay(&["run", "experiment.toml", "-v"]).ended(3);
-    assert_eq!(server.asked()[0].authorization, Some(format!("Bearer {secret}")));
+    assert_eq!(server.requests()[0].authorization, Some(format!("Bearer {secret}")));
     assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{ran:#?}");
     let record = lab.record("t1");
     assert!(record["reason"].as_str().unwrap().contains("key [key] is slow"), "{record:#}");
@@ -225,7 +225,7 @@ fn a_task_gets_the_variables_that_are_allowed() {
     needs_bubblewrap!();
     let asks = "version = \"1.0\"\n[environment]\nenv = { TOKEN = \"${LAB_TOKEN}\" }\n";
     let lab = |allowed: &str| {
-        Lab::new()
+        Fixture::new()
             .env("LAB_TOKEN", "lent")
             .task("t1", |task| task.toml(asks))
             .script(&[json!({ "turn": 0, "run": "echo token=$TOKEN" })])
