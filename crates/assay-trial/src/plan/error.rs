@@ -12,7 +12,7 @@ use crate::run::open_agent::AgentError;
 #[non_exhaustive]
 pub enum PlanError {
     /// Tasks that cannot be used.
-    #[error("{} folders of the suite are not valid tasks", .0.len())]
+    #[error("{} problem{} in the suite", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Tasks(Vec<TaskError>),
     /// An agent that cannot be set up.
     #[error("{}: agent {agent:?}: {error}", path.display())]

@@ -46,8 +46,10 @@ impl From<PlanError> for Failure {
         let message = error.to_string();
         match error {
             PlanError::Store(error) => error.into(),
-            PlanError::Tasks(problems) if problems.is_empty() => Self::bad_input("the suite holds no task")
-                .hint("`suite` names folders relative to the experiment"),
+            PlanError::Tasks(problems) if problems.is_empty() => {
+                Self::bad_input("the suite contains no task")
+                    .hint("`suite` names folders relative to the experiment")
+            }
             PlanError::Tasks(problems) => Self::BadInput {
                 message,
                 hint: Some(

@@ -233,7 +233,9 @@ fn a_task_gets_the_variables_that_are_allowed() {
     };
     let refused = lab("").assay(&["run", "experiment.toml"]).ended(3);
     assert!(
-        refused.stderr.contains("it needs the environment variable `LAB_TOKEN`: add it to `allow_env`"),
+        refused
+            .stderr
+            .contains("it needs the environment variable `LAB_TOKEN`: set it and add it to `allow_env`"),
         "{}",
         refused.stderr
     );

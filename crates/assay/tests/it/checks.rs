@@ -42,10 +42,10 @@ fn tasks_that_cannot_be_graded_are_left_out() {
     for (task, expected) in [
         ("unsolved", "the oracle does not pass here (failed)"),
         ("given-away", "the no-op check passes: the tests accept an untouched environment"),
-        ("no-solution", "it has no solution/solve.sh"),
+        ("no-solution", "no solution/solve.sh: cannot verify"),
         ("breaks-on-nothing", "its verifier breaks in the no-op check: the verifier wrote no reward"),
         ("needs-image", "its Dockerfile must be built by Docker (line 2: RUN"),
-        ("sound-again", "it is the task `sound` a copy of"),
+        ("sound-again", "it is a copy of the task `sound`"),
         ("two-steps", "it has several steps"),
     ] {
         let found = reason(&document, task);

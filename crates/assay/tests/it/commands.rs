@@ -43,7 +43,7 @@ fn what_init_writes_can_be_planned() {
         assert!(refused.stderr.contains(" already exists\n"), "{}", refused.stderr);
     }
     let refused = lab.assay(&["init", "task", "tasks/reports"]).ended(2);
-    assert!(refused.stderr.contains("holds no SKILL.md"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("contains no readable SKILL.md"), "{}", refused.stderr);
 
     // The experiment's suite and library are beside it.
     fs::rename(lab.path("tasks"), lab.path("my study/tasks")).unwrap();

@@ -53,12 +53,12 @@ fn no_toml() {
 
 #[test]
 fn an_unknown_condition() {
-    insta::assert_snapshot!(mistyped("\"curated\"]", "\"currated\"]"), @r#"error: experiment.toml:5:14: there is no condition "currated"; there are none, curated, placebo, negative, full, plus-related, plus-unrelated, self-generated"#);
+    insta::assert_snapshot!(mistyped("\"curated\"]", "\"currated\"]"), @r#"error: experiment.toml:5:14: unknown condition "currated": expected one of none, curated, placebo, negative, full, plus-related, plus-unrelated, self-generated"#);
 }
 
 #[test]
 fn an_unknown_agent() {
-    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"error: experiment.toml:9:1: there is no agent "lop"; there are loop, oracle, nop, claude-code, codex, gemini-cli, opencode, qwen-code, mini-swe-agent"#);
+    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"error: experiment.toml:9:1: unknown agent "lop": expected one of loop, oracle, nop, claude-code, codex, gemini-cli, opencode, qwen-code, mini-swe-agent"#);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_task_without_a_verifier() {
     let lab = lab();
     std::fs::remove_dir_all(lab.path("tasks/t1/tests")).unwrap();
     insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"
-    error: 1 folders of the suite are not valid tasks
+    error: 1 problem in the suite
       ./tasks/t1/tests/test.sh: not there (write a script that checks the outcome and writes the reward)
       hint: fix them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
     "#);
@@ -134,7 +134,7 @@ fn a_task_that_is_paired_and_is_not_there() {
 #[test]
 fn a_suite_without_tasks() {
     insta::assert_snapshot!(mistyped("tasks/*", "task/*"), @r#"
-    error: 1 folders of the suite are not valid tasks
+    error: 1 problem in the suite
       suite pattern `task/*`: matches no folder (relative to .) (use a folder with a task.toml, or one whose subfolders have one)
       hint: fix them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
     "#);

@@ -261,7 +261,7 @@ fn a_run_stops_when_its_provider_is_down() {
         server.url()
     );
     assert!(ran.stderr.contains(&format!("stopping the run: {why}")), "{}", ran.stderr);
-    assert!(ran.stdout.contains("3 infrastructure errors, 2 to go"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("3 infrastructure errors, 2 unfinished"), "{}", ran.stdout);
     assert!(ran.stdout.contains(&format!("stopped: {why}")), "{}", ran.stdout);
     assert_eq!(server.requests().len(), 3);
     let (document, code) = lab.run(&["--no-checks"]);
@@ -292,7 +292,7 @@ fn broken_runs_are_tried_again_where_the_plan_says_so() {
         suite::paired(design.conditions(&["curated"]), 1)
     });
     let ran = lab.assay(&["run", "experiment.toml", "--no-checks"]).ok();
-    assert_eq!(ran.stderr.matches("; trying again").count(), 2, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("; retrying").count(), 2, "{}", ran.stderr);
     let record = lab.record("t1");
     assert_eq!((&record["outcome"], &record["attempt"]), (&json!("passed"), &json!(3)));
     for earlier in ["1", "2"] {

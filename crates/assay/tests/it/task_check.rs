@@ -70,7 +70,7 @@ fn tasks_are_played_and_judged() {
 
     let document = check(&["tasks/needs-image"], 3);
     let unchecked = document["tasks"][0]["executed"]["unchecked"][0].as_str().unwrap();
-    assert!(unchecked.contains("needs a builder"), "{unchecked}");
+    assert!(unchecked.contains("must be built by Docker"), "{unchecked}");
     assert_eq!(document["tasks"][0]["executed"]["oracle"], Value::Null);
     check(&["--static", "tasks/needs-image"], 0);
 }

@@ -112,7 +112,7 @@ fn a_specification_alone_gives_the_same_record_elsewhere() {
     let path = trial_folder(&kept.join("trials"), id).join("record.json");
     fs::write(&path, "{\"schema\": ").unwrap();
     let anew = exec(&elsewhere, &specs[0], &folders).ok();
-    assert!(anew.stderr.contains("and is made anew"), "{}", anew.stderr);
+    assert!(anew.stderr.contains("the trial is executed again"), "{}", anew.stderr);
     assert!(records(&kept).contains_key(id));
 }
 
