@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn what_goes_in_at_the_port_comes_out_of_the_socket() {
         let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("door.sock");
+        let socket = folder.path().join("proxy.sock");
         let listener = UnixListener::bind(&socket).unwrap();
         let server = thread::spawn(move || {
             let (mut connection, _) = listener.accept().unwrap();

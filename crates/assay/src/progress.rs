@@ -10,10 +10,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::ui::Ui;
 
 /// Between two plain lines.
-const EVERY: Duration = Duration::from_secs(10);
+const NOTE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Most reasons for lost trials that are told on the way; `assay show` tells each trial's.
-const LOSSES: usize = 10;
+const MAX_ERRORS: usize = 10;
 
 /// Tells how a run goes.
 pub(crate) struct Progress<'a> {
@@ -23,9 +23,9 @@ pub(crate) struct Progress<'a> {
     total: usize,
     done: usize,
     counts: BTreeMap<&'static str, usize>,
-    losses: BTreeSet<String>,
+    errors: BTreeSet<String>,
     began: Instant,
-    said: Instant,
+    last_note: Instant,
 }
 
 impl<'a> Progress<'a> {
@@ -38,20 +38,20 @@ impl<'a> Progress<'a> {
             total: 0,
             done: 0,
             counts: BTreeMap::new(),
-            losses: BTreeSet::new(),
+            errors: BTreeSet::new(),
             began: now,
-            said: now,
+            last_note: now,
         }
     }
 
-    pub(crate) fn tell(&mut self, event: &Event<'_>) {
+    pub(crate) fn report(&mut self, event: &Event<'_>) {
         match event {
             Event::Begin { phase, total, cached } => self.begin(phase, *total, *cached),
             Event::End { record, .. } => {
                 self.done += 1;
                 *self.counts.entry(record.outcome.word()).or_default() += 1;
-                self.loss(record);
-                self.step();
+                self.report_error(record);
+                self.update();
             }
             Event::Retry { record } => {
                 let reason = record.reason.as_deref().unwrap_or("infrastructure error");
@@ -62,20 +62,20 @@ impl<'a> Progress<'a> {
     }
 
     /// Takes the bar away.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
 
     fn begin(&mut self, phase: &'static str, total: usize, cached: usize) {
-        self.end();
+        self.finish();
         self.phase = phase;
         self.total = total - cached;
         self.done = 0;
         self.counts.clear();
         self.began = Instant::now();
-        self.said = self.began;
+        self.last_note = self.began;
         if total > 0 {
             let what = if phase == "checks" { "task checks (oracle, no-op)" } else { "trials" };
             self.line(&format!("{what}: {total}, {cached} cached"));
@@ -92,15 +92,15 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn step(&mut self) {
+    fn update(&mut self) {
         let counts: Vec<String> =
             self.counts.iter().map(|(word, n)| format!("{} {n}", word.replace('_', " "))).collect();
         let counts = counts.join(", ");
         if let Some(bar) = &self.bar {
             bar.set_position(self.done as u64);
             bar.set_message(counts);
-        } else if self.ui.speaks() && self.said.elapsed() >= EVERY {
-            self.said = Instant::now();
+        } else if self.ui.speaks() && self.last_note.elapsed() >= NOTE_INTERVAL {
+            self.last_note = Instant::now();
             let left = self.began.elapsed().as_secs_f64() / self.done as f64
                 * (self.total - self.done.min(self.total)) as f64;
             let left = assay_report::seconds(left);
@@ -109,12 +109,12 @@ impl<'a> Progress<'a> {
     }
 
     /// Says why a trial was lost, once for each reason.
-    fn loss(&mut self, record: &Record) {
+    fn report_error(&mut self, record: &Record) {
         let Some(reason) = record.reason.as_deref().filter(|_| record.outcome == Outcome::Infrastructure)
         else {
             return;
         };
-        if self.losses.len() < LOSSES && self.losses.insert(reason.to_owned()) {
+        if self.errors.len() < MAX_ERRORS && self.errors.insert(reason.to_owned()) {
             self.line(&format!("{}: infrastructure error: {reason}", record.task));
         }
     }

@@ -156,11 +156,11 @@ fn what_a_caller_should_know_is_said() {
 
 #[test]
 fn a_prebuilt_image_needs_no_environment() {
-    let toml = format!("{TOML}[environment]\ndocker_image = \"ready:1\"\nworkdir = \"/desk\"\n");
+    let toml = format!("{TOML}[environment]\ndocker_image = \"ready:1\"\nworkdir = \"/work\"\n");
     let task = load(&[("environment", None), ("task.toml", Some(&toml))]);
     assert_eq!(
         (task.environment.image.as_deref(), &task.writable),
-        (Some("ready:1"), &vec![PathBuf::from("/desk")])
+        (Some("ready:1"), &vec![PathBuf::from("/work")])
     );
 }
 
@@ -350,7 +350,7 @@ fn where_the_agent_may_write() {
     check("FROM x\nWORKDIR /app\nCOPY tool /usr/local/bin/tool\nCOPY c /etc/\nCOPY d /\n", "", &["/app"]);
     check("FROM x\nWORKDIR /usr/src/app\nCOPY . .\n", "", &["/usr/src/app"]);
     check("FROM x\nCOPY a /data/\n", "", &["/data"]);
-    check("FROM x\nWORKDIR /app\n", "[environment]\nworkdir = \"/desk\"\n", &["/desk"]);
+    check("FROM x\nWORKDIR /app\n", "[environment]\nworkdir = \"/work\"\n", &["/work"]);
     check(
         "FROM x\nWORKDIR /app\n",
         "[metadata.assay]\nwritable = [\"/out\", \"sub\", \"/var/lib/x\"]\n",

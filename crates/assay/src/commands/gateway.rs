@@ -1,4 +1,4 @@
-//! `assay gateway`: the door between an agent and a model, by hand.
+//! `assay gateway`: runs the metering proxy between an agent and its model without a trial.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,18 +18,18 @@ use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
-    let door = open(args)?;
+    let proxy = open(args)?;
     let interrupted = machine::interrupted()?;
     let ended = if args.command.is_empty() {
-        announce(&door, ui);
+        announce(&proxy, ui);
         while !interrupted.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
         }
         true
     } else {
-        run_agent(args, &door, &interrupted)?
+        run_agent(args, &proxy, &interrupted)?
     };
-    let ledger = door.close();
+    let ledger = proxy.close();
     if ui.json() {
         ui.document(&ledger)?;
     } else {
@@ -95,9 +95,9 @@ fn failed(error: GatewayError) -> Failure {
 }
 
 /// What an agent needs to be told, as the variables that agents read.
-fn variables(door: &Proxy) -> [(&'static str, String); 6] {
-    let url = |protocol| door.base_url(protocol, 0);
-    let token = door.token().to_owned();
+fn variables(proxy: &Proxy) -> [(&'static str, String); 6] {
+    let url = |protocol| proxy.base_url(protocol, 0);
+    let token = proxy.token().to_owned();
     [
         ("ANTHROPIC_BASE_URL", url(Protocol::AnthropicMessages)),
         ("ANTHROPIC_API_KEY", token.clone()),
@@ -108,13 +108,13 @@ fn variables(door: &Proxy) -> [(&'static str, String); 6] {
     ]
 }
 
-fn announce(door: &Proxy, ui: &Ui) {
-    match door.socket() {
+fn announce(proxy: &Proxy, ui: &Ui) {
+    match proxy.socket() {
         Some(socket) => {
-            ui.note(&format!("listening at {}; the token is {}", socket.display(), door.token()));
+            ui.note(&format!("listening at {}; the token is {}", socket.display(), proxy.token()));
         }
         None => {
-            for (name, value) in variables(door) {
+            for (name, value) in variables(proxy) {
                 ui.note(&format!("export {name}={value}"));
             }
         }
@@ -123,9 +123,9 @@ fn announce(door: &Proxy, ui: &Ui) {
 }
 
 /// Runs the agent. Whether it ended well. Keys that stand in this environment are not handed on.
-fn run_agent(args: &GatewayArgs, door: &Proxy, interrupted: &AtomicBool) -> Result<bool, Failure> {
+fn run_agent(args: &GatewayArgs, proxy: &Proxy, interrupted: &AtomicBool) -> Result<bool, Failure> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(true) };
-    if door.socket().is_some() {
+    if proxy.socket().is_some() {
         return Err(Failure::bad_input("an agent needs a port: leave --socket out"));
     }
     let mut command = Command::new(program);
@@ -133,7 +133,7 @@ fn run_agent(args: &GatewayArgs, door: &Proxy, interrupted: &AtomicBool) -> Resu
     for name in ["ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY"].into_iter().chain(args.api_key_env.as_deref()) {
         command.env_remove(name);
     }
-    let mut child = command.envs(variables(door)).spawn().map_err(|error| {
+    let mut child = command.envs(variables(proxy)).spawn().map_err(|error| {
         Failure::bad_input(format!("cannot start {}: {error}", clean(program))).hint("is it in the PATH?")
     })?;
     loop {

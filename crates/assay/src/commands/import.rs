@@ -27,7 +27,7 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
     if ui.json() {
         ui.document(&imported)?;
     } else {
-        ui.out(&told(&imported))?;
+        ui.out(&summary_text(&imported))?;
     }
     for note in &imported.notes {
         ui.note(note);
@@ -56,7 +56,7 @@ fn pattern(text: &str) -> Result<(String, String), Failure> {
     }
 }
 
-fn told(imported: &Imported) -> String {
+fn summary_text(imported: &Imported) -> String {
     let trials = if imported.imported == 1 { "trial" } else { "trials" };
     let mut text = format!("{}: {} {trials}\n", imported.run, imported.imported);
     for (heading, counts) in [

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
     let plan = Plan::make(experiment, &store, &here)?;
     check_selection(&plan, &only)?;
-    tell(&plan, ui);
+    print_notes(&plan, ui);
     if args.dry_run {
         return dry_run(&plan, &only, &store, ui);
     }
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     };
     super::dependencies::warn(&plan, &resolver, ui);
     // Preflight first: it is quick, and nothing works without a model.
-    if args.replay.is_none() && !args.no_preflight && !ask_models(&plan, &store, &options, &cancel, ui)? {
+    if args.replay.is_none() && !args.no_preflight && !run_preflight(&plan, &store, &options, &cancel, ui)? {
         return Ok(Status::Interrupted);
     }
     if !args.no_checks && args.replay.is_none() {
@@ -91,26 +91,26 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let folder = plan.begin_run(&store)?;
     let mut progress = Progress::new(ui);
     let result = assay_trial::run(&plan, &folder.run, &store, &resolver, &options, &cancel, &mut |event| {
-        progress.tell(&event);
+        progress.report(&event);
     });
-    progress.end();
+    progress.finish();
     store.clear_scratch();
     let outcome = result?;
     let report = assay_analysis::report_selected(&store, &folder, &only)?;
-    store.append_history(&history(&plan, &folder.run, &args.only, &outcome, &report))?;
+    store.append_history(&history_line(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, &plan, ui)?;
     Ok(status(&outcome, &plan))
 }
 
 /// Sends the preflight requests. False if interrupted.
-fn ask_models(
+fn run_preflight(
     plan: &Plan,
     store: &Store,
     options: &RunOptions,
     cancel: &AtomicBool,
     ui: &Ui,
 ) -> Result<bool, Failure> {
-    let mut tell = |event: &PreflightEvent| {
+    let mut on_event = |event: &PreflightEvent| {
         match event {
         PreflightEvent::Waiting { model, address, most } => ui.note(&format!(
             "preflight: waiting up to {} for the first reply of {model} at {address} (a local model may be loading)",
@@ -125,7 +125,7 @@ fn ask_models(
         }
     }
     };
-    match assay_trial::preflight(plan, store, options, &machine::env, cancel, &mut tell) {
+    match assay_trial::preflight(plan, store, options, &machine::env, cancel, &mut on_event) {
         Ok(()) => Ok(true),
         Err(PreflightError { source: ModelError::Cancelled, .. }) => Ok(false),
         Err(error) => Err(unusable(&error)),
@@ -171,7 +171,7 @@ fn status(outcome: &RunOutcome, plan: &Plan) -> Status {
 }
 
 /// What tells that the suite was not run as a whole, in a line of its own.
-fn unreadable(plan: &Plan) -> String {
+fn unreadable_note(plan: &Plan) -> String {
     if plan.unreadable.is_empty() {
         return String::new();
     }
@@ -216,7 +216,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     if let Some(stopped) = &outcome.stopped {
         line.push_str(&format!("\nstopped: {stopped} (`stop_after` in the experiment sets how many)"));
     }
-    ui.out(&(line + "\n" + &unreadable(plan)))
+    ui.out(&(line + "\n" + &unreadable_note(plan)))
 }
 
 /// A model that costs money is not run without a word on how much, and a cap in USD needs prices.
@@ -263,7 +263,7 @@ fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
 }
 
 /// What the plan has to say before anything runs.
-fn tell(plan: &Plan, ui: &Ui) {
+fn print_notes(plan: &Plan, ui: &Ui) {
     for diagnostic in &plan.diagnostics {
         if diagnostic.severity == Severity::Info {
             ui.detail(&diagnostic.to_string());
@@ -398,14 +398,14 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
             let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
             text.push_str(&format!("  {}{model}, {condition}: {cells} trials, {there} cached\n", label.name));
         }
-        text.push_str(&unreadable(plan));
+        text.push_str(&unreadable_note(plan));
         ui.out(&text)?;
     }
     Ok(if plan.unreadable.is_empty() { Status::Done } else { Status::DidNotHold })
 }
 
 /// A line for the store's history.
-fn history(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report: &Report) -> Value {
+fn history_line(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report: &Report) -> Value {
     let verdicts: Vec<Value> = report
         .comparisons
         .iter()

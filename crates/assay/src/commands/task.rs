@@ -83,7 +83,7 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             ui.detail(&format!("{}: running the oracle twice and the no-op check once", task.name));
             let executed = executor.execute(&task, ui)?;
             interrupted |= executor.interrupted();
-            executed.judge(&task, &mut findings);
+            executed.add_findings(&task, &mut findings);
             executed
         };
         let verdict = check::verdict(&findings, executed.is_unchecked());
@@ -93,7 +93,7 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         }
     }
     if let Some(executor) = executor {
-        executor.end(ui);
+        executor.finish(ui);
     }
     tasks.sort_by(|a, b| a.path.cmp(&b.path));
     let summary = summary(&tasks);
@@ -108,7 +108,7 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     if ui.json() {
         ui.document(&document)?;
     } else {
-        ui.out(&lay_out(&document, args.r#static, settings.verbose))?;
+        ui.out(&render_text(&document, args.r#static, settings.verbose))?;
     }
     Ok(status)
 }
@@ -144,8 +144,8 @@ fn context<'a>(
 
 /// The machine's memory, in bytes.
 fn memory() -> Option<u64> {
-    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -184,7 +184,7 @@ fn summary(tasks: &[Checked]) -> Summary {
     }
 }
 
-fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
+fn render_text(document: &Document, only_static: bool, verbose: bool) -> String {
     let mut text = String::new();
     for task in &document.tasks {
         text.push_str(&format!("{:9} {}\n", task.verdict.word(), clean(&task.path.display().to_string())));

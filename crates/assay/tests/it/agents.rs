@@ -182,7 +182,7 @@ fn they_find_skills_in_docker() {
     see(&["claude-code", "codex"], "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
 }
 
-/// An image's user with a home, and one without: skills and state lie in that home, and the door opens.
+/// An image's user with a home, and one without: skills and state are in that home, and the proxy is reachable.
 #[test]
 #[ignore = "needs agents and Docker"]
 fn they_work_for_other_users_in_docker() {
@@ -413,7 +413,7 @@ fn a_refused_key_is_infrastructure() {
     }
 }
 
-/// What an agent may spend is held at the door, and what it did until then is graded.
+/// The proxy enforces caps, and the work done until then is graded.
 #[test]
 #[ignore = "needs agents"]
 fn a_cap_on_tokens_stops_an_agent() {

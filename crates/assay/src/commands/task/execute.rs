@@ -25,7 +25,7 @@ const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
 
 /// What one trial came to.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Played {
+pub(super) struct TrialSummary {
     outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
@@ -35,13 +35,13 @@ pub(super) struct Played {
     seconds: f64,
     /// The end of what the solution printed.
     #[serde(skip)]
-    said: String,
+    output: String,
     /// The end of what the verifier printed.
     #[serde(skip)]
-    verifier_said: String,
+    verifier_output: String,
 }
 
-impl Played {
+impl TrialSummary {
     /// What to do about a trial that did not come out as it should, and the line that says why; the hint is the one given where nothing does.
     fn advice(&self, otherwise: &'static str) -> (&'static str, String) {
         let reason = self.reason.as_deref().unwrap_or_default();
@@ -56,9 +56,9 @@ impl Played {
             }
             (_, Some(Cause::Verifier)) => hints::hint(Who::Verifier, reason)
                 .map(|(hint, _)| (hint, String::new()))
-                .or_else(|| hints::hint(Who::Verifier, &self.verifier_said)),
-            _ => hints::hint(Who::Solution, &self.said)
-                .or_else(|| hints::hint(Who::Verifier, &self.verifier_said)),
+                .or_else(|| hints::hint(Who::Verifier, &self.verifier_output)),
+            _ => hints::hint(Who::Solution, &self.output)
+                .or_else(|| hints::hint(Who::Verifier, &self.verifier_output)),
         };
         found.unwrap_or((otherwise, String::new()))
     }
@@ -67,9 +67,9 @@ impl Played {
 /// What the three trials came to; `null` where one was not executed.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Executed {
-    oracle: Option<Played>,
-    nop: Option<Played>,
-    oracle_again: Option<Played>,
+    oracle: Option<TrialSummary>,
+    nop: Option<TrialSummary>,
+    oracle_again: Option<TrialSummary>,
     /// In which kind of sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<String>,
@@ -85,7 +85,7 @@ impl Executed {
 
     /// One line for people.
     pub(super) fn line(&self) -> String {
-        let word = |played: &Option<Played>| {
+        let word = |played: &Option<TrialSummary>| {
             played.as_ref().map_or("not executed", |played| played.outcome.word()).replace('_', " ")
         };
         let mut text = String::new();
@@ -104,7 +104,7 @@ impl Executed {
     }
 
     /// Adds what the trials say against the task.
-    pub(super) fn judge(&self, task: &Task, findings: &mut Vec<Finding>) {
+    pub(super) fn add_findings(&self, task: &Task, findings: &mut Vec<Finding>) {
         let solve = task.root.join("solution/solve.sh");
         let tests = match task.layout {
             assay_task::Layout::Harbor => task.root.join("tests/test.sh"),
@@ -113,8 +113,9 @@ impl Executed {
         let mut fail = |code: &str, file: &Path, message: String, hint: &str| {
             findings.push(Finding::new(Severity::Error, code, file, message, hint));
         };
-        let because =
-            |played: &Played| played.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let because = |played: &TrialSummary| {
+            played.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"))
+        };
         if let Some(oracle) = self.oracle.as_ref().filter(|played| played.outcome != Outcome::Passed)
             && (oracle.outcome.counts() || oracle.cause == Some(Cause::Verifier))
         {
@@ -145,8 +146,9 @@ impl Executed {
             && twice.outcome.counts()
             && (once.outcome, once.reward) != (twice.outcome, twice.reward)
         {
-            let reward =
-                |played: &Played| played.reward.map_or("no reward".to_owned(), |reward| reward.to_string());
+            let reward = |played: &TrialSummary| {
+                played.reward.map_or("no reward".to_owned(), |reward| reward.to_string())
+            };
             let message = format!("the oracle got reward {}, then {}", reward(once), reward(twice));
             fail(
                 "oracle-unstable",
@@ -210,15 +212,15 @@ impl<'a> Executor<'a> {
         let here = machine::context(&self.sandboxes, None);
         let resolver = plan.resolver(&self.store, &here);
         let options = RunOptions::new(self.jobs);
-        let told =
+        let outcome =
             assay_trial::run(&plan, &run, &self.store, &resolver, &options, &self.cancel, &mut |event| {
                 if let assay_trial::Event::Note(note) = event {
                     ui.note(&note);
                 }
             });
         self.store.clear_scratch();
-        told?;
-        let mut played = |agent: &str, repetition: u32, what: &str| -> Option<Played> {
+        outcome?;
+        let mut summarize = |agent: &str, repetition: u32, what: &str| -> Option<TrialSummary> {
             let cell = plan
                 .cells
                 .iter()
@@ -234,15 +236,15 @@ impl<'a> Executor<'a> {
             }
             self.keep |= (agent == "nop") == (record.outcome == Outcome::Passed);
             let attempt = self.store.trial_folder(&cell.trial).join(format!("attempts/{}", record.attempt));
-            Some(Played {
-                said: end_of(&attempt, "agent/oracle.txt"),
-                verifier_said: end_of(&attempt, "verifier/test-stdout.txt"),
+            Some(TrialSummary {
+                output: end_of(&attempt, "agent/oracle.txt"),
+                verifier_output: end_of(&attempt, "verifier/test-stdout.txt"),
                 ..summary(&record)
             })
         };
-        let oracle = played("oracle", 1, "the oracle");
-        let again = played("oracle", 2, "the second oracle trial");
-        let nop = played("nop", 1, "the no-op check");
+        let oracle = summarize("oracle", 1, "the oracle");
+        let again = summarize("oracle", 2, "the second oracle trial");
+        let nop = summarize("nop", 1, "the no-op check");
         (executed.oracle, executed.oracle_again, executed.nop) = (oracle, again, nop);
         if task.solution_digest.is_none() {
             executed.unchecked.push("no solution/solve.sh: the oracle was not run".to_owned());
@@ -297,7 +299,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Removes the store, unless something in it is worth a look.
-    pub(super) fn end(self, ui: &Ui) {
+    pub(super) fn finish(self, ui: &Ui) {
         self.store.clear_scratch();
         if self.keep {
             let store = self.folder.display();
@@ -309,16 +311,16 @@ impl<'a> Executor<'a> {
     }
 }
 
-fn summary(record: &Record) -> Played {
+fn summary(record: &Record) -> TrialSummary {
     let seconds = &record.seconds;
-    Played {
+    TrialSummary {
         outcome: record.outcome,
         cause: record.cause,
         reward: record.reward,
         reason: record.reason.clone(),
         seconds: seconds.total,
-        said: String::new(),
-        verifier_said: String::new(),
+        output: String::new(),
+        verifier_output: String::new(),
     }
 }
 
