@@ -103,7 +103,7 @@ fn no_number_of_notes_hides_a_failure() {
     assert_eq!(of("compose-hostile").len(), 2);
     let notes = of("skill-baked");
     assert_eq!(notes.len(), 12);
-    assert!(notes[11].message.ends_with("; and 8 more like it"), "{:?}", notes[11]);
+    assert!(notes[11].message.ends_with("; 8 more like it"), "{:?}", notes[11]);
 }
 
 /// Licences that lie beside skills are none.
@@ -112,13 +112,13 @@ fn folders_of_licences_are_no_skills() {
     let missing = |path: &str, part: &str| check("document-missing", &[(path, "x\n")], part);
     missing("environment/skills/licenses/apache-2.0.txt", "");
     missing("environment/skills/vendor/LICENSE", "");
-    missing("environment/skills/vendor/scripts/run.py", "fail no SKILL.md");
-    missing("environment/skills/licence-finder/scripts/run.py", "fail no SKILL.md");
+    missing("environment/skills/vendor/scripts/run.py", "fail missing SKILL.md");
+    missing("environment/skills/licence-finder/scripts/run.py", "fail missing SKILL.md");
 }
 
 #[test]
 fn a_compose_file_of_another_name_is_said() {
-    check("compose-name", &[("environment/docker-compose.yml", "services: {}\n")], "warn nobody reads this");
+    check("compose-name", &[("environment/docker-compose.yml", "services: {}\n")], "warn ignored");
     check("compose-name", &[], "");
 }
 
@@ -126,8 +126,8 @@ fn a_compose_file_of_another_name_is_said() {
 #[test]
 fn a_work_folder_is_judged_where_it_holds() {
     let docker = |text: &str, part: &str| check("workdir-system", &[("environment/Dockerfile", text)], part);
-    docker("FROM x:1\nCOPY data.csv /app/\n", "info no WORKDIR: in Docker the image's own holds");
-    docker("FROM x:1\nWORKDIR /\n", "warn the work folder is /, which belongs to the system: in bubblewrap");
+    docker("FROM x:1\nCOPY data.csv /app/\n", "info no WORKDIR: Docker uses the image's");
+    docker("FROM x:1\nWORKDIR /\n", "warn the work folder / is a system folder: in bubblewrap");
     docker("FROM x:1\nRUN make\n", "");
     docker("FROM x:1\nWORKDIR /\nRUN make\n", "");
 }
@@ -226,15 +226,15 @@ fn tests_are_counted() {
     few(&many("def test_#():\n    pass\n"), "");
     few(&many("class T#:\n    def test_it(self):\n        pass\n"), "");
     few(&many("@check\ndef named_#():\n    pass\n"), "");
-    few("@pytest.mark.parametrize('x', X)\ndef test_a(x):\n    pass\n", "info how many");
-    few("for name in WANT:\n    check(one(name))\n", "info how many");
+    few("@pytest.mark.parametrize('x', X)\ndef test_a(x):\n    pass\n", "info the number of tests");
+    few("for name in WANT:\n    check(one(name))\n", "info the number of tests");
     few(&many("assert read() == #\n"), "");
     check("few-tests", &[("tests/test_it.py", "def test_a(): pass\n")], "");
     let shell = many("[ \"$(cat /app/out/sum.json)\" = # ] || exit 1\n");
     check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &shell)], "");
     check("few-tests", &[("task.toml", &bare)], "warn 1 test,");
     let runs = format!("{TEST}for part in a b c; do python3 -m pytest \"/app/$part\"; done\n");
-    check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &runs)], "info how many");
+    check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &runs)], "info the number of tests");
 }
 
 #[test]
@@ -284,16 +284,16 @@ fn instructions_say_what_is_wanted() {
     let vague =
         "Look at the amounts in the list we have got and find out what they come to when they are added.\n";
     let say = |code: &str, text: &str, part: &str| check(code, &[("instruction.md", text)], part);
-    say("instruction-output-path", vague, "warn no path");
+    say("instruction-output-path", vague, "warn the path of the result");
     say("instruction-output-path", INSTRUCTION, "");
     say(
         "instruction-output-path",
         "Give the sum of all amounts as your final message, please: just one number.\n",
         "",
     );
-    say("instruction-format", vague, "warn no word");
+    say("instruction-format", vague, "warn the format of the result");
     say("instruction-format", INSTRUCTION, "");
-    say("instruction-success", vague, "warn no word");
+    say("instruction-success", vague, "warn no success criteria");
     say("instruction-success", INSTRUCTION, "");
     say("instruction-length", "Do it.\n", "warn 1 2 words");
     say("instruction-length", &"word ".repeat(2_000), "info 1 2000 words");
@@ -428,11 +428,11 @@ fn dependencies_are_pinned() {
     docker(
         "script-piped",
         "RUN curl -sSf https://example.com/install | sh",
-        "warn 2 fetches https://example.com/install",
+        "warn 2 downloads and runs https://example.com/install",
     );
     docker("script-piped", "RUN curl https://example.com/0.7.13/install.sh | bash", "info 2");
     docker("script-piped", "RUN curl https://example.com/data.csv | sort", "");
-    docker("script-piped", "RUN curl https://example.com/install 2>&1 | timeout 60 sh", "warn 2 fetches");
+    docker("script-piped", "RUN curl https://example.com/install 2>&1 | timeout 60 sh", "warn 2 downloads");
 }
 
 #[test]
@@ -509,7 +509,7 @@ fn answers_are_worked_out() {
 #[test]
 fn resources_are_there() {
     let toml = |wish: &str| format!("{TOML}[environment]\n{wish}\n");
-    check("resources", &[("task.toml", &toml("gpus = 1"))], "fail asks for a GPU");
+    check("resources", &[("task.toml", &toml("gpus = 1"))], "fail requires a GPU");
     check("resources", &[("task.toml", &toml("cpus = 64"))], "");
     let small = Context { cpus: Some(2.0), memory_bytes: Some(1 << 30), ..Context::default() };
     let found = findings(&[("task.toml", &toml("cpus = 64\nmemory_mb = 4096"))], &small);

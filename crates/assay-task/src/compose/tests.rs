@@ -84,13 +84,16 @@ fn what_is_more_than_one_container_is_told() {
     check("services: {}\n", "no service called `main`");
     check("services: [1]\n", "no services");
     check("a: [\n", "cannot be read");
-    check("- 1\n", "no mapping");
-    check("services:\n  main: {image: x, command: python serve.py}\n", "does more than wait");
+    check("- 1\n", "not a mapping");
+    check(
+        "services:\n  main: {image: x, command: python serve.py}\n",
+        "more than keep the container running",
+    );
     check("services:\n  main: {image: x, volumes: [\"data:/data\"]}\n", "named volume");
     check("services:\n  main: {image: x, sysctls: {a: 1}}\n", "`sysctls` of `main`");
     check("services:\n  main: {build: {args: {A: 1}}}\n", "`build.args`");
-    check("services:\n  main: {image: \"${WHO}\"}\n", "nobody sets");
-    check("include: [x]\nservices:\n  main: {image: x}\n", "`include` at its top");
+    check("services:\n  main: {image: \"${WHO}\"}\n", "an unset variable");
+    check("include: [x]\nservices:\n  main: {image: x}\n", "top-level `include`");
     check("services:\n  main: {image: x, env_file: /etc/passwd}\n", "`env_file`");
 }
 

@@ -235,22 +235,26 @@ fn mistakes_have_a_place_and_a_hint() {
     check("[agent]\ntimeout_sec = \"soon\"\n", (2, 15), "`agent.timeout_sec` is a TOML string");
     check("[agent]\ntimeout_sec = -1\n", (2, 15), "above 0");
     check("[agent]\ntimeout_sec = nan\n", (2, 15), "number");
-    check("[verifier]\ntimeout_sec = inf\n", (2, 15), "no end");
+    check("[verifier]\ntimeout_sec = inf\n", (2, 15), "must be finite");
     check("agent = 3\n", (1, 9), "a table");
     check("[environment]\nnetwork_mode = \"some\"\n", (2, 16), "network modes");
     check("[environment]\nworkdir = \"app\"\n", (2, 11), "absolute");
     check("[environment]\nenv = { A = [1] }\n", (2, 13), "environment.env.A");
-    check("[environment]\ngpus = 1.5\n", (2, 8), "whole number");
-    check("artifacts = [\"../x\"]\n", (1, 14), "usable `source`");
-    check("artifacts = [{ source = \"/a\", destination = \"/b\" }]\n", (1, 14), "leaves the folder");
-    check("artifacts = [1]\n", (1, 14), "texts or tables");
+    check("[environment]\ngpus = 1.5\n", (2, 8), "an integer");
+    check("artifacts = [\"../x\"]\n", (1, 14), "valid `source`");
+    check(
+        "artifacts = [{ source = \"/a\", destination = \"/b\" }]\n",
+        (1, 14),
+        "outside the artifacts folder",
+    );
+    check("artifacts = [1]\n", (1, 14), "strings or tables");
     check("[[verifier.collect]]\ntimeout_sec = 1\n", (1, 1), "without a `command`");
     check("[verifier]\nenvironment_mode = \"own\"\n", (2, 20), "separate");
     check("[metadata]\nrequired_skills = [\"a\", 2]\n", (2, 25), "required_skills");
     check("[metadata]\nassay = 1\n", (2, 9), "metadata.assay");
-    check("[metadata.assay]\nwritable = [\"../up\"]\n", (2, 13), "climbs");
+    check("[metadata.assay]\nwritable = [\"../up\"]\n", (2, 13), "outside the work folder");
     check("[metadata.assay]\nwritable = [\"/logs/verifier\"]\n", (2, 13), "/logs");
-    check("[metadata.assay]\nwritable = [\"/\"]\n", (2, 13), "everything");
+    check("[metadata.assay]\nwritable = [\"/\"]\n", (2, 13), "everywhere");
     check("[environment.healthcheck]\ninterval = 1\n", (1, 1), "no `command`");
     check("steps = 1\n", (1, 9), "a list");
 }

@@ -76,7 +76,7 @@ fn patterns_lead_to_tasks() {
     check(&["empty"], &[], &["empty is not a task"]);
     check(&["none"], &[], &["matches no folder"]);
     check(&["none/*"], &[], &["matches no folder"]);
-    check(&["tasks/README.md"], &[], &["leads to a file"]);
+    check(&["tasks/README.md"], &[], &["matches a file"]);
     check(&["[a"], &[], &["matches no folder"]);
     check(&["more"], &[], &["more is not a task"]);
     check(&[], &[], &[]);

@@ -25,7 +25,7 @@ fn variables_expand_only_where_allowed() {
     check("${SECRET:-hidden}", Ok("hidden"));
     check("${SECRET}", Err("`SECRET`"));
     check("${UNSET}", Err("`UNSET`"));
-    check("${HOME", Err("closing bracket"));
+    check("${HOME", Err("closing brace"));
 }
 
 #[test]

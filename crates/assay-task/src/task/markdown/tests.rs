@@ -138,10 +138,10 @@ fn what_makes_a_task_useless_is_an_error() {
         let error = Task::load(&root).map(|task| task.name).unwrap_err();
         assert!(error.to_string().contains(part) && !error.hint().is_empty(), "{changes:?}: {error}");
     };
-    check(&[("verify.sh", None)], "hand is not a task: it has a task.md, but no verify.sh");
+    check(&[("verify.sh", None)], "hand is not a task: it has a task.md but no verify.sh");
     check(
         &[("verify.sh", None), ("metadata.json", None)],
-        "it has a task.md, but no verify.sh and no metadata.json",
+        "it has a task.md but no verify.sh and no metadata.json",
     );
     check(&[("task.md", None)], "hand is not a task: it has no task.toml");
     check(&[("task.md", Some(" \n"))], "task.md: empty");
@@ -450,12 +450,12 @@ fn rubrics_are_read_leniently() {
     };
     check("{", &["it cannot be read: rubric.json:1:1: EOF"]);
     check("[]", &["not a JSON object"]);
-    check("{}", &["names nothing to look for"]);
-    check(r#"{"anchors": ["a"], "max_bytes": -1}"#, &["`max_bytes` is not a whole number"]);
+    check("{}", &["lists nothing to check"]);
+    check(r#"{"anchors": ["a"], "max_bytes": -1}"#, &["`max_bytes` is not an integer"]);
     check(r#"{"anchors": ["a"], "max_bytes": 1.5, "min_headings": "6"}"#, &["`max_bytes`", "`min_headings`"]);
     check(r#"{"anchors": ["a"], "source_sha256": "abc"}"#, &["64 hexadecimal digits"]);
-    check(r#"{"anchors": ["a"], "output_file": 1}"#, &["`output_file` is not a text"]);
-    check(r#"{"anchors": "a"}"#, &["`anchors` is not a list", "names nothing"]);
+    check(r#"{"anchors": ["a"], "output_file": 1}"#, &["`output_file` is not a string"]);
+    check(r#"{"anchors": "a"}"#, &["`anchors` is not a list", "lists nothing"]);
     check(
         r#"{"anchors": ["a", "", {"value": " "}, {"category": "x"}, 7]}"#,
         &["4 of the 5 `anchors` have no text"],

@@ -365,7 +365,7 @@ fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
         Act::Leave(&[]),
         "its verifier breaks in the no-op check: the verifier wrote no reward",
     );
-    check(false, PASS, MISS, "it has no solution/solve.sh");
+    check(false, PASS, MISS, "no solution/solve.sh");
 }
 
 #[test]
