@@ -63,7 +63,7 @@ pub struct Group {
     pub prompt: Option<PathBuf>,
 }
 
-/// Something about a corpus that was left out or is odd; the rest stands.
+/// A warning about a corpus. The rest of it is audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The file or folder.
@@ -95,8 +95,8 @@ pub enum CorpusError {
         #[source]
         source: io::Error,
     },
-    /// The folder is none of a corpus.
-    #[error("{} holds no traces/<arm>/<task>/with and without", path.display())]
+    /// The folder is not a corpus.
+    #[error("{} contains no traces/<arm>/<task>/with and without", path.display())]
     None {
         /// Which.
         path: PathBuf,
@@ -204,12 +204,11 @@ impl Corpus {
 /// condition, so that a file may be moved without being renamed.
 fn disagreement(named: &Named<'_>, task: &str, condition: Condition) -> Option<(String, bool)> {
     if named.task != task {
-        return Some((format!("belongs to another task by its name, {}; excluded", named.task), true));
+        return Some((format!("its name is of another task, {}; excluded", named.task), true));
     }
     let (folder, name) = (condition.name(), named.condition.name());
-    (name != folder).then(|| {
-        (format!("is a run {name} the skill by its name; taken for one {folder}, as its folder says"), false)
-    })
+    (name != folder)
+        .then(|| (format!("its name says {name} the skill; treated as {folder}, like its folder"), false))
 }
 
 /// `claude_<task>_use-agent-<true|false>_use-skill-<true|false>_<8 digits>_<6 digits>….jsonl`, the
@@ -242,7 +241,7 @@ fn folders(at: &Path) -> Result<Vec<String>, CorpusError> {
     Ok(entries(at)?.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(name, _)| name).collect())
 }
 
-/// What lies in a folder, by name. Names that are not UTF-8 are passed over.
+/// The entries of a folder, by name. Names that are not UTF-8 are skipped.
 fn entries(at: &Path) -> Result<Vec<(String, fs::FileType)>, CorpusError> {
     let fail = |source| CorpusError::List { path: at.to_owned(), source };
     let mut found = Vec::new();

@@ -13,7 +13,7 @@ pub struct Finding {
     /// Which kind of finding it is drawn among; not shown to raters.
     #[serde(skip)]
     pub stratum: String,
-    /// Where it is from, enough to tell it from all others; not shown to raters.
+    /// Its unique origin; not shown to raters.
     #[serde(skip)]
     pub key: Value,
     /// The task.
@@ -137,7 +137,7 @@ pub enum SheetError {
         name: String,
     },
     /// One item twice.
-    #[error("{name}: the item {item} stands there twice")]
+    #[error("{name}: duplicate item {item}")]
     Twice {
         /// Which.
         name: String,
@@ -145,7 +145,7 @@ pub enum SheetError {
         item: String,
     },
     /// Not a line of JSON.
-    #[error("{name}:{line}: not an object of JSON")]
+    #[error("{name}:{line}: not a JSON object")]
     Json {
         /// Which.
         name: String,
@@ -156,7 +156,7 @@ pub enum SheetError {
 
 /// Reads labelled sheets: comma-separated values, or JSON Lines where the first character is a
 /// brace. Each column whose name begins with `label`, and that is not blank throughout, is a rater.
-/// Labels are compared without regard to case and to blanks around them; a blank one is none.
+/// Labels are compared without regard to case and to blanks around them; blank ones are ignored.
 ///
 /// # Errors
 /// Where a sheet has no items or no columns of labels, or an item twice.
@@ -281,7 +281,7 @@ mod tests {
         check("", "s has no column item");
         check("a,label\n1,2\n", "s has no column item");
         check("item,b\n1,2\n", "s has no column whose name begins with label");
-        check("item,label\n1,x\n1,y\n", "s: the item 1 stands there twice");
-        check("{\"item\":1,\"label\":2}\nnot\n", "s:2: not an object of JSON");
+        check("item,label\n1,x\n1,y\n", "s: duplicate item 1");
+        check("{\"item\":1,\"label\":2}\nnot\n", "s:2: not a JSON object");
     }
 }

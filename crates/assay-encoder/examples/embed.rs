@@ -1,8 +1,10 @@
-//! Embeds the lines of standard input, and prints texts a second, texts a CPU-second, and the seconds it took to open the model.
+//! Embeds the lines of standard input, and prints texts a second, texts a CPU-second, and the
+//! seconds it took to open the model.
 //!
 //!     cargo run --release -p assay-encoder --example embed -- FOLDER [TIMES] < texts.jsonl
 //!
-//! Each line is a JSON string. With the word `vectors` in place of a number, the vectors are printed, one JSON array a line.
+//! Each line is a JSON string. With the word `vectors` in place of a number, the vectors are
+//! printed, one JSON array a line.
 
 #![expect(clippy::print_stdout, reason = "an example prints what it finds")]
 

@@ -6,12 +6,13 @@ use rayon::prelude::*;
 
 use crate::packed::{Packed, Sequence};
 
-/// Tokens of a batch: enough that reading the weights is a small part, few enough that what lies between two products stays in
-/// a cache of 2 MB. 256 were some 5 % faster than 512 (the example `embed`, on one processor).
+/// Tokens of a batch: enough that reading the weights is a small part, few enough that the data
+/// between two products stays in a cache of 2 MB. 256 were some 5 % faster than 512 (the example
+/// `embed`, on one processor).
 const TOKENS: usize = 256;
 
-/// Applies `work` to batches of all sequences, and returns what it gives in their order, or its first error. `progress` is told
-/// how many sequences each batch had.
+/// Applies `work` to batches of all sequences, and returns what it gives in their order, or its
+/// first error. `progress` gets how many sequences each batch had.
 pub(crate) fn run<T: Send, E: Send>(
     sequences: &[Sequence],
     progress: &(dyn Fn(usize) + Sync),

@@ -90,15 +90,15 @@ impl Bert {
         let config: Config = folder.required("config.json")?;
         let bad = |problem: String| Err(Error::setting(&folder.path("config.json"), problem));
         if config.hidden_act != "gelu" {
-            return bad(format!("hidden_act is {:?}, and only \"gelu\" is known", config.hidden_act));
+            return bad(format!("unsupported hidden_act {:?}; expected \"gelu\"", config.hidden_act));
         }
         if let Some(kind) = config.position_embedding_type.as_ref().filter(|&kind| kind != "absolute") {
-            return bad(format!("position_embedding_type is {kind:?}, and only \"absolute\" is known"));
+            return bad(format!("unsupported position_embedding_type {kind:?}; expected \"absolute\""));
         }
         let (hidden, inner, heads) =
             (config.hidden_size, config.intermediate_size, config.num_attention_heads);
         if heads == 0 || hidden == 0 || inner == 0 || !hidden.is_multiple_of(heads) {
-            return bad(format!("hidden_size {hidden} cannot be shared among {heads} heads"));
+            return bad(format!("hidden_size {hidden} is not a multiple of {heads} heads"));
         }
         if config.max_position_embeddings == 0 || config.type_vocab_size == 0 {
             return bad("max_position_embeddings and type_vocab_size have to be 1 or more".to_owned());
@@ -143,12 +143,13 @@ impl Bert {
         self.positions.nrows()
     }
 
-    /// How many segments are told apart.
+    /// The number of segment types.
     pub(crate) fn segments(&self) -> usize {
         self.types.nrows()
     }
 
-    /// The last hidden state of each token. Sequences are no longer than `positions`, ids below `vocabulary`.
+    /// The last hidden state of each token. Sequences are no longer than `positions`, ids below
+    /// `vocabulary`.
     pub(crate) fn hidden(&self, packed: &Packed) -> Array2<f32> {
         let (tokens, hidden) = (packed.tokens(), self.dimensions());
         let head = hidden / self.heads;

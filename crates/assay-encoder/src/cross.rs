@@ -42,14 +42,16 @@ impl std::fmt::Debug for CrossEncoder {
     }
 }
 
-/// The conversation that Qwen3-Reranker was trained on (its model card, 2025), and its default instruction.
+/// The conversation that Qwen3-Reranker was trained on (its model card, 2025), and its default
+/// instruction.
 const BEFORE: &str = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct \
      provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n";
 const INSTRUCTION: &str = "Given a web search query, retrieve relevant passages that answer the query";
 const AFTER: &str = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
 
 impl CrossEncoder {
-    /// Reads a model's folder: a BertForSequenceClassification of one class, or a Qwen3ForCausalLM trained as Qwen3-Reranker.
+    /// Reads a model's folder: a BertForSequenceClassification of one class, or a Qwen3ForCausalLM
+    /// trained as Qwen3-Reranker.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let mut files = Folder::new(folder);
         let (kind, family) = settings::Kind::read(&mut files)?;
@@ -63,7 +65,7 @@ impl CrossEncoder {
         };
         if architecture != expected {
             let problem = format!(
-                "its architecture is {architecture:?}, and a cross-encoder of this type is a {expected:?}"
+                "its architecture is {architecture:?}, expected {expected:?} for a cross-encoder of this type"
             );
             return Err(Error::setting(&config, problem));
         }
@@ -71,7 +73,7 @@ impl CrossEncoder {
             Network::Bert(bert) => {
                 if kind.labels.len() != 1 {
                     let problem =
-                        format!("id2label has {} classes, and a cross-encoder has 1", kind.labels.len());
+                        format!("id2label has {} classes, expected 1 for a cross-encoder", kind.labels.len());
                     return Err(Error::setting(&config, problem));
                 }
                 if bert.segments() < 2 {
@@ -95,8 +97,9 @@ impl CrossEncoder {
             }
             Network::Qwen3(qwen) => {
                 let id = |word: &str| {
-                    let problem =
-                        format!("{word:?} is no token, and a reranker of this type answers with it");
+                    let problem = format!(
+                        "{word:?} is not in the vocabulary, but this type of reranker answers with it"
+                    );
                     tokenizer.id(word).ok_or_else(|| Error::setting(&files.path("tokenizer.json"), problem))
                 };
                 let (yes, no) = (id("yes")? as usize, id("no")? as usize);
@@ -138,7 +141,8 @@ impl CrossEncoder {
         self
     }
 
-    /// How well each document answers the request, in the documents' order: log-odds, of which only the order means something.
+    /// How well each document answers the request, in the documents' order: log-odds, of which only
+    /// the order means something.
     pub fn scores(&self, query: &str, documents: &[&str]) -> Result<Vec<f32>, Error> {
         let sequences: Vec<Sequence> =
             documents.par_iter().map(|document| self.sequence(query, document)).collect();

@@ -68,12 +68,14 @@ impl Encoder {
         self.network.dimensions()
     }
 
-    /// How many tokens of a text are read, with those of its prompt and those that the model puts around it.
+    /// How many tokens of a text are read, with those of its prompt and those that the model puts
+    /// around it.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// Reads fewer tokens of each text, but no more than the model was made for and no fewer than 3.
+    /// Reads fewer tokens of each text, but no more than the model was made for and no fewer than
+    /// 3.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: usize) -> Self {
         self.max_tokens = tokens.clamp(3.min(self.max_tokens), self.max_tokens);
@@ -90,9 +92,9 @@ impl Encoder {
         &self.prompts
     }
 
-    /// A unit vector for each text, in their order. A text is trimmed, and cut after [`Encoder::max_tokens`]. One without a
-    /// token, where the model puts none around it, has the zero vector. `progress` is told, from several threads, how many more
-    /// texts are done.
+    /// A unit vector for each text, in their order. A text is trimmed, and cut after
+    /// [`Encoder::max_tokens`]. One without a token, where the model puts none around it, has the
+    /// zero vector. `progress` gets, from several threads, how many more texts are done.
     pub fn embed(
         &self,
         texts: &[&str],
@@ -141,15 +143,17 @@ impl Encoder {
         }
     }
 
-    /// The ids of a text's tokens: whole, without a prompt, with those that the model puts around it.
+    /// The ids of a text's tokens: whole, without a prompt, with those that the model puts around
+    /// it.
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         self.tokenizer.one(text, usize::MAX).ids
     }
 
-    /// Parts of a document, as ranges of bytes, of at most `tokens` tokens each when they are embedded: the prompt's and those
-    /// that the model puts around it count. Each part but the first begins about `overlap` tokens before the end of the one
-    /// before it. Parts end where words do, unless a word is longer than a part. There is always one, and the parts hold all of
-    /// the text.
+    /// Parts of a document, as ranges of bytes, of at most `tokens` tokens each when they are
+    /// embedded: the prompt's and those that the model puts around it count. Each part but the
+    /// first begins about `overlap` tokens before the end of the one before it. Parts end where
+    /// words do, unless a word is longer than a part. There is always one, and the parts hold all
+    /// of the text.
     pub fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>> {
         let prompt = self.tokenizer.tokens(&self.prompts.document, usize::MAX).len();
         let room = tokens.saturating_sub(self.tokenizer.around_one() + prompt).max(1);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be read.
-    #[error("cannot read {}: the folder of a model holds config.json, tokenizer.json and model.safetensors", path.display())]
+    #[error("cannot read {}: a model folder contains config.json, tokenizer.json and model.safetensors", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -14,7 +14,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file is not the JSON that is expected.
-    #[error("{} is not what it should be", path.display())]
+    #[error("{} is invalid", path.display())]
     Json {
         /// The file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum Error {
         problem: String,
     },
     /// A tensor is missing, or is not what the configuration says.
-    #[error("{}: tensor `{tensor}` {problem}; fetch the weights again, or take a model that fits its config.json", path.display())]
+    #[error("{}: tensor `{tensor}` {problem}; fetch the weights again, or use a model that matches its config.json", path.display())]
     Tensor {
         /// The file.
         path: PathBuf,
@@ -39,8 +39,8 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// What a text came to is not a finite number.
-    #[error("text {} came to a vector that is not finite: the weights of {} do not fit its config.json", text + 1, path.display())]
+    /// A vector has a value that is not finite.
+    #[error("the vector of text {} is not finite: the weights of {} do not match its config.json", text + 1, path.display())]
     NotFinite {
         /// The model's folder.
         path: PathBuf,
@@ -53,42 +53,42 @@ pub enum Error {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenizerError {
     #[error(
-        "its normalizer is {normalizer} and its pre_tokenizer {pre}; with WordPiece, BertNormalizer and BertPreTokenizer are known"
+        "unsupported normalizer {normalizer} and pre_tokenizer {pre}; with WordPiece expected BertNormalizer and BertPreTokenizer"
     )]
     WordPiece { normalizer: String, pre: String },
-    #[error("its normalizer is {0}; with BPE, NFC is known")]
+    #[error("unsupported normalizer {0}; with BPE only NFC is supported")]
     Normalizer(String),
-    #[error("its {part} is not understood: {source}")]
+    #[error("invalid {part}: {source}")]
     Part { part: &'static str, source: serde_json::Error },
     #[error("its vocabulary lacks unk_token, {0:?}")]
     NoUnknown(String),
-    #[error("its BPE has byte_fallback, a prefix or a suffix, and only BPE over bytes is known")]
+    #[error("its BPE has byte_fallback, a prefix or a suffix, but only byte-level BPE is supported")]
     NotOverBytes,
     #[error("its vocabulary lacks the letter {0:?} of a byte")]
     NoLetter(char),
-    #[error("its merge {number}, {merge}, is no pair of tokens that make a token")]
+    #[error("its merge {number}, {merge}, is not a pair of tokens that form a token")]
     Merge { number: usize, merge: serde_json::Value },
-    #[error("its pre_tokenizer {0}; ByteLevel is known, by itself or after one Split by a Regex")]
+    #[error("unsupported pre_tokenizer: it {0}; expected ByteLevel, alone or after one Split by a Regex")]
     PreTokenizer(&'static str),
-    #[error("the pattern of its pre_tokenizer is not understood: {0}")]
+    #[error("invalid pattern of the pre_tokenizer: {0}")]
     Pattern(String),
-    #[error("the pattern of its pre_tokenizer can match nothing at all")]
+    #[error("the pattern of the pre_tokenizer can match the empty text")]
     EmptyPattern,
-    #[error("its model is {0}, and WordPiece and BPE are known")]
+    #[error("unsupported model {0}; expected WordPiece or BPE")]
     Model(String),
     #[error("the added token {0} is empty")]
     EmptyToken(u32),
-    #[error("the added token {0:?} is looked for in normalized text, which is not known here")]
+    #[error("the added token {0:?} is matched in normalized text, which is not supported")]
     NormalizedToken(String),
-    #[error("its added tokens cannot be looked for: {0}")]
+    #[error("cannot match the added tokens: {0}")]
     AddedTokens(#[from] aho_corasick::BuildError),
     #[error("its post_processor has no id for {0}")]
     NoId(String),
-    #[error("its post_processor names the special token {0:?} and no id for it")]
+    #[error("its post_processor names the special token {0:?} without an id")]
     SpecialToken(String),
-    #[error("its post_processor leaves the text out")]
+    #[error("its post_processor omits the text")]
     NoText,
-    #[error("its post_processor is {0}, and TemplateProcessing, BertProcessing and ByteLevel are known")]
+    #[error("unsupported post_processor {0}; expected TemplateProcessing, BertProcessing or ByteLevel")]
     PostProcessor(String),
 }
 

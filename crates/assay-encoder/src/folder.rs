@@ -87,7 +87,7 @@ impl Folder {
 fn open(path: &Path) -> Result<File, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     if !path.metadata().map_err(failed)?.is_file() {
-        return Err(Error::setting(path, "is no regular file"));
+        return Err(Error::setting(path, "is not a regular file"));
     }
     File::open(path).map_err(failed)
 }

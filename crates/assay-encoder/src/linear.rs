@@ -1,8 +1,10 @@
-//! A linear map whose matrix does not change: laid out once for the vector instructions that this processor has.
+//! A linear map whose matrix does not change: laid out once for the vector instructions that this
+//! processor has.
 //!
-//! The outputs are cut into panels of three vectors' width. A kernel keeps some rows of the result in registers (as in Goto, van
-//! de Geijn 2008), reads each panel in order, and each input as a number that is multiplied into all lanes: nothing is copied
-//! for a product, which for batches of a few hundred tokens is a tenth of the time and more.
+//! The outputs are cut into panels of three vectors' width. A kernel keeps some rows of the result
+//! in registers (as in Goto, van de Geijn 2008), reads each panel in order, and each input as a
+//! number that is multiplied into all lanes: nothing is copied for a product, which for batches of
+//! a few hundred tokens is a tenth of the time and more.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for each kind of processor")]
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
@@ -35,7 +37,7 @@ impl WithSimd for Lanes {
 }
 
 impl Linear {
-    /// Of a matrix that lies by outputs, as files have it.
+    /// From a matrix stored by outputs, as in files.
     pub(crate) fn new(matrix: &ArrayView2<f32>) -> Self {
         let (outputs, inputs) = matrix.dim();
         let width = VECTORS * Arch::new().dispatch(Lanes);

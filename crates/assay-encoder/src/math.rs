@@ -1,5 +1,6 @@
-//! What is done to rows of numbers between the matrix products. Loops run over lanes, so that the compiler makes vector
-//! instructions of them: those that this processor has, since what takes longest is compiled for several kinds (`dispatch`).
+//! What is done to rows of numbers between the matrix products. Loops run over lanes, so that the
+//! compiler makes vector instructions of them: those that this processor has, since what takes
+//! longest is compiled for several kinds (`dispatch`).
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for each kind of processor")]
 
 use std::ops::Range;
@@ -40,7 +41,8 @@ pub(crate) fn map_into<'a>(
     out
 }
 
-/// e^x in single precision: Cephes' `expf` (Moshier 1989), relative error below 2e-7; arguments beyond ±87 count as ±87.
+/// e^x in single precision: Cephes' `expf` (Moshier 1989), relative error below 2e-7; arguments
+/// beyond ±87 count as ±87.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     // 1.5 · 2^23: adding it leaves the nearest integer in the lowest bits.
@@ -60,7 +62,8 @@ fn exp(x: f32) -> f32 {
     (p * r * r + r + 1.0) * power
 }
 
-/// erf(x) in single precision: the rational function of Eigen 3.3 (`generic_fast_erf_float`), absolute error below 5e-7.
+/// erf(x) in single precision: the rational function of Eigen 3.3 (`generic_fast_erf_float`),
+/// absolute error below 5e-7.
 #[inline(always)]
 fn erf(x: f32) -> f32 {
     let x = x.clamp(-4.0, 4.0);
@@ -132,7 +135,8 @@ fn largest(row: &[f32]) -> f32 {
     lanes.iter().copied().fold(rest, f32::max)
 }
 
-/// Makes a row e^(x − max) and returns the inverse of its sum, by which it has yet to be multiplied.
+/// Makes a row e^(x − max) and returns the inverse of its sum, by which it has yet to be
+/// multiplied.
 pub(crate) fn softmax_unscaled(row: &mut [f32]) -> f32 {
     Arch::new().dispatch(Softmax(row))
 }

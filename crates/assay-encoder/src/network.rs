@@ -16,7 +16,7 @@ pub(crate) enum Network {
 }
 
 impl Network {
-    /// Reads the network, and returns the open files for what stands on it.
+    /// Reads the network, and returns the open files for its head.
     pub(crate) fn open(folder: &mut Folder, family: Family) -> Result<(Self, Weights), Error> {
         let weights = Weights::open(folder)?;
         Ok(match family {

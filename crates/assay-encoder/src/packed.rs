@@ -1,5 +1,5 @@
-//! Token sequences laid end to end: matrix products run over all tokens of a batch, attention over each sequence, and nothing is
-//! spent on padding.
+//! Token sequences laid end to end: matrix products run over all tokens of a batch, attention over
+//! each sequence, and nothing is spent on padding.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::math::{self, part};
 
-/// What a network reads: ids and segments (BERT's token types) of one text, special tokens included.
+/// What a network reads: ids and segments (BERT's token types) of one text, special tokens
+/// included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sequence {
     pub(crate) ids: Vec<u32>,
@@ -46,7 +47,8 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Queries that are scored at a time: memory grows with the length of a sequence, and not with its square.
+/// Queries that are scored at a time: memory grows with the length of a sequence, and not with its
+/// square.
 const BLOCK: usize = 128;
 
 /// Scaled dot-product attention (Vaswani et al. 2017) of one head over one sequence at a time.

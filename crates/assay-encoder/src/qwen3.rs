@@ -1,5 +1,6 @@
-//! The forward pass of Qwen3 (Yang et al. 2025), as `transformers` names its tensors: root mean square norms, also of queries and
-//! keys, rotary positions, groups of heads that share keys and values, a gated activation, and each token sees those before it.
+//! The forward pass of Qwen3 (Yang et al. 2025), as `transformers` names its tensors: root mean
+//! square norms, also of queries and keys, rotary positions, groups of heads that share keys and
+//! values, a gated activation, and each token sees those before it.
 
 use ndarray::Array2;
 use serde::Deserialize;
@@ -80,7 +81,7 @@ impl Qwen3 {
             return bad("num_attention_heads is 0".to_owned());
         };
         if groups == 0 || heads == 0 || !heads.is_multiple_of(groups) {
-            return bad(format!("{heads} heads cannot share {groups} heads of keys and values"));
+            return bad(format!("{heads} heads are not a multiple of {groups} key-value heads"));
         }
         if hidden == 0 || inner == 0 || head == 0 || head % 2 == 1 || config.max_position_embeddings == 0 {
             return bad(
@@ -100,11 +101,11 @@ impl Qwen3 {
             return bad("rope_scaling, use_sliding_window and attention_bias are not known here".to_owned());
         }
         if let Some(kind) = config.hidden_act.filter(|kind| kind != "silu") {
-            return bad(format!("hidden_act is {kind:?}, and only \"silu\" is known"));
+            return bad(format!("unsupported hidden_act {kind:?}; expected \"silu\""));
         }
         let theta = config.rope_parameters.map(|rope| rope.rope_theta).or(config.rope_theta);
         let Some(theta) = theta.filter(|theta| theta.is_finite() && *theta > 0.0) else {
-            return bad("rope_theta is missing, or is no positive number".to_owned());
+            return bad("rope_theta is missing, or not a positive number".to_owned());
         };
         let words = weights.matrix("embed_tokens.weight", config.vocab_size, hidden)?;
         let mut layers = Vec::new();
@@ -228,10 +229,7 @@ impl Qwen3 {
         let half = self.head / 2;
         Array2::from_shape_fn((longest, self.head), |(place, n)| {
             let angle = place as f64 * self.theta.powf(-((n % half) as f64) / half as f64);
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "sines in single precision are what is wanted"
-            )]
+            #[expect(clippy::cast_possible_truncation, reason = "single precision is sufficient for sines")]
             let value = if n < half { angle.cos() } else { angle.sin() } as f32;
             value
         })

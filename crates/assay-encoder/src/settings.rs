@@ -48,9 +48,7 @@ impl Kind {
             "bert" => Family::Bert,
             "qwen3" => Family::Qwen3,
             other => {
-                let problem = format!(
-                    "model_type is {other:?}, and \"bert\" and \"qwen3\" are known: take such a model"
-                );
+                let problem = format!("unsupported model_type {other:?}; expected \"bert\" or \"qwen3\"");
                 return Err(Error::setting(&folder.path(FILE), problem));
             }
         };
@@ -58,7 +56,8 @@ impl Kind {
     }
 }
 
-/// How many tokens are read at most: `max_seq_length`, or else what tokenizer and network were made for.
+/// How many tokens are read at most: `max_seq_length`, or else what tokenizer and network were made
+/// for.
 pub(crate) fn max_tokens(folder: &mut Folder, positions: usize) -> Result<usize, Error> {
     #[derive(Deserialize)]
     struct Sentence {
@@ -106,7 +105,8 @@ pub(crate) fn prompts(folder: &mut Folder) -> Result<Prompts, Error> {
     Ok(Prompts { query: stated.query.unwrap_or_default(), document: stated.document.unwrap_or_default() })
 }
 
-/// Reads `modules.json` and what it says of pooling. Without the file it is the mean, as sentence-transformers has it.
+/// Reads `modules.json` and what it says of pooling. Without the file it is the mean, as
+/// sentence-transformers has it.
 pub(crate) fn pooling(folder: &mut Folder) -> Result<Pooling, Error> {
     #[derive(Deserialize)]
     struct Module {

@@ -1,8 +1,8 @@
 //! Tensors of files in the safetensors format, one at a time and as f32.
 //!
-//! A file is eight bytes (the length of the header, little-endian), the header (JSON: name to type, shape and place) and the
-//! numbers: <https://github.com/huggingface/safetensors#format>. A tensor is read when it is asked for, so that memory holds
-//! the model and not the file beside it.
+//! A file is eight bytes (the length of the header, little-endian), the header (JSON: name to type,
+//! shape and place) and the numbers: <https://github.com/huggingface/safetensors#format>. A tensor
+//! is read when it is asked for, so that memory holds the model and not the file beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -76,7 +76,8 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Reads the headers of `model.safetensors`, or of the files that `model.safetensors.index.json` names.
+    /// Reads the headers of `model.safetensors`, or of the files that
+    /// `model.safetensors.index.json` names.
     pub(crate) fn open(folder: &mut Folder) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Index {
@@ -87,7 +88,7 @@ impl Weights {
         if let Some(index) = folder.json::<Index>(INDEX)? {
             names.extend(index.weight_map.into_values());
             if let Some(name) = names.iter().find(|name| name.contains('/') || name.starts_with('.')) {
-                let problem = format!("{name:?} is no name of a file beside it");
+                let problem = format!("{name:?} is not the name of a file in the same folder");
                 return Err(Error::setting(&folder.path(INDEX), problem));
             }
         } else {
@@ -112,7 +113,7 @@ impl Weights {
         };
         let bad = |problem: String| Error::setting(&path, format!("{problem}; fetch the weights again"));
         if size < 8 {
-            return Err(bad("is no safetensors file: it is shorter than 8 bytes".to_owned()));
+            return Err(bad("is not a safetensors file: shorter than 8 bytes".to_owned()));
         }
         let mut first = [0; 8];
         first.copy_from_slice(&read(0, 8)?);
@@ -163,7 +164,7 @@ impl Weights {
         Ok(Array1::from_vec(self.read(&format!("{}{name}", self.prefix), &[length])?))
     }
 
-    /// A matrix under the prefix, as it lies in the file.
+    /// A matrix under the prefix, as stored in the file.
     pub(crate) fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Array2<f32>, Error> {
         self.whole_matrix(&format!("{}{name}", self.prefix), rows, columns)
     }
@@ -193,7 +194,7 @@ impl Weights {
         if entry.shape != shape {
             return Err(fail(
                 path,
-                format!("has the shape {:?}, and config.json asks for {shape:?}", entry.shape),
+                format!("has the shape {:?}, expected {shape:?} by config.json", entry.shape),
             ));
         }
         let kind = match entry.dtype.as_str() {
@@ -201,7 +202,10 @@ impl Weights {
             "F16" => Kind::F16,
             "BF16" => Kind::Bf16,
             other => {
-                return Err(fail(path, format!("is of type {other}, and F32, F16 and BF16 can be read")));
+                return Err(fail(
+                    path,
+                    format!("has the unsupported type {other}; expected F32, F16 or BF16"),
+                ));
             }
         };
         let [start, end] = entry.data_offsets;
@@ -210,7 +214,7 @@ impl Weights {
         let Some(wanted) = wanted.filter(|_| wanted == held) else {
             return Err(fail(
                 path,
-                format!("holds {} bytes, which its shape {shape:?} does not", end - start),
+                format!("has {} bytes, which does not match its shape {shape:?}", end - start),
             ));
         };
         let mut bytes = vec![0; wanted];
@@ -218,7 +222,7 @@ impl Weights {
             .map_err(|source| Error::Read { path: path.clone(), source })?;
         let values = kind.read(&bytes);
         match values.iter().position(|value| !value.is_finite()) {
-            Some(bad) => Err(fail(path, format!("holds {} at place {bad}", values[bad]))),
+            Some(bad) => Err(fail(path, format!("has the value {} at index {bad}", values[bad]))),
             None => Ok(values),
         }
     }

@@ -19,7 +19,7 @@ pub enum Verb {
     Run,
 }
 
-/// Where in the work an action stands.
+/// The phase of work of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
     /// Before the first write.
@@ -71,7 +71,7 @@ pub struct Action {
     pub failed: bool,
     /// Whether it checks what was made: a test, a build, a linter.
     pub check: bool,
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
     /// What a write puts into the file; empty for others.
     pub content: String,

@@ -1,4 +1,4 @@
-//! What a shell command does, told from its text.
+//! Classifies a shell command by its text.
 
 use assay_syntax::shell::{self, Source, commands, interpreter, program_name};
 
@@ -151,7 +151,7 @@ fn program<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
 }
 
 /// The words of the simple commands up to the first here-document: what an agent does after writing
-/// a file by one is not told apart from the file. A quoted argument counts as several words, so
+/// a file by one is not distinguished from the file. A quoted argument counts as several words, so
 /// that `bash -c 'pytest -q'` is a check.
 fn parts(command: &str) -> Vec<String> {
     let mut parts = Vec::new();

@@ -1,5 +1,5 @@
-//! How well the adoption score tells runs that read a skill from runs that did not: on the very
-//! traces at hand.
+//! How well the adoption score separates runs that read a skill from runs that did not, on the
+//! audited traces.
 
 use std::collections::BTreeMap;
 

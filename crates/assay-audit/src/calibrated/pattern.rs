@@ -228,7 +228,7 @@ fn exploration(one: &RunFacts, other: &RunFacts, skill: &SkillText, prompt: &str
         if fruitful || prompt.contains(name) || !seen.insert(&action.target) {
             continue;
         }
-        // What is looked for stands in the skill, or in its folder.
+        // The target of the search is named in the skill, or is in its folder.
         let line = skill.lines.iter().find(|line| line.text.contains(name));
         let below = action.target.contains(&format!("/{}/", skill.slug()));
         let (skill_line, skill_text) = match line {

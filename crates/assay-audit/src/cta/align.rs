@@ -137,7 +137,8 @@ pub(super) fn align<'a>(
                 sips: sips(&evidence, word_ids),
             });
         }
-        // Begun anew for each pair of phases: what several windows reach is told several times.
+        // Cleared for each pair of phases: a divergence that several windows reach is reported
+        // several times.
         let mut seen = BTreeSet::new();
         for at in alone {
             let intent = &plus.sentences[at];

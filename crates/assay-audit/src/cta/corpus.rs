@@ -82,7 +82,7 @@ pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding>
     made
 }
 
-/// How far the skill reached each run of a group. The method's own reader drops what tells it, so
+/// The exposure of each run of a group. The method's own reader drops the necessary records, so
 /// this is read by another.
 fn exposed(group: &Group) -> BTreeMap<&str, Option<Exposed>> {
     let text = group.skill.as_deref().and_then(|path| read_skill(path).ok()).unwrap_or_default();
@@ -147,7 +147,7 @@ fn visit_pairs<E>(group: &Group, notice: &mut dyn FnMut(Notice), visit: &mut Vis
 fn skill(group: &Group, notice: &mut dyn FnMut(Notice)) -> String {
     let Some(path) = &group.skill else {
         let first = group.with.first().or(group.without.first());
-        let message = format!("no SKILL.md for the task {}; audited as with an empty one", group.task);
+        let message = format!("no SKILL.md for the task {}; audited with an empty skill", group.task);
         notice(Notice { path: first.map(|file| file.path.clone()).unwrap_or_default(), line: None, message });
         return String::new();
     };
@@ -171,7 +171,7 @@ fn open(
                 tell(line, message);
             }
             if let Some(other) = log.session.as_ref().and_then(|session| sessions.get(session)) {
-                tell(None, format!("the same session as {other}; both are audited"));
+                tell(None, format!("same session as {other}; both are audited"));
             }
             if let Some(session) = &log.session {
                 sessions.entry(session.clone()).or_insert_with(|| file.name.clone());

@@ -1,7 +1,7 @@
-//! What the released auditor's regular expressions find, found by hand: Python's `\w` and `\b` are
+//! The released auditor's regular expressions, as functions: Python's `\w` and `\b` are
 //! in no engine of Rust's.
 //!
-//! Each function says which expression it stands for. `tests/reference` holds what CPython's `re`
+//! Each function names its expression. `tests/reference` has what CPython's `re`
 //! finds on random text.
 
 use std::collections::BTreeSet;
@@ -133,7 +133,7 @@ fn constant(text: &[char], at: usize) -> Option<usize> {
     (to >= at + 4 && boundary(text, to)).then_some(to)
 }
 
-/// How often the nine patterns that stand for edge-case handling match, each counted without
+/// How often the nine patterns of edge-case handling match, each counted without
 /// overlaps: `\btry\s*[:{(]`, `\bexcept\b`, `\bcatch\s*\(`, `\bif\s+[^:\n]{0,40}\b(?:is\s+None|==
 /// ?None|!= ?None)\b`, `(?i)\bnull\s*(?:check|guard)\b`, `\bassert\b`, `\braise\s+\w+`,
 /// `(?i)\bedge\s*case\b`, `(?i)\bboundary\b`.

@@ -2,7 +2,7 @@
 //!
 //! Its reader is part of the method, faults included: edits have no content, commands are cut at
 //! 200 characters, reasoning before an unknown tool is lost, and only a command can fail. What it
-//! drops without a word is told here.
+//! drops silently is reported here.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +72,7 @@ pub struct Log {
     pub session: Option<String>,
 }
 
-/// Something about a log that a reader should know. The log was used all the same.
+/// A warning about a log. The log was used nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// The first line it is about, from 1; `None` for the whole file.
@@ -100,7 +100,7 @@ struct Answer {
 }
 
 /// Reads a log. Lines that are not JSON are passed over, like records of other types; what was
-/// passed over is told.
+/// skipped is reported.
 ///
 /// # Errors
 /// Where the reader itself fails.

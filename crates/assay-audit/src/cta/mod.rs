@@ -47,7 +47,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// With the text of the skill's SKILL.md, front matter included. An empty text stands for no
+    /// With the text of the skill's SKILL.md, front matter included. An empty text means no
     /// skill.
     pub fn new(skill: &str) -> Self {
         let (mut words, mut terms) = (Vocabulary::default(), Vocabulary::default());

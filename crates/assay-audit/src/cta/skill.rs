@@ -23,7 +23,7 @@ pub(super) struct Skill {
     /// Which of them the document itself has.
     whole: BTreeSet<u32>,
     grams: HashMap<Gram, u32>,
-    /// The grams that stand only where the end of a section meets the document's beginning, and
+    /// The grams that occur only where the end of a section meets the document's beginning, and
     /// which sections' ends: the released program puts the one before the other.
     seams: HashMap<u32, Vec<usize>>,
 }
@@ -121,7 +121,7 @@ impl Skill {
         self.literals.get(literal).copied()
     }
 
-    /// The number of four words that stand in the document, or at a seam.
+    /// The number of four words that occur in the document, or at a seam.
     pub(super) fn gram_id(&self, gram: Gram) -> Option<u32> {
         self.grams.get(&gram).copied()
     }

@@ -18,7 +18,7 @@ use super::writings::{Grams, Writings};
 /// How many events a window has, its anchor among them.
 const WINDOW: usize = 12;
 
-/// The longest text that stands in for the sentences of a phase that has none, in code points.
+/// The longest text used in place of the sentences of a phase that has none, in code points.
 const FALLBACK: usize = 300;
 
 /// A run, prepared.
@@ -26,7 +26,7 @@ pub struct Trace {
     log: Log,
     phases: Vec<Phase>,
     pub(super) parts: Vec<Part>,
-    /// Sentences in order, then what stands in where a phase has none.
+    /// Sentences in order, then the substitute if a phase has none.
     pub(super) sentences: Vec<Sentence>,
     /// How many of them are sentences.
     pub(super) fitted: usize,

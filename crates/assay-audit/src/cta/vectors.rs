@@ -4,7 +4,7 @@
 
 use super::vocabulary::Vocabulary;
 
-/// A bag of terms: ids in ascending order, and how often each stands there.
+/// A bag of terms: ids in ascending order, and how often each occurs.
 pub(super) type Bag = Vec<(u32, u32)>;
 
 /// Cosines closer than this are equal: distinct sentences often have the same cosine in

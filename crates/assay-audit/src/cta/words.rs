@@ -6,7 +6,7 @@ use super::vocabulary::Vocabulary;
 /// last word of one may go on in the next.
 #[derive(Default)]
 pub(super) struct Words {
-    /// Those that end where they end, whatever stands around the text.
+    /// Those that end where they end, whatever surrounds the text.
     inner: Vec<u32>,
     /// The word that the text begins with.
     head: Option<u32>,
@@ -16,7 +16,7 @@ pub(super) struct Words {
     whole: bool,
     /// Whether there is no text.
     empty: bool,
-    /// Whether its lower case hangs on what stands around it: so it is for a capital sigma.
+    /// Whether its lower case depends on the context, as for a capital sigma.
     sigma: bool,
 }
 

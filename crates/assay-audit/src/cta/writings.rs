@@ -52,7 +52,7 @@ impl Writings {
             return Grams { distinct: 0, known: BTreeSet::new() };
         };
         if last.end - first.start == ranges.iter().map(|range| range.len()).sum::<usize>() {
-            // Nothing lies between them: the grams are numbered already.
+            // They are adjacent: the grams are numbered already.
             let grams = &self.grams[first.start..(last.end.max(first.start + 3) - 3)];
             let mut seen = vec![false; self.known.len()];
             for &id in grams {

@@ -9,18 +9,18 @@
 //! max(0, 1 − 2·d/n) · max(0, 1 − 2·e/m)
 //! ```
 //!
-//! where d of the n other traces of the task hold it, and e of the m other skills: 1 where nobody
-//! else has it, 0 where half of them do. A word of the skill counts with the heaviest feature it
-//! belongs to. Their sum over the skill is the trace's *evidence*, in words of the skill. The
+//! where d of the n other traces of the task contain it, and e of the m other skills: 1 where no
+//! other else has it, 0 where half of them do. A word of the skill counts with the heaviest feature
+//! it belongs to. Their sum over the skill is the trace's *evidence*, in words of the skill. The
 //! *floor* is the median evidence of the task's other traces. The score is
 //!
 //! ```text
 //! max(0, evidence − floor) / (evidence + 20)
 //! ```
 //!
-//! All traces of a task are treated alike: nobody asks which had the skill, opened it, or what
-//! their files are called. The price is told in docs/AUDIT.md: what most runs of a task adopt
-//! counts as the task's own.
+//! All traces of a task are treated alike: the score does not use which had the skill, opened it,
+//! or what their files are called. The cost is described in docs/AUDIT.md: what most runs of a task
+//! adopt counts as the task's own.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -75,7 +75,7 @@ pub struct Span {
     pub skill_text: String,
     /// The section it belongs to, counted by headings.
     pub section: usize,
-    /// Whether it stands in a fenced block.
+    /// Whether it is in a fenced block.
     pub code: bool,
     /// Whether it is a heading or an item of a numbered list.
     pub step_of_skill: bool,

@@ -48,7 +48,7 @@ pub(crate) struct Authored {
     pub(crate) text: String,
 }
 
-/// A trace as evidence: its authored lines, and where each feature stands first.
+/// A trace as evidence: its authored lines, and the first place of each feature.
 #[derive(Debug, Clone)]
 pub struct TraceText {
     pub(crate) lines: Vec<Authored>,

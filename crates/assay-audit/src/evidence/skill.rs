@@ -9,8 +9,8 @@ use super::words::{Feature, features, words};
 
 /// A skill's instructions, line by line.
 ///
-/// What was *advertised* to every agent that was only told of the skill (its name and its
-/// description) is no evidence, wherever it stands.
+/// Text *advertised* to every agent that had the skill listed (its name and its
+/// description) is not evidence, wherever it occurs.
 #[derive(Debug, Clone)]
 pub struct SkillText {
     /// `name` of the front matter; empty where it has none.
@@ -36,9 +36,9 @@ pub(crate) struct SkillLine {
     pub(crate) words: usize,
     /// Those that no earlier line has: the same three words are counted once.
     pub(crate) features: Vec<Feature>,
-    /// The heading it stands under, counted from 1; 0 before the first.
+    /// The heading above it, counted from 1; 0 before the first.
     pub(crate) section: usize,
-    /// Whether it stands in a fenced block.
+    /// Whether it is in a fenced block.
     pub(crate) code: bool,
     /// Whether it is an item of a numbered list or a heading: a step.
     pub(crate) step: bool,
@@ -53,7 +53,7 @@ impl SkillText {
         let before = document.text[..document.body_start].matches('\n').count();
         let lines = lines(document.body(), before);
         let mut advertised: HashSet<u64> = keys(&description).collect();
-        // Runs that were only told of a skill say its name, and that it is one.
+        // Runs with the skill only listed may mention its name, and that it is a skill.
         let spoken = name.replace(['-', '_'], " ");
         for phrase in [format!("the {spoken} skill"), format!("use {spoken} skill"), name.clone()] {
             advertised.extend(keys(&phrase));

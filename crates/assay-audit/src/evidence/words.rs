@@ -10,7 +10,7 @@ const RUN: usize = 3;
 /// A run needs one word of this many letters: without one it is grammar or numbers.
 const TELLING_WORD: usize = 5;
 
-/// An identifier of this length tells something on its own.
+/// Identifiers of this length are distinctive on their own.
 const TELLING_IDENTIFIER: usize = 6;
 
 /// Words a line is read to. Longer ones are data.

@@ -20,7 +20,7 @@ pub(super) struct Key {
     pub(super) phase: &'static str,
 }
 
-/// How two steps stand to each other.
+/// The relation of two steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Row {
     /// The same act on the same target.
@@ -91,7 +91,7 @@ fn of_piece(first: &[Key], second: &[Key]) -> Vec<Row> {
             let pair = score(&first[a - 1], &second[b - 1], &one[a - 1], &other[b - 1])
                 .map(|pair| before[b - 1] + pair);
             // Of equals a pair is kept, and then what is only in the second: reading backwards, the
-            // first's stands before it.
+            // first's is before it.
             let (best, from) =
                 if row[b - 1] >= before[b] { (row[b - 1], From::Second) } else { (before[b], From::First) };
             (row[b], table[a * width + b]) = match pair {

@@ -1,5 +1,5 @@
-//! Byte-pair encoding over bytes (Sennrich, Haddow, Birch 2016; Radford et al. 2019): of a word's neighbouring pieces the pair
-//! that was learnt first is joined, again and again.
+//! Byte-pair encoding over bytes (Sennrich, Haddow, Birch 2016; Radford et al. 2019): of a word's
+//! neighbouring pieces the pair that was learnt first is joined, again and again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -134,7 +134,8 @@ impl Bpe {
         }
     }
 
-    /// Whether what was found from `at` on are blanks by the pattern's last part, and not by an earlier one.
+    /// Whether what was found from `at` on are blanks by the pattern's last part, and not by an
+    /// earlier one.
     fn is_blanks(&self, text: &str, at: usize, found: &str) -> bool {
         found.chars().all(char::is_whitespace)
             && self.words.captures_at(text, at).is_some_and(|parts| parts.name(GROUP).is_some())
@@ -145,7 +146,7 @@ impl Bpe {
         if word.is_empty() {
             return;
         }
-        // The tokens that are wanted cannot reach further; some more, so that the cut does not show.
+        // The requested tokens cannot reach further; some more, so that the cut has no effect.
         let room = most.saturating_sub(ids.len()).saturating_add(16).saturating_mul(self.longest);
         let word = &word.as_bytes()[..word.len().min(room)];
         if let Some(&id) = self.whole.get(word) {
@@ -206,7 +207,8 @@ struct Piece {
     live: bool,
 }
 
-/// The name of the group of blanks at the end, which have yet to leave the last one to the word after them.
+/// The name of the group of blanks at the end, which have yet to leave the last one to the word
+/// after them.
 const GROUP: &str = "blanks";
 
 /// The pattern that words match.
@@ -252,7 +254,8 @@ fn word_pattern(pre: Option<&Value>) -> Result<Regex, TokenizerError> {
     Regex::new(&pattern).map_err(|error| TokenizerError::Pattern(error.to_string()))
 }
 
-/// The letter that stands for each byte: printable ones for themselves, the others from U+0100 on (GPT-2's `bytes_to_unicode`).
+/// The letter for each byte: printable ones for themselves, the others from U+0100 on (GPT-2's
+/// `bytes_to_unicode`).
 fn byte_letters() -> [char; 256] {
     let mut others = '\u{100}'..;
     std::array::from_fn(|byte| {

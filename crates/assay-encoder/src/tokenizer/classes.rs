@@ -1,7 +1,8 @@
 //! Classes of characters as BERT's normalizer in `tokenizers` knows them.
 //!
-//! Its tables are of Unicode 8.0 (the crate `unicode_categories`): what was assigned later has no class there. Some characters
-//! have changed since, and stand here by themselves. A test compares all code points with the original.
+//! Its tables are of Unicode 8.0 (the crate `unicode_categories`): what was assigned later has no
+//! class there. Some characters have changed since, and are listed separately. A test compares all
+//! code points with the original.
 
 use std::sync::LazyLock;
 
@@ -43,7 +44,8 @@ static MARKS: LazyLock<Table> = LazyLock::new(|| {
 static PUNCTUATION: LazyLock<Table> =
     LazyLock::new(|| Table::new(r"[[\p{P}&&\p{Age:8.0}]\u{166d}\u{111c9}]"));
 
-/// What is taken out: controls, formats, and characters for private use; tabs and ends of lines are blanks.
+/// What is taken out: controls, formats, and characters for private use; tabs and ends of lines are
+/// blanks.
 pub(super) fn is_removed(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r');
@@ -61,7 +63,8 @@ pub(super) fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation() || !c.is_ascii() && PUNCTUATION.holds(c)
 }
 
-/// Ideographs, which are words by themselves. The third of the extensions begins 256 too late, as in the original.
+/// Ideographs, which are words by themselves. The third of the extensions begins 256 too late, as
+/// in the original.
 pub(super) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c), 0x4e00..=0x9fff | 0x3400..=0x4dbf | 0x20000..=0x2a6df | 0x2a700..=0x2b73f
         | 0x2b740..=0x2b81f | 0x2b920..=0x2ceaf | 0xf900..=0xfaff | 0x2f800..=0x2fa1f)

@@ -1,7 +1,7 @@
 //! Text to token ids, as a `tokenizer.json` of Hugging Face's `tokenizers` says.
 //!
-//! Two families are known: WordPiece over BERT's normalizer and pre-tokenizer, and byte-level BPE. A text is tokenized no
-//! further than its tokens are wanted.
+//! Two families are known: WordPiece over BERT's normalizer and pre-tokenizer, and byte-level BPE.
+//! A text is tokenized no further than the requested tokens.
 
 mod bpe;
 mod classes;
@@ -50,7 +50,7 @@ enum Model {
     Bpe(bpe::Bpe),
 }
 
-/// What stands around a text, or around two.
+/// Special tokens around a text, or around two.
 #[derive(Clone)]
 enum Part {
     Special(u32),
@@ -81,7 +81,7 @@ impl Tokenizer {
         let largest = specials.chain(tokenizer.added.iter().map(|added| added.id)).fold(model, u32::max);
         if largest as usize >= vocabulary {
             let problem = format!(
-                "holds the id {largest}, and the weights have {vocabulary} rows: it is of another model"
+                "has the id {largest}, but the weights have {vocabulary} rows: it belongs to another model"
             );
             return Err(Error::setting(&path, problem));
         }
@@ -182,7 +182,7 @@ impl Tokenizer {
         })
     }
 
-    /// How many tokens stand around a text.
+    /// The number of special tokens around a text.
     pub(crate) fn around_one(&self) -> usize {
         self.single.iter().filter(|part| matches!(part, Part::Special(_))).count()
     }
@@ -195,8 +195,8 @@ impl Tokenizer {
         sequence
     }
 
-    /// Two texts as the network reads them: of the longer one is cut first, as `tokenizers`' `longest_first` does. `None`
-    /// where the file has no template for two.
+    /// Two texts as the network reads them: of the longer one is cut first, as `tokenizers`'
+    /// `longest_first` does. `None` where the file has no template for two.
     pub(crate) fn two(&self, first: &str, second: &str, most: usize) -> Option<Sequence> {
         let parts = self.pair.as_ref()?;
         let around = parts.iter().filter(|part| matches!(part, Part::Special(_))).count();

@@ -1,4 +1,5 @@
-//! WordPiece (Schuster, Nakajima 2012) as BERT uses it: words are cut into the longest pieces of a vocabulary.
+//! WordPiece (Schuster, Nakajima 2012) as BERT uses it: words are cut into the longest pieces of a
+//! vocabulary.
 
 use std::collections::HashMap;
 
@@ -94,7 +95,7 @@ impl WordPiece {
     pub(super) fn encode(&self, text: &str, most: usize, ids: &mut Vec<u32>) {
         let Normalizer { clean_text, handle_chinese_chars, strip_accents, lowercase } = self.normalizer;
         let strip = strip_accents.unwrap_or(lowercase);
-        // A blank begins anew whatever normalization does, so that words can be taken one after another.
+        // A blank resets the normalization, so that words can be processed separately.
         let ends = |c: char| c.is_whitespace() && !(clean_text && is_removed(c));
         let mut word = String::new();
         for run in text.split(ends) {

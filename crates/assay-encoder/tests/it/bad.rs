@@ -1,4 +1,5 @@
-//! Folders with which nothing can be done: each is a typed error that names the file and, where there is one, the tensor.
+//! Folders with which nothing can be done: each is a typed error that names the file and, where
+//! there is one, the tensor.
 
 use assay_encoder::{CrossEncoder, Encoder, Error, Kind};
 use serde_json::json;
@@ -26,7 +27,7 @@ fn files_that_are_missing_or_no_files() {
             remove(folder);
             std::fs::create_dir(folder.join(name)).unwrap();
         };
-        check(&Recipe::bert(), replace, &[name, "is no regular file"]);
+        check(&Recipe::bert(), replace, &[name, "is not a regular file"]);
     }
     check(
         &Recipe::bert(),
@@ -57,22 +58,22 @@ fn settings_that_are_not_known() {
         "config.json",
         "model_type",
         json!("gpt2"),
-        &["\"gpt2\"", "\"bert\" and \"qwen3\" are known"],
+        &["\"gpt2\"", "expected \"bert\" or \"qwen3\""],
     );
     check(Recipe::bert, "config.json", "hidden_act", json!("relu"), &["\"relu\""]);
     check(Recipe::bert, "config.json", "hidden_size", json!("wide"), &["invalid type", "line 1"]);
-    check(
-        Recipe::bert,
-        "config.json",
-        "num_attention_heads",
-        json!(5),
-        &["24 cannot be shared among 5 heads"],
-    );
-    check(Recipe::bert, "config.json", "num_attention_heads", json!(0), &["among 0 heads"]);
+    check(Recipe::bert, "config.json", "num_attention_heads", json!(5), &["24 is not a multiple of 5 heads"]);
+    check(Recipe::bert, "config.json", "num_attention_heads", json!(0), &["a multiple of 0 heads"]);
     check(Recipe::bert, "config.json", "position_embedding_type", json!("relative_key"), &["relative_key"]);
     check(Recipe::qwen3, "config.json", "rope_scaling", json!({"type": "yarn"}), &["rope_scaling"]);
     check(Recipe::qwen3, "config.json", "rope_theta", json!(-1), &["rope_theta"]);
-    check(Recipe::qwen3, "config.json", "num_key_value_heads", json!(3), &["4 heads cannot share 3"]);
+    check(
+        Recipe::qwen3,
+        "config.json",
+        "num_key_value_heads",
+        json!(3),
+        &["4 heads are not a multiple of 3"],
+    );
     check(Recipe::qwen3, "config.json", "head_dim", json!(7), &["even head_dim"]);
     check(Recipe::qwen3, "config.json", "head_dim", json!(u64::MAX - 1), &["too large"]);
     check(
@@ -96,7 +97,7 @@ fn settings_that_are_not_known() {
         "tokenizer.json",
         "model",
         json!({"type": "Unigram"}),
-        &["Unigram", "WordPiece and BPE are known"],
+        &["Unigram", "expected WordPiece or BPE"],
     );
     check(Recipe::bert, "tokenizer.json", "post_processor", json!({"type": "Other"}), &["Other"]);
     check(
@@ -104,28 +105,22 @@ fn settings_that_are_not_known() {
         "tokenizer.json",
         "pre_tokenizer",
         json!({"type": "Whitespace"}),
-        &["ByteLevel is known"],
+        &["expected ByteLevel"],
     );
     let split = |pattern: &str| {
         json!({"type": "Sequence", "pretokenizers": [
             {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false},
             {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false}]})
     };
-    check(Recipe::qwen3, "tokenizer.json", "pre_tokenizer", split("a*"), &["can match nothing at all"]);
-    check(Recipe::qwen3, "tokenizer.json", "pre_tokenizer", split("a(?=b)"), &["is not understood"]);
-    check(
-        Recipe::qwen3,
-        "tokenizer.json",
-        "pre_tokenizer",
-        split("((a{9999}){9999})"),
-        &["is not understood"],
-    );
+    check(Recipe::qwen3, "tokenizer.json", "pre_tokenizer", split("a*"), &["can match the empty text"]);
+    check(Recipe::qwen3, "tokenizer.json", "pre_tokenizer", split("a(?=b)"), &["invalid pattern"]);
+    check(Recipe::qwen3, "tokenizer.json", "pre_tokenizer", split("((a{9999}){9999})"), &["invalid pattern"]);
     check(
         Recipe::bert,
         "config.json",
         "vocab_size",
         json!(7),
-        &["word_embeddings.weight", "config.json asks for [7, 24]"],
+        &["word_embeddings.weight", "expected [7, 24] by config.json"],
     );
 }
 
@@ -139,17 +134,17 @@ fn modules_and_ids_that_do_not_fit() {
     recipe.files.insert("modules.json", outside.to_string());
     check(&recipe, |_| {}, &["../1_Pooling"]);
     recipe.files.insert("modules.json", "[0]".to_owned());
-    check(&recipe, |_| {}, &["modules.json is not what it should be", "line 1"]);
+    check(&recipe, |_| {}, &["modules.json is invalid", "line 1"]);
     recipe.files.remove("modules.json");
     let index = json!({"weight_map": {"a": "../model.safetensors"}});
     recipe.files.insert("model.safetensors.index.json", index.to_string());
-    check(&recipe, |_| {}, &["is no name of a file beside it"]);
+    check(&recipe, |_| {}, &["is not the name of a file in the same folder"]);
 
     let mut recipe = Recipe::bert();
     let mut tokenizer: serde_json::Value = serde_json::from_str(&recipe.files["tokenizer.json"]).unwrap();
     tokenizer["model"]["vocab"]["zzz"] = json!(100_000);
     recipe.files.insert("tokenizer.json", tokenizer.to_string());
-    check(&recipe, |_| {}, &["the id 100000", "it is of another model"]);
+    check(&recipe, |_| {}, &["the id 100000", "it belongs to another model"]);
     let mut recipe = Recipe::qwen3();
     let mut tokenizer: serde_json::Value = serde_json::from_str(&recipe.files["tokenizer.json"]).unwrap();
     tokenizer["model"]["merges"][3] = json!(["a", "no such token"]);
@@ -164,7 +159,7 @@ fn tensors_that_are_not_what_they_should_be() {
     let shape = recipe.tensors.remove(NAME).unwrap();
     check(&recipe, |_| {}, &["model.safetensors", NAME, "is missing", "fetch the weights again"]);
     recipe.tensors.insert(NAME.to_owned(), vec![shape[1], shape[0]]);
-    check(&recipe, |_| {}, &[NAME, "has the shape [40, 24], and config.json asks for [24, 40]"]);
+    check(&recipe, |_| {}, &[NAME, "has the shape [40, 24], expected [24, 40] by config.json"]);
     recipe.tensors.insert(NAME.to_owned(), vec![24 * 40]);
     check(&recipe, |_| {}, &[NAME, "has the shape [960]"]);
     let mut recipe = Recipe::bert();
@@ -184,10 +179,10 @@ fn tensors_that_are_not_what_they_should_be() {
         }
     };
     for dtype in ["F32", "F16", "BF16"] {
-        check(&Recipe::bert(), spoiled(dtype, f32::NAN), &[NAME, "holds NaN at place 7"]);
+        check(&Recipe::bert(), spoiled(dtype, f32::NAN), &[NAME, "has the value NaN at index 7"]);
     }
-    check(&Recipe::bert(), spoiled("F32", f32::INFINITY), &[NAME, "holds inf at place 7"]);
-    check(&Recipe::bert(), spoiled("I8", 1.0), &["of type I8, and F32, F16 and BF16 can be read"]);
+    check(&Recipe::bert(), spoiled("F32", f32::INFINITY), &[NAME, "has the value inf at index 7"]);
+    check(&Recipe::bert(), spoiled("I8", 1.0), &["has the unsupported type I8; expected F32, F16 or BF16"]);
 
     // All numbers are finite, and their sums are not.
     let folder = Recipe::bert().write();
@@ -242,7 +237,7 @@ fn safetensors_that_are_cut_off_or_lie() {
     let short = format!(r#"{{"{name}": {{"dtype": "F32", "shape": {shape:?}, "data_offsets": [0, 4]}}}}"#);
     let mut file = head(&short);
     file.extend([0; 4]);
-    check(file, &["holds 4 bytes"]);
+    check(file, &["has 4 bytes"]);
 }
 
 #[test]

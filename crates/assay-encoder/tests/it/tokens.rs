@@ -10,7 +10,8 @@ fn check(encoder: &Encoder, expected: &[Tokens]) {
     }
 }
 
-/// All code points between two letters: what is a blank, taken away, a word by itself or changed. The hashes are of 4,096 each.
+/// All code points between two letters: what is a blank, taken away, a word by itself or changed.
+/// The hashes are of 4,096 each.
 fn check_all_characters(encoder: &Encoder, expected: &[String]) {
     for (block, expected) in expected.iter().enumerate() {
         let first = u32::try_from(block).unwrap() * 0x1000;

@@ -78,7 +78,7 @@ fn people_see_counts_and_tables() {
     let lab = lab().file("data/task_metadata.json", r#"{"ledger": {"baseline_pass_rate": 0.95}}"#);
     let args = ["lab", "cta-2026", "corpus", "data"];
     let shown = lab.assay(&args).ok().stdout;
-    assert!(shown.contains("arm  treatment   ") && shown.contains("floor"), "{shown}");
+    assert!(shown.contains("arm  treatment   ") && shown.contains("are the null"), "{shown}");
     let shown = lab.assay(&[&args[..], &["--tables"]].concat()).ok().stdout;
     assert!(shown.contains("Divergences by kind and phase") && shown.contains("ceiling"), "{shown}");
 }
@@ -100,14 +100,14 @@ fn what_is_odd_is_told_and_the_rest_is_audited() {
         "the same session as arm/ledger/with/r1/",
         "000006_r1.jsonl:1: not JSON",
         "000006_r1.jsonl: no call of a tool: an empty trace",
-        "belongs to another task by its name, other; excluded",
+        "its name is of another task, other; excluded",
     ] {
         assert_eq!(ran.stderr.matches(part).count(), 1, "{part} in {}", ran.stderr);
     }
     assert!(!ran.stderr.contains('\u{1b}'));
     lab.assay(&[&args[..], &["--strict"]].concat()).ended(1);
     let refused = lab.assay(&["lab", "cta-2026", "corpus", "data/skills"]).ended(2);
-    assert!(refused.stderr.contains("holds no traces/"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("contains no traces/"), "{}", refused.stderr);
 }
 
 #[test]

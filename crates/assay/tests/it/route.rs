@@ -117,7 +117,7 @@ fn what_it_would_take_is_said_without_a_key() {
         let refused = ran(&lab, more).ended(2);
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     };
-    check(&["--model", "anthropic:any"], "anthropic:any");
+    check(&["--model", "anthropic:any"], "this run has no cap");
     check(&["--model", "openai:any", "--max-usd", "1"], "--max-usd needs --price");
     check(&["--template", "prompts.jsonl"], "the template has no placeholder {{SKILL_BLOCK}}");
 }

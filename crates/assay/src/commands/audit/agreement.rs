@@ -73,7 +73,7 @@ fn lay_out(labels: &Labels, found: &Agreement) -> String {
         ]);
     }
     format!(
-        "{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95 % percentile bootstrap over items.\n",
+        "{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95% percentile bootstrap CI over items.\n",
         grid(&rows),
         found.items,
         shown(&found.alpha)

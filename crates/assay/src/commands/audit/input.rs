@@ -31,19 +31,19 @@ pub(in crate::commands) fn skill(path: &Path) -> Result<SkillText, Failure> {
     Ok(SkillText::parse(text(path, LONGEST_TEXT)?.as_bytes()))
 }
 
-/// A task's text, empty where there is none.
+/// A task's text, empty if missing.
 pub(in crate::commands) fn prompt(path: Option<&Path>) -> Result<String, Failure> {
     Ok(path.map(|path| text(path, LONGEST_TEXT)).transpose()?.unwrap_or_default())
 }
 
-/// What a task is called whose skill is this one: the folder of its SKILL.md, or the skill's name.
+/// The name of the task of a skill: the folder of its SKILL.md, or the skill's name.
 pub(in crate::commands) fn task_name(path: &Path, skill: &SkillText) -> String {
     let folder = || Some(path.canonicalize().ok()?.parent()?.file_name()?.to_string_lossy().into_owned());
     let folder = if path.file_name().is_some_and(|name| name == "SKILL.md") { folder() } else { None };
     folder.unwrap_or_else(|| skill.slug())
 }
 
-/// A transcript of any format; what is odd about it is told.
+/// A transcript of any format; problems are reported.
 pub(in crate::commands) fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<Run, Failure> {
     let name = path.display().to_string();
     let transcript = read::read(path, None).map_err(|error| Failure::BadInput {

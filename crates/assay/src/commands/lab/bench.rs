@@ -1,7 +1,7 @@
-//! `assay lab bench harness`: what assay itself costs.
+//! `assay lab bench harness`: the overhead of assay.
 //!
-//! The floor beside it is what no harness in bubblewrap can do without: two sandboxes started by hand, one for the solution and
-//! one for the grader, with nothing recorded.
+//! The floor is the minimum for any harness with bubblewrap: two bare sandboxes, one for the
+//! solution and one for the verifier, without records.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ mod safety;
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
 
-/// What the trials' task is built from, by its Dockerfile.
+/// The base image of the tasks.
 const BASE: &str = "debian:12-slim";
 
 fn bubblewrap() -> SandboxChoice {
@@ -50,7 +50,7 @@ struct Figures {
     resume_seconds: f64,
     /// Median milliseconds of `assay --version`.
     startup_milliseconds: f64,
-    /// Most memory this process held, in MB.
+    /// Peak memory of this process, in MB.
     peak_memory_mb: f64,
 }
 
@@ -76,18 +76,18 @@ pub(super) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let sandboxes = machine::sandboxes();
     if let Err(reason) = &sandboxes.bubblewrap {
-        return Err(Failure::infrastructure(reason.to_string()).hint("`assay doctor` tells what to do"));
+        return Err(Failure::infrastructure(reason.to_string()).hint("run `assay doctor`"));
     }
     let folder = tempfile::tempdir().map_err(|error| io("create a folder", &error))?;
     let mut rows = Vec::new();
     let mut floor = Vec::new();
     for &at_once in concurrency {
-        ui.note(&format!("{trials} trials, {at_once} at once"));
+        ui.note(&format!("{trials} trials, concurrency {at_once}"));
         let base = folder.path().join(format!("at-{at_once}"));
         rows.push(measure(at_once, *trials, || execute(&base, at_once, *trials, &bubblewrap(), &sandboxes))?);
         floor.push(measure(at_once, *trials, || bare(at_once, *trials))?);
     }
-    // Measured before the planning figures, which hold 10,000 trials.
+    // Measured before the planning figures, which need memory for 10,000 trials.
     let peak_memory_mb = peak_memory();
     ui.note(&format!("{PLANNED} planned trials"));
     let (plan_seconds, resume_seconds) = planning(folder.path(), &sandboxes)?;
@@ -112,7 +112,7 @@ pub(super) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
 fn table(figures: &Figures) -> String {
     let mut text = format!("trivial oracle trials in bubblewrap, {} processors\n\n", figures.processors);
     text.push_str(
-        "| at once | trials a minute | CPU-s a trial | floor: a minute | floor: CPU-s | CPU ÷ floor |\n",
+        "| concurrency | trials/min | CPU-s per trial | floor: trials/min | floor: CPU-s | CPU ÷ floor |\n",
     );
     text.push_str("|---:|---:|---:|---:|---:|---:|\n");
     for (row, floor) in figures.trials.iter().zip(&figures.floor) {
@@ -150,7 +150,7 @@ fn measure(
     })
 }
 
-/// Trials of a task whose solution and grader each write one word.
+/// Trials of a task whose solution and verifier each write one word.
 fn execute(
     base: &Path,
     concurrency: usize,
@@ -179,7 +179,7 @@ fn execute(
     Ok(())
 }
 
-/// The floor: the same two shells in the same two sandboxes, by hand.
+/// The floor: the same two shells in two bare sandboxes.
 fn bare(concurrency: usize, trials: u32) -> Result<(), Failure> {
     let left = Mutex::new(trials);
     let failure = Mutex::new(None);
@@ -232,10 +232,14 @@ fn bare_sandbox() -> Result<(), Failure> {
         .stdout(Stdio::null())
         .status()
         .map_err(|error| io("start bwrap", &error))?;
-    if status.success() { Ok(()) } else { Err(Failure::infrastructure(format!("bwrap ended with {status}"))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::infrastructure(format!("bwrap exited with {status}")))
+    }
 }
 
-/// Seconds to plan, and seconds to find everything done.
+/// Seconds to plan, and seconds to find all results cached.
 fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure> {
     let base = folder.join("planning");
     let tasks = 50;
@@ -250,7 +254,7 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
     let model = Store::open(&pattern)?;
     let record =
         model.trials().into_iter().find_map(|(id, _)| model.record(&id).ok().flatten()).ok_or_else(|| {
-            Failure::infrastructure("there is no record to fill the store with: measure concurrency 1 too")
+            Failure::infrastructure("no record to fill the store with: include concurrency 1")
         })?;
     for id in plan.trials.keys() {
         fill(&store, id, &record)?;
@@ -265,7 +269,10 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
     let resume_seconds = clock.elapsed().as_secs_f64();
     store.clear_scratch();
     if outcome.cached != PLANNED {
-        return Err(Failure::infrastructure(format!("{} of {PLANNED} results were found", outcome.cached)));
+        return Err(Failure::infrastructure(format!(
+            "only {} of {PLANNED} results were found",
+            outcome.cached
+        )));
     }
     Ok((plan_seconds, resume_seconds))
 }
@@ -338,7 +345,7 @@ fn startup() -> Result<f64, Failure> {
 fn processor_time() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    // Fields 14 to 17 of the line; two stand before the bracket.
+    // Fields 14 to 17 of the line; two are before the bracket.
     let ticks: f64 =
         fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<f64>().ok()).sum();
     ticks / TICKS

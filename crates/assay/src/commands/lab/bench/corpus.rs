@@ -19,7 +19,7 @@ struct Figures {
     records: usize,
     seconds: f64,
     records_per_second: f64,
-    /// Most memory this process held, in MB.
+    /// Peak memory of this process, in MB.
     peak_memory_mb: f64,
     stages: Vec<StageCount>,
     kept: usize,

@@ -1,7 +1,8 @@
 //! `assay lab bench harness --sandbox docker`: trials in Docker, and the floor beside them.
 //!
-//! The trials are an oracle's, planned and led as `assay run` does; having the image built and searched, once in each row, is in them. The floor is a
-//! container made, started, given as many commands, killed, started again for the grader and removed, straight through the daemon's API, in the same run.
+//! Oracle trials, planned and executed as by `assay run`; each row includes one build and scan of
+//! the image. The floor uses the daemon's API in the same run: it creates and starts a container,
+//! runs as many commands, kills it, restarts it for the verifier and removes it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +21,8 @@ use crate::failure::{Failure, Status};
 use crate::machine::docker_options;
 use crate::ui::Ui;
 
-/// Commands that the floor starts in its container, as many as an oracle's trial should: before it is killed, and after.
+/// Commands that the floor starts in its container, as many as an oracle's trial should: before it
+/// is killed, and after.
 const SOLUTION: u32 = 1;
 const VERIFIER: u32 = 1;
 
@@ -31,10 +33,11 @@ struct Figures {
     image: String,
     /// The daemon's version.
     docker: String,
-    /// Whether the daemon's CPU is that of its control groups, in which the process beside each container and the runtime are counted.
+    /// Whether the daemon's CPU is that of its control groups, which include the runtime and the
+    /// shim of each container.
     whole_daemon: bool,
     rows: Vec<Row>,
-    /// Most memory this process held, in MB.
+    /// Peak memory of this process, in MB.
     peak_memory_mb: f64,
 }
 
@@ -63,9 +66,8 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
     let folder = tempfile::tempdir().map_err(|error| io("create a folder", &error))?;
     let options = docker_options("bench", &std::process::id().to_string())
         .map_err(|error| Failure::infrastructure(error.to_string()))?;
-    let docker = Docker::connect(options.clone()).map_err(|error| {
-        Failure::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
-    })?;
+    let docker = Docker::connect(options.clone())
+        .map_err(|error| Failure::infrastructure(error.to_string()).hint("run `assay doctor`"))?;
     let source = ImageSource::Prebuilt { name: image.to_owned() };
     let found = docker
         .image(&source, &AtomicBool::new(false))
@@ -73,11 +75,11 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
     let images = BTreeMap::from([(BASE.to_owned(), image.to_owned())]);
     let sandbox = SandboxChoice { kind: SandboxKind::Docker, images, ..SandboxChoice::default() };
     let sandboxes =
-        Sandboxes::new(Err(SandboxUnavailable::NotOffered("only Docker is asked for")), Ok(options));
+        Sandboxes::new(Err(SandboxUnavailable::NotOffered("only Docker is measured")), Ok(options));
     let daemon = Daemon::find();
     let mut rows = Vec::new();
     for &at_once in concurrency {
-        ui.note(&format!("{trials} trials in Docker, {at_once} at once"));
+        ui.note(&format!("{trials} trials in Docker, concurrency {at_once}"));
         let base = folder.path().join(format!("at-{at_once}"));
         let trial = measure(trials, &daemon, || execute(&base, at_once, trials, &sandbox, &sandboxes))?;
         let spec = ContainerSpec::new(found.clone(), "floor");
@@ -134,11 +136,11 @@ fn table(figures: &Figures) -> String {
             row.pace_ratio
         ));
     }
-    text.push_str(&format!("\nown peak memory: {:.0} MB\n", figures.peak_memory_mb));
+    text.push_str(&format!("\npeak memory of assay: {:.0} MB\n", figures.peak_memory_mb));
     text.push_str(if figures.whole_daemon {
-        "daemon: its control groups, with the runtime and what runs beside each container\n"
+        "daemon: its control groups, with the runtime and the shim of each container\n"
     } else {
-        "daemon: dockerd and containerd alone, for want of control groups of their own\n"
+        "daemon: dockerd and containerd only, because they have no control groups of their own\n"
     });
     text
 }
@@ -158,7 +160,7 @@ fn measure(
     })
 }
 
-/// Does it so many times, so many of them at once.
+/// Repeats an action with some concurrency.
 fn many(
     at_once: usize,
     trials: u32,
@@ -188,11 +190,11 @@ fn broke(error: SandboxError) -> Failure {
     Failure::infrastructure(error.to_string())
 }
 
-/// Where the daemon's processor time is counted.
+/// The source of the daemon's processor time.
 enum Daemon {
-    /// In control groups that hold nothing but it and what it starts.
+    /// Control groups with only the daemon and its children.
     Groups(Vec<PathBuf>),
-    /// In its processes and those that they have waited for. What runs beside each container is none of them.
+    /// Its processes and those that they have waited for. Shims of containers are not included.
     Processes,
 }
 
@@ -222,7 +224,7 @@ impl Daemon {
         }
     }
 
-    /// How much it has used, in seconds.
+    /// The time used, in seconds.
     fn seconds(&self) -> f64 {
         match self {
             Self::Groups(files) => files.iter().filter_map(|file| counted(file)).sum(),
@@ -240,7 +242,8 @@ fn counted(file: &Path) -> Option<f64> {
     }
 }
 
-/// `dockerd` and `containerd`, with their user and system time in seconds and that of the processes they have waited for.
+/// `dockerd` and `containerd`, with their user and system time in seconds and that of the processes
+/// they have waited for.
 fn processes() -> impl Iterator<Item = (String, f64)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| {

@@ -1,7 +1,8 @@
-//! `assay lab bench gateway`: what the gateway adds to a model's answer, and what many streams at once take.
+//! `assay lab bench gateway`: the latency that the gateway adds, and its memory with many streams.
 //!
-//! A server on loopback stands in the provider's place and answers at once. The gateway is a process of its own, so that its
-//! memory is its own too. Direct and through it, requests take turns: what else the machine does falls on both alike.
+//! A server on loopback replaces the provider and answers immediately. The gateway is a separate
+//! process, so that its memory can be measured. Direct requests and requests through it alternate,
+//! so that other load affects both equally.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-/// An end to every wait.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Serialize)]
@@ -31,7 +32,7 @@ struct Figures {
     streams: usize,
     /// The gateway's resident memory with every stream open, in MB (10^6 bytes).
     memory_mb: f64,
-    /// The same before any.
+    /// The same before the first stream.
     idle_memory_mb: f64,
 }
 
@@ -50,7 +51,7 @@ pub(super) fn run(requests: usize, streams: usize, kilobytes: usize, ui: &Ui) ->
     let body = request(kilobytes, false);
 
     ui.note(&format!(
-        "{requests} requests of {} kB, direct and through the gateway in turns",
+        "{requests} requests of {} kB, alternating direct and through the gateway",
         body.len() / 1000
     ));
     let mut direct = Client::connect(&upstream, "")?;
@@ -59,14 +60,14 @@ pub(super) fn run(requests: usize, streams: usize, kilobytes: usize, ui: &Ui) ->
     for round in 0..requests + requests.div_ceil(10) {
         let first = direct.first_byte(&body)?;
         let second = through.first_byte(&body)?;
-        // The beginning warms both up.
+        // The first requests are a warm-up.
         if round >= requests.div_ceil(10) {
             direct_ms.push(first);
             through_ms.push(second);
         }
     }
 
-    ui.note(&format!("{streams} streams at once"));
+    ui.note(&format!("{streams} concurrent streams"));
     let open = request(4, true);
     let mut clients = Vec::new();
     for _ in 0..streams {
@@ -100,7 +101,7 @@ pub(super) fn run(requests: usize, streams: usize, kilobytes: usize, ui: &Ui) ->
         let row = |name: &str, of: Quantiles| format!("| {name} | {:.2} | {:.2} |\n", of.p50, of.p99);
         ui.out(&format!(
             "first byte of {requests} requests of {} kB, milliseconds\n\n| | p50 | p99 |\n|---|---:|---:|\n{}{}{}\n\
-             {streams} streams at once: {memory_mb:.0} MB, {idle_memory_mb:.0} MB before\n",
+             {streams} concurrent streams: {memory_mb:.0} MB, {idle_memory_mb:.0} MB before\n",
             figures.request_bytes / 1000,
             row("direct", direct_ms),
             row("through the gateway", through_ms),
@@ -138,7 +139,7 @@ const BEGINNING: &str =
     "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n";
 const REST: &str = "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":9}}\n\ndata: {\"type\":\"message_stop\"}\n\n";
 
-/// A server that begins each reply at once. Where a request says `hold`, it goes on when all are open.
+/// A server that begins each reply immediately. A request with `hold` continues when all are open.
 fn serve(gate: Arc<Barrier>) -> Result<String, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| io("listen", &error))?;
     let address = listener.local_addr().map_err(|error| io("listen", &error))?.to_string();
@@ -186,7 +187,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     }
 }
 
-/// The gateway in a process of its own.
+/// The gateway in a separate process.
 struct Gateway {
     child: Child,
     address: String,
@@ -245,7 +246,7 @@ impl Drop for Gateway {
     }
 }
 
-/// A connection that is kept, as agents keep theirs.
+/// A persistent connection, as agents use.
 struct Client {
     stream: TcpStream,
     token: String,

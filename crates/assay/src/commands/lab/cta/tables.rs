@@ -1,4 +1,4 @@
-//! The published auditor's counts, laid out.
+//! The published auditor's counts as tables.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::commands::audit::grid::grid;
 
-/// What an audit came to, an arm and mode a line.
+/// The counts, one line per arm and mode.
 pub(super) fn summary(tables: &Tables) -> String {
     let mut rows = vec![words(&["arm", "mode", "tasks", "pairs", "divergences", "patterns", "destructive"])];
     for ((arm, mode), row) in &tables.modes {
@@ -23,13 +23,13 @@ pub(super) fn summary(tables: &Tables) -> String {
         ]);
     }
     format!(
-        "The auditor released in 2026, per pair\n\n{}\nPairs in which nothing differs (null-minus: no skill on either side) are the floor: only what stands above \
-         them may be\ncalled the skill's. The unit is the task, not the pair.\n",
+        "Counterfactual Trace Auditor (2026), per pair\n\n{}\nPairs without a difference (null-minus: no skill on either side) are the null: only counts above \
+         them can be\nattributed to the skill. The unit is the task, not the pair.\n",
         grid(&rows)
     )
 }
 
-/// The paper's tables: divergences, patterns, patterns by how well a task goes without the skill.
+/// The paper's tables: divergences, patterns, patterns by pass rate without the skill.
 pub(super) fn three(tables: &Tables) -> String {
     let kinds = ["target_mismatch", "content_mismatch", "outcome_mismatch", "unilateral_action"];
     let phases = ["orientation", "implementation", "validation", "debugging", "finalization"];
@@ -53,7 +53,7 @@ pub(super) fn three(tables: &Tables) -> String {
     }
     let mut third = vec![words(&["arm", "baseline", "tasks", "pairs", "all"])];
     third[0].extend(Sip::ALL.iter().map(|sip| sip.name().replace('_', " ")));
-    third[0].push("commonest".to_owned());
+    third[0].push("most frequent".to_owned());
     for ((arm, bucket), row) in &tables.buckets {
         let mut cells =
             vec![clean(arm), bucket.name().to_owned(), row.tasks.to_string(), row.pairs.to_string()];
@@ -105,5 +105,5 @@ fn each(total: usize, row: &Row) -> String {
 }
 
 fn share(share: Option<f64>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", 100.0 * share))
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.1}%", 100.0 * share))
 }
