@@ -18,7 +18,7 @@ fn run(steps: &[Value]) -> Run {
     Run { trace: "t".to_owned(), arm: "a".to_owned(), with: false, trajectory, tokens: 7, known: None }
 }
 
-fn told(text: &str) -> Value {
+fn prompt_step(text: &str) -> Value {
     json!({"source": "user", "message": text})
 }
 
@@ -32,7 +32,7 @@ fn does(said: &str, tool: &str, arguments: &Value, result: &str) -> Value {
 
 fn seen() -> View {
     let with = run(&[
-        told("Export the ledger."),
+        prompt_step("Export the ledger."),
         does("", "Write", &json!({"file_path": "plan.md", "content": "round every amount half even"}), "ok"),
         does("First the skill.", "Read", &json!({"file_path": "/s/skills/ledger/SKILL.md"}), SKILL),
         does(
@@ -45,7 +45,7 @@ fn seen() -> View {
         json!({"source": "agent", "message": "Done."}),
     ]);
     let without = run(&[
-        told("Export the ledger."),
+        prompt_step("Export the ledger."),
         does(
             "",
             "Write",

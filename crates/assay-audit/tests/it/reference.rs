@@ -26,8 +26,8 @@ fn audit(root: &Path) -> Vec<PairLine> {
     };
     let Ok(()) = cta::audit(&corpus, true, &mut keep, &mut |notice| notices.push(notice));
     // One record of one session is stamped earlier than the one before it; nothing else is odd.
-    let told: Vec<&str> = notices.iter().map(|notice| notice.message.as_str()).collect();
-    assert_eq!(told, ["earlier than the record before it"]);
+    let messages: Vec<&str> = notices.iter().map(|notice| notice.message.as_str()).collect();
+    assert_eq!(messages, ["earlier than the record before it"]);
     made
 }
 

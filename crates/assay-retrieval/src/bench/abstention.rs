@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use assay_diagnostic::group_digits;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -202,27 +203,14 @@ pub fn abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[OffT
     Abstention { schema: "assay.search-abstention/2", sizes, kinds, repositories }
 }
 
-/// A count with a comma between thousands.
-pub(super) fn thousands(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// The table for people.
 pub fn render_abstention(found: &Abstention) -> String {
     let share = |share: &Share| match share.of {
         0 => "no requests".to_owned(),
         of => format!(
             "{} of {} ({:.1}%)",
-            thousands(share.right),
-            thousands(of),
+            group_digits(share.right),
+            group_digits(of),
             100.0 * share.right as f64 / of as f64
         ),
     };
@@ -350,11 +338,6 @@ mod tests {
 
     fn document(id: String, repo: &str) -> Document {
         Document { id, repo: repo.to_owned(), ..Document::default() }
-    }
-
-    #[test]
-    fn counts_have_commas() {
-        assert_eq!([0, 999, 1_060, 1_234_567].map(thousands), ["0", "999", "1,060", "1,234,567"]);
     }
 
     #[test]

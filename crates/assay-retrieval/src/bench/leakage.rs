@@ -88,15 +88,15 @@ mod tests {
         check("a log audit, please", &["a", "b"], 0.0, true);
         check("audit log", &["a"], 0.0, false);
         check("", &["b"], 0.0, false);
-        let mut told = [Query {
+        let mut queries = [Query {
             gold: BTreeSet::from(["a".to_owned()]),
             overlap3: Some(0.5),
             names_skill: Some(true),
             ..Query::default()
         }];
-        annotate(&mut told, &documents);
+        annotate(&mut queries, &documents);
         assert_eq!(
-            (told[0].overlap3, told[0].names_skill),
+            (queries[0].overlap3, queries[0].names_skill),
             (Some(0.5), Some(true)),
             "the file's word counts"
         );

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_diagnostic::clean_start;
+use assay_diagnostic::{clean_start, group_digits};
 
-use super::abstention::thousands;
 use super::{
     Agreement, Comparison, Correlation, Erasure, Estimate, Findings, NegativeFindings, Ordered, Part,
     Reranked, RetrieverFindings,
@@ -14,8 +13,8 @@ use super::{
 pub fn render(findings: &Findings) -> String {
     let mut text = format!(
         "{} skills, {} requests; 95% CI by resampling gold skills\n",
-        thousands(findings.corpus.documents),
-        thousands(findings.queries)
+        group_digits(findings.corpus.documents),
+        group_digits(findings.queries)
     );
     let own = findings.leakage;
     text.push_str(&format!(
@@ -26,7 +25,7 @@ pub fn render(findings: &Findings) -> String {
         let own: Vec<&RetrieverFindings> =
             findings.retrievers.iter().filter(|own| own.pool == pool).collect();
         let Some(first) = own.first() else { continue };
-        text.push_str(&format!("\npool {pool}: {} skills\n", thousands(first.documents)));
+        text.push_str(&format!("\npool {pool}: {} skills\n", group_digits(first.documents)));
         text.push_str(&table(
             &[
                 "retriever",

@@ -77,8 +77,8 @@ fn collection(commit: &str) -> (Vec<Candidate>, Vec<Prompt>) {
         .collect();
     let file = folder.join("researcher/benchmarks/router/prompts.jsonl");
     let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    let (prompts, told) = read_prompts(&fs::read_to_string(&file).unwrap(), &file, &names);
-    assert!(told.is_empty(), "{told:?}");
+    let (prompts, diagnostics) = read_prompts(&fs::read_to_string(&file).unwrap(), &file, &names);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
     (skills, prompts)
 }
 

@@ -8,7 +8,7 @@ use assay_model::{Call, ChatModel, ChatReply, ChatRequest, ModelError, Price, St
 use assay_router::{Answers, Bench, Candidate, Prompt, RunLimits, Status, Template};
 use serde_json::Value;
 
-/// Answers what it was told to, in order, and remembers what it was asked.
+/// Returns scripted answers in order, and records the requests.
 struct Played {
     answers: Mutex<VecDeque<Result<&'static str, u16>>>,
     asked: Mutex<Vec<usize>>,

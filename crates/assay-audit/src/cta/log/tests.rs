@@ -139,8 +139,8 @@ fn tokens_are_counted_in_four_ways() {
 fn what_is_odd_is_told_with_its_line_and_the_rest_is_read() {
     let check = |bytes: &[u8], line: Option<usize>, part: &str| {
         let (_, remarks) = read(&mut &*bytes).expect("memory can be read");
-        let told = remarks.iter().any(|remark| remark.line == line && remark.message.contains(part));
-        assert!(told, "{}: {remarks:?}", String::from_utf8_lossy(bytes));
+        let found = remarks.iter().any(|remark| remark.line == line && remark.message.contains(part));
+        assert!(found, "{}: {remarks:?}", String::from_utf8_lossy(bytes));
     };
     check(b"", None, "empty trace");
     check(b"{\"type\":\"user\"}\nno json\nno json either\n", Some(2), "not JSON, skipped (2 lines)");
