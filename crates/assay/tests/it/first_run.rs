@@ -60,10 +60,10 @@ fn the_recipe_for_a_real_model_ends_with_graded_trials() {
     };
     let plan = shell(&format!("OPENAI_BASE_URL={} {plan}", server.url()));
     assert!(
-        plan.contains("agent time limit: 600 s (set by the experiment, overrides the tasks' 60 s)\n"),
+        plan.contains("Agent time limit: 600 s (set by the experiment, overriding 60 s of the tasks)\n"),
         "{plan}"
     );
-    assert!(plan.contains("memory limit: 512 MB (set by the tasks)\n"), "{plan}");
+    assert!(plan.contains("Memory limit: 512 MB (set by the tasks)\n"), "{plan}");
 
     let document = shell(&format!("{run} --format json"));
     let document: Value = serde_json::from_str(&document).unwrap();
@@ -103,7 +103,7 @@ fn lab_at(url: &str) -> Fixture {
 #[track_caller]
 fn stopped(lab: &Fixture, code: i32, expected: &[&str]) {
     let ran = lab.assay(&["run", "experiment.toml"]).ended(code);
-    for text in expected.iter().chain(&["nothing was run (--no-preflight skips this request)"]) {
+    for text in expected.iter().chain(&["no trial was run (--no-preflight skips this request)"]) {
         assert!(ran.stderr.contains(text), "{text} is not in:\n{}", ran.stderr);
     }
     assert!(lab.trials().is_empty(), "something was run");
@@ -175,7 +175,7 @@ fn a_slow_first_reply_is_waited_for_and_said() {
     });
     let lab = lab_at(&server.url());
     let running = lab.start(&["run", "experiment.toml", "--no-checks"]);
-    let waiting = "preflight: waiting for the first reply of openai:test-1 at http://127.0.0.1:";
+    let waiting = "s for the first reply of openai:test-1 at http://127.0.0.1:";
     assert!(within(Duration::from_mins(1), || running.said().contains(waiting)), "{}", running.said());
     release.send(()).unwrap();
     let ran = running.wait().ok();
