@@ -30,7 +30,7 @@ pub struct RunComparison {
     /// The second run's arms against the first's: lift is second minus first. All of them together are one family.
     pub comparisons: Vec<Comparison>,
     /// Arms that were not compared, and why.
-    pub left_out: Vec<LeftOutArm>,
+    pub excluded: Vec<ExcludedArm>,
     /// Skills by name, with their digests in each run.
     pub skills: Vec<SkillChange>,
     /// Trials that both runs share; on them the difference is 0 by construction.
@@ -42,7 +42,7 @@ pub struct RunComparison {
 
 /// An arm that was not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOutArm {
+pub struct ExcludedArm {
     /// The harness.
     pub agent: String,
     /// `provider:model`.
@@ -85,12 +85,12 @@ pub fn compare_gathered(
     let (olds, news) = (arms(first, before), arms(second, after));
     let clusters = clusters(second);
     let mut pairings = Vec::new();
-    let mut left_out = Vec::new();
+    let mut excluded = Vec::new();
     let keys: BTreeSet<&Key> = olds.keys().chain(news.keys()).collect();
     for key in keys {
         let (Some(old), Some(new)) = (olds.get(key), news.get(key)) else {
             let run = if olds.contains_key(key) { &first.run } else { &second.run };
-            left_out.push(exclude_arm(key, format!("only in {run}")));
+            excluded.push(exclude_arm(key, format!("only in {run}")));
             continue;
         };
         let slots: Vec<(&str, &Slot, &Slot)> =
@@ -101,7 +101,7 @@ pub fn compare_gathered(
             .map(|(task, _, _)| *task)
             .collect();
         if shared.len() < LEAST_TASKS {
-            left_out.push(exclude_arm(
+            excluded.push(exclude_arm(
                 key,
                 format!("{} shared tasks with results; {LEAST_TASKS} are the least", shared.len()),
             ));
@@ -140,15 +140,15 @@ pub fn compare_gathered(
         margin: second.margin,
         extended_after_look: first.extends.is_some() || second.extends.is_some(),
         comparisons,
-        left_out,
+        excluded,
         skills: skills(first, second),
         shared_trials: mine.intersection(&theirs).count(),
         notes,
     }
 }
 
-fn exclude_arm((who, condition): &Key, reason: String) -> LeftOutArm {
-    LeftOutArm { agent: who.agent.clone(), model: who.model.clone(), condition: condition.clone(), reason }
+fn exclude_arm((who, condition): &Key, reason: String) -> ExcludedArm {
+    ExcludedArm { agent: who.agent.clone(), model: who.model.clone(), condition: condition.clone(), reason }
 }
 
 /// The tasks of each arm. The sandbox is not part of the key, because it may be what changed between the runs.

@@ -26,7 +26,7 @@ pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::Exclusion;
 pub use shared::SharedSkills;
 
-pub use compare::{LEAST_TASKS, LeftOutArm, RunComparison, SkillChange, compare, compare_gathered};
+pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use controls::NegativeControls;
 pub use forecast::{
     ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,

@@ -14,7 +14,7 @@ pub struct RepliedModel {
     /// The harness.
     pub agent: String,
     /// The requested model, as `provider:model`.
-    pub asked: String,
+    pub requested: String,
     /// The model that replied.
     pub replied: String,
     /// Whether the one can be the other, by their names.
@@ -38,11 +38,11 @@ pub(crate) fn replied(run: &RunFolder, gathered: &Gathered) -> Vec<RepliedModel>
     }
     let row = |((agent, replied), (trials, replies)): ((usize, &str), (usize, u64))| {
         let agent = run.agents.get(agent).filter(|agent| agent.measures_a_model)?;
-        let asked = agent.label.model.as_deref()?;
-        let name = asked.split_once(':').map_or(asked, |(_, name)| name);
+        let requested = agent.label.model.as_deref()?;
+        let name = requested.split_once(':').map_or(requested, |(_, name)| name);
         Some(RepliedModel {
             agent: agent.name().to_owned(),
-            asked: asked.to_owned(),
+            requested: requested.to_owned(),
             replied: replied.to_owned(),
             matches: is_same_model(name, replied),
             trials,

@@ -12,12 +12,12 @@
 ///
 /// Everything else is a mismatch: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`, a deployment's name of its own.
 /// An empty name never counts as a mismatch.
-pub(crate) fn is_same_model(asked: &str, replied: &str) -> bool {
-    let (asked, replied) = (words(asked), words(replied));
-    if asked.is_empty() || replied.is_empty() || asked == replied {
+pub(crate) fn is_same_model(requested: &str, replied: &str) -> bool {
+    let (requested, replied) = (words(requested), words(replied));
+    if requested.is_empty() || replied.is_empty() || requested == replied {
         return true;
     }
-    let ((name, release), (other, other_release)) = (split(&asked), split(&replied));
+    let ((name, release), (other, other_release)) = (split(&requested), split(&replied));
     if release == ["latest"] && follows(name, &replied) {
         return true;
     }
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn names_of_one_model_are_told_from_those_of_two() {
-        let check = |asked: &str, replied: &str, expected: bool| {
-            assert_eq!(is_same_model(asked, replied), expected, "{asked:?} {replied:?}");
+        let check = |requested: &str, replied: &str, expected: bool| {
+            assert_eq!(is_same_model(requested, replied), expected, "{requested:?} {replied:?}");
         };
-        for (asked, replied) in [
+        for (requested, replied) in [
             ("gpt-x", "gpt-x"),
             ("gpt-x", "GPT-X"),
             ("gpt-x", ""),
@@ -106,9 +106,9 @@ mod tests {
             ("qwen2.5-7b-instruct", "/models/Qwen2.5-7B-Instruct.gguf"),
             ("gpt-x-2026-01-01", "gpt-x-20260101"),
         ] {
-            check(asked, replied, true);
+            check(requested, replied, true);
         }
-        for (asked, replied) in [
+        for (requested, replied) in [
             ("gpt-x", "gpt-x-mini"),
             ("gpt-x", "gpt-y"),
             ("gpt-x", "gpt-x-2026-01-01-mini"),
@@ -126,7 +126,7 @@ mod tests {
             ("model", "model-9999"),
             ("production", "gpt-x"),
         ] {
-            check(asked, replied, false);
+            check(requested, replied, false);
         }
     }
 }

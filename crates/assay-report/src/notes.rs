@@ -14,9 +14,9 @@ pub fn note(note: &Note) -> String {
             counted(*trials, "trial", "trials"),
             outcomes(*timed_out, *silent, *infrastructure)
         ),
-        Note::OtherModelReplied(RepliedModel { agent, asked, replied, trials, .. }) => format!(
-            "Warning: {agent} requested {asked}, but {replied} replied in {}. Unless both are names of one model, the results \
-             are not about {asked}.",
+        Note::OtherModelReplied(RepliedModel { agent, requested, replied, trials, .. }) => format!(
+            "Warning: {agent} requested {requested}, but {replied} replied in {}. Unless both are names of one model, the results \
+             are not about {requested}.",
             counted(*trials, "trial", "trials")
         ),
         Note::Scripted { names } => format!(

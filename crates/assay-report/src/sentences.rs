@@ -149,7 +149,8 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
 
 /// The models that replied to an agent, if its provider names them.
 pub(crate) fn replied(report: &Report, who: &AgentKey) -> Option<String> {
-    let own = |found: &&RepliedModel| found.agent == who.agent && Some(&found.asked) == who.model.as_ref();
+    let own =
+        |found: &&RepliedModel| found.agent == who.agent && Some(&found.requested) == who.model.as_ref();
     let names: Vec<String> = report
         .replied_models
         .iter()

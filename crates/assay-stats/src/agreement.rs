@@ -4,7 +4,7 @@ use crate::interval::Interval;
 use crate::quantile::sample_quantile;
 use crate::random::{Purpose, index, stream};
 
-/// A measure, and its 95 % percentile bootstrap interval over items.
+/// A measure, and its 95% percentile bootstrap interval over items.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measure {
     /// `None` where it is not defined: too few items, or only one category, where nothing could have disagreed.

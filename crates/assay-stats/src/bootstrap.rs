@@ -1,4 +1,4 @@
-//! Intervals by resampling: for these tasks only (the tasks stay fixed, and their trials vary), and for a mean
+//! Intervals by resampling: with fixed tasks, whose trials vary, and for a mean
 //! whose values come in clusters.
 
 use crate::interval::{Interval, PairedTask};
@@ -71,7 +71,7 @@ fn pairwise(one: &(f64, f64), other: &(f64, f64)) -> std::cmp::Ordering {
     one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
 }
 
-/// SkillsBench's interval for the lift: the 95 % percentile bootstrap with 1,000 resamples of the trials within tasks.
+/// SkillsBench's interval for the lift: the 95% percentile bootstrap with 1,000 resamples of the trials within tasks.
 ///
 /// It is printed by name and never decides: it takes the tasks as fixed, and it has no width where every trial of a
 /// task ended alike. `None` where no task has trials under both arms.

@@ -1,10 +1,10 @@
-//! Normalised gain.
+//! Normalized gain.
 //!
-//! For a gain it is (arm − base)/(1 − base), the part of what was missing that was won; for a loss Marx & Cummings'
-//! (2007) normalised change, (arm − base)/base, the part of what was there that was lost. Both are ratios of suite
+//! For a gain it is (arm − base)/(1 − base), the share of the possible gain; for a loss Marx & Cummings'
+//! (2007) normalized change, (arm − base)/base. Both are ratios of suite
 //! means; they are never averaged over tasks.
 //!
-//! The interval is Fieller's (1954) with the default interval in the place of Student's: it holds every g for which the
+//! The interval is Fieller's (1954) with the default interval in the place of Student's: it contains every g for which the
 //! default interval of the mean of uᵢ(g) contains 0, where uᵢ(g) = (armᵢ − baseᵢ) − g·(1 − baseᵢ) on the side of
 //! gains and (armᵢ − baseᵢ) − g·baseᵢ on the side of losses. At g = 0 both are the lift, so this interval contains 0
 //! exactly where the lift's does. The set can have a gap where the denominator is poorly known; the interval then spans
@@ -20,13 +20,13 @@ const STEPS: u32 = 400;
 /// Normalised gain with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// In [−1, 1]: above 0 the part of what was missing that was won, below 0 the part of what was there that was lost.
+    /// In [−1, 1]: above 0 a share of the possible gain, below 0 a share of the possible loss.
     pub value: f64,
     /// `None` under 5 tasks or clusters, or where the level is not between 0 and 1.
     pub interval: Option<Interval>,
 }
 
-/// The normalised gain of the suite, with an interval at `level`.
+/// The normalized gain of the suite, with an interval at `level`.
 ///
 /// `None` where the baseline's mean is 1, and where no task has trials under both arms.
 pub fn normalized_gain(tasks: &[PairedTask], level: f64) -> Option<Gain> {

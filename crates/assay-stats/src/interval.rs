@@ -9,13 +9,13 @@
 //!   interval of no width;
 //! - the skewed side longer by |m₃|/(12·max(s², s̃²)·n)·(1 + 2t(n − 1)²), half of Johnson's (1978) correction of t.
 //!
-//! docs/STATISTICS.md shows its coverage beside that of the intervals it was chosen from ([`crate::simulate::Method`]).
+//! docs/STATISTICS.md compares its coverage with that of alternatives ([`crate::simulate::Method`]).
 //!
 //! Tasks that share something come as clusters, and clusters are then the units: n is their number, and a cluster
 //! enters with its mean. The estimate stays the mean over tasks, so a cluster weighs as many times as it has tasks;
 //! with clusters of one size this is the plain interval over cluster means. With clusters of unequal size the variance
-//! is CR2's (Bell & McCaffrey 2002) and n one more than Satterthwaite's degrees of freedom: a cluster that holds most of
-//! the tasks draws the mean to itself, so its own deviation tells little of how far the mean may be off.
+//! is CR2's (Bell & McCaffrey 2002) and n one more than Satterthwaite's degrees of freedom: a cluster with most
+//! of the tasks pulls the mean towards itself, so its own deviation understates the error of the mean.
 
 use crate::quantile::beta_quantile;
 use crate::sample::{Sample, Unit, mean, order, scores, tail_of};
@@ -31,7 +31,7 @@ pub struct PairedTask {
     pub arm: Vec<f64>,
     /// Scores of the baseline's trials. The number of repetitions may differ from the arm's.
     pub base: Vec<f64>,
-    /// What the task shares with others (a skill, a repository); `None` where it stands alone.
+    /// The cluster of tasks that share a skill or a repository; `None` for a single task.
     pub cluster: Option<u64>,
 }
 
@@ -45,12 +45,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether all of the interval lies strictly between −`margin` and `margin`.
+    /// Whether the interval is strictly between −`margin` and `margin`.
     pub fn within(self, margin: f64) -> bool {
         -margin < self.low && self.high < margin
     }
 
-    /// Whether 0 lies outside the interval.
+    /// Whether 0 is outside the interval.
     pub fn excludes_zero(self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
@@ -80,7 +80,7 @@ pub struct Estimate {
 
 /// The pass rate of one arm: the mean over tasks of the mean over a task's trials, each task weighing the same.
 ///
-/// `tasks` holds the scores of each task's trials, `level` the interval's confidence (.95). The interval is the
+/// `tasks` has the scores of each task's trials, `level` the interval's confidence (.95). The interval is the
 /// default one with v₀ the mean over tasks of ¼·1/r, kept within [0, 1]; it needs two tasks. `None` without a task.
 pub fn rate(tasks: &[Vec<f64>], level: f64) -> Option<Estimate> {
     let mut kept: Vec<Vec<f64>> = tasks.iter().map(|t| scores(t)).filter(|t| !t.is_empty()).collect();

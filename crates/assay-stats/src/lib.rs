@@ -3,7 +3,7 @@
 //! The unit of analysis is the task. A task's repetitions under one arm give its mean, the difference of two such
 //! means is the task's lift, and tasks weigh equally. Nothing here knows of files, skills or agents.
 //!
-//! Promises of every function:
+//! Every function guarantees:
 //!
 //! - **No NaN comes out.** Scores that are not finite are dropped, finite ones are brought into [0, 1]. What cannot
 //!   be estimated is `None`.

@@ -52,7 +52,7 @@ fn exact(magnitudes: &[f64], observed: f64) -> f64 {
     other.sort_by(f64::total_cmp);
     let above: usize =
         one.iter().map(|sum| other.len() - other.partition_point(|o| sum + o < observed)).sum();
-    // The distribution is symmetric: as many patterns lie below −observed.
+    // The distribution is symmetric: as many patterns are below −observed.
     2.0 * above as f64 / (one.len() as f64 * other.len() as f64)
 }
 

@@ -36,12 +36,12 @@ fn lift_is_second_minus_first_arm_by_arm() {
 }
 
 #[test]
-fn arms_that_do_not_meet_are_left_out_and_said() {
+fn arms_without_shared_tasks_are_excluded_with_the_reason() {
     let before = named(Suite::uniform(&["none", "curated"], &["PF", "PP"]), "before");
     let after = named(Suite::uniform(&["none", "placebo"], &["PF", "PP"]), "after");
     let found = against(&before, &after);
     let reasons: Vec<_> =
-        found.left_out.iter().map(|arm| (arm.condition.as_str(), arm.reason.as_str())).collect();
+        found.excluded.iter().map(|arm| (arm.condition.as_str(), arm.reason.as_str())).collect();
     assert_eq!(reasons, [("curated", "only in before"), ("placebo", "only in after")]);
     assert_eq!(found.comparisons.len(), 1);
 }

@@ -251,7 +251,7 @@ fn estimates_and_the_model_that_replied_are_told() {
     let estimated = Some(EstimatedShare { trials: 3, share: 0.25 });
     let model = |replied: &str, matches| RepliedModel {
         agent: "loop".into(),
-        asked: "openai:one".into(),
+        requested: "openai:one".into(),
         replied: replied.into(),
         matches,
         trials: 60,

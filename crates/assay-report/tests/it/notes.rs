@@ -132,7 +132,7 @@ fn estimated_tokens_are_marked() {
     assert_eq!(json["estimated"], serde_json::json!({ "trials": 1, "share": 0.25 }));
 }
 
-/// The model that replied is told, and one that was not asked for is warned of first.
+/// The responding model is named, and a model other than the requested one is a warning.
 #[test]
 fn another_model_than_the_one_asked_for_is_warned_of() {
     let replied = |names: &'static [&'static str]| {

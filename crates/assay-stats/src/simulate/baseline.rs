@@ -6,8 +6,8 @@ use statrs::function::beta::checked_beta_reg;
 use crate::random::{gamma, uniform};
 use crate::sample::{mean, scores};
 
-/// The default's shapes: the mean of .4 is a guess, a + b is the median of beta-binomial fits to 11 submissions to
-/// Terminal-Bench (80 tasks of 5 trials), .48. Fits to 18 models of MCPMark (127 tasks of 4) have a median of .65.
+/// The default's shapes: the mean of 0.4 is an assumption, a + b is 0.48, the median of beta-binomial fits to 11 submissions
+/// to Terminal-Bench (80 tasks of 5 trials). Fits to 18 models of MCPMark (127 tasks of 4) have a median of 0.65.
 const A: f64 = 0.192;
 const B: f64 = 0.288;
 
@@ -21,14 +21,14 @@ pub struct Baseline {
 }
 
 impl Default for Baseline {
-    /// Beta(.192, .288): mean .4, and most tasks nearly always or nearly never pass, as in public suites.
+    /// Beta(0.192, 0.288): mean 0.4, and most tasks almost always or almost never pass, as in public suites.
     fn default() -> Baseline {
         Baseline { a: A, b: B, most: 1.0 }
     }
 }
 
 impl Baseline {
-    /// Beta(a, b), of mean a/(a + b). `None` unless both shapes lie in [.01, 10⁶].
+    /// Beta(a, b), of mean a/(a + b). `None` unless both shapes are in [0.01, 10⁶].
     pub fn beta(a: f64, b: f64) -> Option<Baseline> {
         let sound = |shape: f64| (0.01..=1e6).contains(&shape);
         (sound(a) && sound(b)).then_some(Baseline { a, b, most: 1.0 })
@@ -41,10 +41,9 @@ impl Baseline {
 
     /// The beta with the mean and the spread of a pilot's tasks, each given by the scores of its trials.
     ///
-    /// By moments: the spread of the tasks' means, less what their trials alone bring to it, p(1 − p)/(r − 1) a task.
-    /// The mean is that of the tasks and one more at ½, so that a pilot that always or never passed leaves room. Where
-    /// tasks have one trial each, or their spread is no wider than that of their trials, the spread is not known, and
-    /// a + b is that of the default. `None` without a task.
+    /// By moments: the variance of the tasks' means, less that of their trials, p(1 − p)/(r − 1) per task. The mean includes
+    /// one more task at ½, so that a pilot that always or never passed leaves room. If tasks have one trial each, or their
+    /// variance is no larger than that of their trials, a + b is that of the default. `None` without a task.
     pub fn pilot(tasks: &[Vec<f64>]) -> Option<Baseline> {
         let kept: Vec<Vec<f64>> = tasks.iter().map(|t| scores(t)).filter(|t| !t.is_empty()).collect();
         let n = kept.len() as f64;

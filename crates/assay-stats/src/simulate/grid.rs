@@ -1,4 +1,4 @@
-//! The grid that the method is held to (docs/STATISTICS.md, "How often verdicts are right"), named before the method was chosen.
+//! The validation grid and its limits (docs/STATISTICS.md, "How often verdicts are right").
 
 use crate::plan::{Impossible, MOVING, Plan, SPREAD};
 use crate::simulate::truth::{Design, Effect, Loss};
@@ -10,18 +10,18 @@ pub struct GridCell {
     /// Name of the truth: null, uniform, sparse, bimodal, ceiling, floor, losses, drift, edge, sparse-edge, bimodal-edge,
     /// planned.
     pub truth: &'static str,
-    /// How its suites come about.
+    /// The design of its suites.
     pub design: Design,
 }
 
-/// A limit of the grid that a cell misses.
+/// A figure of a cell outside its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Miss {
-    /// What: coverage, false verdicts, power, no effect, wrong sign.
+    /// The figure: coverage, false verdicts, power, negligible, wrong sign.
     pub what: &'static str,
-    /// The share that was found.
+    /// Its value.
     pub found: f64,
-    /// The share that it should not be on the other side of.
+    /// The limit.
     pub limit: f64,
 }
 
@@ -31,19 +31,19 @@ const TASKS: [usize; 4] = [10, 20, 30, 84];
 /// Repetitions of every arm.
 const REPETITIONS: [usize; 4] = [1, 3, 5, 10];
 
-/// The d of "no effect within ±d".
+/// The equivalence margin.
 const MARGIN: f64 = 0.1;
 
-/// Least coverage everywhere.
+/// The lower limit of coverage.
 const COVERAGE: f64 = 0.935;
 
-/// Most coverage where the baseline's mean lies in [.2, .8].
+/// The upper limit of coverage for baselines with a mean in [0.2, 0.8].
 const MOST_COVERAGE: f64 = 0.975;
 
-/// Most of every kind of wrong verdict.
+/// The upper limit of each kind of wrong verdict.
 const WRONG: f64 = 0.05;
 
-/// Right verdicts at the lift that planning calls detectable.
+/// The limits of power in planned cells.
 const POWER: [f64; 2] = [0.77, 0.83];
 
 /// A cell without lift, losses or drift; it gets its size later.
@@ -62,18 +62,18 @@ fn null(baseline: Baseline) -> Design {
     }
 }
 
-/// The whole grid but for its planned cells: every truth by 10, 20, 30 and 84 tasks by 1, 3, 5 and 10 repetitions.
+/// The grid without its planned cells: every truth by 10, 20, 30 and 84 tasks by 1, 3, 5 and 10 repetitions.
 ///
-/// Baselines are Beta(.6, .9) but for ceiling and floor; the margin is .1; there is one arm but for the second null.
+/// Baselines are Beta(0.6, 0.9) except for ceiling and floor; the margin is 0.1; there is one arm except in the second null.
 ///
 /// - *null*: no lift; with one arm, and with four that share one baseline.
-/// - *uniform*: every task moves by .2 with a spread of .2. *sparse*: 15 % of the tasks move by .8.
+/// - *uniform*: every task shifts by 0.2 with a standard deviation of 0.2. *sparse*: 15% of the tasks shift by 0.8.
 /// - *ceiling*, *floor*: no lift over Beta(9, .5), mean .95, and over Beta(.5, 9), mean .05.
-/// - *losses*: *uniform* with 10 % of the arm's trials lost at random and 2 % of the baseline's.
+/// - *losses*: *uniform* with 10% of the arm's trials and 2% of the baseline's lost at random.
 /// - *drift*: *null* with rates that rise by .2 from the first repetition to the last.
-/// - *edge*, *sparse-edge*: *uniform* and *sparse* with a true lift of the margin, so that no effect is wrong.
-/// - *bimodal*: 15 % of the tasks move by .8 over a baseline of which half never pass and half pass in .2 of their trials,
-///   so that nothing stops the move. *bimodal-edge*: the same with a true lift of the margin.
+/// - *edge*, *sparse-edge*: *uniform* and *sparse* with a true lift of the margin, so that `negligible` is wrong.
+/// - *bimodal*: 15% of the tasks shift by 0.8 over a baseline of which half never pass and half pass in 0.2 of their trials,
+///   so that no shift is clamped. *bimodal-edge*: the same with a true lift of the margin.
 pub fn validity_grid() -> Vec<GridCell> {
     let of = |a: f64, b: f64| null(beta(a, b));
     let bimodal = null(beta(0.01, 0.01).up_to(0.2).unwrap_or_default());
@@ -118,12 +118,12 @@ fn usual() -> Baseline {
 
 /// The effect with a spread of .2 whose true lift over the usual baseline is `lift`.
 fn uniform_of(lift: f64) -> Effect {
-    // Five tasks are enough to be a plan, and no simulation is asked for.
+    // Five tasks make a valid plan; nothing is simulated here.
     let plan = Plan { baseline: usual(), spread: 0.2, moving: 1.0, ..plan(5, 1) };
     plan.design_of_lift(lift).map_or(Effect::None, |design| design.effect)
 }
 
-/// The share of tasks that move by .8, so that the true lift over the usual baseline is `lift`.
+/// The share of tasks that shift by 0.8, so that the true lift over the usual baseline is `lift`.
 fn sparse_of(lift: f64) -> Effect {
     let all = Effect::Sparse { lift: 0.8, share: 1.0 };
     let most = Design { effect: all, ..null(usual()) }.true_lift();
@@ -143,9 +143,9 @@ fn plan(tasks: usize, repetitions: usize) -> Plan {
     }
 }
 
-/// The planned cells: for every size of the grid the lift that [`Plan::forecast`] calls detectable under `seed`.
+/// The planned cells: for every size of the grid the MDE of [`Plan::forecast`] under `seed`.
 ///
-/// Judge them under another seed. Sizes at which no lift is detectable have no cell.
+/// Simulate them under another seed. Sizes without an MDE have no cell.
 pub fn planned_grid(seed: u64) -> Result<Vec<GridCell>, Impossible> {
     let mut cells = Vec::new();
     for tasks in TASKS {

@@ -1,4 +1,4 @@
-//! The intervals that the default was chosen from, each by its name.
+//! The default interval and the alternatives to it.
 
 use std::ops::Range;
 
@@ -14,18 +14,18 @@ use crate::simulate::truth::Design;
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 1000;
 
-/// An interval for the lift over tasks. Only the default decides anything.
+/// An interval for the lift over tasks. Verdicts use the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// The interval of [`crate::lift`].
     Default,
-    /// mean ± t(n − 1)·s̃/√n with two pseudo-tasks at ¼(1/r_arm + 1/r_base): the default before.
+    /// mean ± t(n − 1)·s̃/√n with two pseudo-tasks at ¼(1/r_arm + 1/r_base): the earlier default.
     PseudoTasks,
     /// mean ± t(n − 1)·s/√n.
     Student,
     /// The default without its longer skewed side.
     Symmetric,
-    /// The default moved by all of Johnson's (1978) term, in place of one longer side.
+    /// The default shifted by all of Johnson's (1978) term, instead of one longer side.
     Moved,
     /// Pseudo-tasks at the variance that Laplace's rate (x + 1)/(r + 2) of each task gives, or s² where it is larger,
     /// with t(n − 1).
@@ -63,7 +63,7 @@ impl Method {
         }
     }
 
-    /// The interval at `level`, within [−1, 1]. `None` under five tasks or clusters, and at a level that is none.
+    /// The interval at `level`, within [−1, 1]. `None` below five tasks or clusters, and at an invalid level.
     ///
     /// The bootstrap draws under `seed`. Estimated noise and the bootstrap take tasks as they are, without clusters.
     pub fn interval(self, tasks: &[PairedTask], level: f64, seed: u64) -> Option<Interval> {
@@ -125,7 +125,7 @@ fn percentile(sample: &Sample, tail: f64, random: &mut ChaCha8Rng) -> Option<Int
     Some(Interval { low: sample_quantile(&means, tail)?, high: sample_quantile(&means, 1.0 - tail)? })
 }
 
-/// Coverage and mean width of each method's 95 % interval, over suites of one arm.
+/// Coverage and mean width of each method's 95% interval, over suites of one arm.
 ///
 /// `None` where no suite had five tasks left.
 pub fn compare(

@@ -1,8 +1,8 @@
-//! Suites with a known truth, and what the rules make of them.
+//! Simulated suites with known effects, and the verdicts on them.
 //!
-//! A [`Design`] says how tasks, lifts, noise and losses come about; [`Design::suite`] draws one suite of it, and
-//! [`simulate_suites`] draws many and counts how often the intervals and verdicts were right. A suite is drawn from a stream of
-//! its own, so ranges of suites can be judged on any number of threads and their [`Tally`]s added up.
+//! A [`Design`] describes tasks, effects, noise and losses; [`Design::suite`] draws one suite of it, and [`simulate_suites`]
+//! draws many and counts how often the intervals and verdicts were right. Each suite has its own random stream, so ranges of
+//! suites can run on any number of threads and their [`Tally`]s add up.
 
 mod baseline;
 mod grid;

@@ -1,4 +1,4 @@
-//! How often the rules were right.
+//! Coverage, error rates and power over simulated suites.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
@@ -9,32 +9,32 @@ use crate::sample::Sample;
 use crate::simulate::truth::Design;
 use crate::verdict::{Decision, Losses, VerdictKind, alpha, has_enough_units};
 
-/// The level of the interval whose coverage is counted: 95 %, whatever the family.
+/// The tail of the 95% interval whose coverage is counted, whatever the family.
 const TAIL: f64 = 0.025;
 
-/// A true lift nearer to 0 than this is none.
+/// True lifts below this count as 0.
 const NONE: f64 = 1e-9;
 
-/// Counts over judged suites. Counts of ranges of suites add up to those of the whole.
+/// Counts over simulated suites. The counts of two ranges of suites add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Suites judged.
+    /// Suites.
     pub suites: u64,
     /// Suites in which at least one comparison helps or harms.
     pub suites_decided: u64,
-    /// Comparisons judged: suites times arms.
+    /// Comparisons: suites times arms.
     pub comparisons: u64,
-    /// Comparisons that had an interval.
+    /// Comparisons with an interval.
     pub intervals: u64,
-    /// Those whose 95 % interval holds the true lift.
+    /// Those whose 95% interval contains the true lift.
     pub covered: u64,
-    /// Sum of the widths of the 95 % intervals, in parts of 2^40, so that sums do not depend on their order.
+    /// Sum of the widths of the 95% intervals, in parts of 2^40, so that sums do not depend on their order.
     pub widths: u64,
     /// Verdicts that an arm helps.
     pub helps: u64,
     /// Verdicts that an arm harms.
     pub harms: u64,
-    /// Verdicts of no effect.
+    /// Verdicts `negligible`.
     pub negligible: u64,
 }
 
@@ -55,10 +55,10 @@ impl AddAssign for Tally {
     }
 }
 
-/// What a design comes to. Shares in [0, 1]; `None` where it does not measure a thing.
+/// The results of a design. Shares are in [0, 1]; `None` if not applicable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Share of comparisons whose 95 % interval holds the true lift.
+    /// Share of comparisons whose 95% interval contains the true lift.
     pub coverage: Option<f64>,
     /// Mean width of that interval.
     pub width: Option<f64>,
@@ -66,14 +66,14 @@ pub struct Cell {
     pub false_verdicts: Option<f64>,
     /// Share of comparisons with the right one of helps and harms where there is a lift.
     pub power: Option<f64>,
-    /// Share of comparisons with a verdict of no effect.
+    /// Share of comparisons with `negligible`.
     pub negligible: Option<f64>,
     /// Share of comparisons with the wrong one of helps and harms where there is a lift.
     pub wrong_sign: Option<f64>,
 }
 
 impl Tally {
-    /// The shares of comparisons that help, harm, have no effect and are inconclusive; `None` without a comparison.
+    /// The shares of `helps`, `harms`, `negligible` and `inconclusive`; `None` without a comparison.
     pub fn verdicts(&self) -> Option<[f64; 4]> {
         let inconclusive = self.comparisons - self.helps - self.harms - self.negligible;
         let share = |count: u64| count as f64 / self.comparisons as f64;
@@ -97,7 +97,7 @@ impl Tally {
     }
 }
 
-/// Draws the suites numbered `suites` under `seed` and judges each by the rule of verdicts.
+/// Draws the suites numbered `suites` under `seed` and counts their verdicts.
 ///
 /// The numbers of two ranges that follow each other add up to those of both: split them over threads.
 pub fn simulate_suites(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
@@ -136,7 +136,7 @@ fn parts(width: f64) -> u64 {
     parts
 }
 
-/// Student's quantiles by number of units: of the deciding, the equivalence and the 95 % interval.
+/// Student's quantiles by number of units: of the adjusted, the equivalence and the 95% interval.
 struct Critical {
     alpha: f64,
     values: BTreeMap<u64, Option<[Quantiles; 3]>>,

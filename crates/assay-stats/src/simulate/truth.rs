@@ -1,4 +1,4 @@
-//! What is true in a simulated suite, and the trials that come of it.
+//! Simulated suites: their true effects and their trials.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -11,32 +11,32 @@ use crate::verdict::{Losses, LossyTask};
 /// Points at which a normal spread of lifts is averaged.
 const NODES: u32 = 500;
 
-/// What an arm does to the tasks' pass rates. A rate cannot leave [0, 1].
+/// The effect of an arm on the pass rates of the tasks, which are clamped to [0, 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// Nothing.
     None,
-    /// Every task moves by a normal lift, drawn anew for each arm.
+    /// Every task shifts by a normal variate, drawn separately for each arm.
     Uniform {
-        /// Mean of the lifts before rates are kept in [0, 1].
+        /// Mean of the shifts before rates are clamped.
         lift: f64,
         /// Their standard deviation over tasks.
         spread: f64,
     },
-    /// A share of the tasks moves, each by a normal lift; the others do not. Drawn anew for each arm.
+    /// A share of the tasks shifts by a normal variate; the others do not. Drawn separately for each arm.
     Partial {
-        /// Mean of the lifts before rates are kept in [0, 1].
+        /// Mean of the shifts before rates are clamped.
         lift: f64,
-        /// Their standard deviation over the tasks that move.
+        /// Their standard deviation over the affected tasks.
         spread: f64,
-        /// Probability that a task moves.
+        /// Probability that a task is affected.
         share: f64,
     },
-    /// A share of the tasks moves by one lift, the others do not; drawn anew for each arm.
+    /// A share of the tasks shifts by a constant; the others do not. Drawn separately for each arm.
     Sparse {
-        /// Lift of the tasks that move.
+        /// Shift of the affected tasks.
         lift: f64,
-        /// Probability that a task moves.
+        /// Probability that a task is affected.
         share: f64,
     },
 }
@@ -94,7 +94,7 @@ pub struct Design {
     pub base_repetitions: usize,
     /// Arms compared with the baseline: the size of the family.
     pub arms: usize,
-    /// The d of "no effect within ±d".
+    /// The equivalence margin.
     pub margin: f64,
     /// By how much rates rise from the first repetition to the last, in every arm alike (arms are interleaved).
     pub drift: f64,

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
     let found = assay_analysis::compare(&store, &first, &second)?;
     if found.comparisons.is_empty() {
         let reasons: Vec<String> = found
-            .left_out
+            .excluded
             .iter()
             .map(|arm| format!("{}, {}: {}", arm.agent, arm.condition, arm.reason))
             .collect();
@@ -68,7 +68,7 @@ fn lay_out(found: &RunComparison) -> String {
     for comparison in &found.comparisons {
         text.push_str(&format!("{}\n", assay_report::verdict_line(comparison, found.margin)));
     }
-    for arm in &found.left_out {
+    for arm in &found.excluded {
         text.push_str(&format!(
             "  excluded: {}, {}: {}\n",
             clean(&arm.agent),

@@ -47,7 +47,7 @@ fn a_report_on_old_records_has_the_figures_of_then() {
     let lab = documents();
     let report = |run: &str| json_of(&lab, &["report", run]);
     let arm = ["condition", "tasks", "trials", "score", "pass_rate", "infrastructure", "timed_out", "tokens"];
-    let exposure = ["offered", "advertised", "touched", "opened", "executed"];
+    let exposure = ["offered", "advertised", "mentioned", "opened", "executed"];
     let comparison = ["condition", "lift", "p", "better_equal_worse", "verdict", "reason"];
 
     let demo = report("demo");
@@ -65,14 +65,14 @@ fn a_report_on_old_records_has_the_figures_of_then() {
     ];
     assert_rows(&shares, &exposure, &expected, "demo");
     let comparisons = [
-        json!(["curated", 0.3, 0.625, [3, 1, 1], "underpowered", "design"]),
-        json!(["placebo", -0.4, 0.5, [0, 3, 2], "underpowered", "noise"]),
+        json!(["curated", 0.3, 0.625, [3, 1, 1], "inconclusive", "design"]),
+        json!(["placebo", -0.4, 0.5, [0, 3, 2], "inconclusive", "noise"]),
     ];
     assert_rows(&demo["comparisons"], &comparison, &comparisons, "demo");
     assert_eq!(demo["arms"][0]["infrastructure_causes"], json!({ "verifier": 1 }));
 
     let wide = report("wide");
-    assert_eq!((&wide["margin"], &wide["comparisons"][1]["verdict"]), (&json!(0.95), &json!("no-effect")));
+    assert_eq!((&wide["margin"], &wide["comparisons"][1]["verdict"]), (&json!(0.95), &json!("negligible")));
     let again = report("demo-2");
     assert_rows(
         &again["arms"],
@@ -106,7 +106,7 @@ fn old_runs_are_listed_shown_and_compared() {
         json!(["harbor", 4, 4, 4]),
         json!(["wide", 18, 18, 18]),
     ];
-    assert_rows(&json_of(&lab, &["runs"])["runs"], &runs, &expected, "runs");
+    assert_rows(&json_of(&lab, &["show"])["runs"], &runs, &expected, "runs");
 
     let cells = json_of(&lab, &["show", "demo"])["cells"].clone();
     let outcome = |outcome: &str| {
@@ -128,14 +128,14 @@ fn old_runs_are_listed_shown_and_compared() {
     assert_rows(&compared["comparisons"], &["condition", "lift", "p"], &rows, "compare");
     assert_eq!((&compared["shared_trials"], compared["skills"].as_array().unwrap().len()), (&json!(6), 1));
 
-    let history = json_of(&lab, &["history"]);
+    let history = json_of(&lab, &["show", "--history"]);
     assert_rows(
         &history["lines"],
         &["run", "executed", "infrastructure"],
         &[json!(["demo", 18, 2]), json!(["wide", 2, 2]), json!(["demo-2", 7, 1]), json!(["agents", 2, 0])],
         "history",
     );
-    assert_eq!(history["lines"][1]["verdicts"][1]["verdict"], "no-effect");
+    assert_eq!(history["lines"][1]["verdicts"][1]["verdict"], "negligible");
 
     // What a run refers to stays.
     assert_eq!(json_of(&lab, &["gc", "--unreferenced", "--dry-run"])["removed"], json!([]));
@@ -169,8 +169,8 @@ fn old_records_are_results_and_an_old_specification_is_executed() {
 
     // Of `demo` and its skill: only the trial that broke would be executed.
     let dry = ["run", "experiment/two.toml", "--no-checks", "--dry-run"];
-    let reused = json_of(&lab, &dry)["reused"].clone();
-    assert_eq!(reused, 11);
+    let cached = json_of(&lab, &dry)["cached"].clone();
+    assert_eq!(cached, 11);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn old_baselines_know_their_findings() {
 #[test]
 fn an_old_history_of_health_is_continued() {
     let lab = documents();
-    let ran = lab.assay(&["health", "library", "--history", "health.jsonl"]).ok();
+    let ran = lab.assay(&["lab", "health", "library", "--history", "health.jsonl"]).ok();
     assert!(
         ran.stdout.contains("since 2026-11-23T02:56:14") && ran.stdout.contains("+0.0000"),
         "{}",
