@@ -46,30 +46,31 @@ fn the_report_reads_well() {
     assert_eq!(report.stderr, "");
     insta::assert_snapshot!(masked(&report.stdout), @r"
     run lab
-    loop with scripted:turns.jsonl in bubblewrap · 6 tasks · 2 arms · 12 valid trials · “no effect”
-    means within ±10 points
-    ! scripted:turns.jsonl plays what a file says: such figures demonstrate the instrument and measure
-      no model.
+    loop with scripted:turns.jsonl in bubblewrap · 6 tasks · 2 conditions · 12 valid trials ·
+    equivalence margin ±10 pp
+    ! scripted:turns.jsonl takes its replies from a script: the figures are a demonstration and do not
+      measure a model.
 
     Verdicts
-     helps  curated against none: +83 points (+30 to +100 at 95.0 % confidence), 6 tasks.
+     helps  curated against none: +83 pp (+30 to +100, 95% CI), 6 tasks.
 
-     condition  lift  95 % interval  95 % interval, these tasks  norm. gain     p  p (adjusted)  noise floor  detectable  better, equal, worse
-     curated     +83    +30 to +100                 +20 to +100       +0.83  .010          .010            –         ±65                 5/1/0
+     Comparisons (lift, CIs, run-to-run noise and MDE in pp):
+     condition  lift       95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
+     curated     +83  +30 to +100         +20 to +100            +0.83  0.010       0.010                 –  ±65                     5/1/0
 
-    Arms
-     condition  passed  95 % interval  tasks  trials  lost  tokens  cost   time
-     none          0 %      0 to 24 %      6       6     0     ###     ?  #.# s
-     curated      83 %    31 to 100 %      6       6     0   # ###     ?  #.# s
+    Conditions
+     condition  passed      95% CI  tasks  trials  infra errors  tokens  cost   time
+     none           0%    0 to 24%      6       6             0     ###     ?  #.# s
+     curated       83%  31 to 100%      6       6             0   #,###     ?  #.# s
 
-     What became of the skills, in shares of valid trials:
+     Skill exposure funnel (share of valid trials):
      condition  offered  advertised  mentioned  opened  executed
-     curated      100 %       100 %      100 %   100 %       0 %
+     curated       100%        100%       100%    100%        0%
 
-    Task by task
-     Exploratory: no verdict rests on one task.
+    Results by task
+     Exploratory: single tasks have no verdict.
 
-     Passed of valid trials, and points against the baseline:
+     Trials passed and lift in pp:
      task  none     curated
      t1     0/1  1/1 (+100)
      t2     0/1  1/1 (+100)
