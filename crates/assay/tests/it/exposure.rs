@@ -105,7 +105,9 @@ fn conditions_that_provide_the_same_share_their_trials() {
     assert_eq!(arms[1]["pass_rate"], arms[2]["pass_rate"]);
     let notes = document["report"]["notes"].to_string();
     assert!(
-        notes.contains("`curated` and `full` provide the same skills on 2 tasks and share their trials there."),
+        notes.contains(
+            "`curated` and `full` provide the same skills on 2 tasks and share their trials there."
+        ),
         "{notes}"
     );
 }
