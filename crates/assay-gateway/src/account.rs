@@ -134,7 +134,7 @@ impl Shared {
             refused: state.refused.clone(),
             exposure: exposure.collect(),
             capped: state.capped.clone(),
-            held_seconds: self.waited().as_secs_f64(),
+            paused_seconds: self.waited().as_secs_f64(),
             silent_seconds: self.silent().as_secs_f64(),
             mismatch: state.mismatch.clone(),
             cassette_error: state.cassette_error.clone(),

@@ -489,7 +489,7 @@ mod tests {
         check("CONNECT :1 HTTP/1.1\r\n\r\n", Err("missing host"));
         check("GET / HTTP/1.1\r\nhost: example.org\r\n\r\n", Err("absolute http://"));
         check("GET https://example.org/ HTTP/1.1\r\n\r\n", Err("absolute http://"));
-        check("GET http://user:pw@example.org/ HTTP/1.1\r\n\r\n", Err("host"));
+        check("GET http://user:pw@example.org/ HTTP/1.1\r\n\r\n", Err("invalid port"));
         check("nonsense\r\n\r\n", Err("not an HTTP/1.1"));
         check(
             "GET HTTP://example.org:8080?q=1 HTTP/1.1\r\nHost: other\r\nProxy-Authorization: x\r\nA: b\r\n\r\n",

@@ -89,7 +89,7 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
     let exchange = Exchange {
         protocol: route.protocol,
         path: head.path.clone(),
-        asked_model: excerpt(requested.as_bytes()),
+        requested_model: excerpt(requested.as_bytes()),
         model,
         stream,
         request_bytes: bytes.len() as u64,

@@ -9,7 +9,7 @@ use crate::protocol::Protocol;
 /// What went through a proxy, from its opening to its closing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// `assay.gateway/2`.
+    /// `assay.gateway/3`.
     pub schema: String,
     /// The trial.
     pub trial: String,
@@ -30,8 +30,8 @@ pub struct Ledger {
     /// Which cap stopped the trial.
     pub capped: Option<Capped>,
     /// Seconds in which at least one request waited for the provider's limits.
-    #[serde(default)]
-    pub held_seconds: f64,
+    #[serde(default, alias = "held_seconds")]
+    pub paused_seconds: f64,
     /// Seconds of the longest time in which requests were under way and nothing of a reply came. Waits for the provider's limits
     /// are left out.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// The format written here.
-    pub const SCHEMA: &str = "assay.gateway/2";
+    pub const SCHEMA: &str = "assay.gateway/3";
 }
 
 /// A cap that was reached.
@@ -164,7 +164,8 @@ pub struct Exchange {
     /// The path that was asked for, without its query.
     pub path: String,
     /// The model that the agent asked for.
-    pub asked_model: String,
+    #[serde(alias = "asked_model")]
+    pub requested_model: String,
     /// The model that the provider was asked for.
     pub model: String,
     /// The model that the provider says it used.
@@ -277,9 +278,41 @@ pub struct Mismatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// What stood there when it was recorded, with names, dates and times in one form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "kept")]
+    pub recorded: Option<String>,
     /// What stands there now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_keys_of_the_second_format() {
+        let exchange = serde_json::to_value(Exchange::default()).unwrap();
+        let mut old = exchange.as_object().unwrap().clone();
+        old.remove("requested_model");
+        old.insert("asked_model".to_owned(), "strong".into());
+        let ledger: Ledger = serde_json::from_value(serde_json::json!({
+            "schema": "assay.gateway/2",
+            "trial": "t",
+            "attempt": 1,
+            "provider": "openai",
+            "model": null,
+            "totals": Totals::default(),
+            "exchanges": [old],
+            "refused": [],
+            "exposure": [],
+            "capped": null,
+            "held_seconds": 2.5,
+            "mismatch": {"ordinal": 3, "part": "tools", "kept": "a", "now": "b"},
+            "cassette_error": null,
+        }))
+        .unwrap();
+        assert!((ledger.paused_seconds - 2.5).abs() < f64::EPSILON);
+        assert_eq!(ledger.exchanges[0].requested_model, "strong");
+        assert_eq!(ledger.mismatch.unwrap().recorded.as_deref(), Some("a"));
+    }
 }

@@ -112,7 +112,7 @@ pub(crate) fn describe(ordinal: usize, part: String, kept: Option<&str>, now: Op
         (Some(kept), Some(now)) => first(&kept, &now, String::new()),
         (kept, now) => (None, kept.map(|kept| shown(&kept, 0)), now.map(|now| shown(&now, 0))),
     };
-    Mismatch { ordinal, part, at: at.filter(|at| !at.is_empty()), kept, now }
+    Mismatch { ordinal, part, at: at.filter(|at| !at.is_empty()), recorded: kept, now }
 }
 
 type Difference = (Option<String>, Option<String>, Option<String>);
@@ -367,7 +367,7 @@ mod tests {
         let check = |kept: Value, now: Value, expected: (&str, &str, &str)| {
             let found =
                 describe(3, "messages[1]".to_owned(), Some(&kept.to_string()), Some(&now.to_string()));
-            let found = [found.at, found.kept, found.now].map(Option::unwrap_or_default);
+            let found = [found.at, found.recorded, found.now].map(Option::unwrap_or_default);
             assert_eq!(found, [expected.0, expected.1, expected.2].map(str::to_owned), "{kept} {now}");
         };
         check(json!({"a": "x one"}), json!({"a": "x two"}), ("/a", "x one", "x two"));
@@ -382,7 +382,7 @@ mod tests {
             Some(&json!(format!("{long}a")).to_string()),
             Some(&json!(format!("{long}b")).to_string()),
         );
-        assert_eq!(found.kept.unwrap(), format!("{}a", "y".repeat(40)));
+        assert_eq!(found.recorded.unwrap(), format!("{}a", "y".repeat(40)));
         assert_eq!(found.now.unwrap(), format!("{}b", "y".repeat(40)));
     }
 }

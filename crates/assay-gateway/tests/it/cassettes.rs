@@ -133,7 +133,7 @@ fn the_first_difference_is_told() {
     );
     let told = ledger.mismatch.unwrap();
     assert_eq!(told.at.as_deref(), Some("/content/0/content"), "{told:?}");
-    let said = [told.kept.unwrap(), told.now.unwrap()];
+    let said = [told.recorded.unwrap(), told.now.unwrap()];
     assert!(said[0].ends_with("ok") && said[1].ends_with("another"), "{said:?}");
     assert!(said.iter().all(|said| said.contains("floating point numbers")), "{said:?}");
     // Only the order is another.

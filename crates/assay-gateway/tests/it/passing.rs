@@ -218,7 +218,7 @@ fn there_is_no_second_proxy() {
     let ledger = proxy.close();
     assert!(ledger.exchanges[0].stripped.iter().any(|what| what == "tool web_search_20250305"), "{ledger:?}");
     assert_eq!(
-        (ledger.exchanges[0].asked_model.as_str(), ledger.exchanges[0].model.as_str()),
+        (ledger.exchanges[0].requested_model.as_str(), ledger.exchanges[0].model.as_str()),
         ("strongest", "pinned-1")
     );
 }

@@ -307,7 +307,7 @@ fn a_trial_has_its_own_patience() {
         let ledger = proxy.close();
         assert_eq!(ledger.exchanges[0].waits.len(), waits, "{ledger:?}");
         // What is waited for a provider's limits is no silence.
-        assert!(ledger.silent_seconds < ledger.held_seconds.max(1.0), "{ledger:?}");
+        assert!(ledger.silent_seconds < ledger.paused_seconds.max(1.0), "{ledger:?}");
     };
     check(Some(Duration::from_millis(500)), 429, 0);
     check(Some(Duration::from_mins(1)), 200, 1);

@@ -24,7 +24,7 @@ use crate::run::trial::ResolvedTrial;
 
 /// The folder in a sandbox with the proxy's socket and the forwarder. The path is visible to
 /// agents, so it is kept.
-const INSIDE: &str = "/opt/assay/door";
+const INSIDE: &str = "/opt/assay/proxy";
 
 /// Replies of the model to one attempt, for playing it again.
 const CASSETTE: &str = "cassette.jsonl";
@@ -82,7 +82,7 @@ impl ProxyHandle {
         };
         let mut launcher = vec![format!("{INSIDE}/assay")];
         launcher.extend(route.cli_agents.forwarder_args.iter().cloned());
-        launcher.extend([port.to_string(), format!("{INSIDE}/door/socket")]);
+        launcher.extend([port.to_string(), format!("{INSIDE}/gateway/socket")]);
         Ok(Self { proxy, port, launcher })
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     let shown = |source: PathBuf, target: String| Mount { source, target: target.into(), writable: false };
     let mut mounts = trial.agent.mounts();
     mounts.push(shown(route.cli_agents.forwarder.clone(), format!("{INSIDE}/assay")));
-    mounts.push(shown(folder.to_path_buf(), format!("{INSIDE}/door")));
+    mounts.push(shown(folder.to_path_buf(), format!("{INSIDE}/gateway")));
     mounts
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
     for model in ledger.exchanges.iter().filter_map(|exchange| exchange.replied_model.as_deref()) {
         count_model(&mut run.replied_models, model);
     }
-    run.throttled = Duration::from_secs_f64(ledger.held_seconds.max(0.0));
+    run.throttled = Duration::from_secs_f64(ledger.paused_seconds.max(0.0));
     match &ledger.capped {
         Some(Capped { scope: CapScope::Run, reason, .. }) => {
             run.ended = Ended::Broken { part: Part::Budget, message: reason.clone() };
@@ -191,11 +191,11 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
             first.part,
             first.at.as_deref().unwrap_or_default()
         );
-        if first.kept.is_some() || first.now.is_some() {
+        if first.recorded.is_some() || first.now.is_some() {
             let said = |text: &Option<String>| {
                 text.as_ref().map_or("nothing".to_owned(), |text| format!("{text:?}"))
             };
-            message.push_str(&format!(": recorded {}, now {}", said(&first.kept), said(&first.now)));
+            message.push_str(&format!(": recorded {}, now {}", said(&first.recorded), said(&first.now)));
         }
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
@@ -317,7 +317,7 @@ mod tests {
             refused: Vec::new(),
             exposure: Vec::new(),
             capped: None,
-            held_seconds: 0.0,
+            paused_seconds: 0.0,
             silent_seconds,
             mismatch: None,
             cassette_error: None,

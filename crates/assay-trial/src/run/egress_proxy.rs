@@ -14,7 +14,7 @@ use crate::run::route::CliAgentContext;
 use crate::run::trial::ResolvedTrial;
 
 /// Where the way out lies inside a sandbox.
-const INSIDE: &str = "/opt/assay/outlet";
+const INSIDE: &str = "/opt/assay/egress";
 
 /// The port of the sandbox's loopback that leads to the listed hosts.
 const PORT: u16 = 8791;

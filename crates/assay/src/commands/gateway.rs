@@ -1,4 +1,4 @@
-//! `assay gateway`: runs the metering proxy between an agent and its model without a trial.
+//! `assay gateway`: a metering proxy between an agent and its model, outside of trials.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,11 +33,11 @@ pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
     if ui.json() {
         ui.document(&ledger)?;
     } else {
-        ui.out(&lay_out(&ledger))?;
+        ui.out(&render(&ledger))?;
     }
-    let held =
+    let succeeded =
         ended && ledger.capped.is_none() && ledger.mismatch.is_none() && ledger.cassette_error.is_none();
-    Ok(if held { Status::Done } else { Status::DidNotHold })
+    Ok(if succeeded { Status::Done } else { Status::DidNotHold })
 }
 
 fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
@@ -54,7 +54,7 @@ fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
     let provider =
         Provider::open(&args.provider, &options, &|name| std::env::var(name).ok()).map_err(failed)?;
     let listen = args.socket.clone().map_or(Listen::Loopback(args.port), Listen::Socket);
-    let mut session = SessionConfig::new("by hand", provider, listen);
+    let mut session = SessionConfig::new("interactive", provider, listen);
     session.model.clone_from(&args.model);
     session.max_output_tokens = args.max_output_tokens;
     session.caps = Caps { tokens: args.max_tokens, usd: args.max_usd, requests: args.max_requests };
@@ -88,13 +88,13 @@ fn failed(error: GatewayError) -> Failure {
         }
         GatewayError::Machine(_) => Failure::infrastructure(error.to_string()),
         GatewayError::Unpriced(_) => {
-            Failure::bad_input(error.to_string()).hint("add it to the file of --prices")
+            Failure::bad_input(error.to_string()).hint("add its price to the file given with --prices")
         }
         error => Failure::bad_input(error.to_string()),
     }
 }
 
-/// What an agent needs to be told, as the variables that agents read.
+/// Addresses and token, as the environment variables that agents read.
 fn variables(proxy: &Proxy) -> [(&'static str, String); 6] {
     let url = |protocol| proxy.base_url(protocol, 0);
     let token = proxy.token().to_owned();
@@ -111,7 +111,7 @@ fn variables(proxy: &Proxy) -> [(&'static str, String); 6] {
 fn announce(proxy: &Proxy, ui: &Ui) {
     match proxy.socket() {
         Some(socket) => {
-            ui.note(&format!("listening at {}; the token is {}", socket.display(), proxy.token()));
+            ui.note(&format!("listening on {} with the token {}", socket.display(), proxy.token()));
         }
         None => {
             for (name, value) in variables(proxy) {
@@ -119,14 +119,14 @@ fn announce(proxy: &Proxy, ui: &Ui) {
             }
         }
     }
-    ui.note("interrupt to end, and to see the ledger");
+    ui.note("press Ctrl-C to stop and print the ledger");
 }
 
-/// Runs the agent. Whether it ended well. Keys that stand in this environment are not handed on.
+/// Runs the agent and returns whether it succeeded. Real keys in this environment are not passed on.
 fn run_agent(args: &GatewayArgs, proxy: &Proxy, interrupted: &AtomicBool) -> Result<bool, Failure> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(true) };
     if proxy.socket().is_some() {
-        return Err(Failure::bad_input("an agent needs a port: leave --socket out"));
+        return Err(Failure::bad_input("--socket cannot be used with a command: agents need a port"));
     }
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(std::io::stderr());
@@ -134,7 +134,8 @@ fn run_agent(args: &GatewayArgs, proxy: &Proxy, interrupted: &AtomicBool) -> Res
         command.env_remove(name);
     }
     let mut child = command.envs(variables(proxy)).spawn().map_err(|error| {
-        Failure::bad_input(format!("cannot start {}: {error}", clean(program))).hint("is it in the PATH?")
+        Failure::bad_input(format!("cannot start {}: {error}", clean(program)))
+            .hint("check that it is in the PATH")
     })?;
     loop {
         match child.try_wait() {
@@ -150,7 +151,7 @@ fn run_agent(args: &GatewayArgs, proxy: &Proxy, interrupted: &AtomicBool) -> Res
     }
 }
 
-fn lay_out(ledger: &Ledger) -> String {
+fn render(ledger: &Ledger) -> String {
     let mut text = String::new();
     for exchange in &ledger.exchanges {
         let tokens = exchange.tokens.unwrap_or_default();
@@ -172,7 +173,7 @@ fn lay_out(ledger: &Ledger) -> String {
             text.push_str(&format!("  waited {:.1} s", exchange.waited_seconds));
         }
         if !exchange.stripped.is_empty() {
-            text.push_str(&format!("  without {}", clean(&exchange.stripped.join(", "))));
+            text.push_str(&format!("  removed: {}", clean(&exchange.stripped.join(", "))));
         }
         if let Some(error) = &exchange.error {
             text.push_str(&format!("  {}", clean(error)));
@@ -180,9 +181,9 @@ fn lay_out(ledger: &Ledger) -> String {
         text.push('\n');
     }
     let totals = &ledger.totals;
-    let usd = |usd: Option<f64>| usd.map_or_else(|| "not known".to_owned(), |usd| format!("{usd:.4} USD"));
+    let usd = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| format!("{usd:.4} USD"));
     text.push_str(&format!(
-        "{} requests, {} tokens read ({} from a cache), {} written; cost {}, without a cache {}\n",
+        "{} requests, {} input tokens ({} cached), {} output tokens; cost {}, without a cache {}\n",
         totals.requests,
         totals.tokens.prompt(),
         totals.tokens.cache_read,
@@ -216,13 +217,13 @@ fn lay_out(ledger: &Ledger) -> String {
     }
     if let Some(mismatch) = &ledger.mismatch {
         text.push_str(&format!(
-            "the replay differs first in request {}: {}\n",
+            "the replay first differs in request {}: {}\n",
             mismatch.ordinal,
             clean(&mismatch.part)
         ));
     }
     if let Some(error) = &ledger.cassette_error {
-        text.push_str(&format!("the cassette is not whole: {}\n", clean(error)));
+        text.push_str(&format!("the cassette is incomplete: {}\n", clean(error)));
     }
     text
 }

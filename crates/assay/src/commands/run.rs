@@ -86,7 +86,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         return Ok(Status::Interrupted);
     }
     if !args.no_checks && args.replay.is_none() {
-        super::agent::doctor::before(&plan, &only, &store, ui)?;
+        super::agent::doctor::check_planned_agents(&plan, &only, &store, ui)?;
     }
     let folder = plan.begin_run(&store)?;
     let mut progress = Progress::new(ui);

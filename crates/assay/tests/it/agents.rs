@@ -431,7 +431,7 @@ fn a_cap_on_tokens_stops_an_agent() {
     assert_eq!((&ledger["capped"]["of"], &ledger["capped"]["scope"]), (&json!("tokens"), &json!("trial")));
 }
 
-/// Eight ways in which an agent is there and cannot be measured with, and what is said of each.
+/// Eight broken set-ups of agents, and the failed check of each.
 #[test]
 #[ignore = "needs all agents"]
 fn broken_set_ups_are_told_apart() {
@@ -446,16 +446,16 @@ fn broken_set_ups_are_told_apart() {
         let broken = Fixture::new().env("ASSAY_CACHE", cache.to_str().unwrap());
         let found = broken.assay(&["agent", "doctor", agent, "--format", "json"]).ended(1).json();
         let failed = found["agents"][0]["checks"].as_array().unwrap().iter();
-        let failed: Vec<_> = failed.filter(|check| check["holds"] == false).collect();
+        let failed: Vec<_> = failed.filter(|check| check["passed"] == false).collect();
         assert_eq!(failed[0]["what"], what, "{found:#}");
         assert!(failed[0]["text"].as_str().unwrap().contains(says), "{found:#}");
-        if what == "listed" && says == "switched off" {
+        if what == "listed" && says == "skills are disabled" {
             // A run does not begin with an agent that is blind.
             let blind = words(Fixture::new().env("ASSAY_CACHE", cache.to_str().unwrap()));
             experiment(&blind, "\"bubblewrap\"", &[agent], "scripted:turns.jsonl");
             let ran = blind.assay(&["run", "experiment.toml"]).ended(3);
             assert!(
-                ran.stderr.contains("claude-code cannot be measured with in bubblewrap"),
+                ran.stderr.contains("claude-code failed the agent check in bubblewrap"),
                 "{}",
                 ran.stderr
             );
@@ -478,19 +478,24 @@ fn broken_set_ups_are_told_apart() {
         "installed",
         "assay agent install",
     );
-    check("claude-code", &wrapped("HOME=/tmp/elsewhere exec \"$real\" \"$@\""), "listed", "another home");
-    check("claude-code", &wrapped("CLAUDE_CONFIG_DIR=/tmp/own exec \"$real\" \"$@\""), "listed", "or folder");
+    check("claude-code", &wrapped("HOME=/tmp/elsewhere exec \"$real\" \"$@\""), "listed", "another folder");
+    check(
+        "claude-code",
+        &wrapped("CLAUDE_CONFIG_DIR=/tmp/own exec \"$real\" \"$@\""),
+        "listed",
+        "another folder",
+    );
     check(
         "claude-code",
         &wrapped("exec \"$real\" \"$@\" --disable-slash-commands"),
         "listed",
-        "switched off",
+        "skills are disabled",
     );
-    check("claude-code", &wrapped("exec \"$real\" \"$@\" > /dev/null"), "transcript", "swallowed");
+    check("claude-code", &wrapped("exec \"$real\" \"$@\" > /dev/null"), "transcript", "output is missing");
     check("claude-code", &wrapped("ANTHROPIC_API_KEY=other exec \"$real\" \"$@\""), "model", "status 401");
     let plain = "args=(); for arg; do case $arg in --output-format|--verbose) ;; stream-json) ;; *) args+=(\"$arg\");; esac; done\n\
                  exec \"$real\" \"${args[@]}\"";
-    check("claude-code", &wrapped(plain), "transcript", "not of the format");
+    check("claude-code", &wrapped(plain), "transcript", "not in the format");
     let no_rg =
         |cache: &Path| fs::remove_file(find(cache, "node_modules/@vscode/ripgrep-linux-x64/bin/rg")).unwrap();
     check("opencode", &no_rg, "opened", "ripgrep");

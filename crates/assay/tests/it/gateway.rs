@@ -58,11 +58,11 @@ fn an_agent_is_metered_and_its_skills_are_followed() {
     let ledger = ran.ok().json();
     assert_eq!(
         (&ledger["schema"], &ledger["provider"]),
-        (&json!("assay.gateway/2"), &json!("scripted:turns.jsonl"))
+        (&json!("assay.gateway/3"), &json!("scripted:turns.jsonl"))
     );
     let first = &ledger["exchanges"][0];
     assert_eq!((&first["protocol"], &first["status"]), (&json!("openai-completions"), &json!(200)));
-    assert_eq!((&first["asked_model"], &first["model"]), (&json!("strong"), &json!("pinned")));
+    assert_eq!((&first["requested_model"], &first["model"]), (&json!("strong"), &json!("pinned")));
     assert_eq!((&first["calls"], &first["complete"]), (&json!(["bash"]), &json!(true)));
     assert!(first["tokens"]["input"].as_u64().unwrap() > 0);
     assert_eq!(ledger["totals"]["requests"], 2);
@@ -119,7 +119,7 @@ fn an_interrupt_ends_it_and_shows_the_ledger() {
     let lab = lab();
     let gateway = lab.start(&["gateway", "--provider", "scripted:turns.jsonl", "--format", "json"]);
     assert!(
-        within(Duration::from_mins(1), || gateway.stderr().contains("interrupt to end")),
+        within(Duration::from_mins(1), || gateway.stderr().contains("press Ctrl-C to stop")),
         "{}",
         gateway.stderr()
     );

@@ -205,10 +205,9 @@ fn a_fact_that_a_format_hides_is_not_told_as_never() {
     let lab = lab().file("gemini.jsonl", text);
     let args = ["trace", "stats", "gemini.jsonl", "--skill", "skills/ledger", "--control"];
     let ran = lab.assay(&args).ok();
-    let expected =
-        "skill ledger: listed cannot be told, mentioned step 1, opened cannot be told, executed never";
+    let expected = "skill ledger: listed unknown, mentioned step 1, opened unknown, executed never";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
-    assert!(ran.stdout.contains("  contamination by ledger cannot be told\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("  contamination by ledger unknown\n"), "{}", ran.stdout);
     let document = lab.assay(&[&["--format", "json"], args.as_slice()].concat()).ok().json();
     assert_eq!(document["traces"][0]["skills"][0]["cannot_tell"], json!(["advertised", "opened"]));
     assert_eq!(document["traces"][0]["contaminated"], Value::Null);

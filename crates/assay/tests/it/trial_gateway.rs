@@ -1,4 +1,4 @@
-//! What the door does to trials of real command lines: waits, caps, and what is told of them.
+//! The gateway in trials of real command lines: waits, caps and the ledger.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -56,7 +56,7 @@ fn a_wait_is_nobodys_time_and_everything_stands_still() {
     let agent = record["seconds"]["agent"].as_f64().unwrap();
     assert!(waited >= 22.0 && frozen >= 20.0 && agent >= waited, "{record:#}");
     let ledger = read_json(&attempt(&record, "gateway.json")).unwrap();
-    let held = ledger["held_seconds"].as_f64().unwrap();
+    let held = ledger["paused_seconds"].as_f64().unwrap();
     assert!((held - waited).abs() < 0.01, "{held} {waited}");
 }
 
@@ -241,7 +241,7 @@ fn a_key_is_found_nowhere_after_a_full_run() {
         json!({ "turn": 1, "run": "sleep 2; echo right > answer.txt" }),
     ]);
     let provider = lab.start(&["gateway", "--provider", "scripted:turns.jsonl"]);
-    let is_open = || provider.stderr().contains("interrupt to end");
+    let is_open = || provider.stderr().contains("press Ctrl-C to stop");
     assert!(within(Duration::from_mins(1), is_open), "{}", provider.stderr());
     let told = |name: &str| {
         let name = format!("export {name}=");

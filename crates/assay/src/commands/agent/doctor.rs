@@ -1,7 +1,8 @@
 //! `assay agent doctor`: whether agents see skills here, before a run costs anything.
 //!
-//! One scripted trial an agent, in the sandbox that runs use: a skill that it must be told of and must be able to open, another
-//! that it must not see, a word that only the first one's body holds, and a command that must leave a file.
+//! Each agent runs one scripted trial in the sandbox that runs use. One skill must be advertised to
+//! it and must open, another must stay hidden, a codeword in the body of the first must reach the
+//! model, and a command must write a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,18 +26,18 @@ use crate::machine;
 use crate::ui::Ui;
 
 /// The skill that is offered.
-const OFFERED: &str = "word-of-the-house";
+const OFFERED: &str = "daily-codeword";
 
 /// The skill that is not.
-const WITHHELD: &str = "gate-of-the-yard";
+const WITHHELD: &str = "gate-signal";
 
-/// What was looked at, in this order.
+/// The checks of one agent, in the order of execution.
 #[derive(Serialize)]
 struct Finding {
     agent: &'static str,
     version: String,
     sandbox: &'static str,
-    /// Whether it can be measured with.
+    /// Whether all checks passed.
     sees: bool,
     checks: Vec<Check>,
 }
@@ -44,45 +45,54 @@ struct Finding {
 #[derive(Serialize)]
 struct Check {
     what: &'static str,
-    holds: bool,
+    passed: bool,
     text: String,
 }
 
 pub(super) fn run(args: &DoctorArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let cache = machine::cache()?;
-    let place = place_beside(&settings.store)?;
+    let scratch = scratch_folder(&settings.store)?;
     let mut findings = Vec::new();
     for chosen in super::chosen(&args.agents, args.agents.is_empty())? {
-        let make = chosen.0;
-        if args.agents.is_empty() && Installation::find(&cache, make, None).is_none() {
-            ui.note(&format!("{} is not installed: `assay agent install {}`", make.name(), make.name()));
+        let harness = chosen.0;
+        if args.agents.is_empty() && Installation::find(&cache, harness, None).is_none() {
+            ui.note(&format!(
+                "{} is not installed (hint: run `assay agent install {}`)",
+                harness.name(),
+                harness.name()
+            ));
             continue;
         }
-        let finding = examine(&chosen, args.sandbox, args.placement.map(Into::into), &base(), &place)?;
+        let finding = examine(&chosen, args.sandbox, args.placement.map(Into::into), &base(), &scratch)?;
         if !ui.json() {
-            ui.out(&lay_out(&finding))?;
+            ui.out(&render(&finding))?;
         }
         findings.push(finding);
     }
     let all = findings.iter().all(|finding| finding.sees);
     if ui.json() {
-        ui.document(&serde_json::json!({ "schema": "assay.agent-doctor/1", "agents": findings }))?;
+        ui.document(&serde_json::json!({ "schema": "assay.agent-doctor/2", "agents": findings }))?;
     }
     Ok(if all { Status::Done } else { Status::DidNotHold })
 }
 
-fn lay_out(finding: &Finding) -> String {
+fn render(finding: &Finding) -> String {
     let mut text = format!("{} {} in {}\n", finding.agent, finding.version, finding.sandbox);
     for check in &finding.checks {
-        let mark = if check.holds { "ok" } else { "--" };
+        let mark = if check.passed { "ok" } else { "--" };
         text.push_str(&format!("  {mark}  {:12}{}\n", check.what, assay_report::clean(&check.text)));
     }
     text
 }
 
-/// Looks at the agents whose trials a run is about to execute. One that sees no skill would make every verdict on skills
-/// `negligible`.
-pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<(), Failure> {
+/// Tests the agents whose trials a run is about to execute. An agent that sees no skills would make
+/// every verdict on skills `negligible`.
+pub(crate) fn check_planned_agents(
+    plan: &Plan,
+    only: &Selection,
+    store: &Store,
+    ui: &Ui,
+) -> Result<(), Failure> {
     let mut wanted = BTreeSet::new();
     for cell in &plan.cells {
         let entry = &plan.agents[cell.agent];
@@ -94,29 +104,29 @@ pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> R
             wanted.insert((name, version, cell.sandbox.as_str(), entry.placement));
         }
     }
-    let place = store.scratch()?;
+    let scratch = store.scratch()?;
     for (name, version, sandbox, placement) in wanted {
         let name = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
         let kind = if sandbox == "docker" { Kind::Docker } else { Kind::Bubblewrap };
         let images = &plan.experiment.sandbox.images;
-        let finding = match examine(&super::find(&name)?, kind, placement, images, &place) {
+        let finding = match examine(&super::find(&name)?, kind, placement, images, &scratch) {
             Ok(finding) => finding,
             Err(failure) => {
-                ui.note(&format!("{name} was not looked at in {sandbox}: {failure}"));
+                ui.note(&format!("cannot test {name} in {sandbox}: {failure}"));
                 continue;
             }
         };
-        if let Some(failed) = finding.checks.iter().find(|check| !check.holds) {
-            let message = format!("{name} cannot be measured with in {sandbox}: {}", failed.text);
+        if let Some(failed) = finding.checks.iter().find(|check| !check.passed) {
+            let message = format!("{name} failed the agent check in {sandbox}: {}", failed.text);
             return Err(Failure::infrastructure(message).hint(format!(
-                "`assay agent doctor {name}` tells more; `--no-checks` runs it all the same"
+                "run `assay agent doctor {name}` for details, or use `--no-checks` to run anyway"
             )));
         }
     }
     Ok(())
 }
 
-/// What stands for every image where nobody says otherwise.
+/// The image map if the experiment does not set one.
 fn base() -> BTreeMap<String, String> {
     BTreeMap::from([("*".to_owned(), "base:bookworm".to_owned())])
 }
@@ -131,9 +141,9 @@ fn choice(kind: Kind, images: &BTreeMap<String, String>) -> SandboxChoice {
     }
 }
 
-/// A folder in which a trial meets what one of this store meets: the same file system and, where the store exists, a path at least as long. The
-/// store is not created.
-fn place_beside(store: &Path) -> Result<PathBuf, Failure> {
+/// A scratch folder on the store's file system, with a path at least as long as the store's, so that
+/// the trial meets the same limits. Does not create the store.
+fn scratch_folder(store: &Path) -> Result<PathBuf, Failure> {
     if store.join("store.json").is_file() {
         let store = Store::open(store)?;
         assay_trial::clean_up(&store);
@@ -144,22 +154,22 @@ fn place_beside(store: &Path) -> Result<PathBuf, Failure> {
     Ok(above.unwrap_or(Path::new("/")).to_path_buf())
 }
 
-/// Runs the trial in a folder of its own below `place`, and looks at what it left.
+/// Executes the scripted trial in a new folder below `scratch`, and checks its output.
 fn examine(
-    (make, version): &Chosen,
+    (harness, version): &Chosen,
     sandbox: Kind,
     placement: Option<Placement>,
     images: &BTreeMap<String, String>,
-    place: &Path,
+    scratch: &Path,
 ) -> Result<Finding, Failure> {
-    let folder = tempfile::Builder::new().prefix(".assay-doctor-").tempdir_in(place);
+    let folder = tempfile::Builder::new().prefix(".assay-doctor-").tempdir_in(scratch);
     let folder =
-        folder.map_err(|error| broken(&format!("create a folder in {}", place.display()), &error))?;
+        folder.map_err(|error| broken(&format!("create a folder in {}", scratch.display()), &error))?;
     let word = format!("lanternfish-{}", std::process::id());
-    lay_down(folder.path(), &word).map_err(|error| broken("write the trial", &error))?;
+    write_fixture(folder.path(), &word).map_err(|error| broken("write the trial", &error))?;
     let mut finding = Finding {
-        agent: make.name(),
-        version: version.clone().unwrap_or(make.package().version.to_owned()),
+        agent: harness.name(),
+        version: version.clone().unwrap_or(harness.package().version.to_owned()),
         sandbox: sandbox.name(),
         sees: false,
         checks: Vec::new(),
@@ -168,7 +178,7 @@ fn examine(
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
     let here = machine::context(&sandboxes, None);
-    let mut agent = AgentSpec::named(make.name());
+    let mut agent = AgentSpec::named(harness.name());
     agent.version.clone_from(version);
     agent.model = Some("scripted:turns.jsonl".to_owned());
     agent.timeout = Some(120.0);
@@ -186,28 +196,28 @@ fn examine(
     let record = match run_single(&trial, &store, &here, &AtomicBool::new(false)) {
         Ok(record) => record,
         Err(SingleTrialError::Plan(PlanError::Agent { error, .. })) => {
-            finding.checks.push(Check { what: "installed", holds: false, text: error.to_string() });
+            finding.checks.push(Check { what: "installed", passed: false, text: error.to_string() });
             return Ok(finding);
         }
         Err(error) => return Err(error.into()),
     };
-    let left = Left::read(&store, record);
+    let output = TrialOutput::read(&store, record);
     store.clear_scratch();
-    finding.checks = left.judge(*make, placement, &word);
-    finding.sees = finding.checks.iter().all(|check| check.holds);
+    finding.checks = output.evaluate(*harness, placement, &word);
+    finding.sees = finding.checks.iter().all(|check| check.passed);
     Ok(finding)
 }
 
-/// What the trial left.
-struct Left {
+/// The files that the trial wrote.
+struct TrialOutput {
     record: Record,
     ledger: Option<Ledger>,
     trajectory: Option<Trajectory>,
     diff: String,
-    said: String,
+    stderr: String,
 }
 
-impl Left {
+impl TrialOutput {
     fn read(store: &Store, record: Record) -> Self {
         let folder = store.trial_folder(&record.trial).join("attempts").join(record.attempt.to_string());
         let text = |name: &str| fs::read(folder.join(name)).unwrap_or_default();
@@ -215,65 +225,69 @@ impl Left {
             ledger: serde_json::from_slice(&text("gateway.json")).ok(),
             trajectory: serde_json::from_slice(&text("trajectory.json")).ok(),
             diff: String::from_utf8_lossy(&text("workspace.diff")).into_owned(),
-            said: String::from_utf8_lossy(&text("agent/stderr.txt")).into_owned(),
+            stderr: String::from_utf8_lossy(&text("agent/stderr.txt")).into_owned(),
             record,
         }
     }
 
-    /// In the order in which one thing needs the other; what follows a failure is not looked at.
-    fn judge(&self, make: &dyn Harness, placement: Option<Placement>, word: &str) -> Vec<Check> {
+    /// Runs the checks in order of dependency, up to the first failure that makes the rest moot.
+    fn evaluate(&self, harness: &dyn Harness, placement: Option<Placement>, word: &str) -> Vec<Check> {
         let mut checks = Vec::new();
-        let mut holds = |what: &'static str, holds: bool, good: String, bad: String| {
-            checks.push(Check { what, holds, text: if holds { good } else { bad } });
-            holds
+        let mut record = |what: &'static str, passed: bool, good: String, bad: String| {
+            checks.push(Check { what, passed, text: if passed { good } else { bad } });
+            passed
         };
         let empty = Vec::new();
         let exchanges = self.ledger.as_ref().map_or(&empty, |ledger| &ledger.exchanges);
         let refused = self.ledger.as_ref().and_then(|ledger| ledger.refused.first());
-        let last = self.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+        let last = self.stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
         let why = match (refused, &self.record.reason) {
             (Some(refused), _) => {
-                format!("the gateway turned it away with status {}: {}", refused.status, refused.reason)
+                format!("the gateway rejected its request with status {}: {}", refused.status, refused.reason)
             }
             (None, Some(reason)) => reason.clone(),
-            (None, None) => format!("it said on standard error: {last}"),
+            (None, None) => format!("last line of standard error: {last}"),
         };
         let reached = !exchanges.is_empty();
-        if !holds(
+        if !record(
             "model",
             reached,
             format!("{} requests", exchanges.len()),
-            format!("it asked no model; {why}"),
+            format!("no request to the model; {why}"),
         ) {
             return checks;
         }
         let ended = self.record.outcome != Outcome::Infrastructure;
-        if !holds("end", ended, "it came to an end by itself".to_owned(), why) {
+        if !record("end", ended, "it exited by itself".to_owned(), why) {
             return checks;
         }
         let seen = self.record.exposure.first();
-        let told = seen.is_some_and(|seen| seen.advertised.is_some());
-        let elsewhere = match make.skills_dir().filter(|_| placement != Some(Placement::System)) {
+        let advertised = seen.is_some_and(|seen| seen.advertised.is_some());
+        let elsewhere = match harness.skills_dir().filter(|_| placement != Some(Placement::System)) {
             Some(folder) => format!(
-                "it was not told of the skill in {folder}: it looks elsewhere (another home or folder), or its skills are switched off"
+                "the skill in {folder} was not advertised: the agent looks in another folder, or its skills are disabled"
             ),
-            None => "what was to stand in its system's text does not reach the model".to_owned(),
+            None => "the system prompt with the skills did not reach the model".to_owned(),
         };
-        if !holds("listed", told, "it is told of a skill that is there".to_owned(), elsewhere) {
+        if !record(
+            "listed",
+            advertised,
+            "the offered skill was advertised to the model".to_owned(),
+            elsewhere,
+        ) {
             return checks;
         }
         let opened = seen.is_some_and(|seen| seen.opened.is_some()) && self.diff.contains(word);
-        let shut =
-            "the skill is listed, and its body does not reach the model (OpenCode needs ripgrep for that)";
-        if !holds("opened", opened, "the skill's body reaches the model".to_owned(), shut.to_owned()) {
+        let unopened = "the skill is listed, but its body did not reach the model (OpenCode needs ripgrep)";
+        if !record("opened", opened, "the skill's body reached the model".to_owned(), unopened.to_owned()) {
             return checks;
         }
         let alone = !self.diff.contains("withheld.txt");
-        let stray = "it is told of a skill that was not provided".to_owned();
-        holds("alone", alone, "it is told of no skill that was not provided".to_owned(), stray);
+        let stray = "a skill that was not offered was advertised".to_owned();
+        record("alone", alone, "no other skill was advertised".to_owned(), stray);
         let wrote = self.record.outcome == Outcome::Passed;
-        let lost = "what its tool writes does not arrive in the work folder".to_owned();
-        holds("tools", wrote, "what its tool writes arrives in the work folder".to_owned(), lost);
+        let lost = "its tool's output is missing in the working folder".to_owned();
+        record("tools", wrote, "its tool wrote to the working folder".to_owned(), lost);
         let steps = self.trajectory.as_ref().map_or(0, |trajectory| {
             trajectory
                 .steps
@@ -282,16 +296,16 @@ impl Left {
                 .count()
         });
         let silent = format!(
-            "its output tells of no step: it is swallowed, or not of the format {}",
-            make.transcript()
+            "no steps in its output: the output is missing or not in the format {}",
+            harness.transcript()
         );
-        holds("transcript", steps > 0, format!("{steps} steps with calls of tools"), silent);
+        record("transcript", steps > 0, format!("{steps} steps with tool calls"), silent);
         checks
     }
 }
 
-/// Writes task, skills and script.
-fn lay_down(folder: &Path, word: &str) -> std::io::Result<()> {
+/// Writes the task, the skills and the script of the trial.
+fn write_fixture(folder: &Path, word: &str) -> std::io::Result<()> {
     let write = |path: &str, text: &str| {
         let path = folder.join(path);
         if let Some(above) = path.parent() {
@@ -303,7 +317,7 @@ fn lay_down(folder: &Path, word: &str) -> std::io::Result<()> {
         "task/task.toml",
         "version = \"1.0\"\n[agent]\ntimeout_sec = 120.0\n[verifier]\ntimeout_sec = 60.0\n",
     )?;
-    write("task/instruction.md", "Write the word of today into the file word.txt.\n")?;
+    write("task/instruction.md", "Write today's codeword to the file word.txt.\n")?;
     write("task/environment/Dockerfile", "FROM debian:bookworm-slim\nWORKDIR /app\n")?;
     write(
         "task/tests/test.sh",
@@ -311,11 +325,11 @@ fn lay_down(folder: &Path, word: &str) -> std::io::Result<()> {
     )?;
     write(
         &format!("skills/{OFFERED}/SKILL.md"),
-        &skill(OFFERED, &format!("The word is {word}, today and in this house only.")),
+        &skill(OFFERED, &format!("Today's codeword is {word}, and it is valid for this project only.")),
     )?;
     write(
         &format!("skills/{WITHHELD}/SKILL.md"),
-        &skill(WITHHELD, "The gate is shut when the lamp is lit above it."),
+        &skill(WITHHELD, "The gate is closed when the lamp above it is lit."),
     )?;
     let rules = [
         serde_json::json!({ "tools": false, "say": "A word" }),
@@ -327,15 +341,15 @@ fn lay_down(folder: &Path, word: &str) -> std::io::Result<()> {
     write("turns.jsonl", &rules.map(|rule| format!("{rule}\n")).concat())
 }
 
-/// Before anything can go wrong there is a reward.
+/// Writes a reward of 0 first, in case the test fails.
 const TESTS: &str = "echo 0 > /logs/verifier/reward.txt\n";
 
-/// A skill with enough telling lines to see whether its body was delivered.
+/// A skill with enough distinctive lines to show whether its body was delivered.
 fn skill(name: &str, line: &str) -> String {
     format!(
-        "---\nname: {name}\ndescription: Tells about the {}. Use it whenever a word of today is asked for.\n---\n\n# {name}\n\n{line}\n\n\
-         Everybody who comes to this place asks for it first.\nIt changes with the day, and nobody outside can know it.\n\
-         Write it exactly as it stands here, in small letters.\nAdd nothing before it and nothing after it in the file.\n",
+        "---\nname: {name}\ndescription: Describes the {}. Use it when today's codeword is requested.\n---\n\n# {name}\n\n{line}\n\n\
+         The codeword is needed at the beginning of every shift.\nIt changes every day and cannot be guessed from outside.\n\
+         Write it exactly as it is given here, in lower case.\nAdd nothing before it and nothing after it in the file.\n",
         name.replace('-', " ")
     )
 }

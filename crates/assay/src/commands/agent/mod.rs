@@ -1,4 +1,4 @@
-//! `assay agent`: agents as their makers ship them, on this machine.
+//! `assay agent`: CLI agents on this machine.
 
 pub(crate) mod doctor;
 
@@ -81,10 +81,8 @@ fn install(args: &InstallArgs, ui: &Ui) -> Result<Status, Failure> {
         let (tool, ping) = package.registry.tool();
         let found =
             Installation::install(&cache, harness, version).map_err(|error| Failure::Infrastructure {
-                message: format!("{} cannot be installed", harness.name()),
-                hint: Some(format!(
-                    "this needs {tool} and its registry; `{ping}` tells whether it is reached"
-                )),
+                message: format!("cannot install {}", harness.name()),
+                hint: Some(format!("{tool} and its registry are needed; check them with `{ping}`")),
                 source: Some(error.into()),
             })?;
         ui.out(&format!("{} {} {}\n", harness.name(), found.version, found.folder.display()))?;
@@ -92,10 +90,10 @@ fn install(args: &InstallArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// An agent that is asked for, and its version where one is named.
+/// A requested agent, and its version if one was given.
 type Chosen = (&'static dyn Harness, Option<String>);
 
-/// The agents of some names, or all.
+/// The agents with the given names, or all of them.
 fn chosen(names: &[String], all: bool) -> Result<Vec<Chosen>, Failure> {
     if all {
         Ok(HARNESSES.iter().map(|&harness| (harness, None)).collect())
@@ -109,7 +107,7 @@ fn find(text: &str) -> Result<Chosen, Failure> {
         cli_agents::named_version(text).map_err(|error| Failure::bad_input(error.to_string()))?;
     let harness = cli_agents::find(name).ok_or_else(|| {
         let known: Vec<&str> = HARNESSES.iter().map(|harness| harness.name()).collect();
-        Failure::bad_input(format!("there is no agent {name:?} to install; there are {}", known.join(", ")))
+        Failure::bad_input(format!("unknown CLI agent {name:?} (known: {})", known.join(", ")))
     })?;
     Ok((harness, version.map(str::to_owned)))
 }

@@ -229,7 +229,7 @@ fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String 
         let facts = &skill.exposure;
         let at = |step: Option<usize>, fact: &str| match step {
             Some(step) => format!("step {step}"),
-            None if skill.cannot_tell.contains(&fact) => "cannot be told".to_owned(),
+            None if skill.cannot_tell.contains(&fact) => "unknown".to_owned(),
             None => "never".to_owned(),
         };
         let executed = facts.executed.as_ref();
@@ -256,7 +256,7 @@ fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String 
             ));
         }
         if control && skill.contamination.is_none() && may_be_read(skill) {
-            text.push_str(&format!("  contamination by {} cannot be told\n", clean(&facts.skill)));
+            text.push_str(&format!("  contamination by {} unknown\n", clean(&facts.skill)));
         }
     }
     text
