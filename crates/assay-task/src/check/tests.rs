@@ -308,7 +308,7 @@ fn instructions_say_what_is_wanted() {
     ];
     let recipe: String =
         steps.iter().enumerate().map(|(number, step)| format!("{}. {step}\n", number + 1)).collect();
-    say("instruction-recipe", &format!("{INSTRUCTION}{recipe}"), "warn 4 6 steps");
+    say("instruction-recipe", &format!("{INSTRUCTION}{recipe}"), "warn 4 6 numbered steps");
     let list: String = (1..9).map(|number| format!("{number}. The sum of column {number}.\n")).collect();
     say("instruction-recipe", &format!("{INSTRUCTION}{list}"), "");
     say(

@@ -237,7 +237,7 @@ fn mistakes_have_a_place_and_a_hint() {
     check("[agent]\ntimeout_sec = nan\n", (2, 15), "number");
     check("[verifier]\ntimeout_sec = inf\n", (2, 15), "must be finite");
     check("agent = 3\n", (1, 9), "a table");
-    check("[environment]\nnetwork_mode = \"some\"\n", (2, 16), "network modes");
+    check("[environment]\nnetwork_mode = \"some\"\n", (2, 16), "network mode");
     check("[environment]\nworkdir = \"app\"\n", (2, 11), "absolute");
     check("[environment]\nenv = { A = [1] }\n", (2, 13), "environment.env.A");
     check("[environment]\ngpus = 1.5\n", (2, 8), "an integer");

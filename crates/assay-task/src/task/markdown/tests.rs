@@ -448,7 +448,7 @@ fn rubrics_are_read_leniently() {
             assert!(line.contains(part), "{text}: {line}");
         }
     };
-    check("{", &["it cannot be read: rubric.json:1:1: EOF"]);
+    check("{", &["cannot read it: rubric.json:1:1: EOF"]);
     check("[]", &["not a JSON object"]);
     check("{}", &["lists nothing to check"]);
     check(r#"{"anchors": ["a"], "max_bytes": -1}"#, &["`max_bytes` is not an integer"]);
