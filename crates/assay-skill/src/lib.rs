@@ -1,5 +1,4 @@
-//! Skill packages: a folder with a `SKILL.md`, whatever lies beside it, and what can be said of it
-//! without running it.
+//! Skill packages: a folder with a `SKILL.md` and other files, and its static properties.
 //!
 //! [`Package::load`] reads one folder, [`Library::load`] reads every package below some folders.
 //! Both are lenient: what a client would still offer to an agent is loaded, and every leniency is a

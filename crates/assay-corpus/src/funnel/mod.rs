@@ -1,5 +1,5 @@
-//! SkillRet's funnel: five stages that take strays and copies out of a corpus, and a ledger of what
-//! became of each record.
+//! SkillRet's funnel: five stages that remove unsuitable records and copies from a corpus, and a
+//! ledger with the decision on each record.
 //!
 //! The stages are those of the SkillRet paper: description, language, licence, equal content, equal
 //! name and description. The public code runs them in another order, and asks other things in three

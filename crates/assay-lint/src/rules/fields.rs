@@ -408,7 +408,7 @@ fn tools(skill: &Skill, findings: &mut Findings) {
                     "allowed-tools-bash",
                     skill,
                     &at,
-                    "`Bash` without a scope lets every command run unasked",
+                    "`Bash` without a scope lets every command run without approval",
                 )
                 .hint("name the commands, as in `Bash(git:*)`; the field grants, it does not restrict");
         }

@@ -1,5 +1,5 @@
-//! The scanner's error rates: known payloads hidden in clean skills in many ways, and look-alikes
-//! that are none.
+//! The scanner's error rates: known payloads hidden in clean skills with many techniques, and
+//! harmless look-alikes.
 //!
 //! Everything is drawn from a seed. A payload counts as missed when its planting raises nothing
 //! above `info` that the skill did not raise before; of rules that are themselves no more than
