@@ -12,7 +12,7 @@ pub enum UnknownRetriever {
     #[error("unknown retriever `{_0}`; expected one of {}", known_names())]
     Name(String),
     /// An option that the retriever does not have.
-    #[error("unknown option `{option}` of `{name}`; it accepts {}", accepted_options(name))]
+    #[error("invalid option `{option}` of `{name}`; expected {}", accepted_options(name))]
     Option {
         /// The retriever.
         name: String,

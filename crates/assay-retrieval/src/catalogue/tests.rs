@@ -21,18 +21,18 @@ fn retrievers_have_names_and_options() {
             "unknown retriever `bm26`; expected one of bm25, bm25-name-description, bm25f, best, dense, hybrid",
         ),
     );
-    check("bm25:k1", Err("not `k1`"));
-    check("bm25:b=2", Err("not `b=2`"));
-    check("bm25:k1=NaN", Err("not `k1=NaN`"));
-    check("bm25:k1=1,model=x", Err("not `model=x`"));
+    check("bm25:k1", Err("invalid option `k1`"));
+    check("bm25:b=2", Err("invalid option `b=2`"));
+    check("bm25:k1=NaN", Err("invalid option `k1=NaN`"));
+    check("bm25:k1=1,model=x", Err("invalid option `model=x`"));
     check("bm25:fields=body,stemmer=english", Ok("fields: [Body], stemmer: English"));
     check("bm25:fields=name+document", Ok("fields: [Name, Document], stemmer: None"));
-    check("bm25:fields=name+name", Err("not `fields=name+name`"));
+    check("bm25:fields=name+name", Err("invalid option `fields=name+name`"));
     check("bm25:fields=title", Err("`stemmer=none|english` and `fields="));
-    check("bm25:stemmer=porter", Err("not `stemmer=porter`"));
-    check("bm25f:fields=name", Err("not `fields=name`"));
+    check("bm25:stemmer=porter", Err("invalid option `stemmer=porter`"));
+    check("bm25f:fields=name", Err("invalid option `fields=name`"));
     check("best", Ok("Best"));
-    check("best:k1=1", Err("`best` takes no options, and not `k1=1`"));
+    check("best:k1=1", Err("invalid option `k1=1` of `best`; expected no options"));
 
     check("dense", Ok("DenseSpec { embedder: Installed, texts: NameDescription, adapter: None }"));
     check("dense:adapter=/a", Ok("adapter: Some(\"/a\")"));
@@ -44,20 +44,20 @@ fn retrievers_have_names_and_options() {
     );
     check("dense:text=fields", Ok("weights: [0.33333334, 0.33333334, 0.33333334]"));
     check("dense:text=fields,weights=2/1/1", Ok("weights: [0.5, 0.25, 0.25]"));
-    check("dense:text=fields,weights=1/1", Err("not `weights=1/1`"));
-    check("dense:text=fields,weights=0/0/0", Err("not `weights=0/0/0`"));
-    check("dense:text=fields,weights=1/-1/1", Err("not `weights=1/-1/1`"));
-    check("dense:chunk=99", Err("not `chunk=99`"));
-    check("dense:text=half", Err("not `text=half`"));
+    check("dense:text=fields,weights=1/1", Err("invalid option `weights=1/1`"));
+    check("dense:text=fields,weights=0/0/0", Err("invalid option `weights=0/0/0`"));
+    check("dense:text=fields,weights=1/-1/1", Err("invalid option `weights=1/-1/1`"));
+    check("dense:chunk=99", Err("invalid option `chunk=99`"));
+    check("dense:text=half", Err("invalid option `text=half`"));
     check("dense:endpoint=http://x/v1", Err("`dense` needs `name=MODEL` beside `endpoint=URL`"));
-    check("dense:endpoint=http://x/v1,model=/m,name=n", Err("not `endpoint=http://x/v1`"));
+    check("dense:endpoint=http://x/v1,model=/m,name=n", Err("invalid option `endpoint=http://x/v1`"));
     check(
         "dense:endpoint=http://x/v1,name=n,query=a%2C b: %0A,key=K,tokens=9,timeout=3,retries=0",
         Ok("url: Some(\"http://x/v1\"), key: Some(\"K\"), timeout: 3s, retries: 0 }, model: \"n\", \
             prompts: Prompts { query: \"a, b: \\n\", document: \"\" }, tokens: 9"),
     );
-    check("dense:endpoint=http://x/v1,name=n,query=%zz", Err("not `query=%zz`"));
-    check("dense:endpoint=http://x/v1,name=n,timeout=0", Err("not `timeout=0`"));
+    check("dense:endpoint=http://x/v1,name=n,query=%zz", Err("invalid option `query=%zz`"));
+    check("dense:endpoint=http://x/v1,name=n,timeout=0", Err("invalid option `timeout=0`"));
 
     check("hybrid", Ok("Hybrid { lexical: Lexical { name: \"bm25\""));
     check("hybrid", Ok("fusion: Ranks { k: 60.0 }"));
@@ -66,21 +66,21 @@ fn retrievers_have_names_and_options() {
         Ok("lexical: Best, dense: DenseSpec { embedder: Installed, texts: Full, adapter: None }"),
     );
     check("hybrid:fusion=score,weight=0.3", Ok("fusion: Scores { weight: 0.3 }"));
-    check("hybrid:fusion=score,weight=3", Err("not `weight=3`"));
-    check("hybrid:weight=0.3", Err("not `weight=0.3`"));
-    check("hybrid:lexical=dense", Err("not `lexical=dense`"));
+    check("hybrid:fusion=score,weight=3", Err("invalid option `weight=3`"));
+    check("hybrid:weight=0.3", Err("invalid option `weight=0.3`"));
+    check("hybrid:lexical=dense", Err("invalid option `lexical=dense`"));
 
     check("rerank", Ok("reranker: Installed, depth: 20"));
     check("rerank:first=hybrid,depth=50,model=/m", Ok("reranker: Folder(\"/m\"), depth: 50"));
-    check("rerank:first=rerank", Err("not `first=rerank`"));
-    check("rerank:depth=0", Err("not `depth=0`"));
+    check("rerank:first=rerank", Err("invalid option `first=rerank`"));
+    check("rerank:depth=0", Err("invalid option `depth=0`"));
     check("rerank:endpoint=http://x/v1,name=n,scores=logits", Ok("scale: Logits"));
     check("rerank:endpoint=http://x/v1", Err("`rerank` needs `name=MODEL`"));
     check(
         "rerank:chat=openai:m,endpoint=http://x/v1",
         Ok("Chat { server: Server { url: Some(\"http://x/v1\")"),
     );
-    check("rerank:model=/m,chat=openai:m", Err("not `chat=openai:m`"));
+    check("rerank:model=/m,chat=openai:m", Err("invalid option `chat=openai:m`"));
 }
 
 #[test]

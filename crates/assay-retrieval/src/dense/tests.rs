@@ -145,13 +145,13 @@ fn bad_vectors_are_refused() {
         assert_eq!(error, expected);
     };
     check("broken", "a vector of words has a value that is not a finite number");
-    check("narrow", "words gave a vector of 2 numbers, where 6 were due");
+    check("narrow", "words returned a vector of 2 numbers, expected 6");
     let texts = Texts::NameDescription;
     let dense = Dense::new("dense", Arc::new(Words::default()), texts, made(&documents(), texts));
     let error = dense.search("broken", 3).unwrap_err().to_string();
     assert_eq!(error, "a vector of words has a value that is not a finite number");
     let error = dense.search("narrow", 3).unwrap_err().to_string();
-    assert_eq!(error, "words gave a vector of 2 numbers, where 6 were due");
+    assert_eq!(error, "words returned a vector of 2 numbers, expected 6");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn files_are_of_one_model_and_corpus() {
     check(&Origin { corpus: "x".to_owned(), ..origin.clone() }, "are of other skills");
     check(&Origin { model_digest: "x".to_owned(), ..origin.clone() }, "were made by words (…) over full");
     let text = Texts::NameDescription.to_string();
-    check(&Origin { text, ..origin.clone() }, "and not by words (…) over name-description");
+    check(&Origin { text, ..origin.clone() }, "expected words (…) over name-description");
 
     let bytes = std::fs::read(&path).unwrap();
     let spoiled = |change: &dyn Fn(&mut Vec<u8>), expected: &str| {
@@ -243,13 +243,13 @@ fn files_are_of_one_model_and_corpus() {
         let error = Vectors::open(&path, &origin).unwrap_err().to_string();
         assert!(error.contains(expected), "{expected}: {error}");
     };
-    spoiled(&|bytes| bytes[8] = 2, "are of format 2, and this version of assay reads format 1");
+    spoiled(&|bytes| bytes[8] = 2, "have format 2; this version of assay reads format 1");
     spoiled(&|bytes| bytes[0] = b'X', "is not an assay vectors file");
     spoiled(&|bytes| bytes.truncate(10), "it ends too early");
     spoiled(&|bytes| bytes.truncate(bytes.len() - 4), "it is not as long as its header says");
     spoiled(&|bytes| bytes.clear(), "is not an assay vectors file");
-    spoiled(&|bytes| *bytes.last_mut().unwrap() ^= 1, "do not have the digest that its header names");
-    spoiled(&|bytes| bytes[40] ^= 1, "its header does not have the digest that follows it");
+    spoiled(&|bytes| *bytes.last_mut().unwrap() ^= 1, "vectors digest mismatch");
+    spoiled(&|bytes| bytes[40] ^= 1, "header digest mismatch");
     let mut broken = vectors.clone();
     broken.numbers[0] = f32::NAN;
     broken.save(&path).unwrap();

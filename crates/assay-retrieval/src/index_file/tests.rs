@@ -87,12 +87,12 @@ fn what_is_no_index_is_told() {
     check(b"{\"id\": \"something else\"}", "is not an assay index");
     let mut other = good.clone();
     other[8] = 9;
-    check(&other, "is of format 9, and this version of assay reads format 1");
+    check(&other, "has format 9; this version of assay reads format 1");
     check(&good[..good.len() - 1], "it ends before its last section");
     check(&good[..20], "it ends too early");
     let mut other = good.clone();
     other[20] ^= 1;
-    check(&other, "does not have the digest that follows it");
+    check(&other, "header digest mismatch");
     let error = IndexFile::open(&folder.path().join("none")).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("cannot read the index"));
     assert!(IndexFile::open(folder.path()).is_err());
