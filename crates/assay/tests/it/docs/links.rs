@@ -124,3 +124,36 @@ fn links_and_anchors_are_found_as_github_finds_them() {
     assert_eq!(links(text), ["b.md#c"]);
     assert_eq!(anchors(text), ["one-a-b--two", "same", "same-1"]);
 }
+
+/// The files below a folder with one of these endings.
+fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, endings, found);
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known)) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_page_or_comment_cites_a_document_that_is_not_in_the_repository() {
+    let words = ["VALIDITY", "researcher plan", "was wanted", "were wanted", "study in Python"];
+    let mut found = Vec::new();
+    for folder in ["crates", "docs", "examples"] {
+        files(&project().join(folder), &["rs", "md", "toml"], &mut found);
+    }
+    found.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| project().join(name)));
+    // This file has the words, and so may a test that looks for more of them.
+    found.retain(|path| {
+        !path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("README.md")
+    });
+    assert!(found.len() > 100, "{}", found.len());
+    let cites = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        words.iter().find(|word| text.contains(**word)).map(|word| format!("{}: {word}", path.display()))
+    };
+    let citing: Vec<String> = found.iter().filter_map(cites).collect();
+    assert!(citing.is_empty(), "{}", citing.join("\n"));
+}
