@@ -28,7 +28,7 @@ struct File {
 }
 
 /// Flags and environment come together from the parser; the file fills what they leave open.
-pub(crate) fn settle(args: &Args) -> Result<Settings, Failure> {
+pub(crate) fn resolve_settings(args: &Args) -> Result<Settings, Failure> {
     // The linter may run in a folder that somebody else filled, where the caller can choose another file or none.
     let file = match &args.command {
         Command::Lint(lint) if lint.no_config || lint.config.is_some() => File::default(),
@@ -64,6 +64,6 @@ fn read(path: &Path, lints: bool) -> Result<File, Failure> {
         let line =
             error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         Failure::bad_input(format!("{}:{line}: {}", path.display(), error.message().trim()))
-            .hint("docs/FORMATS.md says what assay.toml may hold")
+            .hint("docs/FORMATS.md lists the keys of assay.toml")
     })
 }

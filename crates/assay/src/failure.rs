@@ -56,7 +56,7 @@ pub(crate) enum Failure {
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// Nobody reads the result any more.
-    #[error("nobody reads the result")]
+    #[error("standard output is closed")]
     BrokenPipe,
 }
 

@@ -41,14 +41,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             return status.into();
         }
     };
-    let settings = match config::settle(&args) {
+    let settings = match config::resolve_settings(&args) {
         Ok(settings) => settings,
         Err(failure) => return Ui::plain().fail(&failure).into(),
     };
     let ui = Ui::new(&settings);
     if matches!(args.format, Format::Markdown | Format::Html) && !args.command.makes_pages() {
         let message = format!("only reports have the format {}", args.format.name());
-        return ui.fail(&Failure::bad_input(message).hint("`assay report RUN` lays a run out so")).into();
+        return ui.fail(&Failure::bad_input(message).hint("use `assay report RUN`")).into();
     }
     if matches!(args.format, Format::Sarif | Format::Junit | Format::Github)
         && !matches!(args.command, Command::Lint(_))

@@ -33,12 +33,12 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
     if ui.json() {
         ui.document(&assay_report::WithNotes::from(&found))?;
     } else {
-        ui.out(&lay_out(&found))?;
+        ui.out(&render_comparison(&found))?;
     }
     Ok(Status::Done)
 }
 
-fn lay_out(found: &RunComparison) -> String {
+fn render_comparison(found: &RunComparison) -> String {
     let mut text = format!("{} against {}\n", clean(&found.second), clean(&found.first));
     if found.extended_after_look {
         text.push_str("! One of the runs extends an earlier run. If the earlier report prompted the extension, the error rates are higher than stated (optional stopping).\n");

@@ -19,11 +19,11 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     let shown = |style| Style { details: args.details, tests: args.tests, ..style };
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
         None => {
-            let text = laid_out(&report, settings.format, shown(ui.style()))?;
+            let text = render_report(&report, settings.format, shown(ui.style()))?;
             if settings.format == Format::Terminal { ui.out(&text) } else { ui.raw(&text) }?;
         }
         Some(out) => {
-            let text = laid_out(&report, format_of(out, settings.format)?, shown(Style::default()))?;
+            let text = render_report(&report, format_of(out, settings.format)?, shown(Style::default()))?;
             std::fs::write(out, text)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("wrote the report to {}", out.display()));
@@ -35,12 +35,12 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
 /// Prints a report on standard output.
 pub(crate) fn print(report: &Report, ui: &Ui) -> Result<(), Failure> {
     let format = if ui.json() { Format::Json } else { Format::Terminal };
-    let text = laid_out(report, format, ui.style())?;
+    let text = render_report(report, format, ui.style())?;
     if ui.json() { ui.raw(&text) } else { ui.out(&text) }
 }
 
 /// The report as text, without secrets: reports are published.
-fn laid_out(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
+fn render_report(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
     let name = format.name();
     let renderer = assay_report::find_renderer(name)
         .ok_or_else(|| Failure::bad_input(format!("unknown format {name:?}")))?;

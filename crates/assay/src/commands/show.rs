@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         [what] => what,
         [_, more, ..] => {
             return Err(Failure::bad_input(format!(
-                "unexpected argument {more:?}: one run or trial is shown at a time"
+                "unexpected argument {more:?}: one run or trial is shorten at a time"
             ))
             .hint("`assay compare` compares two runs; `assay show --history` takes several"));
         }
@@ -116,10 +116,10 @@ fn show_trial(store: &Store, id: &TrialId, ui: &Ui) -> Result<(), Failure> {
         }
     }
     if let Some(diff) = diff {
-        text.push_str(&format!("\n── changes ──\n{}\n", shown(&diff)));
+        text.push_str(&format!("\n── changes ──\n{}\n", shorten(&diff)));
     }
     if let Some(verifier) = verifier {
-        text.push_str(&format!("\n── verifier ──\n{}\n", shown(&verifier)));
+        text.push_str(&format!("\n── verifier ──\n{}\n", shorten(&verifier)));
     }
     ui.out(&text)
 }
@@ -205,23 +205,23 @@ fn steps(step: &assay_trace::Step) -> String {
     };
     let mut text = format!("\n── {} {who} ──\n", step.step_id);
     if !step.message.is_empty() {
-        text.push_str(&shown(&step.message));
+        text.push_str(&shorten(&step.message));
         text.push('\n');
     }
     for call in &step.tool_calls {
         let command = call.arguments.get("command").and_then(Value::as_str);
         let command = command.map_or_else(|| call.arguments.to_string(), str::to_owned);
-        text.push_str(&format!("$ {}\n", shown(&command)));
+        text.push_str(&format!("$ {}\n", shorten(&command)));
     }
     for result in step.observation.iter().flat_map(|observation| &observation.results) {
-        text.push_str(&shown(result.content.as_deref().unwrap_or_default()));
+        text.push_str(&shorten(result.content.as_deref().unwrap_or_default()));
         text.push('\n');
     }
     text
 }
 
-/// Untrusted text for a terminal: lines stay lines, everything else that steers is shown, and what is long is cut.
-fn shown(text: &str) -> String {
+/// Untrusted text for a terminal: lines stay lines, everything else that steers is shorten, and what is long is cut.
+fn shorten(text: &str) -> String {
     let cut: String = text.trim_end().chars().take(SHOWN).collect();
     let more = text.trim_end().chars().count().saturating_sub(SHOWN);
     let mut lines: Vec<String> = cut.split('\n').map(|line| clean(&line.replace('\t', "    "))).collect();

@@ -53,7 +53,7 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
     }
     print(&record, &folder, kept.as_deref(), &settings.store.join("debug"), ui)?;
     if kept.is_some() {
-        ui.note("the kept folders go with the next sweep: `assay task run` and `assay gc` sweep");
+        ui.note("the next `assay task run` or `assay gc` removes the kept folders");
     }
     Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
 }

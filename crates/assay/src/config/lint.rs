@@ -110,8 +110,8 @@ impl<'a> Reader<'a> {
             let name = key.get_ref().as_ref();
             if !known.contains(&name) {
                 let near = assay_skill::nearest(name, known.iter().copied());
-                let hint =
-                    did_you_mean(&near).unwrap_or_else(|| format!("{place} may hold {}", known.join(", ")));
+                let hint = did_you_mean(&near)
+                    .unwrap_or_else(|| format!("known keys of {place}: {}", known.join(", ")));
                 return Err(self.fail(key.span(), format!("unknown key `{name}`")).hint(hint));
             }
         }

@@ -32,7 +32,7 @@ fn a_file_that_is_not_there() {
     insta::assert_snapshot!(complaint(&Fixture::new(), &["run", "experiment.toml"]), @r"
     error: cannot read experiment.toml
       cause: No such file or directory (os error 2)
-      hint: `assay init experiment` writes one to begin with
+      hint: `assay init experiment` creates one
     ");
 }
 
@@ -144,7 +144,7 @@ fn a_suite_without_tasks() {
 fn an_unknown_run() {
     insta::assert_snapshot!(complaint(&lab(), &["report", "lab"]), @r#"
     error: no run "lab" in [LAB]/.assay: the store has no runs yet
-      hint: `assay show` lists what there is
+      hint: `assay show` lists the runs
     "#);
 }
 

@@ -183,7 +183,7 @@ fn amount(arm: &ArmFindings) -> String {
         .iter()
         .map(|at| format!("{:.2}: {}/{}/{}", at.threshold, at.read, at.unread, at.controls))
         .collect();
-    text.push_str(&format!("  at other thresholds (read/unread/controls)  {}\n", thresholds.join(", ")));
+    text.push_str(&format!("  at other thresholds (opened/not opened/controls)  {}\n", thresholds.join(", ")));
     let steps = &arm.steps;
     if let (Some(constructive), Some(destructive)) = (steps.constructive_share, steps.destructive_share) {
         let range = |(low, high): (f64, f64)| format!("{:.0}% to {:.0}%", 100.0 * low, 100.0 * high);
@@ -226,13 +226,13 @@ fn amount(arm: &ArmFindings) -> String {
 
 fn reader(reader: &Reader, labels: &Labels) -> String {
     let mut text = format!(
-        "\n  {}\n  read the skill by step {}; adoption {}{}\n",
+        "\n  {}\n  opened the skill in step {}; adoption {}{}\n",
         clean(labels.get(&reader.trace).unwrap_or(&reader.trace)),
         reader.opened_at.map_or_else(|| "?".to_owned(), |step| step.to_string()),
         number(reader.adoption),
         reader
             .best_placebo
-            .map_or_else(String::new, |score| format!(", best of the other skills {}", number(score)))
+            .map_or_else(String::new, |score| format!(", highest among other skills {}", number(score)))
     );
     let after = || reader.spans.iter().filter(|span| span.after_opening);
     for span in after().take(SPANS) {

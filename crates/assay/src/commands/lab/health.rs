@@ -51,7 +51,7 @@ pub(super) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
             urls: urls.as_deref(),
         })?;
     } else {
-        ui.out(&lay_out(&health, trend.as_ref(), urls.as_deref()))?;
+        ui.out(&render_health(&health, trend.as_ref(), urls.as_deref()))?;
     }
     Ok(if args.strict && health.flagged > 0 { Status::DidNotHold } else { Status::Done })
 }
@@ -104,7 +104,7 @@ fn changes(trend: &Trend) -> String {
     text
 }
 
-fn lay_out(health: &Health, trend: Option<&Trend>, urls: Option<&[LinkCheck]>) -> String {
+fn render_health(health: &Health, trend: Option<&Trend>, urls: Option<&[LinkCheck]>) -> String {
     let mut text = format!(
         "corpus {:.4}, {} of {} flagged; {}\n\n",
         health.corpus_score,

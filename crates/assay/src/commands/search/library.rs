@@ -95,7 +95,7 @@ pub(super) fn read(folders: &[PathBuf], corpus: Option<&Path>, ui: &Ui) -> Resul
     note_losses(&library, ui);
     if library.packages.is_empty() {
         let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        return Err(Failure::bad_input(format!("no skill beneath {}", names.join(", ")))
+        return Err(Failure::bad_input(format!("no skill in {}", names.join(", ")))
             .hint("name a folder that contains SKILL.md, or whose subfolders do"));
     }
     let mut stamps: Vec<Stamp> = library.passed.iter().filter_map(|path| stamp(folders, path)).collect();

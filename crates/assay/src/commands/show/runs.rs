@@ -13,14 +13,14 @@ pub(super) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if ui.json() {
         ui.document(&json!({ "schema": "assay.runs/1", "runs": runs }))?;
     } else if runs.is_empty() {
-        ui.note("no run yet: `assay run EXPERIMENT` makes one");
+        ui.note("no runs in the store (hint: `assay run EXPERIMENT` creates one)");
     } else {
         let width = runs.iter().map(|run| run.run.chars().count()).max().unwrap_or_default();
         for run in runs {
             if let Some(damaged) = run.damaged {
-                ui.out(&format!("{:width$}  cannot be read\n", clean(&run.run)))?;
+                ui.out(&format!("{:width$}  unreadable plan\n", clean(&run.run)))?;
                 ui.note(&format!(
-                    "warning: {}; run its experiment again, which writes the plan anew and keeps its trials, or remove the file",
+                    "warning: {}; run its experiment again to rewrite the plan (trials are kept), or remove the file",
                     clean(&damaged)
                 ));
                 continue;

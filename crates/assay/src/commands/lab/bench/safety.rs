@@ -15,7 +15,7 @@ pub(super) fn run(folder: &Path, ui: &Ui) -> Result<Status, Failure> {
     if report.sets.is_empty() {
         let names = sets::SETS.map(|(name, ..)| name).join(", ");
         return Err(Failure::bad_input(format!("no set in {}", folder.display()))
-            .hint(format!("it should hold one or more of these folders: {names}")));
+            .hint(format!("expected one or more of these folders: {names}")));
     }
     if ui.json() {
         ui.document(&report)?;

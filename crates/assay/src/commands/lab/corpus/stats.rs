@@ -33,7 +33,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     if ui.json() {
         ui.document(&Document { schema: "assay.corpus-stats/2", stats: &found })?;
     } else {
-        ui.out(&lay_out(&found))?;
+        ui.out(&render_stats(&found))?;
     }
     Ok(if found.records == 0 && found.bad_lines > 0 { Status::BadInput } else { Status::Done })
 }
@@ -48,7 +48,7 @@ fn sizes(name: &str, sizes: &Sizes) -> String {
     )
 }
 
-fn lay_out(stats: &Stats) -> String {
+fn render_stats(stats: &Stats) -> String {
     let mut text = format!("{} records\n\n", stats.records);
     text.push_str(&sizes("bytes of SKILL.md", &stats.bytes));
     text.push_str(&sizes("cl100k tokens of SKILL.md", &stats.tokens));
