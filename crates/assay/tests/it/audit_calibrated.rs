@@ -59,7 +59,7 @@ fn a_corpus_shows_who_read_the_skill_and_both_spans() {
     for expected in [
         "arm: 1 tasks, 1 runs with the skill, 3 without",
         "opened in 1",
-        "read the skill by step 2",
+        "opened the skill in step 2",
         "2. Name each export after the closing month of its fiscal year.",
         "wrote: name each export after the closing month of its fiscal year",
         // One of four labellings: nothing could be seen.

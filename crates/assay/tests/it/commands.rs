@@ -141,7 +141,7 @@ fn one_cell_can_be_looked_at() {
     assert!(nop.stdout.contains("failed, reward 0"), "{}", nop.stdout);
     let wrong = lab.assay(&["task", "run", "tasks/t1", "--condition", "curate"]).ended(2);
     assert!(
-        wrong.stderr.starts_with("error: unknown condition \"curate\"; there are none, curated"),
+        wrong.stderr.starts_with("error: unknown condition \"curate\": expected one of none, curated"),
         "{}",
         wrong.stderr
     );
@@ -207,7 +207,7 @@ fn doctor_tells_what_works() {
     assert!(finding("key: anthropic")["advice"].is_string());
     assert_eq!(finding("store")["found"], ".assay: failed 1, passed 1");
     finding("docker");
-    for what in ["processors", "memory", "processes", "disk"] {
+    for what in ["CPUs", "memory", "processes", "disk"] {
         finding(&format!("limit: {what}"));
     }
     assert!(!told.stdout.contains("sk-secret"), "{}", told.stdout);

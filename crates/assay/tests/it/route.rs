@@ -186,8 +186,7 @@ fn the_skill_for_one_request_is_shown() {
     let lab = lab();
     let found = lab.assay(&["route", "export a pivot table", "--library", "skills"]).ok();
     assert_eq!(found.stdout, "chosen     sheets\nrouter     bm25-description, 3 skills\n");
-    let document =
-        lab.assay(&["route", "audit a table", "--library", "skills", "--format", "json"]).ok().json();
+    let document = lab.assay(&["route", "audits", "--library", "skills", "--format", "json"]).ok().json();
     assert_eq!((&document["schema"], &document["choice"]), (&json!("assay.route-request/1"), &json!("logs")));
     assert_eq!(
         (&document["skills"], &document["answers"], &document["measures_a_model"]),

@@ -183,7 +183,10 @@ fn amount(arm: &ArmFindings) -> String {
         .iter()
         .map(|at| format!("{:.2}: {}/{}/{}", at.threshold, at.read, at.unread, at.controls))
         .collect();
-    text.push_str(&format!("  at other thresholds (opened/not opened/controls)  {}\n", thresholds.join(", ")));
+    text.push_str(&format!(
+        "  at other thresholds (opened/not opened/controls)  {}\n",
+        thresholds.join(", ")
+    ));
     let steps = &arm.steps;
     if let (Some(constructive), Some(destructive)) = (steps.constructive_share, steps.destructive_share) {
         let range = |(low, high): (f64, f64)| format!("{:.0}% to {:.0}%", 100.0 * low, 100.0 * high);

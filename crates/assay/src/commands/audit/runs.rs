@@ -74,8 +74,7 @@ pub(super) fn of_run(
         }
     }
     if found.is_empty() {
-        let message =
-            format!("the run {} has no finished trial with a skill to audit", run.run);
+        let message = format!("the run {} has no finished trial with a skill to audit", run.run);
         return Err(Failure::bad_input(message));
     }
     Ok((CorpusAudit::new(found, checked), labels))
