@@ -32,7 +32,7 @@ impl From<ExperimentError> for Failure {
         match error {
             ExperimentError::Read { source, .. } => Self::BadInput {
                 message,
-                hint: Some("`assay init experiment` writes one to begin with".to_owned()),
+                hint: Some("`assay init experiment` creates one".to_owned()),
                 source: Some(source.into()),
                 details: Vec::new(),
             },
@@ -112,7 +112,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
-            StoreError::NotFound(_) => Self::bad_input(message).hint("`assay show` lists what there is"),
+            StoreError::NotFound(_) => Self::bad_input(message).hint("`assay show` lists the runs"),
             StoreError::Io { source, .. } => Self::Infrastructure {
                 message,
                 hint: Some(match source.kind() {
