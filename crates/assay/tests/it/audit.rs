@@ -97,7 +97,7 @@ fn what_is_odd_is_told_and_the_rest_is_audited() {
     for part in [
         "any.jsonl: no SKILL.md for the task bare",
         "000005_r1.jsonl:6: ends in the middle of a record",
-        "the same session as arm/ledger/with/r1/",
+        "same session as arm/ledger/with/r1/",
         "000006_r1.jsonl:1: not JSON",
         "000006_r1.jsonl: no call of a tool: an empty trace",
         "its name is of another task, other; excluded",

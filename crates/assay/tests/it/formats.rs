@@ -264,6 +264,7 @@ fn old_answers_of_a_router_are_not_asked_for_again() {
     let lab = documents().env("OPENAI_API_KEY", "sk-loopback-0123456789");
     // Nothing listens there.
     let args = [
+        "lab",
         "route",
         "bench",
         "--prompts",

@@ -162,7 +162,7 @@ fn the_order_of_another_benchmark_is_compared() {
         refused.stderr
     );
     let one = bench(&lab, &["--against", "first.json", "--retriever", "bm25"]).ended(2);
-    assert!(one.stderr.contains("fewer than two retrievers"), "{}", one.stderr);
+    assert!(one.stderr.contains("fewer than two common retrievers"), "{}", one.stderr);
 }
 
 /// The three files of SkillRet's release, with the keys that they have there.

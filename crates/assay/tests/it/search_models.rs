@@ -230,7 +230,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
             )
         },
         "hybrid:text=full,name=m",
-        "a vector has 2 numbers, and those before had 3",
+        "a vector has 2 dimensions where others have 3",
     );
     check(
         |_, _| Answer::of(200, json!({ "data": [] })),
