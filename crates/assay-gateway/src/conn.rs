@@ -23,7 +23,7 @@ impl Stream {
         }
     }
 
-    /// Ends it in both directions, whoever is reading or writing.
+    /// Ends it in both directions, even during a read or a write.
     pub(crate) fn shutdown(&self) {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),

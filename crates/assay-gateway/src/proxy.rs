@@ -120,7 +120,7 @@ impl Proxy {
         format!("http://127.0.0.1:{port}{}", protocol.base_path())
     }
 
-    /// Whether requests wait for the provider's limits, for whoever pauses the sandbox meanwhile.
+    /// Whether requests wait for the provider's limits; the sandbox is paused meanwhile.
     pub fn pause_signal(&self) -> PauseSignal {
         PauseSignal(Arc::clone(&self.connections.shared))
     }

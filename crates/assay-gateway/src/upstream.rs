@@ -1,4 +1,4 @@
-//! A request to whoever answers, and what comes of it.
+//! A request to the provider, and its outcome.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex};

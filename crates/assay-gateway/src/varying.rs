@@ -29,7 +29,7 @@ const KNOWN_TEXTS: [(&str, &str); 2] = [
     (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>"),
 ];
 
-/// A pattern that is none.
+/// An invalid pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid pattern {pattern:?}: {error}")]
 pub struct PatternError {
@@ -41,7 +41,7 @@ impl Varying {
     /// Fields of a request, by name, and patterns in its texts, each with what stands for it.
     ///
     /// # Errors
-    /// A pattern that is none, and why.
+    /// Fails with the first invalid pattern.
     pub fn new(fields: &[&str], texts: &[(&str, &str)]) -> Result<Self, PatternError> {
         let texts = texts.iter().map(|(pattern, form)| match Regex::new(pattern) {
             Ok(regex) => Ok((regex, (*form).to_owned())),

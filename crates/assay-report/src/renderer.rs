@@ -18,7 +18,7 @@ pub struct Style {
     pub color: bool,
     /// Columns of the terminal; `None` where the text goes elsewhere.
     pub width: Option<usize>,
-    /// Whether to show the verifiers' tests that a condition turned.
+    /// Whether to show the checks that changed against the baseline.
     pub tests: bool,
     /// Whether to show the details: cost against pass rate, variance, parts of the suite, and how to read the figures.
     pub details: bool,

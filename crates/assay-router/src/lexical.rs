@@ -86,7 +86,7 @@ fn words(text: &str) -> Vec<String> {
     let mut word = String::new();
     for c in lower.chars().chain([' ']) {
         if c.is_ascii_lowercase() || (!word.is_empty() && (c.is_ascii_digit() || c == '_' || c == '-')) {
-            // One run of word characters to whoever splits at `-` as well.
+            // Keeps it one word for tokenizers that split at `-`.
             word.push(if c == '-' { '_' } else { c });
         } else {
             if word.len() >= 3 {

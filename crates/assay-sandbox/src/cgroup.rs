@@ -3,8 +3,8 @@
 //! Version 2 is used where the own group, or the one above it, can be written and gives its children the memory or the
 //! process controller. Version 1 is used where a controller's top folder can be written. In both, ours is a folder
 //! `assay`, with one group per sandbox in it: `<label>.<pid>.<start>.<namespace>.<number>`, where the process number, its start
-//! time and its PID namespace are those of the owner. So whoever comes later can tell leftovers, and leaves those of other
-//! namespaces alone: in them the number is another process's, or nobody's.
+//! time and its PID namespace are those of the owner. Cleanup uses this to find leftovers. It skips those of
+//! other namespaces, where the number belongs to another process or to none.
 //!
 //! A group of version 1 stands at the top of its hierarchy: limits that an outer group (of a batch engine, say) puts on
 //! us do not reach into it.

@@ -71,8 +71,8 @@ pub trait Session: Send {
     /// What holds each limit here.
     fn enforcement(&self) -> &Enforcement;
 
-    /// Has every command from now on stand still, with all that runs in the sandbox, whenever `hold` says so. What cannot
-    /// stand still runs on.
+    /// Freezes the sandbox and all commands in it whenever `hold` is set. What cannot be frozen keeps
+    /// running.
     fn freeze_on(&mut self, _signal: Arc<dyn FreezeSignal>) {}
 
     /// Kills every process of the sandbox, at once, and waits until none is left.

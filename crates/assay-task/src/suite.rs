@@ -51,7 +51,7 @@ impl Suite {
     /// the pattern does not name.
     ///
     /// A pattern that begins with `!` leaves out the folders that it leads to, and what lies
-    /// beneath them, wherever it stands in the list.
+    /// beneath them, wherever it is in the list.
     pub fn load(patterns: &[String], base: &Path) -> Self {
         let mut suite = Self::default();
         let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();

@@ -165,7 +165,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// Whether a text holds enough of a skill's body for the skill to count as opened by whoever read it.
+/// Whether a text contains enough of a skill's body to count as having opened the skill.
 pub fn carries(text: &str, body: &str) -> bool {
     let skill = OfferedSkill { name: "", description: "", body, mount: "", files: &[] };
     let tracker = Tracker::new(&skill);

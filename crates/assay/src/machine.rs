@@ -112,7 +112,7 @@ fn bubblewrap() -> Result<Arc<Bubblewrap>, SandboxUnavailable> {
 
 /// The sandboxes of this machine, for trials of a store.
 pub(crate) fn sandboxes_for(settings: &Settings) -> Result<Sandboxes, Failure> {
-    // One label for the store and those beneath it: whoever sweeps it asks each container for its owner.
+    // One label for the store and those beneath it: cleanup checks the owner of each container.
     let store = Store::open(&settings.store)?;
     let docker = docker_options(store.label(), &store.owner().mark());
     Ok(sandboxes_with(docker).of_store(&store))
@@ -144,7 +144,7 @@ pub(crate) fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, 
     Ok(options)
 }
 
-/// Removes what dead processes left at the Docker daemon, where trials of the store have been there. `None` where nobody can be asked.
+/// Removes leftovers of dead processes from the Docker daemon, if the store has trials there. `None` if no daemon answers.
 pub(crate) fn sweep_docker(store: &Store) -> Option<docker::Swept> {
     if !store.used_docker() {
         return None;
@@ -174,8 +174,8 @@ pub(crate) fn open_store(root: &Path) -> Result<Store, StoreError> {
     Ok(Store::open(root)?.work_in(base))
 }
 
-/// A flag that SIGINT, SIGTERM and SIGHUP set; the second of them ends the process at once. SIGHUP is left alone where whoever started this
-/// process had it ignored, as `nohup` does.
+/// A flag that SIGINT, SIGTERM and SIGHUP set; the second of them ends the process at once. SIGHUP stays ignored if this
+/// process was started so, as `nohup` does.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let flag = Arc::new(AtomicBool::new(false));

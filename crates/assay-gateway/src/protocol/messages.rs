@@ -15,7 +15,7 @@ pub(super) struct Messages;
 /// are in the request itself reaches nothing outside.
 const OWN: [&str; 5] = ["bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_"];
 
-/// What a model wrote stands in these fields of a block, or of a piece of one.
+/// Fields of a block, or of a delta, that contain what a model wrote.
 const WRITTEN: [&str; 5] = ["text", "thinking", "partial_json", "name", "input"];
 
 impl Dialect for Messages {

@@ -73,13 +73,13 @@ impl fmt::Display for Protocol {
 pub(crate) struct Route {
     pub(crate) protocol: Protocol,
     pub(crate) operation: Operation,
-    /// The model, where it stands in the path.
+    /// The model, if the path names it.
     pub(crate) model: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// A reply. Whether as a stream stands in the path at Gemini, and in the body elsewhere.
+    /// A reply. Gemini requests a stream by the path, the other providers in the body.
     Generate {
         stream: Option<bool>,
     },

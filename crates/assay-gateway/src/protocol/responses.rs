@@ -11,7 +11,7 @@ use super::dialect::{
 
 pub(super) struct Responses;
 
-/// What a model wrote stands in these fields of an item.
+/// Fields of an item that contain what a model wrote.
 const WRITTEN: [&str; 6] = ["content", "summary", "name", "arguments", "input", "action"];
 
 /// Tools that the agent runs.

@@ -223,8 +223,8 @@ fn there_is_no_second_proxy() {
     );
 }
 
-/// The limit of a reply is the agent's and the user's affair. What is left of a cap is none: providers refuse a limit beyond
-/// what their model can write, and a limit that the agent did not set changes what is measured.
+/// The gateway adds no limit to a reply, not even the rest of a cap: providers refuse a limit above their model's maximum,
+/// and a limit that the agent did not set would change what is measured.
 #[test]
 fn no_limit_of_a_reply_is_added_that_nobody_set() {
     let places =

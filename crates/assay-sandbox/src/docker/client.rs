@@ -35,7 +35,7 @@ pub struct DockerOptions {
     pub socket: Option<PathBuf>,
     /// Which store containers and images belong to: [`Docker::sweep`] and [`Docker::prune`] look at one store's only.
     pub store_label: String,
-    /// Which process this is, for whoever sweeps. Opaque here.
+    /// The owning process, used by cleanup. Opaque here.
     pub owner: String,
     /// What stands in for an image: the name a task writes, and the name that is used.
     pub image_map: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What no harness in Docker can do without, for whoever measures what a harness adds.
+//! The minimal work of any harness in Docker: the reference for measuring the overhead of one.
 
 use bollard::errors::Error;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};

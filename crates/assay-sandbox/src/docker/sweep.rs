@@ -24,7 +24,7 @@ pub struct Swept {
 impl Docker {
     /// Removes the containers of `store_label` whose owner is dead, and untagged images of the store.
     ///
-    /// `is_alive` gets [`DockerOptions::owner`](super::DockerOptions::owner) of whoever made the container.
+    /// `is_alive` gets [`DockerOptions::owner`](super::DockerOptions::owner) of the process that created the container.
     pub fn sweep(&self, store_label: &str, is_alive: &dyn Fn(&str) -> bool) -> Result<Swept, SandboxError> {
         let inner = &self.inner;
         let filters = HashMap::from([("label".to_owned(), vec![format!("{LABEL_STORE}={store_label}")])]);

@@ -146,8 +146,8 @@ def call(name, numbers, *arguments):
 #[test]
 fn keyrings_are_out_of_reach() {
     needs_bubblewrap!();
-    // As a login leaves it: a session keyring with a key that whoever is in the session may read. In a thread of its own, whose keyring
-    // is nobody else's.
+    // A session keyring as a login leaves it, with a key that the session may read. In a separate
+    // thread, which has its own keyring.
     let text = std::thread::spawn(|| {
         let Ok(mut session) = keyutils::Keyring::join_anonymous_session() else {
             assay_test::report_skip("there are no keyrings here");
@@ -178,7 +178,7 @@ print(open('/proc/keys').read() + open('/proc/key-users').read(), end='')"
         let refused: String = calls.iter().map(|name| format!("{name} Operation not permitted\n")).collect();
         assert_eq!(text, refused);
     }
-    // What was to be left behind is not there, whoever looks.
+    // The key is gone for every reader.
     assert!(!fs::read_to_string("/proc/keys").unwrap_or_default().contains("left-by-a-trial"));
 }
 

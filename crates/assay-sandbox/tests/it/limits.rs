@@ -155,7 +155,7 @@ fn counts_what_was_used() {
     });
 }
 
-/// What a sandbox holds in memory counts, whoever holds it: folders in memory belong to no process.
+/// In-memory folders count towards the memory limit although they belong to no process.
 fn in_memory_folders_are_counted_together() {
     let sandbox = bubblewrap().without_cgroups();
     let mut spec = spec();

@@ -199,7 +199,7 @@ mod tests {
         // The tests name it.
         check("skills/mail", "/opt/mailer", true);
         check("skills/mail", "/opt/other", false);
-        // Where agents look, whoever else does, and however the skill is called.
+        // Folders that agents read, whatever the skill is called.
         check("skills/mail", "/root/.claude/skills/mail", false);
         check("skills/test-runner", "/root/.claude/skills/test-runner", false);
         check("skills/test-runner", "/opt/test-runner", false);

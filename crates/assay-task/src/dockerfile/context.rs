@@ -107,7 +107,7 @@ pub(super) enum Source {
     Path(PathBuf),
     /// A pattern.
     Pattern(GlobMatcher),
-    /// A pattern that is none.
+    /// An invalid pattern.
     Invalid,
 }
 

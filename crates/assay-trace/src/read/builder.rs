@@ -124,7 +124,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Whether a record of a session belongs to another builder, which is noted for whoever hands records out. The first
+    /// Whether a record of a session belongs to another builder, which is noted for the caller. The first
     /// session that is asked about is the builder's own. `goes_on` says that the record continues what stands here, as
     /// the copy of a resumed session does.
     pub(crate) fn is_elsewhere(&mut self, session: &str, goes_on: bool) -> bool {

@@ -10,7 +10,7 @@ use super::transcript::{Transcript, merged};
 use super::trial;
 
 /// Reads a file, standard input where the path is `-`, or a trial's folder as Harbor leaves it. Files may be compressed with gzip or
-/// zstd. Without a reader, the format is told from what stands in the file. Logs of sub-agents that Claude
+/// zstd. Without a reader, the format is detected from the content. Logs of sub-agents that Claude
 /// Code keeps beside a session are read with it. Several sessions in a file are read as one; [`read_all`] keeps them apart.
 pub fn read(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Transcript, TraceError> {
     let all = read_all(&Input::of(path), reader)?;

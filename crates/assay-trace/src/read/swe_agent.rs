@@ -115,7 +115,7 @@ fn read_steps(steps: &[Value], history: &[&Value], out: &mut Builder) {
     for (number, step) in steps.iter().enumerate() {
         let action = word(step, "action").unwrap_or_default();
         let text = word(step, "response").or(word(step, "thought")).unwrap_or_default();
-        // A reply that was refused stands in the history and is no step; a step that the harness took is in no reply.
+        // The history has refused replies, which are no steps, and lacks steps that the harness took.
         let queue = places.get_mut(action.trim());
         let known = queue.and_then(|queue| {
             while queue.front().is_some_and(|&at| at < next) {

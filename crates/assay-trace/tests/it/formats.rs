@@ -1,5 +1,5 @@
-//! Formats of which no transcript lies in the shared data, in files made here after the shape of real ones. What each is to give was
-//! counted by hand.
+//! Formats without a transcript in the shared data, in files modelled on real ones. The expected
+//! values were counted by hand.
 
 use assay_trace::read::{self, Transcript};
 use assay_trace::{KnownUsage, Source, Usage};

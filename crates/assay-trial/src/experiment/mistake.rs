@@ -3,8 +3,7 @@
 use assay_agent::cli_agents::InexactVersion;
 use assay_gateway::HostsError;
 
-/// What can be wrong with one value of an experiment. Where it stands is said by whoever reads the
-/// file.
+/// What can be wrong with one value of an experiment. The reader of the file adds the position.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Mistake {
     #[error("set either `{one}` or `{several}` for an agent, not both")]

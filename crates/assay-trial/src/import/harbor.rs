@@ -91,8 +91,8 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     })
 }
 
-/// The whole configuration lies in the result; where it does not, what the trial's own file says,
-/// which may leave defaults out.
+/// The configuration in the result; without one, that of the trial's own file, which may leave
+/// defaults out.
 fn config(found: &TrialFolder) -> Value {
     match found.result.get("config") {
         Some(config) if config.is_object() => config.clone(),

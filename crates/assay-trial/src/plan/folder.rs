@@ -1,4 +1,4 @@
-//! A plan as data: what lies in the store of a run.
+//! A plan as data: the run's folder in the store.
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ pub struct CleanupReport {
     pub cgroups: usize,
 }
 
-/// Removes what dead processes left in a store, and their control groups.
+/// Removes leftovers of dead processes from a store, and their control groups.
 pub fn clean_up(store: &Store) -> CleanupReport {
     CleanupReport { store: store.clean_up(), cgroups: assay_sandbox::sweep_cgroups() }
 }

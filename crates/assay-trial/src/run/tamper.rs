@@ -55,12 +55,12 @@ const PROGRAMS: [&str; 18] = [
     "pip3", "git", "make", "cargo", "go",
 ];
 
-/// Of these, whoever grades starts one whatever the task is about: that an instruction names it
-/// asks for no other one.
+/// Graders start one of these whatever the task is about: an instruction that names one of them
+/// does not ask for the others.
 const INTERPRETERS: [&str; 9] = ["python", "python3", "pytest", "py.test", "bash", "sh", "env", "uv", "uvx"];
 
-/// Groups of entry points that are loaded by whoever runs tests or installs packages, from every
-/// package that can be seen; and those whose names begin so.
+/// Groups of entry points that test runners and package installers load from every visible
+/// package; and those whose names begin so.
 const LOADED: [&str; 4] = ["pytest11", "hypothesis", "distutils.", "setuptools."];
 
 /// Largest file that is read to judge it.
@@ -73,7 +73,7 @@ const SEARCHED: u64 = 8 << 20;
 pub(crate) const VERIFIER_LOGS: &str = "/logs/verifier";
 
 /// What the verifier says there. Whoever makes the folder has done no more than the format's own
-/// runner does; whoever writes one of these has graded itself.
+/// runner does; an agent that writes one of these grades itself.
 const VERDICTS: [&str; 3] = ["reward.txt", "reward.json", "ctrf.json"];
 
 /// Why a path in the verifier's folder is tampering: a reward or a report of tests in the

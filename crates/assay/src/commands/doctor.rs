@@ -1,4 +1,4 @@
-//! `assay doctor`: what works on this machine, and what to do about the rest.
+//! `assay doctor`: checks the environment and suggests fixes.
 
 use assay_sandbox::Mechanism;
 use assay_sandbox::docker::Docker;

@@ -1,4 +1,4 @@
-//! `assay gc`: takes away what dead processes left, and what no run needs.
+//! `assay gc`: removes leftovers of crashed runs and unreferenced data.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -122,7 +122,7 @@ impl From<StoreError> for Failure {
                     std::io::ErrorKind::PermissionDenied => {
                         "choose another store with --store DIR".to_owned()
                     }
-                    _ => "run it again when the disk is well: what is recorded stays recorded".to_owned(),
+                    _ => "check that the path is writable and has free space, then run the command again: recorded trials are kept".to_owned(),
                 }),
                 source: Some(source.into()),
             },

@@ -122,7 +122,7 @@ fn without_flags_things_are_found_where_they_lay() {
     let planned = lab();
     planned.assay(&["run", "experiment.toml"]).ok();
     let specs = specs(&planned);
-    // The placebo that planning made lies in the store, and is gone with it.
+    // The placebo that planning made is in the store, and is gone with it.
     fs::rename(planned.path(".assay"), planned.path("recorded")).unwrap();
     let elsewhere = Fixture::new();
     for spec in &specs {

@@ -79,7 +79,7 @@ fn is_answer(value: &str) -> bool {
         && value.chars().filter(|c| c.is_alphanumeric()).count() >= 3
 }
 
-/// Whether all that a solution writes stands in the instruction: then to write it is the task.
+/// Whether the instruction contains all that the solution writes: then writing it is the task.
 fn is_shown(subject: &Subject<'_>, solve: &Text) -> bool {
     let literals = literal::literals(&solve.text);
     !literals.is_empty()

@@ -2,7 +2,7 @@
 //! can matter.
 //!
 //! The lists hold what the interpreters say themselves: `sys.stdlib_module_names` of Python 3.10 to
-//! 3.13, what stands in the library of 3.9, which has no such list, and CPython's
+//! 3.13, the modules in the library of 3.9, which has no such list, and CPython's
 //! `Python/stdlib_module_names.h` for 3.14 and what follows. Which of them are imported often was
 //! found by importing some hundred modules that tests use, pytest with its plugins, and pip, with
 //! Python 3.9 to 3.13, and listing `sys.modules`; and once more after pytest had run tests.
@@ -288,7 +288,7 @@ const COMMON: [&str; 267] = [
 /// Imported by pytest while it runs, before the tests, and else rarely.
 const SESSION: [&str; 6] = ["cmd", "code", "codeop", "pdb", "readline", "rlcompleter"];
 
-/// Imported only by whoever asks for it, or for another one of these.
+/// Imported only on request, or by another one of these.
 const RARE: [&str; 67] = [
     "aifc",
     "antigravity",

@@ -305,7 +305,7 @@ impl<'a> Executor<'a> {
             let store = self.folder.display();
             ui.note(&format!("`assay --store {store} runs` leads to what solution and tests wrote"));
         } else {
-            // What cannot be removed now lies in the store, where `assay gc` finds it.
+            // If removal fails now, `assay gc` removes the folder later.
             let _ = assay_fs::remove_tree(&self.folder);
         }
     }

@@ -219,9 +219,9 @@ impl<'a> ImageEnvironment<'a> {
         Pristine::new(self.docker, ContainerSpec::new(self.prepared.image.clone(), label))
     }
 
-    /// What of an answer about the agent's files there is. Where the daemon fails over them, and
-    /// not over the image's own, they are what it fails over: whoever leaves what cannot be looked
-    /// through has not passed, and does not get another try.
+    /// The answer about the agent's files. If the daemon fails to read them but reads the image's
+    /// own, the agent's files are the reason: an agent that leaves unreadable files has not passed,
+    /// and its trial is not retried.
     pub(super) fn seen<T>(
         &self,
         what: &str,

@@ -65,8 +65,8 @@ impl<'a> Pristine<'a> {
         Ok(was.size == now.size && image.read(path, LARGEST)? == container.read(path, LARGEST)?)
     }
 
-    /// Removes what was made, and says whether the daemon failed on the way: then nothing is known
-    /// of whoever looks changed.
+    /// Removes what was made, and returns whether the daemon failed on the way: then files that look
+    /// changed prove nothing.
     pub(super) fn finish(self) -> Result<(), Broken> {
         if let Some(made) = self.made {
             made.remove_in_background();
