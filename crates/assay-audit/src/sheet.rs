@@ -46,7 +46,7 @@ pub struct Item {
 /// Draws `size` findings, as evenly from all strata as they allow. Order of drawing and of the
 /// sheet come from BLAKE3 of the seed and where a finding is from, so that neither hangs on the
 /// order of `findings`.
-pub fn draw(findings: Vec<Finding>, size: usize, seed: u64) -> Vec<Item> {
+pub fn draw_items(findings: Vec<Finding>, size: usize, seed: u64) -> Vec<Item> {
     let mut strata: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for finding in findings {
         let digest = blake3::hash(format!("{seed}\n{}\n{}", finding.stratum, finding.key).as_bytes());
@@ -251,19 +251,19 @@ mod tests {
     fn strata_are_drawn_from_evenly_and_by_the_seed() {
         let findings: Vec<Finding> =
             (0..50).map(|n| finding("common", n)).chain((0..2).map(|n| finding("rare", n))).collect();
-        let drawn = draw(findings.clone(), 10, 1);
+        let drawn = draw_items(findings.clone(), 10, 1);
         let rare = drawn.iter().filter(|item| item.finding.stratum == "rare").count();
         assert_eq!((drawn.len(), rare), (10, 2));
         let mut turned = findings.clone();
         turned.reverse();
-        assert_eq!(draw(turned, 10, 1), drawn, "the order of the findings does not count");
-        assert_ne!(draw(findings.clone(), 10, 2), drawn);
-        assert_eq!(draw(findings, 1000, 1).len(), 52);
+        assert_eq!(draw_items(turned, 10, 1), drawn, "the order of the findings does not count");
+        assert_ne!(draw_items(findings.clone(), 10, 2), drawn);
+        assert_eq!(draw_items(findings, 1000, 1).len(), 52);
     }
 
     #[test]
     fn labels_are_read_from_either_form() {
-        let items = draw((0..3).map(|n| finding("s", n)).collect(), 3, 1);
+        let items = draw_items((0..3).map(|n| finding("s", n)).collect(), 3, 1);
         let csv = to_csv(&items).replace(",,,\r\n", ",Yes, no ,\r\n");
         let json = to_json_lines(&items).replace("\"label_1\":\"\"", "\"label_1\":\"yes\"");
         let read = labels(&[("a.csv".to_owned(), csv), ("b.jsonl".to_owned(), json)]).expect("sheets");

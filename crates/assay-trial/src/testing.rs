@@ -133,7 +133,7 @@ impl Fixture {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Act {
     /// The command ends, and leaves these files for the verifier.
-    Leave(&'static [(&'static str, &'static str)]),
+    LeaveFiles(&'static [(&'static str, &'static str)]),
     /// The command ends so.
     End(Exit),
     /// The sandbox does not start.
@@ -141,8 +141,8 @@ pub(crate) enum Act {
 }
 
 /// A reward, and nothing else.
-pub(crate) const PASS: Act = Act::Leave(&[("reward.txt", "1")]);
-pub(crate) const MISS: Act = Act::Leave(&[("reward.txt", "0")]);
+pub(crate) const PASS: Act = Act::LeaveFiles(&[("reward.txt", "1")]);
+pub(crate) const MISS: Act = Act::LeaveFiles(&[("reward.txt", "0")]);
 
 /// A sandbox whose verifiers do what a function of the trial's short id says, counting from 0 how
 /// often it was asked.
@@ -188,7 +188,7 @@ impl Session for FakeSession {
     fn exec(&mut self, _command: &Exec, _cancel: &AtomicBool) -> Result<ExecOutcome, SandboxError> {
         let mut exit = Exit::Code(0);
         match (&self.act, &self.rewards) {
-            (Act::Leave(files), Some(folder)) => {
+            (Act::LeaveFiles(files), Some(folder)) => {
                 for (name, text) in *files {
                     fs::write(folder.join(name), text).unwrap();
                 }

@@ -115,7 +115,7 @@ pub enum MakeError {
     Read(std::io::Error),
     /// The generator refused.
     #[error(transparent)]
-    Make(#[from] PlaceboError),
+    Placebo(#[from] PlaceboError),
     /// The folder it is kept in.
     #[error("cannot write {}: {error}", folder.display())]
     Write {

@@ -127,7 +127,7 @@ fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
     };
     let done = || Ended::Finished;
     let broken = |part| Ended::Broken { part, message: "it broke".to_owned() };
-    let leave = |files| Act::Leave(files);
+    let leave = |files| Act::LeaveFiles(files);
     check(PASS, done(), Outcome::Passed, None, "");
     check(MISS, done(), Outcome::Failed, None, "");
     check(leave(&[("reward.txt", "0.99")]), done(), Outcome::Failed, None, "");
@@ -353,16 +353,21 @@ fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
     };
     check(true, MISS, MISS, "the oracle does not pass here (failed)");
     check(true, Act::Fail, MISS, "the oracle does not pass here (infrastructure: the sandbox did not");
-    check(true, Act::Leave(&[]), MISS, "does not pass here (infrastructure: the verifier wrote no reward");
+    check(
+        true,
+        Act::LeaveFiles(&[]),
+        MISS,
+        "does not pass here (infrastructure: the verifier wrote no reward",
+    );
     let report = "{\"results\": {\"tests\": [{\"name\": \"sums\", \"status\": \"failed\"}, \
         {\"name\": \"names\", \"status\": \"passed\"}, {\"name\": \"dates\", \"status\": \"failed\"}]}}";
-    let with_tests = Act::Leave(Box::leak(Box::new([("reward.txt", "0"), ("ctrf.json", report)])));
+    let with_tests = Act::LeaveFiles(Box::leak(Box::new([("reward.txt", "0"), ("ctrf.json", report)])));
     check(true, with_tests, MISS, "does not pass here (failed); failed: sums, dates");
     check(true, PASS, PASS, "the no-op check passes: the tests accept an untouched environment");
     check(
         true,
         PASS,
-        Act::Leave(&[]),
+        Act::LeaveFiles(&[]),
         "its verifier breaks in the no-op check: the verifier wrote no reward",
     );
     check(false, PASS, MISS, "no solution/solve.sh");

@@ -26,7 +26,7 @@ pub(in crate::commands) fn print_sheet(
     let mut notices = Notices::new(ui);
     found.notices.iter().for_each(|notice| notices.report(notice));
     let findings = findings(&found, &args.dir, &mut notices);
-    let items = sheet::draw(findings, args.size, args.seed);
+    let items = sheet::draw_items(findings, args.size, args.seed);
     if let Some(path) = &args.key {
         let line = |item: &sheet::Item| {
             json!({"schema": "assay.audit-key/1", "kind": "key", "item": item.item, "from": item.finding.key})

@@ -27,7 +27,7 @@ use crate::ui::Ui;
 pub(super) fn run(args: &LabSearchArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         LabSearchWhat::Bench(args) => bench(args, false, ui),
-        LabSearchWhat::Train(args) => fit(args, ui),
+        LabSearchWhat::Train(args) => train_weights(args, ui),
         LabSearchWhat::Erase(args) => bench(&erasing(args), true, ui),
     }
 }
@@ -48,7 +48,7 @@ fn erasing(args: &SearchEraseArgs) -> SearchBenchArgs {
 }
 
 /// Fits `best` to requests, and prints its weights.
-fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
+fn train_weights(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
     let documents = documents(&args.corpus, ui)?;
     let queries = queries(&args.queries, None, &documents, ui)?;
     let negatives = match &args.negatives {

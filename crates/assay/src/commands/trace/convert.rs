@@ -39,7 +39,7 @@ pub(super) fn run(args: &ConvertArgs, ui: &Ui) -> Result<Status, Failure> {
             return Err(several());
         }
         for transcript in transcripts {
-            troubles.tell(&transcript.diagnostics, ui);
+            troubles.report(&transcript.diagnostics, ui);
             let Some(folder) = &args.out else {
                 ui.document(&transcript.trajectory)?;
                 continue;

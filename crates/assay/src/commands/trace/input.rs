@@ -48,7 +48,7 @@ pub(super) struct Troubles {
 }
 
 impl Troubles {
-    pub(super) fn tell(&mut self, diagnostics: &[Diagnostic], ui: &Ui) {
+    pub(super) fn report(&mut self, diagnostics: &[Diagnostic], ui: &Ui) {
         for diagnostic in diagnostics {
             self.odd += 1;
             ui.note(&format!("warning: {diagnostic}"));

@@ -28,7 +28,7 @@ pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
         };
         let count = transcripts.len();
         for (number, transcript) in transcripts.into_iter().enumerate() {
-            troubles.tell(&transcript.diagnostics, ui);
+            troubles.report(&transcript.diagnostics, ui);
             if ui.json() {
                 shown.push(json!({
                     "file": path,

@@ -50,7 +50,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
             let note = own.by.and_then(|other| partial_duplicate(&names[at], own, &names[other]));
             stats.diagnostics.extend(note);
         }
-        troubles.tell(&stats.diagnostics, ui);
+        troubles.report(&stats.diagnostics, ui);
         if ui.json() {
             traces.push(document(stats, cost, fuller[at].is_some(), args.control, prices.as_ref())?);
         } else {
