@@ -247,7 +247,7 @@ fn an_old_adapter_maps_vectors() {
     let lab = documents();
     let dense = format!("dense:endpoint={},name=tiny", server.url());
     // An adapter names its model by a digest, in which the server's port is. The numbers are those of then.
-    let train = ["search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
+    let train = ["lab", "search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
     lab.assay(&[&train[..], &["--retriever", &dense, "--adapter", "new.json"]].concat()).ok();
     let mut adapter = read_json(&lab.path("adapter.json")).unwrap();
     adapter["model"] = read_json(&lab.path("new.json")).unwrap()["model"].clone();
@@ -264,6 +264,7 @@ fn old_answers_of_a_router_are_not_asked_for_again() {
     let lab = documents().env("OPENAI_API_KEY", "sk-loopback-0123456789");
     // Nothing listens there.
     let args = [
+        "lab",
         "lab",
         "route",
         "bench",
