@@ -265,7 +265,6 @@ fn old_answers_of_a_router_are_not_asked_for_again() {
     // Nothing listens there.
     let args = [
         "lab",
-        "lab",
         "route",
         "bench",
         "--prompts",
