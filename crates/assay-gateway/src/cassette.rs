@@ -139,7 +139,9 @@ pub(crate) fn read(
             if label.schema != SCHEMA {
                 return Err(at(1, "another format"));
             }
-            if label.trial != trial || label.attempt != attempt {
+            // What `assay gateway --record` wrote before "interactive".
+            let recorded = if label.trial == "by hand" { "interactive" } else { &label.trial };
+            if recorded != trial || label.attempt != attempt {
                 return Err(at(1, "recorded for another trial"));
             }
             continue;

@@ -213,6 +213,7 @@ fn an_old_index_and_an_old_benchmark_are_read() {
     assert_eq!((&found["skills"], &found["hits"][0]["id"]), (&json!(4), &json!("a/logs")));
 
     let bench = [
+        "lab",
         "search",
         "bench",
         "--corpus",
