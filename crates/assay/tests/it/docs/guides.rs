@@ -11,6 +11,7 @@ use crate::fixture::{Fixture, needs_bubblewrap};
 
 /// Commands of the tutorials that are not executed here, and why.
 const EXCLUDED: &[(&str, &str)] = &[
+    ("git clone", "clones this project"),
     ("cargo install", "builds a release"),
     ("assay run ../docker/experiment.toml", "docs::the_example_in_docker_runs"),
 ];
