@@ -254,9 +254,9 @@ mod tests {
             ("FROM a\nRUN --mount=type=secret,id=x cat", 2, "secret"),
             ("FROM a\nRUN --mount=id=x,type=ssh cat", 2, "secret"),
             ("FROM a\nRUN --device=x cat", 2, "device"),
-            ("FROM a\nADD https://host/x /x", 2, "fetch"),
-            ("FROM a\nADD [\"http://host/x\", \"/x\"]", 2, "fetch"),
-            ("FROM a\nONBUILD ADD git@host:x /x", 2, "fetch"),
+            ("FROM a\nADD https://host/x /x", 2, "download"),
+            ("FROM a\nADD [\"http://host/x\", \"/x\"]", 2, "download"),
+            ("FROM a\nONBUILD ADD git@host:x /x", 2, "download"),
             ("FROM", 1, "without an image"),
             // A continued line goes on where it broke off.
             ("FROM a\nRUN --secu\\\nrity=insecure mount", 2, "privileges"),

@@ -114,7 +114,7 @@ fn copies_no_more_than_it_may() {
     }
     let all = Caps::default();
     for (n, (caps, files, reason)) in [
-        (Caps { total_bytes: 12, ..all }, 2, "10 bytes were taken before"),
+        (Caps { total_bytes: 12, ..all }, 2, "the limit is reached after 10 bytes"),
         (Caps { depth: 1, ..all }, 3, "more than 1 folders deep"),
         (Caps { depth: 0, ..all }, 2, "more than 0 folders deep"),
         (Caps { entries: 3, ..all }, 2, "more than 3 entries"),

@@ -20,7 +20,8 @@ fn finds_what_works() {
 fn says_why_it_does_not() {
     needs_bubblewrap!();
     // A program that is no first process.
-    for (init, word) in [("/bin/false", "without a word"), ("/etc/passwd", "ELF"), ("/no/such", "")] {
+    for (init, word) in [("/bin/false", "without an error message"), ("/etc/passwd", "ELF"), ("/no/such", "")]
+    {
         match probe_bubblewrap(Path::new(init), &[]).map(drop) {
             Err(SandboxError::Unavailable { reason, .. }) => {
                 assert!(reason.contains(word), "{init}: {reason}");

@@ -160,13 +160,17 @@ fn see(agents: &[&'static str], sandbox: &str) {
     };
     assert_eq!(arms(&document), arms(&again));
     let notes = again["report"]["notes"].to_string();
-    assert!(notes.contains("played again from cassettes"), "{notes}");
+    assert!(notes.contains("replayed from cassettes"), "{notes}");
     let notes = document["report"]["notes"].to_string();
     assert!(
         notes.contains("The gateway and the transcripts count the same tokens in every trial of"),
         "{notes}"
     );
-    assert_eq!(notes.contains("opencode: its transcript leaves out"), there.contains(&"opencode"), "{notes}");
+    assert_eq!(
+        notes.contains("opencode: the transcript omits requests outside the task"),
+        there.contains(&"opencode"),
+        "{notes}"
+    );
 }
 
 #[test]
@@ -289,9 +293,9 @@ fn too_little_memory_is_told() {
         lab.assay(&["run", "experiment.toml", "--no-checks", "--only", "condition=none"]).stderr
     };
     let told = with(64);
-    assert!(told.contains("codex takes up to 83 MB by itself, and one task allows 64 MB"), "{told}");
+    assert!(told.contains("codex alone uses up to 83 MB, but one task allows only 64 MB"), "{told}");
     let told = with(512);
-    assert!(!told.contains("by itself"), "{told}");
+    assert!(!told.contains("codex alone uses"), "{told}");
 }
 
 /// One agent with its own folder and with the system's text: two arms with names and trials of their own.
@@ -318,10 +322,10 @@ fn placements_are_arms() {
         .map(|name| [json!([name, "none", 0.0, 0.0]), json!([name, "curated", 1.0, 1.0])]);
     assert_eq!(seen, expected.concat());
     let text = lab.assay(&["report", "lab"]).ok().stdout;
-    assert!(text.contains("codex (system): told of skills in a text of the system"), "{text}");
+    assert!(text.contains("codex (system): skills were listed in the system prompt"), "{text}");
     let text = lab.assay(&["plan", "experiment.toml"]).stdout;
     assert!(text.contains("skills in the system prompt, curated: 1 trials, 1 cached"), "{text}");
-    // What an agent tells of its own folder is its own affair.
+    // How an agent announces its own skills folder cannot be changed.
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     lab.write(
         "experiment.toml",

@@ -81,7 +81,7 @@ fn a_run_is_audited_with_its_outcomes() {
         "{pair}"
     );
     let swapped = lab.assay(&["audit", "show", "--with", &without[..12], "--without", id]).ended(2);
-    assert!(swapped.stderr.contains("was given no skill"), "{}", swapped.stderr);
+    assert!(swapped.stderr.contains("had no skill"), "{}", swapped.stderr);
     let unknown = lab.assay(&["audit", "show", "--with", "0000000000", "--without", id]).ended(2);
     assert!(unknown.stderr.contains("no trial of this store"), "{}", unknown.stderr);
     let file = lab.path(".assay").join(control).display().to_string();

@@ -92,7 +92,7 @@ fn runs_and_trials_are_shown() {
         "$ echo right > answer.txt\n[exit status 0]\n",
         "── changes ──\n",
         "+right\n",
-        "── verifier ──\nthe grader looked\n",
+        "── verifier ──\nthe verifier looked\n",
     ] {
         assert!(shown.contains(expected), "no {expected:?} in {shown}");
     }

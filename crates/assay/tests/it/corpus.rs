@@ -87,7 +87,7 @@ fn a_ledger_is_compared_with_decisions() {
     let lab = Fixture::new().file("in.jsonl", decided);
     lab.assay(&["lab", "corpus", "funnel", "in.jsonl", "--ledger", "l.jsonl"]).ok();
     let text = lab.assay(&["lab", "corpus", "compare", "in.jsonl", "l.jsonl"]).ok().stdout;
-    let row = "| `a` | o/r: a | kept | content, for `b` | twins; ours is first by its path, unless a query that is not known names theirs | open |\n";
+    let row = "| `a` | o/r: a | kept | content, for `b` | duplicates; ours is first by path, unless an unpublished query names theirs | open |\n";
     assert!(text.contains(row), "{text}");
     lab.write("q.jsonl", "{\"gold_ids\":[\"b\"]}\n");
     let text =

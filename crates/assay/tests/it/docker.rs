@@ -433,9 +433,9 @@ fn without_a_daemon_tasks_are_left_out_and_said() {
     let lab = lab.env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
     let ran = lab.assay(&["run", "experiment.toml"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.stderr.contains("no daemon answers at /nonexistent/docker.sock"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no Docker daemon at /nonexistent/docker.sock"), "{}", ran.stderr);
     let doctor = lab.assay(&["doctor"]);
-    assert!(doctor.stdout.contains("no daemon answers at /nonexistent/docker.sock"), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("no Docker daemon at /nonexistent/docker.sock"), "{}", doctor.stdout);
     let lab = lab.env("DOCKER_HOST", "tcp://127.0.0.1:2375");
     let ran = lab.assay(&["run", "experiment.toml"]);
     assert!(ran.stderr.contains("only sockets of this machine"), "{}", ran.stderr);
@@ -465,7 +465,7 @@ fn the_oracle_has_the_tasks_own_skills_in_docker() {
     let excluded = document["report"]["excluded"].as_array().unwrap();
     assert_eq!((code, excluded.len()), (0, 0), "{document:#}");
     let notes = document["report"]["notes"].to_string();
-    assert!(notes.contains("more processors than this machine has"), "{notes}");
+    assert!(notes.contains("more CPUs than this machine has"), "{notes}");
     let record = lab.record("mailer");
     let seen = &crate::fixture::observed(&record)[0];
     assert!(!seen.contains("mail") || seen.contains("No such file"), "{seen}");

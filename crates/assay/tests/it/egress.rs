@@ -170,7 +170,7 @@ fn an_experiment_grants_fewer_hosts_or_none() {
     check("network = [\"example.org\"]", "sandbox = \"bubblewrap\"", "127.0.0.1 HTTPError 403");
     check("network = \"none\"", "sandbox = \"bubblewrap\"", "KeyError: 'HTTP_PROXY'");
     check("network = \"public\"", "sandbox = \"none\"", "which this sandbox cannot enforce");
-    check("network = [\"https://x\"]", "sandbox = \"bubblewrap\"", "is no host");
+    check("network = [\"https://x\"]", "sandbox = \"bubblewrap\"", "invalid host");
 }
 
 /// What is said of a proxy leads no agent's own requests astray.

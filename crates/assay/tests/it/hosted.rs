@@ -136,7 +136,7 @@ fn tokens_that_nobody_counted_are_estimated_and_marked() {
     let arm = &document["report"]["arms"][0];
     assert_eq!(arm["estimated"], json!({ "trials": 1, "share": 1.0 }), "{arm:#}");
     let told = lab.assay(&["report", "lab", "--format", "markdown"]).ended(0).stdout;
-    assert!(told.contains('≈') && told.contains("no cap counts them"), "{told}");
+    assert!(told.contains('≈') && told.contains("do not count against the caps"), "{told}");
 }
 
 /// Another model than the one that was asked for is told in the record and in the report, and a dated name is none.
@@ -150,7 +150,7 @@ fn the_model_that_replied_is_told() {
         assert_eq!(code, 0, "{document:#}");
         assert_eq!(lab.record("t1")["replied_models"], json!({ name: 3 }));
         let told = lab.assay(&["report", "lab"]).ended(0).stdout;
-        assert!(told.contains(&format!("model that replied: {name}")), "{told}");
+        assert!(told.contains(&format!("responding model: {name}")), "{told}");
         (
             document["report"]["model_mismatch"].clone(),
             told.contains("! Warning: loop asked for openai:test-1"),

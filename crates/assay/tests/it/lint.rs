@@ -109,8 +109,8 @@ fn packages_are_counted_by_rule() {
         let line = text.lines().find(|line| line.contains(&format!("`{code}`"))).unwrap();
         line.split('|').skip(2).take(5).map(|cell| cell.trim().to_owned()).collect()
     };
-    assert_eq!(row("yaml-unquoted"), ["1", "50.00 %", "1", "0", "0"]);
-    assert_eq!(row("body-tokens"), ["0", "0.00 %", "0", "0", "0"]);
+    assert_eq!(row("yaml-unquoted"), ["1", "50.00%", "1", "0", "0"]);
+    assert_eq!(row("body-tokens"), ["0", "0.00%", "0", "0", "0"]);
     let json =
         lab.assay(&["lint", "skills", "--stats", "--select", "safety", "--format", "json"]).ok().json();
     assert_eq!((&json["schema"], &json["form"]["errors"]), (&"assay.lint-stats/1".into(), &0.into()));
@@ -294,7 +294,7 @@ fn what_cannot_be_linted_is_no_success() {
     fails(&["skills", "--select", "name,saftey"], "did you mean `safety`");
     fails(&["skills", "--ignore", "nosuchrule"], "--ignore: unknown rule `nosuchrule`");
     fails(&["file.bin"], "file.bin is neither a folder nor a SKILL.md");
-    fails(&["skills", "skills/forms/notes.md"], "name the package that it belongs to: skills/forms");
+    fails(&["skills", "skills/forms/notes.md"], "pass the package that contains it: skills/forms");
     assert_eq!(lab.assay(&["lint", "skills/forms/SKILL.md", "--client", "claude-code"]).code, 0);
 }
 

@@ -218,7 +218,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
         assert!(failed.stdout.is_empty());
         // What a server gave for the skills was good where it is the request that fails.
         let kept = lab.path("home/.cache/assay/vectors").exists();
-        assert_eq!(kept, expected.contains("those before"), "{expected}");
+        assert_eq!(kept, expected.contains("where others"), "{expected}");
     };
     check(
         |number, asked| {

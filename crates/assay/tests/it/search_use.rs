@@ -138,10 +138,10 @@ fn what_cannot_be_searched_is_refused() {
     check(&["  ", "--library", "library"], "the request is empty");
     check(&["--library", "library"], "no request given");
     check(&["anything"], "no skills to search");
-    check(&["anything", "--library", "empty"], "no skill beneath empty");
-    check(&["anything", "--library", "nowhere"], "no skill beneath nowhere");
+    check(&["anything", "--library", "empty"], "no skill in empty");
+    check(&["anything", "--library", "nowhere"], "no skill in nowhere");
     check(&["anything", "--index", "nowhere.index"], "cannot read the index nowhere.index");
-    check(&["index", "--library", "empty", "--out", "own.index"], "no skill beneath empty");
+    check(&["index", "--library", "empty", "--out", "own.index"], "no skill in empty");
     assert!(!lab.path("own.index").exists());
     let unwritable = lab.assay(&["search", "index", "--library", "library", "--out", "no/folder/own.index"]);
     assert!(unwritable.ended(3).stderr.contains("cannot write the index no/folder/own.index"));

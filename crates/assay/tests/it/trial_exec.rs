@@ -227,7 +227,7 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
         refused("none", &[], 2, "differs from the planned one");
     });
     edited("skills/reports/SKILL.md", "---\nname: reports\ndescription: Other.\n---\nOther.\n", &|| {
-        refused("curated", &[], 2, "there is no skill `reports` with the planned content");
+        refused("curated", &[], 2, "no skill `reports` with the planned content");
     });
     edited("turns.jsonl", "{\"say\": \"Other.\"}\n", &|| {
         refused("none", &[], 3, "would differ from the plan here: `agent.script");

@@ -87,7 +87,7 @@ fn a_dropped_connection_is_no_result_of_the_agent() {
     assert_eq!(record["estimated"]["requests"], 1, "{record:#}");
     let told = lab.assay(&["report", "lab"]).ok().stdout;
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("in 1 of 1 trial the provider's usage is missing"), "{told}");
+    assert!(told.contains("in 1 of 1 trial, the provider's usage is missing"), "{told}");
 }
 
 /// Each cap has a word of its own.
@@ -195,7 +195,7 @@ fn equal_errors_are_classified_equally() {
 fn a_broken_reply_is_the_providers_doing() {
     needs_bubblewrap!();
     for (fault, says) in
-        [("break", "the provider's last reply is broken"), ("not-json", "the reply is not JSON")]
+        [("break", "the provider's last reply is broken"), ("not-json", "invalid JSON in the reply")]
     {
         let lab = codex("timeout = 240\nmax_output_tokens = 8000\n");
         let lab = lab.script(&[json!({ "fault": fault })]);

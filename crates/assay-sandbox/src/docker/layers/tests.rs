@@ -88,7 +88,7 @@ fn layers_are_seen_as_one() {
     check("/app/link", Some(Err("it is a symbolic link")));
     check("/app/pipe", Some(Err("it is a pipe")));
     let larger = layers.read(Path::new("/app/old"), 3).unwrap().unwrap_err();
-    assert_eq!(larger.to_string(), "it is larger than 3 bytes");
+    assert_eq!(larger.to_string(), "larger than 3 bytes");
     assert_eq!(layers.stat(Path::new("/app/link")).unwrap().unwrap().link.unwrap(), Path::new("/etc"));
 
     let to = dir.path().join("to");

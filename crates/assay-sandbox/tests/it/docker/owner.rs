@@ -26,6 +26,7 @@ fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
             "--exact",
             "docker::owner::nothing_outlives_its_holder_and_a_sweep_removes_the_rest",
             "--nocapture",
+            "--include-ignored",
         ])
         .env(HOLD, &store)
         .stdout(Stdio::piped())

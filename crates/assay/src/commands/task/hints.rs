@@ -67,7 +67,7 @@ pub(super) fn hint(who: Who, text: &str) -> Option<(&'static str, String)> {
             "the image lacks a program or module: install it in the Dockerfile, or run the task in Docker with its own image"
         } else if says(&MEMORY) {
             "it needs more memory: raise `memory_mb` in the experiment, or under `[environment]` in task.toml"
-        } else if lower.contains("it did not end within") {
+        } else if lower.contains("did not finish within") {
             "it needs more time: raise `timeout_sec` under `[verifier]` in task.toml"
         } else {
             return None;
