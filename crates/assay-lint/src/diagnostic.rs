@@ -110,6 +110,9 @@ pub struct Diagnostic {
     pub clients: Severities,
     /// Identifies the finding even if its line moves; empty for diagnostics of the search.
     pub fingerprint: String,
+    /// The digest of the line, without its indentation, if it has a line of a skill's text file.
+    #[serde(skip)]
+    pub line_digest: Option<String>,
     /// Whether a client documents what validators reject here. Then it is an error only if clients
     /// are selected explicitly, and a warning otherwise.
     #[serde(skip)]

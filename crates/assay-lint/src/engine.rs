@@ -119,7 +119,7 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
         .collect();
     let mut fingerprints = FingerprintCounts::default();
     for checked in checked {
-        apply_policy(checked, options, &folders, &linted, &mut known, &mut fingerprints, &mut outcome);
+        apply_policy(checked, options, &linted, &mut known, &mut fingerprints, &mut outcome);
     }
     outcome.diagnostics = notices.iter().map(search_diagnostic).collect();
     for found in whole.into_list() {
@@ -180,8 +180,7 @@ fn filter_library_finding(
 ) -> Option<Diagnostic> {
     let policy = options.policy(&found.file);
     let (folder, real) = (found.file.clone(), plugin::real(&found.file));
-    let mut filter =
-        FindingFilter { policy, options, folder, real: real.clone(), folders, linted, known, summary };
+    let mut filter = FindingFilter { policy, options, folder, real: real.clone(), linted, known, summary };
     let mut found = filter.apply(found, false)?;
     // Folders are relative to the linted one, in the message too: the fingerprint does not depend
     // on the working folder.
@@ -229,6 +228,7 @@ fn search_diagnostic(notice: &assay_skill::Diagnostic) -> Diagnostic {
         fix: None,
         clients: Severities::all(notice.severity),
         fingerprint: String::new(),
+        line_digest: None,
         documented: false,
     }
 }
@@ -277,7 +277,7 @@ fn check_package(folder: &Path, outer: Option<&str>, options: &Options) -> Check
     crate::safety::check(&skill, &mut unsafe_findings);
     diagnostics.extend(unsafe_findings.into_list());
     let member = library::Member::of(&skill, &load_results);
-    record_line_prints(&skill, &mut diagnostics);
+    set_resource_line_digests(&skill, &mut diagnostics);
     let document = Some((skill.file.clone(), skill.text().to_owned()));
     let name = skill.package.as_ref().map_or_else(
         || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
@@ -322,8 +322,8 @@ fn report_nested(
     diagnostics.extend(findings.into_list());
 }
 
-/// Records the lines of findings outside the document, for their fingerprints.
-fn record_line_prints(skill: &Skill, diagnostics: &mut [Diagnostic]) {
+/// Sets the line digests of findings in the skill's other files.
+fn set_resource_line_digests(skill: &Skill, diagnostics: &mut [Diagnostic]) {
     let mut files: BTreeMap<PathBuf, Vec<&str>> = BTreeMap::new();
     for found in diagnostics.iter_mut().filter(|found| found.file != skill.file) {
         let Some(span) = found.span.0 else { continue };
@@ -333,12 +333,22 @@ fn record_line_prints(skill: &Skill, diagnostics: &mut [Diagnostic]) {
             let resource = skill.resources().iter().find(|resource| Path::new(&resource.path) == path);
             resource.map(|resource| resource.text.lines().collect()).unwrap_or_default()
         });
-        found.fingerprint = lines.get(span.line - 1).map(|line| line_print(line)).unwrap_or_default();
+        found.line_digest = lines.get(span.line - 1).map(|line| line_digest(line));
+    }
+}
+
+/// Sets the line digests of findings in the skill's document.
+fn set_line_digests(skill: &LintedSkill, diagnostics: &mut [Diagnostic]) {
+    let Some((file, text)) = skill.document.as_ref().filter(|_| !diagnostics.is_empty()) else { return };
+    let lines: Vec<&str> = text.lines().collect();
+    for found in diagnostics.iter_mut().filter(|found| found.file == *file) {
+        let line = found.span.0.and_then(|span| lines.get(span.line - 1));
+        found.line_digest = line.map(|line| line_digest(line));
     }
 }
 
 /// The digest of a line without its indentation.
-fn line_print(line: &str) -> String {
+fn line_digest(line: &str) -> String {
     Digest::of(line.trim().as_bytes()).short()
 }
 
@@ -349,19 +359,13 @@ type FingerprintCounts = BTreeMap<String, usize>;
 /// skill, the file within it, the text of the line, and a counter for findings that share all of
 /// these.
 fn assign_fingerprints(skill: &mut LintedSkill, counts: &mut FingerprintCounts) {
-    let lines: Vec<&str> =
-        skill.document.as_ref().map(|(_, text)| text.lines().collect()).unwrap_or_default();
     for found in &mut skill.diagnostics {
-        if skill.document.as_ref().is_some_and(|(file, _)| *file == found.file) {
-            let line = found.span.0.and_then(|span| lines.get(span.line - 1));
-            found.fingerprint = line.map(|line| line_print(line)).unwrap_or_default();
-        }
         let file = found.file.strip_prefix(&skill.path).unwrap_or(&found.file);
         let parts = [
             found.code.as_bytes(),
             skill.name.as_bytes(),
             &assay_fs::tree::bytes(file),
-            found.fingerprint.as_bytes(),
+            found.line_digest.as_deref().unwrap_or_default().as_bytes(),
         ];
         let mut digest = Digest::of(&parts.join(&0)).hex();
         digest.truncate(16);
@@ -402,7 +406,6 @@ fn soften_accepted(diagnostics: &mut [Diagnostic], load_results: &[(Client, Load
 fn apply_policy(
     checked: CheckedSkill,
     options: &Options,
-    folders: &Folders,
     linted: &[PathBuf],
     known: &mut Known,
     fingerprints: &mut FingerprintCounts,
@@ -425,12 +428,12 @@ fn apply_policy(
         options,
         folder: skill.path.clone(),
         real,
-        folders,
         linted,
         known,
         summary: &mut outcome.summary,
     };
-    let all = std::mem::take(&mut skill.diagnostics);
+    let mut all = std::mem::take(&mut skill.diagnostics);
+    set_line_digests(&skill, &mut all);
     let mut used = vec![false; suppressions.allowed.len()];
     for found in all {
         let mut commented = false;
@@ -441,7 +444,9 @@ fn apply_policy(
         }
         skill.diagnostics.extend(filter.apply(found, commented));
     }
-    for found in unused_suppressions(&skill, policy, &suppressions, &used) {
+    let mut unused = unused_suppressions(&skill, policy, &suppressions, &used);
+    set_line_digests(&skill, &mut unused);
+    for found in unused {
         skill.diagnostics.extend(filter.apply(found, false));
     }
     skill.diagnostics.sort_by(|a, b| (&a.file, a.span.0, a.code).cmp(&(&b.file, b.span.0, b.code)));
@@ -461,7 +466,6 @@ struct FindingFilter<'a> {
     folder: PathBuf,
     /// Its canonical path.
     real: PathBuf,
-    folders: &'a Folders,
     /// The canonical paths of the linted folders.
     linted: &'a [PathBuf],
     known: &'a mut Known,
@@ -503,8 +507,7 @@ impl FindingFilter<'_> {
             return None;
         }
         if let Some(baseline) = &self.options.baseline
-            && let Some(left) =
-                self.known.get_mut(&baseline.key(&found, &path, &self.options.base, self.folders))
+            && let Some(left) = self.known.get_mut(&baseline.key(&found, &path, &self.options.base))
             && *left > 0
         {
             *left -= 1;
@@ -564,6 +567,7 @@ fn unused_suppressions(
             fix: None,
             clients: Severities::all(severity),
             fingerprint: String::new(),
+            line_digest: None,
             documented: false,
         });
     }

@@ -129,6 +129,7 @@ impl Findings {
             fix: None,
             clients,
             fingerprint: String::new(),
+            line_digest: None,
             documented: false,
         };
         LastFinding(self.list.push_mut(diagnostic))
