@@ -4,8 +4,8 @@ use clap::{Subcommand, ValueEnum};
 
 /// Install, list and test CLI agents
 ///
-/// CLI agents such as Claude Code and Codex run inside the sandbox of a trial. They are installed once, below
-/// ASSAY_CACHE or ~/.cache/assay, and never from within a trial.
+/// CLI agents are programs such as Claude Code and Codex. Trials run them in a sandbox, from an
+/// installation in ASSAY_CACHE or ~/.cache/assay; trials never install anything.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay agent install claude-code
@@ -28,9 +28,9 @@ pub(crate) enum AgentWhat {
     Install(InstallArgs),
 }
 
-/// Install agents
+/// Install CLI agents
 ///
-/// Installs the version that assay is tested with, or another one. Needs network access; trials do not.
+/// Installs the version that assay is tested with, unless another is given. Needs network access.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay agent install claude-code codex
@@ -44,28 +44,29 @@ pub(crate) struct InstallArgs {
     pub(crate) all: bool,
 }
 
-/// Test whether agents see skills in a sandbox
+/// Test whether CLI agents see skills in a sandbox
 ///
-/// Executes one scripted trial for each agent: no model is called. Use it after an installation or an upgrade.
+/// Use it after installing or upgrading an agent. Executes one trial of each agent with scripted
+/// replies: no model is called.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay agent doctor
   assay agent doctor claude-code --sandbox docker")]
 pub(crate) struct DoctorArgs {
-    /// Agents to test, as NAME or NAME@VERSION [default: all that are installed]
+    /// Agents to test, as NAME or NAME@VERSION [default: all installed agents]
     #[arg(value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
     /// Sandbox to run them in
     #[arg(long, value_name = "KIND", default_value = "bubblewrap")]
     pub(crate) sandbox: Kind,
-    /// How the agents are offered skills [default: each agent's own way]
+    /// Where the agent finds skills [default: each agent's own way]
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Where>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Where {
-    /// In the folder that the agent searches for skills
+    /// In the folder in which the agent looks for skills
     Native,
     /// In the system prompt
     System,

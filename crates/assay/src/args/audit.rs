@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Find what a skill changed in agents' traces
+/// Find what a skill changed in how agents behave
 ///
-/// Compares traces with a skill to traces without it and reports text of the skill that reappears in the agent's
-/// actions, beyond what pairs of runs without a skill show by chance. docs/AUDIT.md describes the method.
+/// An audit looks for the skill's text in transcripts: what agents wrote, ran and said. It compares
+/// transcripts of trials with and without the skill, and reports how far the overlap exceeds what
+/// trials without it show by chance. docs/AUDIT.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit corpus my-run
@@ -26,40 +27,41 @@ pub(crate) enum AuditWhat {
     Agreement(AgreementArgs),
 }
 
-/// Audit one run with a skill against one without
+/// Audit one transcript with a skill against one without
 ///
-/// Use it for two transcripts that you have at hand. With --null, differences that chance explains are subtracted.
+/// Use it for two transcripts at hand. Without --null there is no measure of chance.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit pairs --with a.jsonl --without b.jsonl --skill SKILL.md
   assay audit pairs --with a.jsonl --without b.jsonl --skill SKILL.md --null c.jsonl d.jsonl")]
 pub(crate) struct PairsArgs {
-    /// Transcript of the run with the skill, in any format that `assay trace` reads; `-` is standard input
+    /// Transcript with the skill, in any format that `assay trace` reads; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) with: PathBuf,
-    /// Transcript of the run without the skill
+    /// With the skill: a trial's id or a transcript; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) without: PathBuf,
     /// The skill's SKILL.md
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: PathBuf,
-    /// The task's prompt; text that it contains is not evidence
+    /// File with the task's prompt, whose text is not counted as text of the skill
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// Null pairs: more transcripts without the skill, or other skills (.md)
+    /// Measure of chance: more transcripts without the skill, or other skills (.md)
     ///
-    /// Every two transcripts without the skill are audited against each other; another skill is audited in place of the
-    /// right one.
+    /// All pairs of transcripts without the skill are audited against each other, and the
+    /// transcripts are audited for the other skills.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) null: Vec<PathBuf>,
-    /// Exit with 1 if a transcript has defects
+    /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
 }
 
-/// Show two runs side by side
+/// Show two transcripts side by side
 ///
-/// Aligns the steps of both runs and marks where the skill's text was used. --format html writes one page.
+/// Aligns the steps of both and marks where text of the skill was used. --format html writes one
+/// page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit show --with 3f2a91 --without 77be02
@@ -68,71 +70,80 @@ pub(crate) struct ShowArgs {
     /// The run with the skill: a trial's id, or a transcript; `-` is standard input
     #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) with: PathBuf,
-    /// The run without the skill
+    /// Without the skill: a trial's id or a transcript
     #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) without: PathBuf,
-    /// The skill's SKILL.md [default: the skill provided to the trial of --with]
+    /// The SKILL.md [default: the skill of the trial of --with]
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: Option<PathBuf>,
-    /// The task's prompt; text that it contains is not evidence
+    /// File with the task's prompt, whose text is not counted as text of the skill
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// Write to FILE; the ending .html or .json sets the format
+    /// Write to FILE; its extension .html or .json sets the format
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Exit with 1 if a transcript has defects
+    /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
 }
 
-/// Audit all trials of a run, or all traces in a folder
+/// Audit all trials of a run, or all transcripts in a folder
 ///
-/// With --format json the result is JSON Lines, one line per pair.
+/// For each task, compares the transcripts with the skill to those without it. With --format json
+/// the result is JSON Lines: pairs, transcripts and totals, one per line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit corpus my-run
   assay audit corpus traces-of-2026 --check")]
 pub(crate) struct CorpusArgs {
-    /// Name of a run in the store, or a folder of traces
+    /// Name of a run in the store, or a folder of transcripts
     ///
-    /// The folder contains traces/<arm>/<task>/{with,without}/r<k>/*.jsonl, skills/<task>/SKILL.md and tasks/<task>.md.
+    /// A folder needs this layout: traces/<arm>/<task>/with/r<k>/*.jsonl,
+    /// traces/<arm>/<task>/without/r<k>/*.jsonl and skills/<task>/SKILL.md, where <arm> is any name
+    /// and <k> a number. Prompts in tasks/<task>.md are optional.
+    #[arg(value_name = "RUN|DIR")]
     pub(crate) dir: PathBuf,
-    /// Exit with 1 if a transcript has defects
+    /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Measure the score's accuracy by planting lines of skills in the controls
+    /// Validate the adoption score, which measures how much text of the skill was used
+    ///
+    /// Reports how well the score separates transcripts that read the skill from those without it,
+    /// and finds lines of the skill that are planted in the latter.
     #[arg(long)]
     pub(crate) check: bool,
 }
 
 /// Draw findings for people to label
 ///
-/// Prints comma-separated values, or JSON Lines with --format json. Raters fill in the columns label_1, label_2 and so
-/// on; `assay audit agreement` reads them.
+/// Use it to measure how often findings are right. Prints comma-separated values, or JSON Lines
+/// with --format json. Raters fill in the columns label_1, label_2 and so on; `assay audit
+/// agreement` reads them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit sheet traces-of-2026 --size 60 --key key.jsonl
   assay lab cta-2026 sheet traces-of-2026 --seed 7")]
 pub(crate) struct SheetArgs {
-    /// The folder of traces, as for `corpus`
+    /// Folder of transcripts, with the layout that `assay audit corpus --help` describes
     pub(crate) dir: PathBuf,
-    /// Exit with 1 if a transcript has defects
+    /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Number of findings, spread evenly over arms, modes and patterns
+    /// Number of findings, spread evenly over conditions and kinds of findings
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) size: usize,
-    /// Seed of the draw
+    /// Seed for the draw
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Write the origin of each finding, which raters must not see, as JSON Lines
+    /// Write where each finding comes from, which raters must not see, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }
 
-/// Measure the agreement of labels
+/// Measure how far raters agree on labels
 ///
-/// Prints the share of equal labels and Cohen's kappa for every two raters, and Krippendorff's alpha for all.
+/// Reads sheets of `assay audit sheet` after they were labelled. Prints the share of equal labels
+/// and Cohen's kappa for each pair of raters, and Krippendorff's alpha for all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit agreement sheet.csv
@@ -141,10 +152,10 @@ pub(crate) struct AgreementArgs {
     /// Labelled sheets; every column that begins with `label` and is not blank is a rater
     #[arg(required = true, value_name = "FILE")]
     pub(crate) sheets: Vec<PathBuf>,
-    /// Bootstrap resamples for the intervals
+    /// Bootstrap resamples for the confidence intervals
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(crate) resamples: u32,
-    /// Seed of the bootstrap
+    /// Seed for the bootstrap
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
 }

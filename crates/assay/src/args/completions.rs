@@ -6,14 +6,14 @@ use clap::ValueEnum;
 
 /// Write shell completions or man pages
 ///
-/// Completions go to standard output, for a file that your shell loads. `man` writes one page for each command into a
-/// folder.
+/// Completions for a shell go to standard output; save them in a file that the shell loads. `man`
+/// writes a page for each command to the folder of --out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay completions bash > ~/.local/share/bash-completion/completions/assay
   assay completions man --out ~/.local/share/man/man1")]
 pub(crate) struct CompletionsArgs {
-    /// The shell, or `man` for man pages
+    /// Shell, or `man` for man pages
     #[arg(value_name = "SHELL")]
     pub(crate) target: Target,
     /// Folder for the man pages; created if missing

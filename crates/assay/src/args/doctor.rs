@@ -2,9 +2,13 @@
 
 /// Check the environment and suggest fixes
 ///
-/// Tests the sandboxes, the Docker daemon, API keys, limits and the store. Exits with 3 if no trial can run here.
+/// Checks the sandboxes, their limits (CPUs, memory, processes, disk), the Docker daemon, the
+/// store, and whether API keys are set; keys are not used. Exits with 3 if no trial can run here.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "assay doctor",
+    after_help = "Examples:
   assay doctor
-  assay doctor --format json")]
+  assay doctor --format json"
+)]
 pub(crate) struct DoctorArgs {}

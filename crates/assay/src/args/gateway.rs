@@ -4,41 +4,49 @@ use std::path::PathBuf;
 
 /// Run a metering proxy between an agent and its model
 ///
-/// Use it to meter, cap, record or replay the model requests of an agent outside assay, and to see which skills reach
-/// the model. Without COMMAND it serves until it is interrupted; with COMMAND until that ends.
+/// Use it for an agent that assay did not start: it counts and limits the agent's model requests,
+/// records or replays the replies, and shows which skills reach the model. With COMMAND, runs that
+/// agent and ends with it; without, prints the variables that an agent needs and serves until it is
+/// interrupted. Then it prints all requests.
+///
+/// Once a cap (--max-tokens, --max-usd, --max-requests) is reached, further requests get an error,
+/// and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay gateway --provider anthropic --max-tokens 200000 -- claude -p 'fix the build'
   assay gateway --provider openai --port 8080 --skill skills/xlsx")]
 pub(crate) struct GatewayArgs {
     /// Model provider: anthropic, openai, gemini, scripted:FILE, or a server's URL
+    ///
+    /// A server at a URL may have the API of any of the three. scripted:FILE answers from a script,
+    /// for tests.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: String,
-    /// URL of the provider, in place of its own
+    /// Another URL for the API of this provider [default: that of the provider]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key, in place of the provider's own
+    /// Environment variable with the API key [default: that of the provider, such as OPENAI_API_KEY]
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
     /// Port on 127.0.0.1; 0 chooses a free one
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "socket")]
     pub(crate) port: u16,
-    /// Listen on a Unix socket instead
+    /// Listen on a Unix socket instead of a port
     #[arg(long, value_name = "FILE")]
     pub(crate) socket: Option<PathBuf>,
     /// Send every request to this model [default: the model the agent requests]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Limit the tokens of one reply
+    /// Limit the output tokens of each reply
     #[arg(long, value_name = "N")]
     pub(crate) max_output_tokens: Option<u64>,
-    /// Stop after N tokens
+    /// Refuse further requests after N tokens, input and output
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
-    /// Stop after a cost in US dollars; needs --prices
-    #[arg(long, value_name = "USD", requires = "prices")]
+    /// Refuse further requests after this cost in US dollars; needs --prices
+    #[arg(long, value_name = "AMOUNT", requires = "prices")]
     pub(crate) max_usd: Option<f64>,
-    /// Stop after N requests
+    /// Refuse further requests after N requests
     #[arg(long, value_name = "N")]
     pub(crate) max_requests: Option<u64>,
     /// Concurrent requests to the provider; further ones wait
@@ -52,26 +60,34 @@ pub(crate) struct GatewayArgs {
     pub(crate) tokens_per_minute: Option<u64>,
     /// Prices of tokens, as a TOML file
     ///
-    /// The file has [[price]] tables with model, from (a date), input, output, cache_read and cache_write, in USD per
-    /// million tokens.
+    /// Each [[price]] table has the keys model, from (the date from which it applies), input,
+    /// output, cache_read and cache_write; prices are in US dollars per million tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// Track a skill on its way to the model: its folder or SKILL.md; repeatable
+    /// Report whether a skill reaches the model: its folder or SKILL.md; repeatable
+    ///
+    /// Shows in which request its description and its body were first sent, and how much of the
+    /// body.
     #[arg(long = "skill", value_name = "SKILL")]
     pub(crate) skills: Vec<PathBuf>,
-    /// Allow one of the provider's own tools, by type; repeatable
+    /// Allow a tool that the provider executes itself, such as web search, by its type; repeatable
+    ///
+    /// Other tools of this kind are removed from requests.
     #[arg(long = "provider-tool", value_name = "TYPE")]
     pub(crate) provider_tools: Vec<String>,
-    /// Return provider errors at once, without retries
+    /// Return errors of the provider at once, instead of repeating a request
     #[arg(long)]
     pub(crate) no_retries: bool,
-    /// Record replies in a new cassette
+    /// Record replies in a cassette, a new file that --replay reads
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(crate) record: Option<PathBuf>,
-    /// Answer from a cassette; no provider is contacted
+    /// Answer from a cassette; the provider is not contacted
+    ///
+    /// --provider and its API key are required all the same. Requests must be those that were
+    /// recorded, or the exit status is 1.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
-    /// Agent to run, with the endpoint and token in its environment
+    /// Agent to run; gets the gateway's URL and a token for it in place of the API key
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

@@ -1,21 +1,22 @@
 //! What `assay gc` takes.
 
-/// Remove leftovers of crashed runs and unreferenced data
+/// Remove unreferenced data and leftovers of crashed runs
 ///
-/// Removes leases, sandboxes and temporary files of dead processes, and attempts without a result. `assay run` cleans up
-/// as well, so this is for stores that no run uses any more.
+/// Removes what crashed runs left: sandboxes, temporary files, locks and unfinished attempts of
+/// trials. Every `assay run` cleans up as well, so `assay gc` is for a store that is no longer used
+/// for runs, and for the options below.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay gc --dry-run
   assay gc --unreferenced --image-budget 20")]
 pub(crate) struct GcArgs {
-    /// Remove trials that no run refers to as well
+    /// Also remove trials that belong to no run
     #[arg(long)]
     pub(crate) unreferenced: bool,
-    /// List what would be removed, and remove nothing
+    /// List what would be removed; remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Remove the least recently used images of this store beyond GB gigabytes
+    /// Remove Docker images built for this store, least recently used first, down to GB gigabytes
     #[arg(long, value_name = "GB")]
     pub(crate) image_budget: Option<f64>,
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Import trials that were executed by another harness
+/// Import trials that another harness executed
 ///
-/// Imported trials become a run in the store, which `assay report` and `assay audit` read like any other.
+/// Use it to analyze existing results: the trials become a run in the store, which `assay report`
+/// and `assay audit` read like any other run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay import harbor jobs/
@@ -23,24 +24,26 @@ pub(crate) enum ImportWhat {
 
 /// Import job folders of Harbor
 ///
-/// Reads results, trajectories and verifier output of old and new versions of Harbor.
+/// Reads results, trajectories and verifier output of old and new versions of Harbor. Conditions are
+/// inferred from names and from the skills that agents were given, unless --condition assigns them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay import harbor jobs/ --name spring
   assay import harbor jobs/ --condition '*-skills=curated' --condition '*=none' --baseline none")]
 pub(crate) struct ImportHarborArgs {
-    /// Jobs, folders of jobs, or trials
+    /// Folders of jobs or trials, or folders that contain them
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Name of the run [default: harbor-<first folder>]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Assign a condition to trials whose job, trial or agent matches PATTERN
+    /// Assign a condition to trials that match PATTERN; repeatable, the first match counts
     ///
-    /// PATTERN is matched against job/trial/agent and against each of the three; it may contain *. The first match counts.
+    /// PATTERN may contain * and is matched against the names of job, trial and agent, and against
+    /// job/trial/agent.
     #[arg(long, value_name = "PATTERN=CONDITION")]
     pub(crate) condition: Vec<String>,
-    /// Condition that the others are compared with [default: none, if there is one]
+    /// Condition that the others are compared with [default: `none`, if there is one]
     #[arg(long, value_name = "CONDITION")]
     pub(crate) baseline: Option<String>,
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Write an experiment, or the skeleton of a task
+/// Write a new experiment or a new task
 ///
-/// Start here: write an experiment, copy skills into its folder `skills`, and write at least five tasks.
+/// Start here: write an experiment, copy skills into its folder `skills`, and write tasks. A
+/// confidence interval needs at least five tasks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay init experiment my-suite
@@ -18,9 +19,9 @@ pub(crate) struct InitArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InitWhat {
-    /// Write an experiment.toml
+    /// Write a new experiment.toml
     ///
-    /// Creates the folders `skills` and `tasks` beside it. Existing files are never overwritten.
+    /// Creates the folders `skills` and `tasks` beside it. Existing files are not overwritten.
     #[command(after_help = "Examples:
   assay init experiment
   assay init experiment my-suite")]
@@ -29,16 +30,16 @@ pub(crate) enum InitWhat {
         #[arg(default_value = ".")]
         dir: PathBuf,
     },
-    /// Write the skeleton of a task for a skill
+    /// Write the files of a new task for a skill
     ///
-    /// Fill in its instruction, tests and solution, then check it with `assay task check`.
+    /// Fill in the instruction, the tests and the reference solution, then run `assay task check`.
     #[command(after_help = "Examples:
   assay init task skills/xlsx
   assay init task skills/xlsx --out tasks/pivot-table")]
     Task {
         /// The skill that the task is about: its folder or its SKILL.md
         skill: PathBuf,
-        /// Folder of the task [default: tasks/<skill>]
+        /// Folder for the task [default: tasks/<skill>]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },

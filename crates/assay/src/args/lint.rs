@@ -6,9 +6,12 @@ use std::path::PathBuf;
 
 /// Lint skills: per-client validity, safety and quality rules
 ///
-/// Reports what each client does with a skill, whether it is safe to install, and how it can be improved. Nothing is
-/// executed. Besides terminal and json, --format takes sarif, junit and github. Exits with 1 on errors, and on warnings
-/// that --deny or --max-warnings does not accept.
+/// A client is a program that loads or validates skills, such as Claude Code. Lint reports how each
+/// client treats a skill, whether the skill is safe to install, and how it can be improved. Nothing
+/// is executed.
+///
+/// Besides terminal and json, --format accepts sarif, junit and github. Exits with 1 if there are
+/// errors. Warnings count only with --deny warnings or above --max-warnings.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(
@@ -22,56 +25,69 @@ use std::path::PathBuf;
 pub(crate) struct LintArgs {
     #[command(subcommand)]
     pub(crate) what: Option<LintWhat>,
-    /// Skill packages, libraries, repositories, or single SKILL.md files
+    /// SKILL.md files, or folders that contain skills at any depth
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Lint for this client; repeatable [default: all]
+    /// Report only what concerns this client; repeatable [default: every client]
+    ///
+    /// Three clients are validators: `spec` is the text of the Agent Skills specification,
+    /// `skills-ref` its reference validator, and `upload` the check before an upload to Anthropic.
+    /// `lenient` is any client that follows the specification's guide for implementers. The others
+    /// are agents.
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
-    /// Report only these rules; repeatable
+    /// Report only these rules; repeatable, or separated by commas
     ///
-    /// RULE is a code, the beginning of one, `safety`, or `all` (also rules that are off by default).
+    /// RULE is a rule code, a code prefix, the group `safety`, or `all` (including rules that are
+    /// off by default).
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Do not report these rules, named as for --select
+    /// Do not report these rules; RULE as for --select
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// Report suppressed findings as well
+    ///
+    /// Findings are suppressed by comments in a skill and by [[lint.allow]] in assay.toml.
     #[arg(long)]
     pub(crate) ignore_suppressions: bool,
-    /// Exit with 1 on warnings as well
+    /// Exit with 1 if there are warnings
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
-    /// Exit with 1 on more than N warnings
+    /// Exit with 1 if there are more than N warnings
     #[arg(long, value_name = "N")]
     pub(crate) max_warnings: Option<usize>,
     /// Read the configuration from FILE instead of assay.toml
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
-    /// Ignore assay.toml
+    /// Do not read assay.toml
     #[arg(long)]
     pub(crate) no_config: bool,
-    /// Exit with 0 if every skill is excluded
+    /// Exit with 0 instead of 2 if the configuration excludes every skill
     #[arg(long)]
     pub(crate) allow_excluded: bool,
-    /// Apply safe fixes, then report the rest
+    /// Apply safe fixes to the files, then report the remaining findings
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Report only findings that are not in FILE
+    /// Report only findings that are not in the baseline FILE
+    ///
+    /// A baseline lists findings that you accept for now; --update-baseline writes it. A missing
+    /// FILE is an error.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write all findings to the baseline file and accept them
+    /// Write all current findings to the file of --baseline, and exit with 0
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
-    /// Show every finding with its excerpt
+    /// Show every finding with its excerpt, even if the list is long
     #[arg(long)]
     pub(crate) full: bool,
-    /// Context window of the model; 0 if unknown [default: 200000]
+    /// Context window of the model, in tokens; 0 if unknown [default: 200000]
     ///
-    /// Clients limit their list of skills by it.
+    /// Clients limit the length of their list of skills by it.
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub(crate) context_window: Option<usize>,
-    /// Count the packages with findings of each rule
+    /// Print a table instead: for each rule, how many skills have a finding
+    ///
+    /// Findings then do not affect the exit status.
     #[arg(long)]
     pub(crate) stats: bool,
 }
@@ -95,15 +111,16 @@ pub(crate) fn parse_window(text: &str) -> Result<usize, String> {
     tokens.ok_or_else(|| format!("expected 0, or a whole number of tokens from {least}"))
 }
 
-/// Explain a rule
+/// Explain a rule, or list the rules of a group
 ///
-/// Shows what it finds, in which clients, its sources, and how to fix a finding. docs/RULES.md has all rules.
+/// For one rule, shows what it finds, in which clients, its sources, and how to fix a finding.
+/// docs/RULES.md has all rules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lint explain name-mismatch
   assay lint explain safety")]
 pub(crate) struct ExplainArgs {
-    /// A rule's code; the beginning of one, `safety` or `all` lists rules [default: all]
+    /// A rule code, or a code prefix, `safety` or `all` to list rules [default: all]
     #[arg(value_name = "RULE")]
     pub(crate) rule: Option<String>,
 }

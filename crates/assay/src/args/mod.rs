@@ -49,14 +49,20 @@ use self::task::TaskArgs;
 use self::trace::TraceArgs;
 use self::trial::TrialArgs;
 
-/// Measure whether agent skills help, and how sure that is
+/// Lint agent skills and measure whether they help
 ///
-/// assay lints skills, runs agents on tasks with and without them in a sandbox, and reports the difference with its
-/// uncertainty. Start with `assay lint`, or with `assay init experiment`.
+/// assay lints skills, and measures their effect: it runs agents on tasks with and without a skill,
+/// in a sandbox, and reports the difference in mean score with a confidence interval.
+///
+/// An experiment lists tasks, agents and conditions; a condition says which skills an agent gets,
+/// and the baseline is usually none. A trial is one execution: one task, one agent, one condition.
+/// The trials of an experiment form a run, which is kept in a folder called the store.
+///
+/// Start with `assay lint FOLDER`, or with `assay init experiment`.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// Where trials and runs are stored [default: .assay]
+    /// Folder where trials and runs are stored [default: .assay]
     #[arg(
         long,
         global = true,
@@ -67,7 +73,7 @@ pub(crate) struct Args {
     )]
     pub(crate) store: Option<PathBuf>,
     /// Output format
-    #[arg(long, global = true, value_name = "F", default_value = "terminal", help_heading = GLOBAL)]
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "terminal", help_heading = GLOBAL)]
     pub(crate) format: Format,
     /// When to use colors
     #[arg(
@@ -79,10 +85,10 @@ pub(crate) struct Args {
         help_heading = GLOBAL
     )]
     pub(crate) color: Option<Color>,
-    /// Print only errors on standard error
+    /// Print only errors on standard error; standard output is unchanged
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
-    /// Print more on standard error
+    /// Print more details
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
@@ -92,10 +98,11 @@ pub(crate) struct Args {
 /// What scripts may rely on; docs/COMMANDS.md has it as well.
 const AFTER_HELP: &str = "Exit status:
   0    success
-  1    success, but a check failed: a lint error, a failed task check, a target that cannot be met
+  1    completed, but a check failed: a lint error, a failed task check, or a
+       target of `assay plan` (such as --p) that cannot be met
   2    invalid usage or invalid input
-  3    infrastructure error: no sandbox, no network, a model provider that is down
-  130  interrupted; finished work is kept
+  3    infrastructure error: no sandbox, no network, or no reply from a model
+  130  interrupted; finished trials are kept
 
 Examples:
   assay lint skills
@@ -150,23 +157,20 @@ fn template(command: &clap::Command) -> StyledStr {
 /// How a result is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Tables and sentences
+    /// Human-readable text
     #[value(alias = "human")]
     Terminal,
-    /// Tables for GitHub; `report` only
+    /// Markdown; `report` only
     Markdown,
     /// One self-contained page; `report` and `audit show`
     Html,
-    /// One JSON document
+    /// JSON; some commands print JSON Lines, and their help says so
     Json,
     /// SARIF 2.1.0; `lint` only
-    #[value(hide = true)]
     Sarif,
     /// JUnit XML; `lint` only
-    #[value(hide = true)]
     Junit,
     /// GitHub Actions annotations; `lint` only
-    #[value(hide = true)]
     Github,
 }
 

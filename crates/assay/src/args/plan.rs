@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 /// Forecast an experiment's cost and statistical power
 ///
-/// Use it before `assay run`: it lists the trials, estimates time and cost, and states the minimum detectable effect.
-/// Nothing is executed.
+/// Use it before `assay run`: it counts the trials, estimates time and cost, and states the minimum
+/// detectable effect, which is the smallest lift that the experiment finds with 80% power. Lift is
+/// the difference in mean score from the baseline. Nothing is executed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay plan experiment.toml
@@ -13,16 +14,20 @@ use std::path::PathBuf;
 pub(crate) struct PlanArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
-    /// Compute the tasks needed to detect this lift (e.g. 0.10)
+    /// Compute how many tasks are needed to detect this lift (0.10 is 10 percentage points)
+    ///
+    /// Exits with 1 if no result of this experiment could show it.
     #[arg(long, value_name = "LIFT", allow_negative_numbers = true)]
     pub(crate) lift: Option<f64>,
-    /// Compute the tasks needed for a negligible verdict (e.g. 0.05)
+    /// Compute how many tasks are needed to show that a lift is smaller than D (0.05 is 5 points)
+    ///
+    /// This is the verdict `negligible`. Exits with 1 if no result of this experiment could give it.
     #[arg(long, value_name = "D")]
     pub(crate) equivalence_margin: Option<f64>,
-    /// Check whether a Holm-adjusted p ≤ P is attainable
+    /// Check whether a Holm-adjusted p-value of at most P is attainable; if not, exit with 1
     #[arg(long = "p", value_name = "P")]
     pub(crate) p: Option<f64>,
-    /// Write each trial's specification into DIR, to execute it elsewhere
+    /// Write a file for each trial to DIR, for `assay trial exec` on another machine
     #[arg(long, value_name = "DIR")]
     pub(crate) specs: Option<PathBuf>,
 }

@@ -6,19 +6,24 @@ use super::lab::route::{ModelArgs, OrderArgs};
 
 /// Show which skill would be chosen for a request
 ///
-/// Counts words by default; --model asks a chat model, with the skills in another order each time. Use it to see whether
-/// a description attracts the right requests; `assay lab route bench` measures many.
+/// By default, scores descriptions by the words that they share with the request (BM25). With
+/// --model, a chat model chooses, several times, with the skills in a different order each time.
+/// Use it to check whether a description attracts the right requests. `assay lab route bench`
+/// evaluates a file of labelled requests.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "assay route [OPTIONS] <REQUEST> --library <DIR>...",
+    after_help = "Examples:
   assay route \"make a pivot table\" --library skills
-  assay route \"make a pivot table\" --library skills --model openai:gpt-5-mini --repetitions 10")]
+  assay route \"make a pivot table\" --library skills --model openai:gpt-5-mini --repetitions 10"
+)]
 pub(crate) struct RouteArgs {
     /// The request, in plain words
     pub(crate) request: String,
-    /// Folders of skills to choose from
+    /// Folders of skills to choose from; repeatable
     #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
     pub(crate) library: Vec<PathBuf>,
-    /// Chat model that chooses, as provider:name [default: BM25 over descriptions]
+    /// Chat model that chooses, as provider:name [default: no model, but BM25]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     #[command(flatten)]

@@ -4,8 +4,12 @@ use std::path::PathBuf;
 
 /// Run an experiment: agents with and without skills
 ///
-/// Executes every trial that the store has no result for, and prints the report. Interrupt it at any time: the next
-/// `assay run` continues. Oracle and no-op checks come first, so that ungradable tasks are excluded.
+/// Executes every trial that the store has no result for, and prints the report. You can interrupt
+/// it at any time; the next `assay run` resumes. The run is named after the experiment; if the
+/// experiment has changed since, a number is appended (my-suite-2).
+///
+/// Before the trials, each task is checked: its reference solution must pass (oracle check), and
+/// doing nothing must fail (no-op check). Tasks that fail a check are excluded.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
@@ -14,48 +18,53 @@ use std::path::PathBuf;
 pub(crate) struct RunArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
-    /// Run only cells that match task=…, condition=…, agent=…, repetition=…
+    /// Run only the trials with task=…, condition=…, agent=…, repetition=…; repeatable
     ///
-    /// Names may contain *.
+    /// Names may contain *. A trial must match every key that is given. If a key is given several
+    /// times, one of its values must match.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Replay model replies that another store recorded
+    /// Answer model requests with the replies recorded in another store; no model is called
     ///
-    /// Applies to trials that went through the gateway.
-    #[arg(long, value_name = "STORE")]
+    /// Applies to trials of CLI agents, whose requests go through the gateway.
+    #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,
     /// Concurrent trials [default: as in the experiment]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Execute at most N trials; the next run continues
+    /// Execute at most N trials now; the next `assay run` resumes
     #[arg(long, value_name = "N")]
     pub(crate) max_trials: Option<usize>,
-    /// Spend at most USD US dollars
+    /// Spend at most this many US dollars in this invocation
     ///
-    /// No trial starts that would probably exceed the cap, and agents are stopped before the request that reaches it.
-    /// Estimates of missing usage do not count.
-    #[arg(long, value_name = "USD")]
+    /// No trial starts that would probably exceed the cap. Once the cap is reached, no further
+    /// request is sent, so only requests under way can exceed it. Requests whose usage the provider
+    /// did not report do not count.
+    #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
-    /// Use at most N tokens, input and output
+    /// Use at most N tokens in this invocation, input and output
     ///
-    /// Agents are stopped before the request that reaches the cap. Estimates of missing usage do not count.
+    /// Once the cap is reached, no further request is sent, so only requests under way can exceed
+    /// it. Requests whose usage the provider did not report do not count.
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
-    /// Run a paid model without a cap
+    /// Allow a paid model without a cap
+    ///
+    /// Otherwise a model of a remote provider needs --max-usd, --max-tokens or --max-trials.
     #[arg(long)]
     pub(crate) no_cap: bool,
-    /// Do not retry trials that ended with an infrastructure error
+    /// Do not retry trials that had an infrastructure error in an earlier invocation
     #[arg(long)]
     pub(crate) no_retry: bool,
-    /// Skip the preflight request to each model
+    /// Skip the preflight, a first request to each model that shows whether it replies
     #[arg(long)]
     pub(crate) no_preflight: bool,
-    /// Skip the oracle and no-op pre-checks
+    /// Skip the oracle and no-op checks of tasks
     ///
-    /// Ungradable tasks will not be detected.
+    /// Tasks that cannot be solved, or that pass without any work, will not be detected.
     #[arg(long)]
     pub(crate) no_checks: bool,
 }

@@ -6,8 +6,9 @@ use clap::Subcommand;
 
 /// Find the skills that fit a request
 ///
-/// Ranks a library of skills by a request in plain words, and says so if none fits. Use it to see whether a skill is
-/// found, or serve it to agents with `assay search serve`.
+/// Ranks the skills of a library for a request in plain words, and says so if no skill fits. Use it
+/// to check whether a skill is found, or give agents the same search with `assay search serve`. One
+/// of --library, --corpus and --index is required.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -25,7 +26,7 @@ pub(crate) struct SearchArgs {
     /// Maximum number of skills to show
     #[arg(short = 'k', long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) limit: u16,
-    /// Show the matching sentence and words of each hit
+    /// Show why each skill matches: its best sentence and the matching words
     #[arg(long)]
     pub(crate) why: bool,
 }
@@ -33,20 +34,22 @@ pub(crate) struct SearchArgs {
 // Where skills are searched. A doc comment would become the help of every command that includes it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SearchSource {
-    /// A folder of skills; repeatable
+    /// Folder of skills; repeatable
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Vec<PathBuf>,
     /// Skills as JSON Lines (also .gz and .zst), instead of a folder
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) corpus: Option<PathBuf>,
-    /// An index written by `assay search index`
+    /// Index written by `assay search index`
     ///
-    /// With --library or --corpus, the index must be up to date.
+    /// Without --library and --corpus, the index alone is searched. With one of them, it is an
+    /// error if the skills have changed since the index was written.
     #[arg(long, value_name = "FILE")]
     pub(crate) index: Option<PathBuf>,
-    /// Retriever: best, bm25, dense, hybrid, rerank, … [default: best]
+    /// Ranking method: best, bm25, bm25f, dense, hybrid, rerank, … [default: best]
     ///
-    /// Only `best` has a threshold below which no skill fits.
+    /// Only `best` can answer that no skill fits a request whose words match.
+    /// docs/RETRIEVAL.md describes all retrievers and their OPTIONS, as in bm25:k1=0.9,b=0.4.
     #[arg(long, value_name = "NAME[:OPTIONS]")]
     pub(crate) retriever: Option<String>,
 }
@@ -59,30 +62,31 @@ pub(crate) enum SearchWhat {
 
 /// Write an index of a library
 ///
-/// An index answers requests in milliseconds; without one, every search reads all skills.
+/// Use it for large libraries: a search of an index takes milliseconds, while every search without
+/// one reads all skills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay search index --library skills --out skills.index
   assay search index --library skills --out skills.index --retriever dense")]
 pub(crate) struct SearchIndexArgs {
-    /// A folder of skills; repeatable
+    /// Folder of skills; repeatable
     #[arg(long, value_name = "DIR", required_unless_present = "corpus")]
     pub(crate) library: Vec<PathBuf>,
     /// Skills as JSON Lines (also .gz and .zst), instead of a folder
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) corpus: Option<PathBuf>,
-    /// File for the index, replaced atomically
+    /// File for the index; an existing file is replaced atomically
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Embed the skills for this retriever as well, into the cache
+    /// Also compute the embeddings that this retriever needs, and cache them
     #[arg(long, value_name = "NAME[:OPTIONS]")]
     pub(crate) retriever: Option<String>,
 }
 
 /// Serve searches over HTTP or MCP
 ///
-/// Use it to give an agent a search tool over a large library. With --mcp it speaks the Model Context Protocol on
-/// standard input and output.
+/// Use it to give agents a search tool for a large library: over HTTP, or with --mcp as a tool of
+/// the Model Context Protocol. One of --library, --corpus and --index is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay search serve --library skills
@@ -90,10 +94,10 @@ pub(crate) struct SearchIndexArgs {
 pub(crate) struct SearchServeArgs {
     #[command(flatten)]
     pub(crate) source: SearchSource,
-    /// Address to listen on; port 0 chooses a free one [default without --mcp: 127.0.0.1:8321]
+    /// Loopback address to listen on; port 0 chooses a free port [default without --mcp: 127.0.0.1:8321]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) http: Option<std::net::SocketAddr>,
-    /// Serve the MCP tool search_skills on standard input and output
+    /// Serve the MCP tool `search_skills` on standard input and output
     #[arg(long)]
     pub(crate) mcp: bool,
 }

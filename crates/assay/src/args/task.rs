@@ -22,10 +22,12 @@ pub(crate) enum TaskWhat {
     Run(TaskRunArgs),
 }
 
-/// Check whether tasks can be trusted
+/// Check that tasks are valid, solvable and free of leaks
 ///
-/// Checks their files, looks for leaks between skill and task, and executes each task: its solution must pass and doing
-/// nothing must fail. docs/TASKS.md lists the rules.
+/// A leak is text of a skill that reveals the answer: text that the skill shares with the task's
+/// tests, solution or instruction. Unless --static is given, each task is executed as well: its
+/// reference solution must pass its verifier, twice (oracle check), and an unchanged environment
+/// must fail it (no-op check). docs/TASKS.md lists the rules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay task check tasks/
@@ -34,26 +36,31 @@ pub(crate) struct TaskCheckArgs {
     /// Tasks, or folders of tasks
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
-    /// Check files only, and execute nothing
+    /// Check files and leaks only, and execute nothing
     #[arg(long = "static")]
     pub(crate) r#static: bool,
-    /// Apply opt-in rules as well; docs/TASKS.md lists their precision
+    /// Also apply rules that are off by default
+    ///
+    /// They report many false positives. docs/TASKS.md lists how many findings of each rule are
+    /// right.
     #[arg(long)]
     pub(crate) all_rules: bool,
-    /// Experiment with the tasks' skills and sandbox
+    /// Experiment that defines which skills belong to the tasks, and the sandbox
     ///
-    /// Without it, tasks run in bubblewrap, with this machine's /usr in place of every image.
+    /// Without it, only skills that are part of a task are checked for leaks. Tasks run in
+    /// bubblewrap, where this machine's /usr replaces the task's container image, or in Docker if
+    /// bubblewrap cannot run them.
     #[arg(long, value_name = "FILE")]
     pub(crate) experiment: Option<PathBuf>,
-    /// Concurrent trials [default: 2]
+    /// Concurrent executions [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 
 /// Run one task once, outside any run
 ///
-/// Use it to debug a task or an agent. The trial goes into a store of its own, so no report counts it. The agents
-/// `oracle` and `nop` play the solution and nothing.
+/// Use it to debug a task or an agent. The trial is stored apart from all runs, so no report counts
+/// it. The agent `oracle` executes the task's reference solution; the agent `nop` does nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay task run tasks/pivot-table --agent oracle
@@ -61,7 +68,7 @@ pub(crate) struct TaskCheckArgs {
 pub(crate) struct TaskRunArgs {
     /// Folder of the task
     pub(crate) task: PathBuf,
-    /// The condition
+    /// Condition, which says what skills the agent gets; `none` is without skills
     #[arg(long, default_value = "none")]
     pub(crate) condition: String,
     /// Experiment with agents, skills and sandbox [default: the nearest experiment.toml above the task]
@@ -70,10 +77,10 @@ pub(crate) struct TaskRunArgs {
     /// Agent to run [default: the experiment's first]
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// The repetition
+    /// Number of the repetition
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) repetition: u32,
-    /// Keep the sandbox's folders for inspection
+    /// Keep the folders of the sandbox for inspection
     #[arg(long)]
     pub(crate) keep: bool,
 }

@@ -8,8 +8,9 @@ use assay_trace::read::{self, Reader};
 
 /// Convert, show and summarize agent transcripts
 ///
-/// Reads session logs of Claude Code, Codex and other agents, and trajectories of other harnesses. docs/TRACES.md lists
-/// the formats.
+/// A transcript is what an agent recorded of a session: its messages, tool calls and token counts.
+/// Reads those of Claude Code, Codex and other agents and harnesses; docs/TRACES.md lists the
+/// formats.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay trace show session.jsonl
@@ -29,15 +30,16 @@ pub(crate) enum TraceWhat {
 // What is read, and how. A doc comment would become the help of every command that includes it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
-    /// Transcripts: files, compressed or not, `-`, or folders
+    /// Transcripts: files (also .gz and .zst), folders, or `-` for standard input
     ///
-    /// A folder contains sessions, such as a project's in ~/.claude/projects, or trials and jobs of Harbor.
+    /// A folder may contain sessions, such as those of a project in ~/.claude/projects, or jobs and
+    /// trials of Harbor.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Format of the transcripts [default: detected]
+    /// Format of the transcripts [default: detected for each file]
     #[arg(long, value_name = "NAME", value_parser = formats())]
     pub(crate) from: Option<String>,
-    /// Exit with 1 if a transcript has defects
+    /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -48,7 +50,8 @@ pub(crate) fn formats() -> clap::builder::PossibleValuesParser {
 
 /// Convert transcripts to ATIF trajectories
 ///
-/// Use it to give other tools one format for the transcripts of all agents.
+/// Use it to read the transcripts of all agents in one JSON format, the Agent Trajectory
+/// Interchange Format.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay trace convert session.jsonl
@@ -63,7 +66,7 @@ pub(crate) struct ConvertArgs {
 
 /// Show the steps of a transcript
 ///
-/// Long messages and outputs are cut unless --full is given.
+/// Use it to read what an agent did. Long messages and outputs are cut unless --full is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay trace show session.jsonl
@@ -71,14 +74,15 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
-    /// Show long messages and outputs whole
+    /// Do not cut long messages and outputs
     #[arg(long)]
     pub(crate) full: bool,
 }
 
 /// Count steps, calls and tokens, and skill exposure
 ///
-/// With --skill it shows how far each skill came: offered, advertised, mentioned, opened, executed.
+/// With --skill, shows how far the skill got: offered to the agent, advertised to the model,
+/// mentioned, opened, or executed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay trace stats logs/*.jsonl --skill skills/xlsx
@@ -89,13 +93,15 @@ pub(crate) struct StatsArgs {
     /// Report the exposure of a skill: its folder or SKILL.md; repeatable
     #[arg(long = "skill", value_name = "SKILL")]
     pub(crate) skills: Vec<PathBuf>,
-    /// Treat the transcripts as controls: report those that a skill contaminated
+    /// Treat the transcripts as controls, which should not know the skills of --skill
+    ///
+    /// Reports those that read a skill nevertheless.
     #[arg(long, requires = "skills")]
     pub(crate) control: bool,
     /// Prices of tokens, as a TOML file
     ///
-    /// The file has [[price]] tables with model, from (a date), input, output, cache_read and cache_write, in USD per
-    /// million tokens.
+    /// Each [[price]] table has the keys model, from (the date from which it applies), input,
+    /// output, cache_read and cache_write; prices are in US dollars per million tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 }

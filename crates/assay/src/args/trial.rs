@@ -6,7 +6,8 @@ use clap::Subcommand;
 
 /// Execute a trial from its specification
 ///
-/// For programs that spread trials over machines; `assay plan --specs` writes the specifications.
+/// For programs that distribute trials over machines; `assay plan --specs` writes the
+/// specifications.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay trial exec specs/3f2a91.json
@@ -23,24 +24,24 @@ pub(crate) enum TrialWhat {
 
 /// Execute a trial from its specification
 ///
-/// A result that the store has already is printed again. Missing tasks and skills exit with 2.
+/// If the store already has the result, prints it. Exits with 2 if the task or a skill is missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay trial exec specs/3f2a91.json
   assay trial exec specs/3f2a91.json --suite tasks --library skills")]
 pub(crate) struct TrialExecArgs {
-    /// The specification
+    /// File with the specification
     pub(crate) spec: PathBuf,
-    /// A folder of tasks, or a task [default: where the task was when planned]
+    /// A task or a folder of tasks; repeatable [default: the task's place when it was planned]
     #[arg(long, value_name = "DIR")]
     pub(crate) suite: Vec<PathBuf>,
-    /// A folder of skills, or a skill [default: where each skill was when planned]
+    /// A skill or a folder of skills; repeatable [default: their places when they were planned]
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Vec<PathBuf>,
-    /// Folder of the scripts of scripted models [default: the experiment's folder]
+    /// Folder with the scripts of scripted models [default: the experiment's folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) scripts: Option<PathBuf>,
-    /// Replay model replies that another store recorded
-    #[arg(long, value_name = "STORE")]
+    /// Answer model requests with the replies recorded in another store
+    #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,
 }

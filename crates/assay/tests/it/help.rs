@@ -10,13 +10,20 @@ fn screen(columns: u16, args: &[&str]) -> String {
 #[test]
 fn the_screen_of_assay() {
     insta::assert_snapshot!(screen(80, &["--help"]), @r"
-    Measure whether agent skills help, and how sure that is
+    Lint agent skills and measure whether they help
 
-    assay lints skills, runs agents on tasks with and without them in a sandbox, and
-    reports the difference with its uncertainty. Start with `assay lint`, or with
-    `assay init experiment`.
+    assay lints skills, and measures their effect: it runs agents on tasks with and
+    without a skill, in a sandbox, and reports the difference in mean score with a
+    confidence interval.
 
-    Usage: x [OPTIONS] <COMMAND>
+    An experiment lists tasks, agents and conditions; a condition says which skills
+    an agent gets, and the baseline is usually none. A trial is one execution: one
+    task, one agent, one condition. The trials of an experiment form a run, which is
+    kept in a folder called the store.
+
+    Start with `assay lint FOLDER`, or with `assay init experiment`.
+
+    Usage: assay [OPTIONS] <COMMAND>
 
     Skills:
       lint         Lint skills: per-client validity, safety and quality rules
@@ -24,26 +31,26 @@ fn the_screen_of_assay() {
       route        Show which skill would be chosen for a request
 
     Experiments:
-      init         Write an experiment, or the skeleton of a task
+      init         Write a new experiment or a new task
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills
 
     Results:
       show         List runs, or show a run's trials or one trial
-      report       Report a run's verdicts from its records
-      compare      Compare two runs arm by arm
-      audit        Find what a skill changed in agents' traces
+      report       Report whether each skill helped in a run
+      compare      Compare two runs, condition by condition
+      audit        Find what a skill changed in how agents behave
 
     Data:
       trace        Convert, show and summarize agent transcripts
-      import       Import trials that were executed by another harness
+      import       Import trials that another harness executed
 
     Tools:
       agent        Install, list and test CLI agents
       gateway      Run a metering proxy between an agent and its model
       doctor       Check the environment and suggest fixes
-      gc           Remove leftovers of crashed runs and unreferenced data
+      gc           Remove unreferenced data and leftovers of crashed runs
       completions  Write shell completions or man pages
       help         Print this message or the help of the given subcommand(s)
 
@@ -52,19 +59,23 @@ fn the_screen_of_assay() {
 
     Global options:
           --store <DIR>
-              Where trials and runs are stored [default: .assay]
-
+              Folder where trials and runs are stored [default: .assay]
+              
               [env: ASSAY_STORE]
 
-          --format <F>
+          --format <FORMAT>
               Output format
 
               Possible values:
-              - terminal: Tables and sentences
-              - markdown: Tables for GitHub; `report` only
+              - terminal: Human-readable text
+              - markdown: Markdown; `report` only
               - html:     One self-contained page; `report` and `audit show`
-              - json:     One JSON document
-
+              - json:     JSON; some commands print JSON Lines, and their help says
+                so
+              - sarif:    SARIF 2.1.0; `lint` only
+              - junit:    JUnit XML; `lint` only
+              - github:   GitHub Actions annotations; `lint` only
+              
               [default: terminal]
 
           --color <WHEN>
@@ -74,14 +85,14 @@ fn the_screen_of_assay() {
               - auto:   On a terminal, unless NO_COLOR is set
               - always: Always
               - never:  Never
-
+              
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error
+              Print only errors on standard error; standard output is unchanged
 
       -v, --verbose...
-              Print more on standard error
+              Print more details
 
       -h, --help
               Print help (see a summary with '-h')
@@ -91,24 +102,29 @@ fn the_screen_of_assay() {
 
     Exit status:
       0    success
-      1    success, but a check failed: a lint error, a failed task check, a target
-      that cannot be met
+      1    completed, but a check failed: a lint error, a failed task check, or a
+           target of `assay plan` (such as --p) that cannot be met
       2    invalid usage or invalid input
-      3    infrastructure error: no sandbox, no network, a model provider that is
-      down
-      130  interrupted; finished work is kept
+      3    infrastructure error: no sandbox, no network, or no reply from a model
+      130  interrupted; finished trials are kept
 
     Examples:
       assay lint skills
       assay run experiment.toml
     ");
     insta::assert_snapshot!(screen(120, &["--help"]), @r"
-    Measure whether agent skills help, and how sure that is
+    Lint agent skills and measure whether they help
 
-    assay lints skills, runs agents on tasks with and without them in a sandbox, and reports the
-    difference with its uncertainty. Start with `assay lint`, or with `assay init experiment`.
+    assay lints skills, and measures their effect: it runs agents on tasks with and without a skill, in
+    a sandbox, and reports the difference in mean score with a confidence interval.
 
-    Usage: x [OPTIONS] <COMMAND>
+    An experiment lists tasks, agents and conditions; a condition says which skills an agent gets, and
+    the baseline is usually none. A trial is one execution: one task, one agent, one condition. The
+    trials of an experiment form a run, which is kept in a folder called the store.
+
+    Start with `assay lint FOLDER`, or with `assay init experiment`.
+
+    Usage: assay [OPTIONS] <COMMAND>
 
     Skills:
       lint         Lint skills: per-client validity, safety and quality rules
@@ -116,26 +132,26 @@ fn the_screen_of_assay() {
       route        Show which skill would be chosen for a request
 
     Experiments:
-      init         Write an experiment, or the skeleton of a task
+      init         Write a new experiment or a new task
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills
 
     Results:
       show         List runs, or show a run's trials or one trial
-      report       Report a run's verdicts from its records
-      compare      Compare two runs arm by arm
-      audit        Find what a skill changed in agents' traces
+      report       Report whether each skill helped in a run
+      compare      Compare two runs, condition by condition
+      audit        Find what a skill changed in how agents behave
 
     Data:
       trace        Convert, show and summarize agent transcripts
-      import       Import trials that were executed by another harness
+      import       Import trials that another harness executed
 
     Tools:
       agent        Install, list and test CLI agents
       gateway      Run a metering proxy between an agent and its model
       doctor       Check the environment and suggest fixes
-      gc           Remove leftovers of crashed runs and unreferenced data
+      gc           Remove unreferenced data and leftovers of crashed runs
       completions  Write shell completions or man pages
       help         Print this message or the help of the given subcommand(s)
 
@@ -144,19 +160,22 @@ fn the_screen_of_assay() {
 
     Global options:
           --store <DIR>
-              Where trials and runs are stored [default: .assay]
-
+              Folder where trials and runs are stored [default: .assay]
+              
               [env: ASSAY_STORE]
 
-          --format <F>
+          --format <FORMAT>
               Output format
 
               Possible values:
-              - terminal: Tables and sentences
-              - markdown: Tables for GitHub; `report` only
+              - terminal: Human-readable text
+              - markdown: Markdown; `report` only
               - html:     One self-contained page; `report` and `audit show`
-              - json:     One JSON document
-
+              - json:     JSON; some commands print JSON Lines, and their help says so
+              - sarif:    SARIF 2.1.0; `lint` only
+              - junit:    JUnit XML; `lint` only
+              - github:   GitHub Actions annotations; `lint` only
+              
               [default: terminal]
 
           --color <WHEN>
@@ -166,14 +185,14 @@ fn the_screen_of_assay() {
               - auto:   On a terminal, unless NO_COLOR is set
               - always: Always
               - never:  Never
-
+              
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error
+              Print only errors on standard error; standard output is unchanged
 
       -v, --verbose...
-              Print more on standard error
+              Print more details
 
       -h, --help
               Print help (see a summary with '-h')
@@ -183,10 +202,11 @@ fn the_screen_of_assay() {
 
     Exit status:
       0    success
-      1    success, but a check failed: a lint error, a failed task check, a target that cannot be met
+      1    completed, but a check failed: a lint error, a failed task check, or a
+           target of `assay plan` (such as --p) that cannot be met
       2    invalid usage or invalid input
-      3    infrastructure error: no sandbox, no network, a model provider that is down
-      130  interrupted; finished work is kept
+      3    infrastructure error: no sandbox, no network, or no reply from a model
+      130  interrupted; finished trials are kept
 
     Examples:
       assay lint skills
@@ -200,10 +220,15 @@ fn the_screen_of_run() {
     Run an experiment: agents with and without skills
 
     Executes every trial that the store has no result for, and prints the report.
-    Interrupt it at any time: the next `assay run` continues. Oracle and no-op
-    checks come first, so that ungradable tasks are excluded.
+    You can interrupt it at any time; the next `assay run` resumes. The run is named
+    after the experiment; if the experiment has changed since, a number is appended
+    (my-suite-2).
 
-    Usage: x run [OPTIONS] <EXPERIMENT>
+    Before the trials, each task is checked: its reference solution must pass
+    (oracle check), and doing nothing must fail (no-op check). Tasks that fail a
+    check are excluded.
+
+    Usage: assay run [OPTIONS] <EXPERIMENT>
 
     Arguments:
       <EXPERIMENT>
@@ -211,69 +236,85 @@ fn the_screen_of_run() {
 
     Options:
           --only <KEY=VALUE,…>
-              Run only cells that match task=…, condition=…, agent=…, repetition=…
-
-              Names may contain *.
+              Run only the trials with task=…, condition=…, agent=…, repetition=…;
+              repeatable
+              
+              Names may contain *. A trial must match every key that is given. If a
+              key is given several times, one of its values must match.
 
           --dry-run
               Print what would be run, and run nothing
 
-          --replay <STORE>
-              Replay model replies that another store recorded
-
-              Applies to trials that went through the gateway.
+          --replay <DIR>
+              Answer model requests with the replies recorded in another store; no
+              model is called
+              
+              Applies to trials of CLI agents, whose requests go through the
+              gateway.
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
 
           --max-trials <N>
-              Execute at most N trials; the next run continues
+              Execute at most N trials now; the next `assay run` resumes
 
-          --max-usd <USD>
-              Spend at most USD US dollars
-
-              No trial starts that would probably exceed the cap, and agents are
-              stopped before the request that reaches it. Estimates of missing usage
-              do not count.
+          --max-usd <AMOUNT>
+              Spend at most this many US dollars in this invocation
+              
+              No trial starts that would probably exceed the cap. Once the cap is
+              reached, no further request is sent, so only requests under way can
+              exceed it. Requests whose usage the provider did not report do not
+              count.
 
           --max-tokens <N>
-              Use at most N tokens, input and output
-
-              Agents are stopped before the request that reaches the cap. Estimates
-              of missing usage do not count.
+              Use at most N tokens in this invocation, input and output
+              
+              Once the cap is reached, no further request is sent, so only requests
+              under way can exceed it. Requests whose usage the provider did not
+              report do not count.
 
           --no-cap
-              Run a paid model without a cap
+              Allow a paid model without a cap
+              
+              Otherwise a model of a remote provider needs --max-usd, --max-tokens
+              or --max-trials.
 
           --no-retry
-              Do not retry trials that ended with an infrastructure error
+              Do not retry trials that had an infrastructure error in an earlier
+              invocation
 
           --no-preflight
-              Skip the preflight request to each model
+              Skip the preflight, a first request to each model that shows whether
+              it replies
 
           --no-checks
-              Skip the oracle and no-op pre-checks
-
-              Ungradable tasks will not be detected.
+              Skip the oracle and no-op checks of tasks
+              
+              Tasks that cannot be solved, or that pass without any work, will not
+              be detected.
 
       -h, --help
               Print help (see a summary with '-h')
 
     Global options:
           --store <DIR>
-              Where trials and runs are stored [default: .assay]
-
+              Folder where trials and runs are stored [default: .assay]
+              
               [env: ASSAY_STORE]
 
-          --format <F>
+          --format <FORMAT>
               Output format
 
               Possible values:
-              - terminal: Tables and sentences
-              - markdown: Tables for GitHub; `report` only
+              - terminal: Human-readable text
+              - markdown: Markdown; `report` only
               - html:     One self-contained page; `report` and `audit show`
-              - json:     One JSON document
-
+              - json:     JSON; some commands print JSON Lines, and their help says
+                so
+              - sarif:    SARIF 2.1.0; `lint` only
+              - junit:    JUnit XML; `lint` only
+              - github:   GitHub Actions annotations; `lint` only
+              
               [default: terminal]
 
           --color <WHEN>
@@ -283,14 +324,14 @@ fn the_screen_of_run() {
               - auto:   On a terminal, unless NO_COLOR is set
               - always: Always
               - never:  Never
-
+              
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error
+              Print only errors on standard error; standard output is unchanged
 
       -v, --verbose...
-              Print more on standard error
+              Print more details
 
     Examples:
       assay run experiment.toml --dry-run
@@ -299,11 +340,14 @@ fn the_screen_of_run() {
     insta::assert_snapshot!(screen(120, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills
 
-    Executes every trial that the store has no result for, and prints the report. Interrupt it at any
-    time: the next `assay run` continues. Oracle and no-op checks come first, so that ungradable tasks
-    are excluded.
+    Executes every trial that the store has no result for, and prints the report. You can interrupt it
+    at any time; the next `assay run` resumes. The run is named after the experiment; if the experiment
+    has changed since, a number is appended (my-suite-2).
 
-    Usage: x run [OPTIONS] <EXPERIMENT>
+    Before the trials, each task is checked: its reference solution must pass (oracle check), and doing
+    nothing must fail (no-op check). Tasks that fail a check are excluded.
+
+    Usage: assay run [OPTIONS] <EXPERIMENT>
 
     Arguments:
       <EXPERIMENT>
@@ -311,68 +355,75 @@ fn the_screen_of_run() {
 
     Options:
           --only <KEY=VALUE,…>
-              Run only cells that match task=…, condition=…, agent=…, repetition=…
-
-              Names may contain *.
+              Run only the trials with task=…, condition=…, agent=…, repetition=…; repeatable
+              
+              Names may contain *. A trial must match every key that is given. If a key is given several
+              times, one of its values must match.
 
           --dry-run
               Print what would be run, and run nothing
 
-          --replay <STORE>
-              Replay model replies that another store recorded
-
-              Applies to trials that went through the gateway.
+          --replay <DIR>
+              Answer model requests with the replies recorded in another store; no model is called
+              
+              Applies to trials of CLI agents, whose requests go through the gateway.
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
 
           --max-trials <N>
-              Execute at most N trials; the next run continues
+              Execute at most N trials now; the next `assay run` resumes
 
-          --max-usd <USD>
-              Spend at most USD US dollars
-
-              No trial starts that would probably exceed the cap, and agents are stopped before the
-              request that reaches it. Estimates of missing usage do not count.
+          --max-usd <AMOUNT>
+              Spend at most this many US dollars in this invocation
+              
+              No trial starts that would probably exceed the cap. Once the cap is reached, no further
+              request is sent, so only requests under way can exceed it. Requests whose usage the
+              provider did not report do not count.
 
           --max-tokens <N>
-              Use at most N tokens, input and output
-
-              Agents are stopped before the request that reaches the cap. Estimates of missing usage do
-              not count.
+              Use at most N tokens in this invocation, input and output
+              
+              Once the cap is reached, no further request is sent, so only requests under way can exceed
+              it. Requests whose usage the provider did not report do not count.
 
           --no-cap
-              Run a paid model without a cap
+              Allow a paid model without a cap
+              
+              Otherwise a model of a remote provider needs --max-usd, --max-tokens or --max-trials.
 
           --no-retry
-              Do not retry trials that ended with an infrastructure error
+              Do not retry trials that had an infrastructure error in an earlier invocation
 
           --no-preflight
-              Skip the preflight request to each model
+              Skip the preflight, a first request to each model that shows whether it replies
 
           --no-checks
-              Skip the oracle and no-op pre-checks
-
-              Ungradable tasks will not be detected.
+              Skip the oracle and no-op checks of tasks
+              
+              Tasks that cannot be solved, or that pass without any work, will not be detected.
 
       -h, --help
               Print help (see a summary with '-h')
 
     Global options:
           --store <DIR>
-              Where trials and runs are stored [default: .assay]
-
+              Folder where trials and runs are stored [default: .assay]
+              
               [env: ASSAY_STORE]
 
-          --format <F>
+          --format <FORMAT>
               Output format
 
               Possible values:
-              - terminal: Tables and sentences
-              - markdown: Tables for GitHub; `report` only
+              - terminal: Human-readable text
+              - markdown: Markdown; `report` only
               - html:     One self-contained page; `report` and `audit show`
-              - json:     One JSON document
-
+              - json:     JSON; some commands print JSON Lines, and their help says so
+              - sarif:    SARIF 2.1.0; `lint` only
+              - junit:    JUnit XML; `lint` only
+              - github:   GitHub Actions annotations; `lint` only
+              
               [default: terminal]
 
           --color <WHEN>
@@ -382,14 +433,14 @@ fn the_screen_of_run() {
               - auto:   On a terminal, unless NO_COLOR is set
               - always: Always
               - never:  Never
-
+              
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error
+              Print only errors on standard error; standard output is unchanged
 
       -v, --verbose...
-              Print more on standard error
+              Print more details
 
     Examples:
       assay run experiment.toml --dry-run

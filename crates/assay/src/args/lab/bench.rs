@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 
 /// Measure the cost and the error rates of assay itself
 ///
-/// docs/lab/PERFORMANCE.md and docs/SAFETY.md were measured with these commands.
+/// The figures in docs/lab/PERFORMANCE.md and docs/SAFETY.md are from these commands.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab bench harness --trials 200
@@ -20,7 +20,7 @@ pub(crate) struct BenchArgs {
 pub(crate) enum BenchWhat {
     /// Measure the cost of empty trials, planning and resuming
     ///
-    /// Executes trials whose agent does nothing, beside bare sandboxes as a lower bound.
+    /// Executes trials whose agent does nothing, and bare sandboxes for comparison.
     #[command(after_help = "Examples:
   assay lab bench harness --trials 200
   assay lab bench harness --sandbox docker --concurrency 1,4 --trials 24")]
@@ -39,15 +39,16 @@ pub(crate) enum BenchWhat {
         image: String,
     },
     Corpus(CorpusBenchArgs),
-    /// Measure the safety rules on labelled packages
+    /// Measure the safety rules on labelled skills
     ///
-    /// FOLDER contains a folder for each set: gt-malicious, gt-benign, inject-obv, own. A set contains a folder for each
-    /// package, and spans.json beside the sets gives the lines that were injected. Nothing is executed or downloaded.
+    /// FOLDER contains the folders gt-malicious, gt-benign, inject-obv and own, and each of these a
+    /// folder for each skill. spans.json beside them gives the lines that were injected. Nothing is
+    /// executed or downloaded.
     #[command(after_help = "Examples:
   assay lab bench safety sets
   assay lab bench safety sets --format json")]
     Safety {
-        /// Folder with the sets
+        /// Folder with the labelled skills
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },

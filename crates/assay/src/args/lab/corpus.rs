@@ -6,8 +6,8 @@ use clap::ValueEnum;
 
 /// Build, deduplicate and summarize skill corpora
 ///
-/// A corpus is a JSON Lines file with one record for each skill package. docs/CORPUS.md describes the format and the
-/// results on public collections.
+/// A corpus is a JSON Lines file with one record for each skill. docs/lab/CORPUS.md describes the
+/// format and the results on public collections.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus build checkouts/ --out corpus.jsonl
@@ -29,7 +29,8 @@ pub(crate) enum CorpusWhat {
 
 /// Build a corpus from folders, checkouts and corpora
 ///
-/// Writes one record for each package. Git checkouts give repository, commit and licence as well.
+/// Writes one record for each skill. For Git checkouts, records include repository, commit and
+/// licence.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus build checkouts/ --out corpus.jsonl
@@ -45,7 +46,8 @@ pub(crate) struct BuildArgs {
 
 /// Filter and deduplicate a corpus in SkillRet's five stages
 ///
-/// Removes records by description, language, licence and copies, and logs every removal in a ledger.
+/// Removes records by description, language, licence and duplication, and writes each removal to a
+/// ledger.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus funnel corpus.jsonl --ledger ledger.jsonl
@@ -57,13 +59,13 @@ pub(crate) struct FunnelArgs {
     /// Write a line for every removed record: id, stage, reason, survivor
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// Rules of the stages
+    /// Which version of the rules to apply
     #[arg(long, value_name = "NAME", default_value = "corpus")]
     pub(crate) rules: RulesName,
     /// Order of the stages [default: paper for the rules `corpus`, code for `skillret`]
     #[arg(long, value_name = "NAME")]
     pub(crate) order: Option<OrderName>,
-    /// Queries whose `gold_ids` survive their copies, as JSON Lines; for the rules `corpus`
+    /// Queries as JSON Lines: of copies, the one in a query's `gold_ids` is kept; for the rules `corpus`
     #[arg(long, value_name = "FILE")]
     pub(crate) gold: Option<PathBuf>,
 }
@@ -88,7 +90,7 @@ pub(crate) enum OrderName {
 
 /// Compare a ledger with the stages recorded in a corpus
 ///
-/// Use it to check the funnel against a corpus that was filtered by its authors.
+/// Use it to check the funnel against a corpus that its authors filtered.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus compare corpus.jsonl ledger.jsonl
@@ -99,14 +101,14 @@ pub(crate) struct CompareArgs {
     pub(crate) input: PathBuf,
     /// The ledger written by `assay lab corpus funnel`
     pub(crate) ledger: PathBuf,
-    /// Queries whose `gold_ids` decide which of two copies stays, as JSON Lines
+    /// Queries as JSON Lines: of copies, the one in a query's `gold_ids` is kept
     #[arg(long, value_name = "FILE")]
     pub(crate) gold: Option<PathBuf>,
 }
 
-/// Find near-duplicates and measure the recall
+/// Find near-duplicates and estimate how many are missed
 ///
-/// Compares a sample with every other record to estimate how many near-duplicates are missed.
+/// Compares a sample of the records with every other record for the estimate.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus near corpus.jsonl --out pairs.jsonl
@@ -118,7 +120,7 @@ pub(crate) struct NearArgs {
     /// Minimum Jaccard similarity of word 3-grams
     #[arg(long, value_name = "S", default_value_t = 0.8)]
     pub(crate) threshold: f64,
-    /// Records compared with every other one to measure the recall
+    /// Number of records to compare with every other record
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) sample: usize,
     /// Write the pairs as JSON Lines of a, b, similarity
@@ -142,9 +144,9 @@ pub(crate) struct StatsArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// Write each record's document into a folder
+/// Write each record of a corpus to a folder as SKILL.md
 ///
-/// For programs that read packages, such as `assay lint`.
+/// For programs that read skills from folders, such as `assay lint`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus unpack corpus.jsonl --out packages
@@ -153,7 +155,7 @@ pub(crate) struct UnpackArgs {
     /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// New or empty folder; packages go to OWNER/REPOSITORY/ID/FOLDER
+    /// New or empty folder; skills go to OWNER/REPOSITORY/ID/FOLDER
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }

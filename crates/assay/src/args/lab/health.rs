@@ -6,8 +6,8 @@ use clap::ValueEnum;
 
 /// Score the documents of a library by a published script
 ///
-/// Reproduces the script of the context-engineering collection in three revisions. The score is a lint score: it has not
-/// been correlated with what skills do for agents.
+/// Reproduces the script of the context-engineering collection in three revisions. The score has
+/// not been compared with what skills do for agents; use `assay lint` to improve skills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab health skills
@@ -16,7 +16,7 @@ pub(crate) struct HealthArgs {
     /// The library: a folder of skills, or one that contains it as `skills`
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Claims, mechanisms and activation cases of the library [default: DIR/researcher]
+    /// Folder with claims, mechanisms and activation cases of the library [default: DIR/researcher]
     #[arg(long, value_name = "DIR")]
     pub(crate) fixtures: Option<PathBuf>,
     /// Rules to score by
@@ -31,7 +31,7 @@ pub(crate) struct HealthArgs {
     /// Append the scores to FILE (JSON Lines) and show what changed
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
-    /// Request every external link; does not change the score
+    /// Request every external link; this does not change the score
     #[arg(long)]
     pub(crate) check_urls: bool,
     /// Timeout for each link, in seconds

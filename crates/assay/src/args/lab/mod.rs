@@ -22,7 +22,8 @@ use self::simulate::SimulateArgs;
 
 /// Measure assay itself and reproduce published methods
 ///
-/// Nothing here is needed to evaluate a skill. The documents are in docs/lab.
+/// For developers of assay and researchers. No command here is needed to evaluate a skill. docs/lab
+/// has the results.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab simulate --suites 4000

@@ -6,8 +6,8 @@ use clap::Subcommand;
 
 /// Evaluate routers on labelled requests
 ///
-/// A router chooses the skill for a request, by counting words or by asking a chat model. docs/lab/ROUTING.md has the
-/// results.
+/// A router chooses the skill for a request, by matching words or with a chat model.
+/// docs/lab/ROUTING.md has the results.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab route bench --prompts prompts.jsonl --library skills
@@ -43,15 +43,16 @@ Examples:
 
 /// Evaluate how models choose a skill
 ///
-/// Asks models which skill fits each request of a file, with the skills in several orders, and compares the answers with
-/// routers that count words. Answers are kept in the store: an interrupted run continues.
+/// Sends each request of a file to models that choose a skill, with the skills in several orders,
+/// and compares their answers with routers that match words (lexical routers). Answers are kept in
+/// the store, so an interrupted evaluation resumes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = PROMPT_FORMAT)]
 pub(crate) struct RouteBenchArgs {
     /// Labelled requests as JSON Lines in the format below (also .gz and .zst; `-` is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) prompts: PathBuf,
-    /// Folders of skills to choose from
+    /// Folders of skills to choose from; repeatable
     #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
     pub(crate) library: Vec<PathBuf>,
     /// Chat model, as provider:name; repeatable [default: lexical routers only]
@@ -61,13 +62,13 @@ pub(crate) struct RouteBenchArgs {
     pub(crate) access: ModelArgs,
     #[command(flatten)]
     pub(crate) orders: OrderArgs,
-    /// Ask at most N questions of each model now
+    /// Send at most N requests to each model in this invocation
     #[arg(long, value_name = "N")]
     pub(crate) max_runs: Option<usize>,
-    /// Ask a paid model without a cap
+    /// Use a paid model without --max-usd or --max-runs
     #[arg(long)]
     pub(crate) no_cap: bool,
-    /// Print the size, the cost forecast and the first question, and ask nothing
+    /// Print the number of requests, the estimated cost and the first prompt; send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -75,19 +76,19 @@ pub(crate) struct RouteBenchArgs {
 // How a model is reached and paid. A doc comment would become the help of every command that includes it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
-    /// URL of the model provider, in place of its own
+    /// URL of the model provider's API [default: that of the provider]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key, in place of the provider's own
+    /// Environment variable with the API key [default: that of the provider, such as OPENAI_API_KEY]
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
     /// Price of input and output tokens, in USD per million
     #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
     pub(crate) price: Vec<f64>,
-    /// Spend at most USD US dollars on each model; needs --price
-    #[arg(long, value_name = "USD")]
+    /// Stop after this cost in US dollars, for each model; needs --price
+    #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
-    /// Concurrent questions
+    /// Concurrent requests to a model
     #[arg(short = 'j', long = "jobs", value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: u16,
 }
@@ -95,15 +96,17 @@ pub(crate) struct ModelArgs {
 // How a request is asked. Likewise without a doc comment.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OrderArgs {
-    /// Prompt template with {{SKILL_BLOCK}}, {{USER_PROMPT}} and {{SKILL_COUNT}} [default: built in]
+    /// File with the prompt to send [default: a built-in prompt]
     ///
-    /// The built-in template allows the answer that no skill fits.
+    /// The file contains {{USER_PROMPT}}, which is replaced by the request, {{SKILL_BLOCK}}, which
+    /// is replaced by names and descriptions of the skills, and optionally {{SKILL_COUNT}}. The
+    /// built-in prompt allows the answer that no skill fits.
     #[arg(long, value_name = "FILE")]
     pub(crate) template: Option<PathBuf>,
-    /// Questions for each request, each with the skills in another order
+    /// Times that each request is sent to a model, with the skills in a different order each time
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repetitions: u32,
-    /// Seed for shuffles and bootstrap intervals
+    /// Seed for the orders of the skills, and for confidence intervals where there are any
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
 }

@@ -25,7 +25,8 @@ pub(crate) enum LabSearchWhat {
 
 /// Evaluate retrievers on labelled queries
 ///
-/// Reports NDCG, recall and other measures with intervals, and paired tests against the first retriever.
+/// Reports NDCG, recall and other measures with confidence intervals, and paired tests against the
+/// first retriever.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab search bench --corpus corpus.jsonl --queries queries.jsonl
@@ -37,7 +38,7 @@ pub(crate) struct SearchBenchArgs {
     /// Labelled queries, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Relevance judgements in TREC's or SkillRet's format, in place of those in the queries
+    /// Relevance judgements in the format of TREC or SkillRet [default: those in the queries]
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,
     /// Queries with skills that must not be found, as JSON Lines
@@ -49,10 +50,10 @@ pub(crate) struct SearchBenchArgs {
     /// to the other repositories.
     #[arg(long = "retriever", value_name = "NAME[:OPTIONS]")]
     pub(crate) retrievers: Vec<String>,
-    /// Write each retriever's ranking to DIR, in TREC's format
+    /// Write the ranking of each retriever to DIR, in TREC's format
     #[arg(long, value_name = "DIR")]
     pub(crate) run_out: Option<PathBuf>,
-    /// Compare the order of the retrievers with another report (JSON)
+    /// Compare the order of the retrievers with that in another report (JSON)
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
     /// Measure off-topic rejection on these queries instead
@@ -68,7 +69,7 @@ pub(crate) struct SearchBenchArgs {
 
 /// Measure how much single sentences of a query matter
 ///
-/// Masks each sentence of a query in turn and searches again, for every retriever.
+/// Masks each sentence of a query in turn and searches again, with every retriever.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab search erase --corpus corpus.jsonl --queries queries.jsonl
@@ -80,10 +81,10 @@ pub(crate) struct SearchEraseArgs {
     /// Labelled queries, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Relevance judgements in TREC's or SkillRet's format, in place of those in the queries
+    /// Relevance judgements in the format of TREC or SkillRet [default: those in the queries]
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,
-    /// A retriever; may be given several times [default: all that are installed, and bm25:stemmer=english]
+    /// A retriever; repeatable [default: all that are installed, and bm25:stemmer=english]
     #[arg(long = "retriever", value_name = "NAME[:OPTIONS]")]
     pub(crate) retrievers: Vec<String>,
     /// Seed for bootstrap intervals and tests
@@ -93,7 +94,7 @@ pub(crate) struct SearchEraseArgs {
 
 /// Fit the weights of `best` to labelled queries
 ///
-/// Prints the weights as JSON. The weights that ship were fitted with it.
+/// Prints the weights as JSON. The built-in weights were fitted with this command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab search train --corpus corpus.jsonl --queries queries.jsonl
@@ -105,13 +106,13 @@ pub(crate) struct SearchTrainArgs {
     /// Labelled queries, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Queries with skills that must not be found: fit the confidence to them as well
+    /// Queries with skills that must not be found, as JSON Lines; the confidence is fitted to them too
     #[arg(long, value_name = "FILE")]
     pub(crate) negatives: Option<PathBuf>,
-    /// Off-topic queries, as JSON Lines: fit their rejection as well
+    /// Off-topic queries, as JSON Lines; their rejection is fitted too
     #[arg(long, value_name = "FILE")]
     pub(crate) off_topic: Option<PathBuf>,
-    /// Fit a linear map of query vectors as well, for `dense:adapter=FILE`
+    /// Also fit a linear map of query vectors, for `dense:adapter=FILE`, and write it to FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) adapter: Option<PathBuf>,
     /// Retriever whose vectors are mapped: `dense`, with its options

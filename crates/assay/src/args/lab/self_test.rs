@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 /// Measure the error rates of lint's safety rules
 ///
-/// Hides known attacks and harmless look-alikes in clean skills, and counts what the rules miss and what they wrongly
-/// report. docs/SAFETY.md describes the method.
+/// Plants known attacks and harmless look-alikes in clean skills, and counts which attacks the
+/// rules miss and which look-alikes they report. docs/SAFETY.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab self-test
   assay lab self-test skills --seed 7 --repetitions 5")]
 pub(crate) struct SelfTestArgs {
-    /// Skills to hide attacks in [default: assay's own]
+    /// Skills to plant attacks in [default: a built-in set]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Seed for the choice of skills and positions

@@ -4,19 +4,20 @@ use clap::ValueEnum;
 
 /// Simulate suites with known effects and count verdicts
 ///
-/// Checks the statistics: how often intervals cover the true lift and how often verdicts are wrong. No agent runs.
+/// Use it to check the statistics: how often confidence intervals contain the true lift, and how
+/// often verdicts are wrong. No agent runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab simulate --suites 4000 --seed 1
   assay lab simulate --suites 100000 --jobs 16 --format json")]
 pub(crate) struct SimulateArgs {
-    /// Suites to simulate
+    /// Set of suites to simulate
     #[arg(long, value_name = "GRID", default_value = "validity")]
     pub(crate) grid: Grid,
-    /// Suites in every cell of the grid
+    /// Number of simulated suites in every cell of the grid
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) suites: u64,
-    /// Seed of the simulation
+    /// Seed for the simulation
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Threads [default: one per processor]
