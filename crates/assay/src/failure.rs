@@ -55,7 +55,7 @@ pub(crate) enum Failure {
         #[source]
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// Nobody reads the result any more.
+    /// The reader of standard output has closed it.
     #[error("standard output is closed")]
     BrokenPipe,
 }

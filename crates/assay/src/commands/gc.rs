@@ -25,7 +25,7 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
         Some(budget) if !args.dry_run => Some(prune_images(&store, budget)?),
         _ => None,
     };
-    // What a run needs whose plan cannot be read is not known: then none is taken for one that nobody needs.
+    // If a plan cannot be read, it is unknown which trials it needs: then nothing is removed.
     let referenced = if args.unreferenced { referenced_trials(&store)? } else { BTreeSet::new() };
     let mut removed = Vec::new();
     for (id, folder) in store.trials() {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
         let paths = if orphan { vec![folder] } else { unfinished_attempts(&store, &id) };
         for path in paths {
             if !args.dry_run {
-                // Nobody may be at work on it.
+                // Another process may be executing it.
                 let Claim::Mine(lease) = store.claim(&id)? else { continue };
                 remove_tree(&path).map_err(|error| Failure::infrastructure(error.to_string()))?;
                 drop(lease);

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         [what] => what,
         [_, more, ..] => {
             return Err(Failure::bad_input(format!(
-                "unexpected argument {more:?}: one run or trial is shorten at a time"
+                "unexpected argument {more:?}: only one run or trial can be shown at a time"
             ))
             .hint("`assay compare` compares two runs; `assay show --history` takes several"));
         }
@@ -220,7 +220,7 @@ fn steps(step: &assay_trace::Step) -> String {
     text
 }
 
-/// Untrusted text for a terminal: lines stay lines, everything else that steers is shorten, and what is long is cut.
+/// Untrusted text for a terminal: line breaks are kept, other control characters are escaped, and long text is cut.
 fn shorten(text: &str) -> String {
     let cut: String = text.trim_end().chars().take(SHOWN).collect();
     let more = text.trim_end().chars().count().saturating_sub(SHOWN);

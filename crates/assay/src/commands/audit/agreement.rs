@@ -34,7 +34,7 @@ pub(crate) fn run(args: &AgreementArgs, ui: &Ui) -> Result<Status, Failure> {
     if ui.json() {
         ui.document(&document(&labels, &found, args))?;
     } else {
-        ui.out(&lay_out(&labels, &found))?;
+        ui.out(&format_agreement(&labels, &found))?;
     }
     Ok(Status::Done)
 }
@@ -55,7 +55,7 @@ fn document(labels: &Labels, found: &Agreement, args: &AgreementArgs) -> Value {
     })
 }
 
-fn lay_out(labels: &Labels, found: &Agreement) -> String {
+fn format_agreement(labels: &Labels, found: &Agreement) -> String {
     let shown = |measure: &Measure| {
         let value =
             measure.value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}").replace('-', "−"));

@@ -148,19 +148,21 @@ fn patterns(patterns: &[PatternFindings]) -> String {
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for pattern in patterns {
-        let shown =
+        let format_excess =
             |value: &dyn Fn(&Excess) -> String| pattern.excess.as_ref().map_or_else(|| "–".to_owned(), value);
         rows.push(vec![
             pattern.pattern.name().replace('_', " "),
             format!("{:?}", pattern.effect).to_lowercase(),
             if pattern.null.is_empty() { "none".to_owned() } else { pattern.null.clone() },
-            shown(&|e| number(e.treatment)),
-            shown(&|e| number(e.null)),
-            shown(&|e| number(e.excess)),
-            shown(&|e| p(e.p)),
-            shown(&|e| p(e.p_holm)),
-            shown(&|e| e.detectable_from.map_or_else(|| "–".to_owned(), number)),
-            shown(&|e| format!("{} to {}", number(e.without_one_task.0), number(e.without_one_task.1))),
+            format_excess(&|e| number(e.treatment)),
+            format_excess(&|e| number(e.null)),
+            format_excess(&|e| number(e.excess)),
+            format_excess(&|e| p(e.p)),
+            format_excess(&|e| p(e.p_holm)),
+            format_excess(&|e| e.detectable_from.map_or_else(|| "–".to_owned(), number)),
+            format_excess(&|e| {
+                format!("{} to {}", number(e.without_one_task.0), number(e.without_one_task.1))
+            }),
             pattern.null_plus.map_or_else(|| "–".to_owned(), number),
             pattern.attributed.to_string(),
         ]);
@@ -242,10 +244,10 @@ fn reader(reader: &Reader, labels: &Labels) -> String {
         text.push_str(&format!(
             "    line {:<4} {}\n    step {:<4} {}: {}\n",
             span.skill_line,
-            shown(&span.skill_text),
+            format_excerpt(&span.skill_text),
             span.step,
             span.manner,
-            shown(&span.trace_text)
+            format_excerpt(&span.trace_text)
         ));
     }
     let (more, before) = (after().count().saturating_sub(SPANS), reader.spans.len() - after().count());
@@ -256,15 +258,15 @@ fn reader(reader: &Reader, labels: &Labels) -> String {
         let name = finding.pattern.name().replace('_', " ");
         // A finding about the whole run has neither a line nor a step.
         if finding.step == 0 {
-            text.push_str(&format!("    {name}: {}\n", shown(&finding.trace_text)));
+            text.push_str(&format!("    {name}: {}\n", format_excerpt(&finding.trace_text)));
             continue;
         }
         text.push_str(&format!(
             "    {name}\n      line {:<4} {}\n      step {:<4} {}\n",
             finding.skill_line,
-            shown(&finding.skill_text),
+            format_excerpt(&finding.skill_text),
             finding.step,
-            shown(&finding.trace_text)
+            format_excerpt(&finding.trace_text)
         ));
     }
     text
@@ -323,7 +325,7 @@ fn p(p: f64) -> String {
     if p < 0.001 { format!("{p:.1e}").replace('-', "−") } else { format!("{p:.3}") }
 }
 
-fn shown(text: &str) -> String {
+fn format_excerpt(text: &str) -> String {
     let cut: String = text.chars().take(160).collect();
     clean(&cut)
 }

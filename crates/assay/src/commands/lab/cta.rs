@@ -104,12 +104,12 @@ fn pairs(args: &CtaPairsArgs, ui: &Ui) -> Result<Status, Failure> {
             print(line, ui)?;
         }
     } else {
-        ui.out(&lay_out(&lines))?;
+        ui.out(&format_pairs(&lines))?;
     }
     Ok(notices.status(args.strict))
 }
 
-fn lay_out(lines: &[PairLine]) -> String {
+fn format_pairs(lines: &[PairLine]) -> String {
     let mut rows = vec![vec!["mode".to_owned(), "divergences".to_owned(), "patterns".to_owned()]];
     rows[0].extend(Sip::ALL.iter().map(|sip| sip.name().replace('_', " ")));
     for line in lines {

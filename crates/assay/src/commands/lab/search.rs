@@ -152,9 +152,9 @@ fn bench(args: &SearchBenchArgs, erases: bool, ui: &Ui) -> Result<Status, Failur
         let ids: BTreeSet<&str> = documents.iter().map(|own| own.id.as_str()).collect();
         let mut negatives: Vec<Negative> = negatives.clone();
         negatives.retain(|negative| negative.not.iter().any(|id| ids.contains(id.as_str())));
-        let set = Set { ui, name, documents: &documents, ids, queries: &queries, negatives: &negatives };
+        let set = QuerySet { ui, name, documents: &documents, ids, queries: &queries, negatives: &negatives };
         let erase = (erases && name == ALL).then_some(args.seed);
-        let answers = sources.iter().map(|source| set.asked(source, erase));
+        let answers = sources.iter().map(|source| set.rank(source, erase));
         let answers: Vec<(Run, Option<Erasure>)> = answers.collect::<Result<_, Failure>>()?;
         let (runs, own): (Vec<Run>, Vec<Option<Erasure>>) = answers.into_iter().unzip();
         erased.extend(own.into_iter().flatten());
@@ -252,7 +252,7 @@ fn queries(
 }
 
 /// Queries and the documents that they are run over.
-struct Set<'a> {
+struct QuerySet<'a> {
     ui: &'a Ui,
     name: &'static str,
     documents: &'a [Document],
@@ -261,10 +261,10 @@ struct Set<'a> {
     negatives: &'a [Negative],
 }
 
-impl Set<'_> {
+impl QuerySet<'_> {
     /// The rankings of a source; with a seed also those of queries with a sentence masked, which a
     /// TREC run cannot provide.
-    fn asked(&self, source: &Source, erase_with: Option<u64>) -> Result<(Run, Option<Erasure>), Failure> {
+    fn rank(&self, source: &Source, erase_with: Option<u64>) -> Result<(Run, Option<Erasure>), Failure> {
         let (queries, negatives) = (self.queries, self.negatives);
         Ok(match source {
             Source::Own(spec) => {

@@ -28,11 +28,11 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
         None => match find(&here) {
             // It may have come with a cloned repository, and lead to any file.
             Some(file) if is_link(&file) => {
-                ui.note(&format!("{} is a symbolic link: not read", shown(&file, &here).display()));
+                ui.note(&format!("{} is a symbolic link: not read", relative_path(&file, &here).display()));
                 links.insert(file);
                 None
             }
-            file => file.map(|file| read(&shown(&file, &here))).transpose()?,
+            file => file.map(|file| read(&relative_path(&file, &here))).transpose()?,
         },
     };
     let flags = Flags::read(args)?;
@@ -63,13 +63,13 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
                 continue;
             }
             if is_link(&file) {
-                let name = shown(&file, &here);
+                let name = relative_path(&file, &here);
                 if links.insert(file) {
                     ui.note(&format!("{} is a symbolic link: not read", name.display()));
                 }
                 continue;
             }
-            let found = match read(&shown(&file, &here)) {
+            let found = match read(&relative_path(&file, &here)) {
                 Ok(found) => found,
                 // Its author must not be able to keep the safety rules from running.
                 Err(failure) => {
@@ -95,7 +95,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
 }
 
 /// A path beneath the working folder as seen from there.
-fn shown(file: &Path, here: &Path) -> PathBuf {
+fn relative_path(file: &Path, here: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_path_buf()
 }
 

@@ -54,13 +54,13 @@ pub(in crate::commands) fn parsed<T>(
     read: impl Fn(&str) -> Result<T, LineError>,
 ) -> Result<Vec<T>, Failure> {
     let mut found = Vec::new();
-    let tell =
+    let report_line =
         |number: usize, message: &str| ui.note(&format!("{}:{number}: error: {message}", path.display()));
     let each = |number: usize, line: &str| match read(line) {
         Ok(item) => found.push(item),
-        Err(error) => tell(number, &error.to_string()),
+        Err(error) => report_line(number, &error.to_string()),
     };
-    input::lines(path, each, tell)?;
+    input::lines(path, each, report_line)?;
     Ok(found)
 }
 

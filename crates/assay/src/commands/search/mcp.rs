@@ -147,7 +147,7 @@ fn call(service: &Service, id: &Value, params: &Value) -> Value {
         .and_then(|(request, limit)| service.answer(request, limit).map_err(|cause| cause.to_string()));
     match found {
         Ok(response) => {
-            let answer = shown(&response);
+            let answer = format_answer(&response);
             // The specification requires the same JSON as text, for clients without structured
             // content.
             result(
@@ -178,19 +178,19 @@ fn read_arguments(arguments: &Map<String, Value>) -> Result<(&str, usize), Strin
 
 /// The answer for a model: the skills that fit, with their names, descriptions and confidences. A
 /// skill's id is included only if another hit has the same name.
-fn shown(response: &Response) -> Value {
+fn format_answer(response: &Response) -> Value {
     let fitting: Vec<&Hit> = response.hits.iter().filter(|hit| hit.fits).collect();
     let hit = |hit: &&Hit| {
-        let mut shown = Map::new();
-        shown.insert("name".to_owned(), json!(hit.name));
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), json!(hit.name));
         if fitting.iter().any(|other| other.name == hit.name && other.id != hit.id) {
-            shown.insert("id".to_owned(), json!(hit.id));
+            fields.insert("id".to_owned(), json!(hit.id));
         }
-        shown.insert("description".to_owned(), json!(clipped(&hit.description, DESCRIPTION)));
+        fields.insert("description".to_owned(), json!(clipped(&hit.description, DESCRIPTION)));
         // Two digits: confidences are not more precise than that.
         let key = if response.threshold.is_some() { "confidence" } else { "score" };
-        shown.insert(key.to_owned(), json!((f64::from(hit.confidence) * 100.0).round() / 100.0));
-        Value::Object(shown)
+        fields.insert(key.to_owned(), json!((f64::from(hit.confidence) * 100.0).round() / 100.0));
+        Value::Object(fields)
     };
     let hits: Vec<Value> = fitting.iter().map(hit).collect();
     if hits.is_empty() {

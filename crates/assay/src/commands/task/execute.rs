@@ -303,7 +303,9 @@ impl<'a> Executor<'a> {
         self.store.clear_scratch();
         if self.keep {
             let store = self.folder.display();
-            ui.note(&format!("`assay --store {store} runs` leads to what solution and tests wrote"));
+            ui.note(&format!(
+                "`assay --store {store} show` lists the trials with the output of solution and tests"
+            ));
         } else {
             // If removal fails now, `assay gc` removes the folder later.
             let _ = assay_fs::remove_tree(&self.folder);

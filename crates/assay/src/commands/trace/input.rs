@@ -40,7 +40,7 @@ impl Inputs {
     }
 }
 
-/// What went wrong on the way, told as it happens. One bad file spoils no other.
+/// What went wrong on the way, reported as it happens. A bad file does not affect the others.
 #[derive(Default)]
 pub(super) struct Troubles {
     odd: usize,

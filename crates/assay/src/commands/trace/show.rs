@@ -16,7 +16,7 @@ const SHOWN: usize = 2000;
 pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
     let reader = args.inputs.reader()?;
     let mut troubles = Troubles::default();
-    let mut shown = Vec::new();
+    let mut documents = Vec::new();
     for source in args.inputs.sources(&mut troubles, ui) {
         let path = &source.path;
         let transcripts = match read::read_all(&source, reader) {
@@ -30,7 +30,7 @@ pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
         for (number, transcript) in transcripts.into_iter().enumerate() {
             troubles.report(&transcript.diagnostics, ui);
             if ui.json() {
-                shown.push(json!({
+                documents.push(json!({
                     "file": path,
                     "format": transcript.format,
                     "trajectory": transcript.trajectory,
@@ -40,17 +40,17 @@ pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
             } else {
                 let cap = if args.full { usize::MAX } else { SHOWN };
                 let part = (count > 1).then_some((number + 1, count));
-                ui.out(&lay_out(&titled(&path.display().to_string(), part), &transcript, cap))?;
+                ui.out(&format_transcript(&titled(&path.display().to_string(), part), &transcript, cap))?;
             }
         }
     }
     if ui.json() {
-        ui.document(&json!({ "schema": "assay.trace/1", "traces": shown }))?;
+        ui.document(&json!({ "schema": "assay.trace/1", "traces": documents }))?;
     }
     Ok(troubles.status(args.inputs.strict))
 }
 
-fn lay_out(file: &str, transcript: &Transcript, cap: usize) -> String {
+fn format_transcript(file: &str, transcript: &Transcript, cap: usize) -> String {
     let trajectory = &transcript.trajectory;
     let agent = &trajectory.agent;
     let model = agent.model_name.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
@@ -82,26 +82,33 @@ fn steps(trajectory: &Trajectory, cap: usize, text: &mut String) {
         };
         text.push_str(&format!("\n── {} {who} ──\n", step.step_id));
         if let Some(reasoning) = &step.reasoning_content {
-            text.push_str(&format!("[reasoning]\n{}\n", shown(reasoning, cap)));
+            text.push_str(&format!("[reasoning]\n{}\n", format_text(reasoning, cap)));
         }
         if !step.message.is_empty() {
-            text.push_str(&format!("{}\n", shown(&step.message, cap)));
+            text.push_str(&format!("{}\n", format_text(&step.message, cap)));
         }
         for call in &step.tool_calls {
-            text.push_str(&format!("$ {} {}\n", clean(&call.function_name), shown(&asked(call), cap)));
+            text.push_str(&format!(
+                "$ {} {}\n",
+                clean(&call.function_name),
+                format_text(&command_text(call), cap)
+            ));
             text.push_str(&answer(step, call, cap));
         }
         // Results whose calls are not in the step.
         for result in step.observation.iter().flat_map(|observation| &observation.results) {
             if result.source_call_id.is_none() {
-                text.push_str(&format!("{}\n", shown(result.content.as_deref().unwrap_or_default(), cap)));
+                text.push_str(&format!(
+                    "{}\n",
+                    format_text(result.content.as_deref().unwrap_or_default(), cap)
+                ));
             }
         }
     }
 }
 
 /// The command of a call that has one and little else, or all its arguments.
-fn asked(call: &ToolCall) -> String {
+fn command_text(call: &ToolCall) -> String {
     match call.arguments.get("command").or(call.arguments.get("cmd")) {
         Some(Value::String(command)) => command.clone(),
         _ => call.arguments.to_string(),
@@ -112,12 +119,13 @@ fn answer(step: &Step, call: &ToolCall, cap: usize) -> String {
     let Some(result) = step.result_of(&call.tool_call_id) else { return "[no result]\n".to_owned() };
     let failed = if result.failed() == Some(true) { "[failed]\n" } else { "" };
     let content = result.content.as_deref().unwrap_or_default();
-    let content = if content.is_empty() { String::new() } else { shown(content, cap) + "\n" };
+    let content = if content.is_empty() { String::new() } else { format_text(content, cap) + "\n" };
     format!("{failed}{content}")
 }
 
-/// Untrusted text for a terminal: lines stay lines, everything else that steers is shown, and what is long is cut.
-fn shown(text: &str, cap: usize) -> String {
+/// Untrusted text for a terminal: line breaks are kept, other control characters are escaped, and
+/// long text is cut.
+fn format_text(text: &str, cap: usize) -> String {
     let text = text.trim_end();
     let cut: String = text.chars().take(cap).collect();
     let more = text.chars().count().saturating_sub(cap);

@@ -54,7 +54,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
         if ui.json() {
             traces.push(document(stats, cost, fuller[at].is_some(), args.control, prices.as_ref())?);
         } else {
-            ui.out(&lay_out(stats, cost, args.control, is_priced))?;
+            ui.out(&format_stats(stats, cost, args.control, is_priced))?;
         }
     }
     if ui.json() {
@@ -203,7 +203,7 @@ fn document(
     Ok(value)
 }
 
-fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String {
+fn format_stats(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String {
     let model = models(stats).map_or(String::new(), |models| format!(" with {models}"));
     let took = stats.seconds.map_or(String::new(), |took| format!(", {}", seconds(took)));
     let cost = if cost.usd.is_some() || is_priced { format!(", {}", words(cost)) } else { String::new() };
