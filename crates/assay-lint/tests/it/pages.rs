@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use assay_lint::client::CLIENTS;
 use assay_lint::{
-    Diagnostic, Explanation, Options, Policy, Rule, Selection, Selector, Source, fix, lint, rules::opt_in,
-    rules::rules,
+    Diagnostic, Explanation, Options, Policy, Rule, Selection, Selector, Severity, Source, fix, lint,
+    rules::opt_in, rules::rules,
 };
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
@@ -367,4 +367,40 @@ fn origin(code: &str) -> String {
     };
     let sources: Vec<String> = rule.sources.iter().map(source).collect();
     format!("How to fix: {}\n\nSources: {}.", rule.fix, sources.join(", "))
+}
+
+/// The counts in docs/LINT.md are those of the rules and of its table.
+#[test]
+fn the_counts_in_docs_are_those_of_the_rules() {
+    let text = include_str!("../../../../docs/LINT.md");
+    let findings = |code: &str| -> u32 {
+        let mut rows = text.lines().filter(|line| line.starts_with(&format!("| `{code}` ")));
+        rows.find_map(|row| row.split('|').nth(2)?.trim().parse().ok()).expect("a row with a count")
+    };
+    // All rules of the group, and those with findings.
+    let count = |is_counted: &dyn Fn(&Rule) -> bool| {
+        let group: Vec<&Rule> = rules().into_iter().filter(|rule| is_counted(rule)).collect();
+        (group.len(), group.iter().filter(|rule| findings(rule.code) > 0).count())
+    };
+    let is_error = |rule: &Rule| {
+        let mut severities = CLIENTS.iter().map(|client| rule.severities.of(*client));
+        severities.any(|severity| severity == Some(Severity::Error))
+    };
+    let (all, found) = count(&|_| true);
+    let (safety, safety_found) = count(&is_of_safety);
+    let (errors, errors_found) = count(&|rule| !is_of_safety(rule) && is_error(rule));
+    let (others, others_found) = count(&|rule| !is_of_safety(rule) && !is_error(rule));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in [
+        format!(
+            "There are {all} rules: {errors} that are an error for some client, {others} that are a warning or advice, \
+             and {safety} safety rules."
+        ),
+        format!("{errors_found} of {errors} have findings."),
+        format!("{others_found} of {others} have findings; the other {}", others - others_found),
+        format!("{safety_found} of {safety} have findings"),
+        format!("{} rules have no findings:", all - found),
+    ] {
+        assert!(text.contains(&sentence), "not in docs/LINT.md: {sentence}");
+    }
 }
