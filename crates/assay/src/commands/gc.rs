@@ -38,7 +38,7 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
                 remove_tree(&path).map_err(|error| Failure::infrastructure(error.to_string()))?;
                 drop(lease);
                 if orphan {
-                    // Claiming has made the folder anew.
+                    // The claim created the folder again.
                     let _ = fs::remove_dir(&path);
                 }
             }
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
     Ok(Status::Done)
 }
 
-/// Sweeps the store, and the one in it whose trials were only looked at.
+/// Cleans up the store, and the store of `assay task run` inside it.
 fn clean_up(store: &Store) -> Result<CleanupReport, Failure> {
     let mut report = assay_trial::clean_up(store);
     let debug = store.root().join("debug");
@@ -115,7 +115,8 @@ fn prune_images(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure>
     Docker::connect(options).map_err(failed)?.prune(bytes).map_err(failed)
 }
 
-/// The trials that some run refers to, or that check one of its tasks: oracle and nop are not in a plan, and stay.
+/// The trials that a run refers to. Trials of oracle and nop are in no plan but check tasks, so they
+/// count as referenced.
 fn referenced_trials(store: &Store) -> Result<BTreeSet<TrialId>, Failure> {
     let mut referenced = BTreeSet::new();
     for name in store.run_names() {
@@ -131,7 +132,7 @@ fn referenced_trials(store: &Store) -> Result<BTreeSet<TrialId>, Failure> {
     Ok(referenced)
 }
 
-/// Attempts that were broken off: neither the recorded one nor one before it.
+/// Interrupted attempts: those after the recorded one.
 fn unfinished_attempts(store: &Store, id: &TrialId) -> Vec<PathBuf> {
     let recorded = match store.record(id) {
         Ok(record) => record.map_or(0, |record| record.attempt),

@@ -22,10 +22,10 @@ pub(crate) fn run(args: &TrialArgs, settings: &Settings, ui: &Ui) -> Result<Stat
 
 /// Executes one cell of an experiment in a store of its own, so that no run counts it.
 pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    // A store of its own: what is looked at here never counts in a run.
+    // A separate store, so that no run counts this trial.
     let mut store = machine::open_store(&settings.store.join("debug"))?;
     if args.keep {
-        // What is kept for looking at is not swept by a run on another store.
+        // A run on another store must not clean up the folders that are kept.
         let scratch = store.root().join("scratch");
         store = store.work_in(Some(scratch));
     }
@@ -73,7 +73,7 @@ fn print(record: &Record, folder: &Path, kept: Option<&Path>, store: &Path, ui: 
     Ok(())
 }
 
-/// One trial, as it was planned somewhere else. A result that the store holds already is not made again.
+/// Executes a trial that was planned elsewhere, unless the store has its result.
 fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let spec = TrialSpec::load(&args.spec)?;
     let store = machine::open_store(&settings.store)?;
@@ -114,7 +114,7 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
 }
 
-/// A result that counts. A record that cannot be read is none, as in a run.
+/// The recorded result, if it counts. As in a run, an unreadable record is ignored.
 fn recorded(store: &Store, trial: &TrialId, ui: &Ui) -> Result<Option<Record>, Failure> {
     match store.record(trial) {
         Ok(record) => Ok(record.filter(|record| record.outcome.counts())),

@@ -426,7 +426,7 @@ fn a_daemon_that_goes_away_is_no_result_and_one_that_comes_back_is_used() {
     assert_eq!(containers(&lab, &["-a"]), Vec::<String>::new());
 }
 
-/// Where no daemon is, tasks that need one are left out and said, and nothing else happens to them.
+/// Without a daemon, tasks that need one are excluded with the reason.
 #[test]
 fn without_a_daemon_tasks_are_left_out_and_said() {
     let lab = built(Fixture::new(), "a", FIXED).script(&[]).experiment(in_docker);
@@ -438,7 +438,7 @@ fn without_a_daemon_tasks_are_left_out_and_said() {
     assert!(doctor.stdout.contains("no Docker daemon at /nonexistent/docker.sock"), "{}", doctor.stdout);
     let lab = lab.env("DOCKER_HOST", "tcp://127.0.0.1:2375");
     let ran = lab.assay(&["run", "experiment.toml"]);
-    assert!(ran.stderr.contains("only sockets of this machine"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("only local sockets are supported"), "{}", ran.stderr);
 }
 
 /// A public suite's image has its skills baked in, and its solution uses them.
