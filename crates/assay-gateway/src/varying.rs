@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles_and_finds_its_own() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(normalize_text(text, &Varying::default()), expected, "{text}")
+            assert_eq!(normalize_text(text, &Varying::default()), expected, "{text}");
         };
         check("a 6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001 b", "a <uuid> b");
         check("Today's date is Sunday, November 22, 2026.", "Today's date is <date>.");

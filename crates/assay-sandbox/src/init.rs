@@ -76,7 +76,7 @@ fn serve() -> io::Result<()> {
                 Received::Nothing => {}
                 Received::End => return Ok(()),
                 Received::Message(order, fds) => {
-                    execute_order(order, fds, &mut running, &mut oom, control.as_fd())?
+                    execute_order(order, fds, &mut running, &mut oom, control.as_fd())?;
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! TF-IDF as scikit-learn's `TfidfVectorizer` has it with its defaults: raw counts, ln((1 + N) / (1
-//! + df)) + 1, Euclidean norm (scikit-learn user guide, "Tf-idf term weighting"). Unigrams, no stop
-//! words.
+//! TF-IDF as scikit-learn's `TfidfVectorizer` computes it with its defaults: raw counts,
+//! `ln((1 + N) / (1 + df)) + 1`, Euclidean norm (scikit-learn user guide, "Tf-idf term weighting").
+//! Unigrams, no stop words.
 
 use super::vocabulary::Vocabulary;
 

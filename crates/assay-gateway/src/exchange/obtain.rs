@@ -153,14 +153,8 @@ impl Call<'_> {
                 Kind::Script(script) => {
                     let plan = {
                         let mut state = lock(&self.shared.state);
-                        let script_context = &self.shared.session.script_context;
-                        scripted::plan_reply(
-                            script,
-                            script_context,
-                            &ask,
-                            exchange.ordinal,
-                            &mut state.played,
-                        )
+                        let context = &self.shared.session.script_context;
+                        scripted::plan_reply(script, context, &ask, exchange.ordinal, &mut state.played)
                     };
                     match plan {
                         Ok(plan) => plan.into_reply(self.stop, limits.provider_idle),

@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
     reason = "tests end where something is not as it should be, and say what they found"
 )]
 
