@@ -19,7 +19,7 @@ use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 /// Runs the command line. The first process of every sandbox is this program too, under another first argument.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+pub fn main(arguments: &[OsString]) -> ExitCode {
     // What the caller left open would go from process to process, to the commands in a sandbox in the end.
     close_fds::set_fds_cloexec(3, &[]);
     if arguments.get(1).is_some_and(|argument| argument == machine::INIT) {
@@ -28,11 +28,11 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     if arguments.get(1).is_some_and(|argument| argument == machine::FORWARD) {
         return ExitCode::from(u8::try_from(assay_sandbox::forward_main(&arguments[2..])).unwrap_or(1));
     }
-    if let Some((old, new)) = args::moved::find(&arguments) {
+    if let Some((old, new)) = args::moved::find(arguments) {
         let failure = Failure::bad_input(format!("`assay {old}` is now `assay {new}`"));
         return Ui::plain().fail(&failure).into();
     }
-    let args = match args::parse(&arguments) {
+    let args = match args::parse(arguments) {
         Ok(args) => args,
         Err(error) => {
             // Help and version go to standard output and are no failure.

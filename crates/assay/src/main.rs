@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    assay_cli::main(std::env::args_os().collect())
+    assay_cli::main(&std::env::args_os().collect::<Vec<_>>())
 }

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn names_say_what_people_mean_by_them() {
         let check = |name: &str, expected: Result<Option<&str>, ()>| {
-            assert_eq!(named_condition(name), expected, "{name}")
+            assert_eq!(named_condition(name), expected, "{name}");
         };
         for none in [
             "claude-no-skills",

@@ -370,7 +370,7 @@ fn what_cannot_be_run_is_left_out_and_says_why() {
     };
     let check = |toml: &str, expected: &str| {
         let (condition, reason, cells) = exclusion(&|fixture| {
-            fixture.edit("tasks/a/task.toml", "[metadata]", &format!("{toml}\n[metadata]"))
+            fixture.edit("tasks/a/task.toml", "[metadata]", &format!("{toml}\n[metadata]"));
         });
         assert_eq!((condition, cells), (None, 0), "{toml}");
         assert!(reason.contains(expected), "{toml}: {reason}");

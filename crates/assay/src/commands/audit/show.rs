@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let shown = view(&name, &prompt, &skill, with, without);
     match args.out.as_deref().filter(|out| out.as_os_str() != "-") {
         None => {
-            ui.raw(&render_view(&shown, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?
+            ui.raw(&render_view(&shown, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?;
         }
         Some(out) => {
             let format = format_of(out, settings.format)?;
