@@ -8,6 +8,7 @@ fn screen(columns: u16, args: &[&str]) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "two whole screens")]
 fn the_screen_of_assay() {
     insta::assert_snapshot!(screen(80, &["--help"]), @r"
     Lint agent skills and measure whether they help
@@ -215,6 +216,7 @@ fn the_screen_of_assay() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "two whole screens")]
 fn the_screen_of_run() {
     insta::assert_snapshot!(screen(80, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills

@@ -144,7 +144,7 @@ fn offences(root: &Path) -> Vec<Offence> {
         let mut push =
             |line: usize, kind, word: &str| found.push((name.clone(), line, kind, word.to_owned()));
         phrases(&text, &mut push);
-        if name.ends_with(".rs") {
+        if path.extension().is_some_and(|extension| extension == "rs") {
             let file = syn::parse_file(&text).unwrap();
             names(&file, &mut push);
         }
