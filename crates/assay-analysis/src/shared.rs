@@ -43,15 +43,13 @@ impl SharedSkills {
 
 impl fmt::Display for SharedSkills {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let skills = if self.skills == 1 {
-            "1 curated skill".to_owned()
-        } else {
-            format!("{} curated skills", self.skills)
-        };
+        let several = format!("{} skills, each of which several tasks use", self.skills);
+        let skills = if self.skills == 1 { "1 skill" } else { &several };
         write!(
             f,
-            "{} tasks share {skills} and declare no common `cluster`: their results are correlated, so the intervals may be \
-             too narrow. Set `cluster` under `[metadata.assay]` in task.toml to make the cluster the unit of analysis.",
+            "{} tasks share {skills}, and declare no common `cluster`. Results of tasks with the same skill may be correlated, \
+             and the intervals are then too narrow. In the task.toml of these tasks, set `cluster` under `[metadata.assay]` to \
+             the same value for tasks with the same skill: the cluster is then the unit of analysis.",
             self.tasks
         )
     }
@@ -95,7 +93,7 @@ mod tests {
         check(&[task("a", &["x"], None), other(), control], None);
         let found = SharedSkills { tasks: 12, skills: 4 }.to_string();
         assert!(
-            found.starts_with("12 tasks share 4 curated skills and declare no common `cluster`"),
+            found.starts_with("12 tasks share 4 skills, each of which several tasks use, and declare"),
             "{found}"
         );
     }

@@ -19,7 +19,7 @@ fn or_none<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> Cell {
 
 /// The heading of scores. If all scores are 0 or 1, they are pass rates.
 fn rate_name(labels: &Labels) -> &'static str {
-    if labels.fractional() { "score" } else { "passed" }
+    if labels.fractional() { "score" } else { "pass rate" }
 }
 
 fn plus_minus(figure: f64) -> String {
@@ -28,9 +28,10 @@ fn plus_minus(figure: f64) -> String {
 
 pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     let rates: &[&str] =
-        if labels.fractional() { &["score", "95% CI", "passed"] } else { &["passed", "95% CI"] };
-    let figures = ["tasks", "trials", "infra errors", "tokens", "cost", "time", "turns"];
-    let mut grid = labels.grid("", &[], &[rates, &figures].concat());
+        if labels.fractional() { &["score", "95% CI", "pass rate"] } else { &["pass rate", "95% CI"] };
+    let figures = ["tasks", "valid trials", "infra errors", "tokens", "cost", "time", "turns"];
+    let caption = "Results, with mean tokens, cost and time per valid trial";
+    let mut grid = labels.grid(caption, &[], &[rates, &figures].concat());
     grid.detail_columns(&["turns"]);
     for arm in arms {
         // A figure is marked where some of it is an estimate.
@@ -42,8 +43,8 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
             arm.tasks.into(),
             arm.trials.into(),
             arm.infrastructure.into(),
-            arm.tokens.map_or_else(|| "?".to_owned(), |tokens| about(count(tokens))).into(),
-            arm.cost_usd.map_or_else(|| "?".to_owned(), |cost| about(usd(cost))).into(),
+            arm.tokens.map_or_else(|| "unknown".to_owned(), |tokens| about(count(tokens))).into(),
+            arm.cost_usd.map_or_else(|| "unknown".to_owned(), |cost| about(usd(cost))).into(),
             or_none(arm.seconds, seconds),
             or_none(arm.turns, |turns| format!("{turns:.1}")),
         ]);
@@ -132,9 +133,9 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
         }
     }
     let mut caption = if fractional {
-        "Mean score, trials passed and lift in pp".to_owned()
+        "Mean score, trials passed and, in brackets, the lift in pp".to_owned()
     } else {
-        "Trials passed and lift in pp".to_owned()
+        "Trials passed and, in brackets, the lift in pp".to_owned()
     };
     if !who.is_empty() {
         caption.replace_range(..1, &caption[..1].to_lowercase());
@@ -165,10 +166,12 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
 }
 
 pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Grid> {
-    let figures = ["baseline", rate_name(labels), "lift (pp)"];
-    let mut grid = labels.grid("Largest gains and losses", &["task"], &figures);
+    let baseline = if labels.fractional() { "baseline score" } else { "baseline pass rate" };
+    let figures = [baseline, rate_name(labels), "lift (pp)"];
+    let mut grid =
+        labels.grid("Largest gains and losses (at most 5 of each per condition)", &["task"], &figures);
     for (gains, losses) in gains.iter().zip(losses) {
-        let tasks: Vec<&TopTask> = gains.tasks.iter().chain(losses.tasks.iter().rev()).collect();
+        let tasks: Vec<&TopTask> = gains.tasks.iter().chain(&losses.tasks).collect();
         for task in tasks {
             let mut row = labels.cells(&gains.who, &gains.condition);
             row.extend([
@@ -214,7 +217,7 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
     // Stable, so that equal moves stay in order of task and name.
     changed.sort_by(|(_, one), (_, other)| moved(other).total_cmp(&moved(one)));
     let share = |arm: &TestArm| format!("{}/{}", arm.passed, arm.passed + arm.failed);
-    let words = ["task", "check", "change"];
+    let words = ["task", "check", "most trials"];
     let mut grid = labels.grid("", &words, &["baseline passed", "passed"]);
     grid.grouped = false;
     for (row, arm) in changed.iter().take(TESTS) {
@@ -241,14 +244,14 @@ fn narrower(share: f64) -> String {
 pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid {
     let figures = [
         "tasks",
-        "variance of differences",
-        "share from trials",
+        "variance of lifts",
+        "share within tasks",
         "2 × repetitions",
         "2 × tasks",
         "repetitions sufficient",
     ];
     let mut grid = labels.grid(
-        "Lifts: change in CI width with twice the repetitions and with twice the tasks",
+        "Lifts of tasks, and predicted change in CI width with twice the repetitions or twice the tasks",
         &[],
         &figures,
     );
@@ -271,9 +274,9 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
 pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
     let mut grid = labels.grid(
         if labels.fractional() {
-            "Scores: variance within and between tasks, and change in CI width"
+            "Scores: variance within and between tasks, and predicted change in CI width"
         } else {
-            "Pass rates: variance within and between tasks, and change in CI width"
+            "Pass rates: variance within and between tasks, and predicted change in CI width"
         },
         &[],
         &[
@@ -311,12 +314,12 @@ pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
         .into_iter()
         .filter_map(|(by, strata)| {
             let caption = match by {
-                StratumKind::Domain => "By domain: lift in pp (95% CI) and number of tasks",
-                StratumKind::Difficulty => "By difficulty: lift in pp (95% CI) and number of tasks",
-                StratumKind::Skills => "By number of skills provided: lift in pp (95% CI) and number of tasks",
+                StratumKind::Domain => "By domain: lift in pp (95% CI) and number of tasks n",
+                StratumKind::Difficulty => "By difficulty: lift in pp (95% CI) and number of tasks n",
+                StratumKind::Skills => "By number of skills provided: lift in pp (95% CI) and number of tasks n",
                 StratumKind::Length => {
                     "By length of the curated skills in tokens (compact <500, standard <1,500, detailed <4,000): lift in pp (95% CI) and \
-                     number of tasks"
+                     number of tasks n"
                 }
             };
             let mut parts: Vec<&str> = Vec::new();

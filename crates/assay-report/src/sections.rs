@@ -1,5 +1,7 @@
 //! The sections of a report, and what each contains.
 
+use std::collections::BTreeSet;
+
 use assay_analysis::{AgentKey, Comparison, Report};
 
 use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
@@ -41,20 +43,40 @@ fn facts(report: &Report, labels: &Labels) -> String {
     let mut agents: Vec<&AgentKey> = report.arms.iter().map(|arm| &arm.who).collect();
     agents.dedup();
     // Several agents are named above their results.
-    let agent = if let [agent] = agents.as_slice() { Some(who(agent)) } else { None };
-    let mut facts: Vec<String> = agent.into_iter().collect();
+    let mut facts = match agents.as_slice() {
+        [agent] => labeled(agent),
+        _ => Vec::new(),
+    };
+    let repetitions: BTreeSet<usize> =
+        report.tasks.iter().flat_map(|row| &row.arms).map(|arm| arm.trials + arm.infrastructure).collect();
+    let baseline = report.comparisons.first().map(|comparison| clean(&comparison.baseline));
+    let baseline = baseline.map_or_else(String::new, |name| format!(" (baseline: `{name}`)"));
     facts.extend([
         counted(tasks.len(), "task", "tasks"),
         if labels.several() {
-            counted(report.arms.len(), "arm", "arms")
+            format!("{}{baseline}", counted(report.arms.len(), "arm", "arms"))
         } else {
-            counted(report.arms.len(), "condition", "conditions")
+            format!("{}{baseline}", counted(report.arms.len(), "condition", "conditions"))
         },
+    ]);
+    // Where all tasks have the same number.
+    if let [repetitions @ 1..=usize::MAX] = repetitions.iter().copied().collect::<Vec<_>>()[..] {
+        facts.push(counted(repetitions, "repetition", "repetitions"));
+    }
+    facts.extend([
         counted(trials, "valid trial", "valid trials"),
-        format!("equivalence margin ±{:.0} pp", 100.0 * report.margin),
+        format!("equivalence margin ±{:.0} percentage points (pp)", 100.0 * report.margin),
     ]);
     facts.extend(family(report));
     facts.join(" · ")
+}
+
+/// Agent, model and sandbox, each with what it is.
+fn labeled(key: &AgentKey) -> Vec<String> {
+    let model = key.model.as_ref().map(|model| format!("model: {}", clean(model)));
+    let agent = format!("agent: {}", clean(&key.agent));
+    let sandbox = format!("sandbox: {}", clean(&key.sandbox));
+    [Some(agent), model, Some(sandbox)].into_iter().flatten().collect()
 }
 
 /// Which comparisons share an error rate of 5%.
@@ -65,9 +87,9 @@ fn family(report: &Report) -> Option<String> {
     let alone = report.comparisons.iter().all(|found| !found.primary || (level(found) - 0.95).abs() < 1e-9);
     match (&report.primary, primary, others) {
         (_, 0, 0 | 1) => None,
-        (Some(name), 1, 0) => Some(format!("1 primary comparison (`{}`)", clean(name))),
+        (Some(name), 1, 0) => Some(format!("primary comparison: `{}` against the baseline", clean(name))),
         (Some(name), 1, others) if alone => Some(format!(
-            "primary comparison `{}` (95% CI) · {}",
+            "primary comparison: `{}` against the baseline, judged by its 95% CI · {}",
             clean(name),
             match others {
                 1 => "1 other comparison".to_owned(),
@@ -75,7 +97,7 @@ fn family(report: &Report) -> Option<String> {
             }
         )),
         (Some(name), primary, others) if primary > 0 => Some(format!(
-            "{primary} primary comparisons (`{}`) and {}, Bonferroni-adjusted separately",
+            "{primary} primary comparisons (`{}` against the baseline) and {}, Bonferroni-adjusted separately",
             clean(name),
             counted(others, "other", "others")
         )),
@@ -180,7 +202,10 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
     );
     blocks.extend(grids::tasks(&report.tasks, labels).into_iter().map(Block::Grid));
     if !blocks.is_empty() {
-        blocks.insert(0, Block::Text("Exploratory: single tasks have no verdict.".to_owned()));
+        blocks.insert(
+            0,
+            Block::Text("For exploration only: a single task has too few trials for a verdict.".to_owned()),
+        );
     }
     Section { title: "Results by task", level: Level::Summary, blocks }
 }
@@ -188,26 +213,32 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
 /// Checks of the verifiers that changed against the baseline.
 fn tests(report: &Report, labels: &Labels) -> Section {
     let reported = report.exploration.tests.len();
+    let compared =
+        report.exploration.tests.iter().flat_map(|row| &row.arms).filter(|arm| arm.lift.is_some()).count();
     let (grid, changed) = grids::tests(&report.exploration.tests, labels);
     let text = match (reported, changed) {
         (0, _) => None,
-        (_, 0) => Some(format!("None of the {reported} checks reported by the verifiers changed.")),
+        (_, 0) => Some(format!(
+            "None of the {reported} checks reported by the verifiers has another result than in the baseline."
+        )),
         (_, changed) => {
             let shown = grid.as_ref().map_or(0, |grid| grid.rows.len());
             let rest = match changed - shown {
                 0 => String::new(),
-                _ => format!(" The {shown} largest changes are shown; the JSON has all of them."),
+                _ => format!(
+                    " The {shown} largest differences are shown; the report as JSON (`--format json`) lists all."
+                ),
             };
             Some(format!(
-                "Exploratory. {} of {} reported by the verifiers changed: they passed in fewer than half of the baseline’s \
-                 trials and in at least half of the condition’s, or vice versa.{rest}",
-                counted(changed, "result", "results"),
+                "For exploration only. The verifiers report {}. In {changed} of {compared} comparisons of a check under a condition \
+                 with the same check under the baseline, it passed in fewer than half of the trials of the one and in at \
+                 least half of the trials of the other.{rest}",
                 counted(reported, "check", "checks")
             ))
         }
     };
     let blocks = text.map(Block::Text).into_iter().chain(grid.map(Block::Grid)).collect();
-    Section { title: "Checks that changed against the baseline", level: Level::Tests, blocks }
+    Section { title: "Checks whose result differs from the baseline", level: Level::Tests, blocks }
 }
 
 fn cost(report: &Report, labels: &Labels) -> Section {
@@ -223,7 +254,13 @@ fn cost(report: &Report, labels: &Labels) -> Section {
             .map(|arm| labels.arm(&arm.who, &arm.condition))
             .collect();
         blocks.push(Block::Text(format!(
-            "Not plotted because the cost of a trial is unknown: {}.",
+            "The cost per trial is unknown for {}, and not compared: {}.",
+            match (arms.len(), labels.several()) {
+                (1, false) => "1 condition".to_owned(),
+                (n, false) => format!("{n} conditions"),
+                (1, true) => "1 arm".to_owned(),
+                (n, true) => format!("{n} arms"),
+            },
             clean(&arms.join(", "))
         )));
     }
@@ -234,11 +271,13 @@ fn cost(report: &Report, labels: &Labels) -> Section {
 fn variance(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
     if !report.exploration.repetitions.is_empty() {
-        blocks.push(Block::Text(
-            "Repetitions are sufficient if at most half of the variance of the differences between conditions comes from the \
-             trials of a task. More tasks then narrow the intervals more than more repetitions do."
-                .to_owned(),
-        ));
+        let rates = if labels.fractional() { "scores" } else { "pass rates" };
+        blocks.push(Block::Text(format!(
+            "A task's lift varies between tasks and, within a task, between repetitions. Repetitions are sufficient if at most \
+             half of the variance of the lifts is within tasks. Twice as many tasks narrow the CI by 29%; twice as many \
+             repetitions narrow it by at most as much, and by less the smaller the share within tasks is. Variances are of {rates} \
+             from 0 to 1."
+        )));
         blocks.push(Block::Grid(grids::repetitions(&report.exploration.repetitions, labels)));
     }
     if !report.exploration.variance.is_empty() {
@@ -252,10 +291,13 @@ fn strata(report: &Report, labels: &Labels) -> Section {
         grids::strata(&report.exploration.strata, labels).into_iter().map(Block::Grid).collect();
     blocks.extend(grids::pooled(&report.exploration.pooled).map(Block::Grid));
     if !blocks.is_empty() {
-        let text = "Exploratory: strata have no verdict, and their 95% CIs are not adjusted for the number of strata.";
+        let text = "For exploration only: groups of tasks have no verdict. Their 95% CIs are not adjusted for the number of groups, and \
+                    need at least 5 tasks or clusters.";
         blocks.insert(0, Block::Text(text.to_owned()));
     }
-    Section { title: "Strata and pooled agents", level: Level::Details, blocks }
+    let pooled = !report.exploration.pooled.is_empty();
+    let title = if pooled { "Groups of tasks, and all agents pooled" } else { "Groups of tasks" };
+    Section { title, level: Level::Details, blocks }
 }
 
 fn exclusions(report: &Report) -> Section {
@@ -263,8 +305,18 @@ fn exclusions(report: &Report) -> Section {
     Section { title: "Excluded", level: Level::Summary, blocks }
 }
 
+/// The usual names of conditions, and what each provides.
+const CONDITIONS: [(&str, &str); 4] = [
+    ("none", "`none`: no skill."),
+    ("curated", "`curated`: the skills that belong to the task."),
+    ("placebo", "`placebo`: skills of the same length that teach nothing."),
+    ("negative", "`negative`: a skill that is unrelated to the task."),
+];
+
 fn reading(report: &Report, labels: &Labels) -> Section {
     let margin = 100.0 * report.margin;
+    let trial = "Trial: one execution of the agent on one task under one condition. Repetitions: the number of trials of each task \
+                 under each condition. A trial is valid unless it ended with an infrastructure error.";
     let rates = if labels.fractional() {
         "A trial's score is its reward, between 0 and 1; it passes with a score of 1. A task's score is the mean over its valid \
          trials, and its pass rate is the share of them that passed. Scores, pass rates and lifts are means over tasks, equally \
@@ -273,34 +325,55 @@ fn reading(report: &Report, labels: &Labels) -> Section {
         "A task's pass rate is the share of its valid trials that passed. Pass rates and lifts are means over tasks, equally \
          weighted. Lift: the condition's pass rate minus the baseline's on the same tasks, in percentage points (pp)."
     };
-    let lines = [
+    let rate = if labels.fractional() { "score" } else { "pass rate" };
+    let conditions: Vec<&str> = CONDITIONS
+        .iter()
+        .filter(|(name, _)| report.arms.iter().any(|arm| arm.condition == *name))
+        .map(|(_, meaning)| *meaning)
+        .collect();
+    let mut lines = vec![trial.to_owned()];
+    if !conditions.is_empty() {
+        lines.push(format!("Conditions. {}", conditions.join(" ")));
+    }
+    lines.extend([
         rates.to_owned(),
         format!(
-            "The verdict is read from the adjusted CI: primary comparisons share an error rate of 5%, and the other comparisons \
-             share another 5% (Bonferroni). `helps` and `harms`: it excludes 0. `negligible`: two one-sided tests place the lift \
-             within ±{margin:.0} pp. `inconclusive`: neither is shown."
+            "Verdicts, in the order of decision. `negligible`: two one-sided tests show that the lift is within ±{margin:.0} pp. \
+             `helps`: the adjusted CI is above 0. `harms`: it is below 0. `inconclusive`: none of these is shown. The adjusted CI \
+             and the two tests are Bonferroni-adjusted, so that the primary comparisons have an overall error rate of 5%, and \
+             the other comparisons separately one of 5%."
         ),
-        "The adjusted CI and the 95% CI treat the tasks as a sample of a larger population. The fixed-tasks CI does not: it \
-         shows how much the lift would vary if the same tasks were run again. It does not affect the verdict."
+        "The adjusted CI and the unadjusted 95% CI treat the tasks as a sample of a larger population. The fixed-tasks 95% CI \
+         takes the tasks as given: it shows how much the lift would vary if the same tasks were run again. It does not affect \
+         the verdict."
             .to_owned(),
-        "MDE: the minimum detectable effect with 80% power, at the variance of this run. Run-to-run noise: the same comparison \
-         between two halves of the baseline's repetitions. Normalized gain: the lift as a share of what the baseline left to \
-         gain. None of them affects the verdict."
+        "MDE (minimum detectable effect): the smallest true lift that this comparison, with its number of tasks and its variance, \
+         would detect with 80% power at the level of the adjusted CI. It does not affect the verdict."
             .to_owned(),
-        "p belongs to the method of the adjusted CI: the adjusted p is at most 0.05 exactly where the adjusted CI excludes 0. \
-         Sign-flip and Wilcoxon p-values are in the JSON."
+        "Run-to-run noise: the lift between two random halves of the baseline's own repetitions, where the true lift is 0, scaled \
+         to the comparison's number of trials. 95% of the splits differ by at most this much. It is the same for conditions with \
+         as many trials, and does not affect the verdict."
             .to_owned(),
-        "Trials with an infrastructure error have no result. A verdict becomes `inconclusive` if counting them 25 pp above or \
-         below the rate of their cell would change it, or if their shares in the two conditions differ by more than 5 pp."
+        format!(
+            "Normalized gain: a positive lift as a share of what the baseline left to gain (1 minus its {rate}), a negative lift \
+             as a share of the baseline's {rate}. It does not affect the verdict. Tasks better/equal/worse: the number of tasks \
+             on which the condition did better than the baseline, equally well and worse."
+        ),
+        "p is the smallest error rate at which the CI excludes 0. The adjusted p is p times the number of comparisons that are \
+         adjusted together: it is at most 0.05 exactly when the adjusted CI excludes 0. Sign-flip and Wilcoxon p-values are in the \
+         report as JSON (`--format json`)."
             .to_owned(),
-        "Skill exposure funnel. Offered: the skill's files were in the sandbox. Advertised: the model was sent its list entry, \
-         its description or a path in it. Mentioned: a tool call used a path in it or the client's skill tool. Opened: at \
-         least half of its distinctive lines reached the model. Executed: one of its files was run."
+        "Trials with an infrastructure error (`infra errors`) have no result. A verdict becomes `inconclusive` if it would change \
+         on the assumption that these trials passed at a rate 25 pp higher in the condition and 25 pp lower in the baseline than \
+         the valid trials of the same task, or vice versa. It also does if the shares of trials with such an error differ by \
+         more than 5 pp between condition and baseline."
             .to_owned(),
-    ];
-    Section {
-        title: "How to read this report",
-        level: Level::Details,
-        blocks: vec![Block::List(lines.to_vec())],
-    }
+        "Skill exposure funnel: the share of valid trials in which at least one skill of the condition reached a stage. Offered: \
+         the skill's files were in the sandbox. Advertised: the model was sent the skill's entry in a list of skills, its \
+         description, or the path of one of its files. Mentioned: the model made a tool call with a path in the skill's folder, \
+         or called the agent's own tool for loading skills. Opened: at least half of the distinctive lines of the skill's \
+         `SKILL.md` reached the model. Executed: a file of the skill was run; a skill without such a file counts as not executed."
+            .to_owned(),
+    ]);
+    Section { title: "How to read this report", level: Level::Details, blocks: vec![Block::List(lines)] }
 }

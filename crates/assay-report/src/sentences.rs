@@ -35,7 +35,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
         format!(
-            " With infrastructure errors counted 25 pp below or above the rate of their cell, the lift is {} to {} pp.",
+            " If the trials lost to infrastructure errors passed at a rate 25 pp below or above that of the valid trials, and those of the baseline the other way round, the lift is {} to {} pp.",
             points(low),
             points(high)
         )
@@ -92,19 +92,23 @@ pub(crate) fn units(comparison: &Comparison) -> String {
     format!("{tasks} in {}{weight}", counted(clusters, "cluster", "clusters"))
 }
 
-/// The sample sizes needed to confirm this effect and to detect the margin; `margin` is in percentage points.
+/// The sample sizes needed to detect a lift of the observed size and one of the size of the margin; `margin` is in percentage points.
 fn needed(comparison: &Comparison, margin: f64) -> String {
     let about = |tasks: usize| format!("≈{}", count(tasks as f64));
     // With enough tasks already, only skew keeps the interval from excluding 0.
     let confirm = comparison.tasks_to_confirm.filter(|tasks| *tasks > comparison.tasks);
     match (confirm, comparison.tasks_needed) {
         (Some(confirm), Some(detect)) => format!(
-            " {} tasks to confirm an effect this large; {} to detect ±{margin:.0} pp (80% power).",
+            " {} tasks in total would be needed to detect a lift of {}, and {} to detect one of ±{margin:.0} pp (80% power).",
             about(confirm),
+            comparison.lift.map_or_else(String::new, pp),
             about(detect)
         ),
         (None, Some(detect)) => {
-            format!(" {} tasks to detect ±{margin:.0} pp (80% power).", about(detect))
+            format!(
+                " {} tasks in total would be needed to detect a lift of ±{margin:.0} pp (80% power).",
+                about(detect)
+            )
         }
         (_, None) => String::new(),
     }

@@ -9,7 +9,7 @@ use crate::text::clean;
 use crate::{Renderer, Style};
 
 /// The longest name in a table; the JSON has whole names.
-const NAME: usize = 40;
+const NAME: usize = 48;
 
 /// Tables and sentences for a terminal.
 pub(crate) struct Terminal;
@@ -22,6 +22,10 @@ impl Renderer for Terminal {
     fn render(&self, report: &Report, style: Style) -> String {
         let mut page = Page { text: String::new(), style };
         page.document(&document(report));
+        if !style.details && !report.comparisons.is_empty() {
+            page.line("");
+            page.sentences("", 0, "Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md");
+        }
         if style.tests && report.exploration.tests.is_empty() {
             page.line("\nNo verifier of this run reported its checks (CTRF).");
         }
@@ -37,7 +41,7 @@ struct Page {
 impl Page {
     /// Writes the document. Its notes already say whether it is a demonstration.
     fn document(&mut self, document: &Document) {
-        self.title(&format!("run {}", document.run));
+        self.title(&format!("Run: {}", document.run));
         self.sentences("", 0, &document.facts);
         for note in &document.notes {
             self.sentences("! ", 2, note);

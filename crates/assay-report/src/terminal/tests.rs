@@ -183,8 +183,9 @@ fn plain(report: &Report) -> String {
 #[test]
 fn a_whole_report() {
     insta::assert_snapshot!(plain(&whole()), @r#"
-    run quickstart
-    3 tasks · 5 arms · 291 valid trials · equivalence margin ±10 pp · 3 comparisons, Bonferroni-adjusted
+    Run: quickstart
+    3 tasks · 5 arms (baseline: `none`) · 291 valid trials · equivalence margin ±10 percentage points
+    (pp) · 3 comparisons, Bonferroni-adjusted
     ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
       extension, the error rates are higher than stated (optional stopping).
 
@@ -192,13 +193,15 @@ fn a_whole_report() {
      loop with openai:one in bubblewrap
      helps         curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
      inconclusive  placebo against none: −5 pp (−20 to +9, 98.3% CI), 12 tasks. The data show neither an
-                   effect nor its absence (±10 pp). ≈35 tasks to detect ±10 pp (80% power).
+                   effect nor its absence (±10 pp). ≈35 tasks in total would be needed to detect a lift
+                   of ±10 pp (80% power).
 
      loop with gemini:two in bubblewrap
-     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. With infrastructure
-                   errors counted 25 pp below or above the rate of their cell, the lift is +34 to +56
-                   pp. Infrastructure errors could change the verdict, or are unevenly distributed: run
-                   the experiment again to retry these trials.
+     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. If the trials lost to
+                   infrastructure errors passed at a rate 25 pp below or above that of the valid trials,
+                   and those of the baseline the other way round, the lift is +34 to +56 pp.
+                   Infrastructure errors could change the verdict, or are unevenly distributed: run the
+                   experiment again to retry these trials.
 
      Comparisons (lift, CIs, run-to-run noise and MDE in pp):
      agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
@@ -207,12 +210,13 @@ fn a_whole_report() {
      gemini:two  curated     +48  +12 to +80          +29 to +67            +0.78  0.013       0.025               ±15  ±49                    10/1/1
 
     Arms
-     agent       condition  passed     95% CI  tasks  trials  infra errors  tokens     cost  time
-     openai:one  none          38%  28 to 48%     12      60             0  12,346  $0.0123  75 s
-     openai:one  curated       87%  77 to 97%     12      60             0  12,346  $0.0123  75 s
-     openai:one  placebo       33%  23 to 43%     12      60             0  12,346  $0.0123  75 s
-     gemini:two  none          40%  30 to 50%     12      60             0       ?  $0.0123  75 s
-     gemini:two  curated       47%  37 to 57%     12      51             9  12,346        ?  75 s
+     Results, with mean tokens, cost and time per valid trial:
+     agent       condition  pass rate     95% CI  tasks  valid trials  infra errors   tokens     cost  time
+     openai:one  none             38%  28 to 48%     12            60             0   12,346  $0.0123  75 s
+     openai:one  curated          87%  77 to 97%     12            60             0   12,346  $0.0123  75 s
+     openai:one  placebo          33%  23 to 43%     12            60             0   12,346  $0.0123  75 s
+     gemini:two  none             40%  30 to 50%     12            60             0  unknown  $0.0123  75 s
+     gemini:two  curated          47%  37 to 57%     12            51             9   12,346  unknown  75 s
 
      loop with gemini:two in bubblewrap
      curated: 9 of 60 trials ended with an infrastructure error (model provider 7, verifier 2); pass
@@ -226,14 +230,14 @@ fn a_whole_report() {
      gemini:two  curated       100%        100%        95%     60%        0%
 
     Results by task
-     Exploratory: single tasks have no verdict.
+     For exploration only: a single task has too few trials for a verdict.
 
-     openai:one: trials passed and lift in pp:
+     openai:one: trials passed and, in brackets, the lift in pp:
      task          none     curated    placebo
      config-drift   2/5   5/5 (+60)  1/5 (−20)
      log-audit      0/5  5/5 (+100)   0/5 (+0)
 
-     gemini:two: trials passed and lift in pp:
+     gemini:two: trials passed and, in brackets, the lift in pp:
      task           none                    curated
      log-audit       1/5  2/5 (+20), 4 infra errors
      migrate-money   2/5                          –
@@ -242,6 +246,8 @@ fn a_whole_report() {
      task       condition  reason
      gpu-train  all        it needs a GPU
      odd        curated    no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or name it in the task
+
+    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     "#);
 }
 
@@ -292,29 +298,30 @@ fn estimates_and_the_model_that_replied_are_told() {
 fn a_run_without_results() {
     let empty = Report { arms: Vec::new(), comparisons: Vec::new(), tasks: Vec::new(), ..nothing() };
     insta::assert_snapshot!(plain(&empty), @r"
-    run quickstart
-    0 tasks · 0 conditions · 0 valid trials · equivalence margin ±10 pp
+    Run: quickstart
+    0 tasks · 0 conditions · 0 valid trials · equivalence margin ±10 percentage points (pp)
 
     Conditions
      No results: none of the tasks could be run and graded on this machine.
 
     Results by task
-     Exploratory: single tasks have no verdict.
+     For exploration only: a single task has too few trials for a verdict.
     ");
     insta::assert_snapshot!(plain(&nothing()), @r"
-    run quickstart
-    loop with openai:one in bubblewrap · 1 task · 2 conditions · 0 valid trials · equivalence margin ±10
-    pp
+    Run: quickstart
+    agent: loop · model: openai:one · sandbox: bubblewrap · 1 task · 2 conditions · 0 valid trials ·
+    equivalence margin ±10 percentage points (pp)
 
     Conditions
-     condition  passed  95% CI  tasks  trials  infra errors  tokens  cost  time
-     none            –       –      0       0             0       ?     ?     –
-     curated         –       –      0       0             0       ?     ?     –
+     Results, with mean tokens, cost and time per valid trial:
+     condition  pass rate  95% CI  tasks  valid trials  infra errors   tokens     cost  time
+     none               –       –      0             0             0  unknown  unknown     –
+     curated            –       –      0             0             0  unknown  unknown     –
 
     Results by task
-     Exploratory: single tasks have no verdict.
+     For exploration only: a single task has too few trials for a verdict.
 
-     Trials passed and lift in pp:
+     Trials passed and, in brackets, the lift in pp:
      task  none  curated
      t      0/0      0/0
     ");
@@ -444,10 +451,11 @@ fn each_verdict_in_words() {
     negligible  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. Within the equivalence
     margin of ±10 pp. The remaining difference is negative.
     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. The data show neither
-    an effect nor its absence (±10 pp). ≈18 tasks to confirm an effect this large; ≈1,293
-    to detect ±10 pp (80% power).
+    an effect nor its absence (±10 pp). ≈18 tasks in total would be needed to detect a
+    lift of +48 pp, and ≈1,293 to detect one of ±10 pp (80% power).
     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. This design had too
-    little power to detect an effect. ≈1,293 tasks to detect ±10 pp (80% power).
+    little power to detect an effect. ≈1,293 tasks in total would be needed to detect a
+    lift of ±10 pp (80% power).
     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. Infrastructure errors
     could change the verdict, or are unevenly distributed: run the experiment again to
     retry these trials.
@@ -479,16 +487,18 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
     report.comparisons[0].pass_rate_lift = Some(0.2);
     report.tasks[0].arms[0].score = Some(0.55);
     insta::assert_snapshot!(plain(&report), @r"
-    run quickstart
-    loop with openai:one in bubblewrap · 2 tasks · 3 conditions · 180 valid trials · equivalence margin
-    ±10 pp · 2 comparisons, Bonferroni-adjusted
+    Run: quickstart
+    agent: loop · model: openai:one · sandbox: bubblewrap · 2 tasks · 3 conditions (baseline: `none`) ·
+    5 repetitions · 180 valid trials · equivalence margin ±10 percentage points (pp) · 2 comparisons,
+    Bonferroni-adjusted
     ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
       extension, the error rates are higher than stated (optional stopping).
 
     Verdicts
      helps         curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
      inconclusive  placebo against none: −5 pp (−20 to +9, 98.3% CI), 12 tasks. The data show neither an
-                   effect nor its absence (±10 pp). ≈35 tasks to detect ±10 pp (80% power).
+                   effect nor its absence (±10 pp). ≈35 tasks in total would be needed to detect a lift
+                   of ±10 pp (80% power).
 
      Comparisons (lift, CIs, run-to-run noise and MDE in pp):
      condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
@@ -496,10 +506,11 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
      placebo      −5             +48   −18 to +7          +29 to +67                –  0.013       0.025               ±15  ±49                     2/6/4
 
     Conditions
-     condition  score     95% CI  passed  tasks  trials  infra errors  tokens     cost  time
-     none         48%  28 to 48%     38%     12      60             0  12,346  $0.0123  75 s
-     curated      97%  77 to 97%     87%     12      60             2  12,346  $0.0123  75 s
-     placebo      43%  23 to 43%     33%     12      60             0  12,346  $0.0123  75 s
+     Results, with mean tokens, cost and time per valid trial:
+     condition  score     95% CI  pass rate  tasks  valid trials  infra errors  tokens     cost  time
+     none         48%  28 to 48%        38%     12            60             0  12,346  $0.0123  75 s
+     curated      97%  77 to 97%        87%     12            60             2  12,346  $0.0123  75 s
+     placebo      43%  23 to 43%        33%     12            60             0  12,346  $0.0123  75 s
      curated: 2 of 60 trials ended with an infrastructure error (); score 87% if all of these had
      failed, 87% if all had passed
 
@@ -509,17 +520,21 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
      placebo       100%        100%        95%     93%        0%
 
     Results by task
-     Exploratory: single tasks have no verdict.
+     For exploration only: a single task has too few trials for a verdict.
 
-     Mean score, trials passed and lift in pp:
+     Mean score, trials passed and, in brackets, the lift in pp:
      task              none           curated         placebo
      config-drift  55%, 2/5   100%, 5/5 (+60)  20%, 1/5 (−20)
      log-audit      0%, 0/5  100%, 5/5 (+100)    0%, 0/5 (+0)
+
+    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     ");
     // Beside them the other renderers call them the same.
     for name in ["markdown", "html"] {
         let text = crate::find_renderer(name).unwrap().render(&report, Style::default());
-        for expected in ["score", "pass rate lift", "Mean score, trials passed and lift", "55%, 2/5"] {
+        for expected in
+            ["score", "pass rate lift", "Mean score, trials passed and, in brackets, the lift", "55%, 2/5"]
+        {
             assert!(text.contains(expected), "{name}: {expected} is not in\n{text}");
         }
         let plain = crate::find_renderer(name).unwrap().render(&whole(), Style::default());
@@ -530,9 +545,10 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 #[test]
 fn colour_adds_nothing_but_colour() {
     let colored = Terminal.render(&whole(), Style { color: true, ..Style::default() });
-    insta::assert_snapshot!(colored.lines().take(8).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
-    ESC[1mrun quickstartESC[0m
-    3 tasks · 5 arms · 291 valid trials · equivalence margin ±10 pp · 3 comparisons, Bonferroni-adjusted
+    insta::assert_snapshot!(colored.lines().take(9).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
+    ESC[1mRun: quickstartESC[0m
+    3 tasks · 5 arms (baseline: `none`) · 291 valid trials · equivalence margin ±10 percentage points
+    (pp) · 3 comparisons, Bonferroni-adjusted
     ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
       extension, the error rates are higher than stated (optional stopping).
 
@@ -579,7 +595,10 @@ fn a_report_is_as_wide_as_its_terminal() {
         words.dedup();
         words
     };
-    let all = words(&Terminal.render(&whole(), Style::default()));
+    let short = Terminal.render(&whole(), Style::default());
+    // Only a report without its details points to them.
+    let (short, _) = short.split_once("\nDefinitions of all terms").unwrap();
+    let all = words(short);
     for width in [80, 100, 120, 160, 200] {
         let style = Style { width: Some(width), details: true, ..Style::default() };
         let text = Terminal.render(&whole(), style);
@@ -629,7 +648,7 @@ fn nothing_is_wider_than_a_wide_terminal() {
         let width = line.chars().count();
         assert!(width <= 160 && line == line.trim_end(), "{width}: {line:?}");
     }
-    assert!(text.contains("a-name-that-goes-on-and-on-a-name-that-…"), "{text}");
+    assert!(text.contains("a-name-that-goes-on-and-on-a-name-that-goes-on-…"), "{text}");
 }
 
 #[test]
@@ -656,7 +675,8 @@ fn changed_checks(tests: Vec<TestRow>) -> String {
     let exploration = Exploration { tests, ..whole().exploration };
     let style = Style { tests: true, ..Style::default() };
     let text = Terminal.render(&Report { exploration, ..whole() }, style);
-    let (_, section) = text.split_once("Checks that changed against the baseline\n").unwrap_or(("", &text));
+    let (_, section) =
+        text.split_once("Checks whose result differs from the baseline\n").unwrap_or(("", &text));
     section.to_owned()
 }
 
@@ -689,7 +709,7 @@ fn changed_checks_are_in_order_of_size_and_names_are_harmless() {
         test_row(&n.to_string(), vec![base(), test_arm("c", 4, Some(0.75), Some(TestChange::FailedToPassed))])
     });
     let found = changed_checks(many.collect()).replace("\n ", " ");
-    assert!(found.contains("or vice versa. The 40 largest changes"), "{found}");
+    assert!(found.contains("of the other. The 40 largest differences"), "{found}");
 }
 
 #[test]

@@ -45,9 +45,9 @@ fn the_report_reads_well() {
     let report = lab.assay(&["report", "lab"]).ok();
     assert_eq!(report.stderr, "");
     insta::assert_snapshot!(masked(&report.stdout), @r"
-    run lab
-    loop with scripted:turns.jsonl in bubblewrap · 6 tasks · 2 conditions · 12 valid trials ·
-    equivalence margin ±10 pp
+    Run: lab
+    agent: loop · model: scripted:turns.jsonl · sandbox: bubblewrap · 6 tasks · 2 conditions (baseline:
+    `none`) · 1 repetition · 12 valid trials · equivalence margin ±10 percentage points (pp)
     ! scripted:turns.jsonl takes its replies from a script: the figures are a demonstration and do not
       measure a model.
 
@@ -59,18 +59,19 @@ fn the_report_reads_well() {
      curated     +83  +30 to +100         +20 to +100            +0.83  0.010       0.010                 –  ±65                     5/1/0
 
     Conditions
-     condition  passed      95% CI  tasks  trials  infra errors  tokens  cost   time
-     none           0%    0 to 24%      6       6             0     ###     ?  #.# s
-     curated       83%  31 to 100%      6       6             0   #,###     ?  #.# s
+     Results, with mean tokens, cost and time per valid trial:
+     condition  pass rate      95% CI  tasks  valid trials  infra errors  tokens     cost   time
+     none              0%    0 to 24%      6             6             0     ###  unknown  #.# s
+     curated          83%  31 to 100%      6             6             0   #,###  unknown  #.# s
 
      Skill exposure funnel (share of valid trials):
      condition  offered  advertised  mentioned  opened  executed
      curated       100%        100%       100%    100%        0%
 
     Results by task
-     Exploratory: single tasks have no verdict.
+     For exploration only: a single task has too few trials for a verdict.
 
-     Trials passed and lift in pp:
+     Trials passed and, in brackets, the lift in pp:
      task  none     curated
      t1     0/1  1/1 (+100)
      t2     0/1  1/1 (+100)
@@ -78,6 +79,8 @@ fn the_report_reads_well() {
      t4     0/1  1/1 (+100)
      t5     0/1  1/1 (+100)
      t6     0/1    0/1 (+0)
+
+    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     ");
 }
 
@@ -86,7 +89,7 @@ fn results_and_progress_do_not_mix() {
     needs_bubblewrap!();
     let lab = done();
     let ran = lab.assay(&["run", "experiment.toml"]).ok();
-    assert!(ran.stdout.starts_with("run lab\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("Run: lab\n"), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 cached, 0 infrastructure errors\n"));
     assert!(!ran.stdout.contains("in the store"), "{}", ran.stdout);
     assert!(ran.stderr.contains("trials: 10, 10 cached\n"), "{}", ran.stderr);
