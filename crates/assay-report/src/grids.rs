@@ -72,7 +72,7 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
 pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
     let passed: &[&str] = if labels.fractional() { &["pass rate lift"] } else { &[] };
     let mut grid = labels.grid(
-        "Comparisons (lift, CIs, run-to-run noise and MDE in pp)",
+        "Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp)",
         &["verdict"],
         &[
             &["tasks", "lift"],

@@ -254,7 +254,7 @@ fn cost(report: &Report, labels: &Labels) -> Section {
             .map(|arm| labels.arm(&arm.who, &arm.condition))
             .collect();
         blocks.push(Block::Text(format!(
-            "The cost per trial is unknown for {}, and not compared: {}.",
+            "The cost per trial is unknown for {}: {}.",
             match (arms.len(), labels.several()) {
                 (1, false) => "1 condition".to_owned(),
                 (n, false) => format!("{n} conditions"),

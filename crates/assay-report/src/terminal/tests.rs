@@ -203,7 +203,7 @@ fn a_whole_report() {
                    Infrastructure errors could change the verdict, or are unevenly distributed: run the
                    experiment again to retry these trials.
 
-     Comparisons (lift, CIs, run-to-run noise and MDE in pp):
+     Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
      openai:one  curated     +48  +12 to +80          +29 to +67            +0.78  0.013       0.025               ±15  ±49                    10/1/1
      openai:one  placebo      −5   −18 to +7          +29 to +67                –  0.013       0.025               ±15  ±49                     2/6/4
@@ -500,7 +500,7 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
                    effect nor its absence (±10 pp). ≈35 tasks in total would be needed to detect a lift
                    of ±10 pp (80% power).
 
-     Comparisons (lift, CIs, run-to-run noise and MDE in pp):
+     Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
      curated     +48             +20  +12 to +80          +29 to +67            +0.78  0.013       0.025               ±15  ±49                    10/1/1
      placebo      −5             +48   −18 to +7          +29 to +67                –  0.013       0.025               ±15  ±49                     2/6/4
