@@ -83,7 +83,7 @@ fn a_run_is_audited_with_its_outcomes() {
     let swapped = lab.assay(&["audit", "show", "--with", &without[..12], "--without", id]).ended(2);
     assert!(swapped.stderr.contains("had no skill"), "{}", swapped.stderr);
     let unknown = lab.assay(&["audit", "show", "--with", "0000000000", "--without", id]).ended(2);
-    assert!(unknown.stderr.contains("no trial of this store"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("no trial id in this store begins with"), "{}", unknown.stderr);
     let file = lab.path(".assay").join(control).display().to_string();
     let unnamed = lab.assay(&["audit", "show", "--with", &file, "--without", id]).ended(2);
     assert!(unnamed.stderr.contains("`--skill FILE` is missing"), "{}", unnamed.stderr);

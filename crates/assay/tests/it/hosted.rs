@@ -153,7 +153,7 @@ fn the_model_that_replied_is_told() {
         assert!(told.contains(&format!("responding model: {name}")), "{told}");
         (
             document["report"]["model_mismatch"].clone(),
-            told.contains("! Warning: loop asked for openai:test-1"),
+            told.contains("! Warning: loop requested openai:test-1"),
         )
     };
     assert_eq!(ran("test-1-2026-01-01"), (json!(false), false));

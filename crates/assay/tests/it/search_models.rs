@@ -235,7 +235,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
     check(
         |_, _| Answer::of(200, json!({ "data": [] })),
         "dense:text=full,name=m",
-        "it has a vector for 0 of 3 texts",
+        "0 of 3 texts have a vector",
     );
     check(
         |_, _| Answer::of(500, json!("no")).with("retry-after-ms", "1"),
