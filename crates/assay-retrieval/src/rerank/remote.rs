@@ -47,7 +47,7 @@ impl Reranker for Remote {
             Scale::Shares if (0.0..=1.0).contains(&score) => Ok(score),
             Scale::Shares => {
                 let what = format!(
-                    "{} gave the score {score}, which is not between 0 and 1: say scores=logits",
+                    "{} gave the score {score}, which is not between 0 and 1: set scores=logits",
                     self.model.model()
                 );
                 Err(RetrieverError::Unusable { what })

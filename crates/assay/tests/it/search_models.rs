@@ -250,7 +250,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
     check(
         |_, _| Answer::of(200, json!({ "results": [] })),
         "rerank:first=bm25,name=m",
-        "it has a score for 0 of ",
+        "documents have a score",
     );
     check(
         |_, asked| {
@@ -261,7 +261,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
             )
         },
         "rerank:first=bm25,name=m",
-        "m gave the score 3.5, which is not between 0 and 1: say scores=logits",
+        "m gave the score 3.5, which is not between 0 and 1: set scores=logits",
     );
     check(
         |_, _| Answer::done("perhaps"),
