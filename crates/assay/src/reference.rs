@@ -16,9 +16,13 @@ pub(crate) fn reference() -> String {
 fn add(text: &mut String, command: &Command, path: &str) {
     let help = command.clone().color(clap::ColorChoice::Never).render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-    text.push_str(&format!("\n## {path}\n\n```text\n{}\n```\n", help.join("\n").trim()));
+    let global = if path == "assay" { "" } else { "\n\nGlobal options: see `assay --help`" };
+    text.push_str(&format!("\n## {path}\n\n```text\n{}{global}\n```\n", help.join("\n").trim()));
     for inner in visible(command) {
-        let inner = inner.clone().mut_args(|arg| {
+        // The usage counts the global options, which are hidden below.
+        let usage = inner.clone().render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage: ").to_owned();
+        let inner = inner.clone().override_usage(usage).mut_args(|arg| {
             let is_global = arg.is_global_set() || arg.get_id() == "help";
             arg.hide(is_global)
         });

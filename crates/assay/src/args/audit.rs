@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Find what a skill changed in how agents behave
+/// Show how a skill changed agents' behavior
 ///
 /// An audit looks for the skill's text in transcripts: what agents wrote, ran and said. It compares
 /// transcripts of trials with and without the skill, and reports how far the overlap exceeds what
@@ -38,7 +38,7 @@ pub(crate) struct PairsArgs {
     /// Transcript with the skill, in any format that `assay trace` reads; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) with: PathBuf,
-    /// With the skill: a trial's id or a transcript; `-` is standard input
+    /// Transcript without the skill, in any format that `assay trace` reads; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) without: PathBuf,
     /// The skill's SKILL.md
@@ -67,7 +67,7 @@ pub(crate) struct PairsArgs {
   assay audit show --with 3f2a91 --without 77be02
   assay audit show --with a.jsonl --without b.jsonl --skill SKILL.md --out pair.html")]
 pub(crate) struct ShowArgs {
-    /// The run with the skill: a trial's id, or a transcript; `-` is standard input
+    /// With the skill: a trial's id, or a transcript; `-` is standard input
     #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) with: PathBuf,
     /// Without the skill: a trial's id or a transcript
@@ -79,7 +79,7 @@ pub(crate) struct ShowArgs {
     /// File with the task's prompt, whose text is not counted as text of the skill
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// Write to FILE; its extension .html or .json sets the format
+    /// Write to FILE; without --format, its extension (.html, .json) sets the format
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Exit with 1 if a transcript has defects, such as unreadable lines
@@ -89,8 +89,8 @@ pub(crate) struct ShowArgs {
 
 /// Audit all trials of a run, or all transcripts in a folder
 ///
-/// For each task, compares the transcripts with the skill to those without it. With --format json
-/// the result is JSON Lines: pairs, transcripts and totals, one per line.
+/// For each task, compares transcripts of agents that had the skill to those of agents that did
+/// not. With --format json, the result is JSON Lines: pairs, transcripts and totals, one per line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit corpus my-run
@@ -106,10 +106,11 @@ pub(crate) struct CorpusArgs {
     /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Validate the adoption score, which measures how much text of the skill was used
+    /// Validate the adoption score, which measures how much of the skill's text was used
     ///
-    /// Reports how well the score separates transcripts that read the skill from those without it,
-    /// and finds lines of the skill that are planted in the latter.
+    /// Reports how well the score separates transcripts in which the agent read the skill from those
+    /// without the skill, and whether it finds lines of the skill that assay inserts into the
+    /// latter.
     #[arg(long)]
     pub(crate) check: bool,
 }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 ///
 /// Use it for an agent that assay did not start: it counts and limits the agent's model requests,
 /// records or replays the replies, and shows which skills reach the model. With COMMAND, runs that
-/// agent and ends with it; without, prints the variables that an agent needs and serves until it is
-/// interrupted. Then it prints all requests.
+/// agent and exits when it does. Without COMMAND, prints the environment variables to set, and
+/// serves until interrupted. In both cases it lists the requests at the end.
 ///
-/// Once a cap (--max-tokens, --max-usd, --max-requests) is reached, further requests get an error,
-/// and the exit status is 1.
+/// Once a cap (--max-tokens, --max-usd, --max-requests) is reached, further requests are refused.
+/// Exits with 1 if a cap refused a request, if COMMAND failed, or if recording or replay failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay gateway --provider anthropic --max-tokens 200000 -- claude -p 'fix the build'
@@ -18,14 +18,14 @@ use std::path::PathBuf;
 pub(crate) struct GatewayArgs {
     /// Model provider: anthropic, openai, gemini, scripted:FILE, or a server's URL
     ///
-    /// A server at a URL may have the API of any of the three. scripted:FILE answers from a script,
-    /// for tests.
+    /// A server at a URL must have the API that the agent uses: Anthropic, OpenAI or Gemini.
+    /// scripted:FILE answers from a script, for tests.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: String,
-    /// Another URL for the API of this provider [default: that of the provider]
+    /// Send requests to this URL instead of the provider's
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: that of the provider, such as OPENAI_API_KEY]
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
     /// Port on 127.0.0.1; 0 chooses a free one
@@ -52,30 +52,31 @@ pub(crate) struct GatewayArgs {
     /// Concurrent requests to the provider; further ones wait
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) concurrency: u16,
-    /// Limit the requests per minute
+    /// Send at most N requests per minute; further ones wait
     #[arg(long, value_name = "N")]
     pub(crate) requests_per_minute: Option<u32>,
-    /// Limit the tokens per minute
+    /// After N tokens within a minute, further requests wait
     #[arg(long, value_name = "N")]
     pub(crate) tokens_per_minute: Option<u64>,
     /// Prices of tokens, as a TOML file
     ///
-    /// Each [[price]] table has the keys model, from (the date from which it applies), input,
-    /// output, cache_read and cache_write; prices are in US dollars per million tokens.
+    /// Each [[price]] table has the keys `model`, `from` (first day on which the prices apply),
+    /// `input`, `output`, `cache_read` and `cache_write`; prices are in US dollars per million
+    /// tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// Report whether a skill reaches the model: its folder or SKILL.md; repeatable
+    /// Report whether this skill (a folder or a SKILL.md) reaches the model; repeatable
     ///
     /// Shows in which request its description and its body were first sent, and how much of the
     /// body.
     #[arg(long = "skill", value_name = "SKILL")]
     pub(crate) skills: Vec<PathBuf>,
-    /// Allow a tool that the provider executes itself, such as web search, by its type; repeatable
+    /// Allow this type of tool that the provider itself executes, such as web_search; repeatable
     ///
     /// Other tools of this kind are removed from requests.
     #[arg(long = "provider-tool", value_name = "TYPE")]
     pub(crate) provider_tools: Vec<String>,
-    /// Return errors of the provider at once, instead of repeating a request
+    /// Do not retry failed requests; return the provider's error at once
     #[arg(long)]
     pub(crate) no_retries: bool,
     /// Record replies in a cassette, a new file that --replay reads
@@ -83,11 +84,11 @@ pub(crate) struct GatewayArgs {
     pub(crate) record: Option<PathBuf>,
     /// Answer from a cassette; the provider is not contacted
     ///
-    /// --provider and its API key are required all the same. Requests must be those that were
-    /// recorded, or the exit status is 1.
+    /// --provider and its API key are required all the same. The replay fails if a request differs
+    /// from the recorded ones. FILE is a cassette, not a store as in `assay run --replay`.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
-    /// Agent to run; gets the gateway's URL and a token for it in place of the API key
+    /// Agent to run; its environment has the gateway's URL, and a key for the gateway instead of yours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

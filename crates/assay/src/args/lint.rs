@@ -11,7 +11,8 @@ use std::path::PathBuf;
 /// is executed.
 ///
 /// Besides terminal and json, --format accepts sarif, junit and github. Exits with 1 if there are
-/// errors. Warnings count only with --deny warnings or above --max-warnings.
+/// errors. Warnings cause exit status 1 only with --deny warnings, or if there are more than
+/// --max-warnings.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(
@@ -30,10 +31,9 @@ pub(crate) struct LintArgs {
     pub(crate) paths: Vec<PathBuf>,
     /// Report only what concerns this client; repeatable [default: every client]
     ///
-    /// Three clients are validators: `spec` is the text of the Agent Skills specification,
-    /// `skills-ref` its reference validator, and `upload` the check before an upload to Anthropic.
-    /// `lenient` is any client that follows the specification's guide for implementers. The others
-    /// are agents.
+    /// `spec` checks against the text of the Agent Skills specification, `skills-ref` is its
+    /// reference validator, and `upload` is Anthropic's check on upload. `lenient` is any client
+    /// that follows the specification's guide for implementers. The others are agents.
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
     /// Report only these rules; repeatable, or separated by commas
@@ -70,11 +70,11 @@ pub(crate) struct LintArgs {
     pub(crate) fix: bool,
     /// Report only findings that are not in the baseline FILE
     ///
-    /// A baseline lists findings that you accept for now; --update-baseline writes it. A missing
-    /// FILE is an error.
+    /// A baseline lists findings that you accept for now. --update-baseline writes it; without
+    /// that option, FILE must exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write all current findings to the file of --baseline, and exit with 0
+    /// Write all current findings to the --baseline file (required), and exit with 0
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
     /// Show every finding with its excerpt, even if the list is long
@@ -82,7 +82,7 @@ pub(crate) struct LintArgs {
     pub(crate) full: bool,
     /// Context window of the model, in tokens; 0 if unknown [default: 200000]
     ///
-    /// Clients limit the length of their list of skills by it.
+    /// Some clients limit their list of skills to a share of it.
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub(crate) context_window: Option<usize>,
     /// Print a table instead: for each rule, how many skills have a finding

@@ -54,9 +54,10 @@ use self::trial::TrialArgs;
 /// assay lints skills, and measures their effect: it runs agents on tasks with and without a skill,
 /// in a sandbox, and reports the difference in mean score with a confidence interval.
 ///
-/// An experiment lists tasks, agents and conditions; a condition says which skills an agent gets,
-/// and the baseline is usually none. A trial is one execution: one task, one agent, one condition.
-/// The trials of an experiment form a run, which is kept in a folder called the store.
+/// An experiment lists tasks, agents and conditions; a condition says which skills an agent gets.
+/// One condition is the baseline, usually the one without skills. A trial is one execution of one
+/// task by one agent under one condition; each repetition is a trial of its own. The trials of an
+/// experiment form a run. Runs are kept in the store, a folder (.assay by default).
 ///
 /// Start with `assay lint FOLDER`, or with `assay init experiment`.
 #[derive(Debug, Parser)]
@@ -75,7 +76,7 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, global = true, value_name = "FORMAT", default_value = "terminal", help_heading = GLOBAL)]
     pub(crate) format: Format,
-    /// When to use colors
+    /// When to use colors [default: auto]
     #[arg(
         long,
         global = true,
@@ -85,7 +86,7 @@ pub(crate) struct Args {
         help_heading = GLOBAL
     )]
     pub(crate) color: Option<Color>,
-    /// Print only errors on standard error; standard output is unchanged
+    /// Print nothing but errors to standard error; standard output is not affected
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Print more details
@@ -98,8 +99,8 @@ pub(crate) struct Args {
 /// What scripts may rely on; docs/COMMANDS.md has it as well.
 const AFTER_HELP: &str = "Exit status:
   0    success
-  1    completed, but a check failed: a lint error, a failed task check, or a
-       target of `assay plan` (such as --p) that cannot be met
+  1    completed with a negative result, such as a lint error or a failed task
+       check; see the help of each command
   2    invalid usage or invalid input
   3    infrastructure error: no sandbox, no network, or no reply from a model
   130  interrupted; finished trials are kept

@@ -16,18 +16,21 @@ pub(crate) struct PlanArgs {
     pub(crate) experiment: PathBuf,
     /// Compute how many tasks are needed to detect this lift (0.10 is 10 percentage points)
     ///
-    /// Exits with 1 if no result of this experiment could show it.
+    /// Exits with 1 if this experiment could not detect the lift, whatever the scores.
     #[arg(long, value_name = "LIFT", allow_negative_numbers = true)]
     pub(crate) lift: Option<f64>,
-    /// Compute how many tasks are needed to show that a lift is smaller than D (0.05 is 5 points)
+    /// Compute how many tasks are needed to show that a lift is within ±D (0.05 is 5 percentage points)
     ///
-    /// This is the verdict `negligible`. Exits with 1 if no result of this experiment could give it.
+    /// `assay report` then gives the verdict `negligible`. Exits with 1 if this experiment could not
+    /// show it, whatever the scores.
     #[arg(long, value_name = "D")]
     pub(crate) equivalence_margin: Option<f64>,
     /// Check whether a Holm-adjusted p-value of at most P is attainable; if not, exit with 1
     #[arg(long = "p", value_name = "P")]
     pub(crate) p: Option<f64>,
     /// Write a file for each trial to DIR, for `assay trial exec` on another machine
+    ///
+    /// `assay --help` does not list this command; see `assay trial --help`.
     #[arg(long, value_name = "DIR")]
     pub(crate) specs: Option<PathBuf>,
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 /// Report whether each skill helped in a run
 ///
 /// Computes verdicts and figures from the trials in the store. Nothing is executed and no model is
-/// called. API keys, tokens and passwords in the environment are redacted, so a report can be
-/// published.
+/// called. Values of environment variables whose names end in KEY, TOKEN, SECRET or PASSWORD are
+/// redacted. Look for other secrets before you publish a report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay report my-suite
@@ -14,13 +14,13 @@ use std::path::PathBuf;
 pub(crate) struct ReportArgs {
     /// Name of the run, as `assay show` lists it
     pub(crate) run: String,
-    /// Write to FILE; its extension .html, .md, .json or .txt sets the format
+    /// Write to FILE; without --format, its extension (.html, .md, .json, .txt) sets the format
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Show which checks of the tests change from the baseline to a condition
+    /// Show which test cases pass under a condition but not under the baseline, or the reverse
     #[arg(long)]
     pub(crate) tests: bool,
-    /// Show more tables: cost against pass rate, variance, and parts of the suite
+    /// Show more tables: cost against pass rate, variance, and groups of tasks
     #[arg(long)]
     pub(crate) details: bool,
 }

@@ -20,10 +20,10 @@ use super::lab::route::{ModelArgs, OrderArgs};
 pub(crate) struct RouteArgs {
     /// The request, in plain words
     pub(crate) request: String,
-    /// Folders of skills to choose from; repeatable
+    /// One or more folders of skills to choose from
     #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
     pub(crate) library: Vec<PathBuf>,
-    /// Chat model that chooses, as provider:name [default: no model, but BM25]
+    /// Chat model that chooses, as provider:name [default: none; BM25 is used]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     #[command(flatten)]

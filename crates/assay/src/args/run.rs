@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 /// Run an experiment: agents with and without skills
 ///
-/// Executes every trial that the store has no result for, and prints the report. You can interrupt
-/// it at any time; the next `assay run` resumes. The run is named after the experiment; if the
-/// experiment has changed since, a number is appended (my-suite-2).
+/// Executes every trial that has no result in the store, retries those that ended in an
+/// infrastructure error, and prints the report. You can interrupt it at any time; the next
+/// `assay run` resumes. The run is named after the experiment. A changed experiment gets a new run,
+/// with a number appended (my-suite-2).
 ///
-/// Before the trials, each task is checked: its reference solution must pass (oracle check), and
-/// doing nothing must fail (no-op check). Tasks that fail a check are excluded.
+/// Before the trials, each task is checked once: the reference solution must pass the task's tests
+/// (oracle check), and the tests must fail if nothing is done (no-op check). Tasks that fail a check
+/// are excluded.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
@@ -18,18 +20,19 @@ use std::path::PathBuf;
 pub(crate) struct RunArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
-    /// Run only the trials with task=…, condition=…, agent=…, repetition=…; repeatable
+    /// Run only the trials that match, such as task=pivot*,agent=claude; repeatable
     ///
-    /// Names may contain *. A trial must match every key that is given. If a key is given several
-    /// times, one of its values must match.
+    /// KEY is task, condition, agent or repetition. Names may contain *. A trial must match every
+    /// key that is given. If a key is given several times, one of its values must match.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Answer model requests with the replies recorded in another store; no model is called
+    /// Answer model requests of CLI agents with the replies recorded in another store
     ///
-    /// Applies to trials of CLI agents, whose requests go through the gateway.
+    /// DIR is a store, not a cassette of `assay gateway`. Only CLI agents send their requests
+    /// through the gateway; the agent `loop` still calls its model.
     #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,
     /// Concurrent trials [default: as in the experiment]
@@ -40,7 +43,7 @@ pub(crate) struct RunArgs {
     pub(crate) max_trials: Option<usize>,
     /// Spend at most this many US dollars in this invocation
     ///
-    /// No trial starts that would probably exceed the cap. Once the cap is reached, no further
+    /// Each paid model needs a `price` in its [[agents]] table of the experiment. No trial starts that would probably exceed the cap. Once the cap is reached, no further
     /// request is sent, so only requests under way can exceed it. Requests whose usage the provider
     /// did not report do not count.
     #[arg(long, value_name = "AMOUNT")]
@@ -51,9 +54,9 @@ pub(crate) struct RunArgs {
     /// it. Requests whose usage the provider did not report do not count.
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
-    /// Allow a paid model without a cap
+    /// Allow models of remote providers without --max-usd, --max-tokens or --max-trials
     ///
-    /// Otherwise a model of a remote provider needs --max-usd, --max-tokens or --max-trials.
+    /// Otherwise one of these is required.
     #[arg(long)]
     pub(crate) no_cap: bool,
     /// Do not retry trials that had an infrastructure error in an earlier invocation

@@ -7,11 +7,12 @@ use clap::Subcommand;
 /// Find the skills that fit a request
 ///
 /// Ranks the skills of a library for a request in plain words, and says so if no skill fits. Use it
-/// to check whether a skill is found, or give agents the same search with `assay search serve`. One
-/// of --library, --corpus and --index is required.
+/// to check whether a skill is found, or give agents the same search with `assay search serve`. At
+/// least one of --library, --corpus and --index is required.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
+    override_usage = "assay search [OPTIONS] <REQUEST>\n       assay search <COMMAND>",
     after_help = "Examples:
   assay search \"make a pivot table from this export\" --library skills
   assay search \"make a pivot table\" --index skills.index --why"
@@ -19,7 +20,7 @@ use clap::Subcommand;
 pub(crate) struct SearchArgs {
     #[command(subcommand)]
     pub(crate) what: Option<SearchWhat>,
-    /// The request, in plain words
+    /// The request, in plain words; required unless a subcommand is given
     pub(crate) request: Option<String>,
     #[command(flatten)]
     pub(crate) source: SearchSource,
@@ -37,7 +38,7 @@ pub(crate) struct SearchSource {
     /// Folder of skills; repeatable
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Vec<PathBuf>,
-    /// Skills as JSON Lines (also .gz and .zst), instead of a folder
+    /// Skills as JSON Lines (also .gz and .zst), instead of --library
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) corpus: Option<PathBuf>,
     /// Index written by `assay search index`
@@ -48,8 +49,9 @@ pub(crate) struct SearchSource {
     pub(crate) index: Option<PathBuf>,
     /// Ranking method: best, bm25, bm25f, dense, hybrid, rerank, … [default: best]
     ///
-    /// Only `best` can answer that no skill fits a request whose words match.
-    /// docs/RETRIEVAL.md describes all retrievers and their OPTIONS, as in bm25:k1=0.9,b=0.4.
+    /// With retrievers other than `best`, every skill that is found counts as a fit, however low its
+    /// score. OPTIONS are key=value pairs, such as bm25:k1=0.9,b=0.4; docs/RETRIEVAL.md lists all
+    /// retrievers and their options.
     #[arg(long, value_name = "NAME[:OPTIONS]")]
     pub(crate) retriever: Option<String>,
 }
@@ -72,7 +74,7 @@ pub(crate) struct SearchIndexArgs {
     /// Folder of skills; repeatable
     #[arg(long, value_name = "DIR", required_unless_present = "corpus")]
     pub(crate) library: Vec<PathBuf>,
-    /// Skills as JSON Lines (also .gz and .zst), instead of a folder
+    /// Skills as JSON Lines (also .gz and .zst), instead of --library
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) corpus: Option<PathBuf>,
     /// File for the index; an existing file is replaced atomically
@@ -86,7 +88,7 @@ pub(crate) struct SearchIndexArgs {
 /// Serve searches over HTTP or MCP
 ///
 /// Use it to give agents a search tool for a large library: over HTTP, or with --mcp as a tool of
-/// the Model Context Protocol. One of --library, --corpus and --index is required.
+/// the Model Context Protocol. At least one of --library, --corpus and --index is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay search serve --library skills

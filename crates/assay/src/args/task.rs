@@ -24,10 +24,10 @@ pub(crate) enum TaskWhat {
 
 /// Check that tasks are valid, solvable and free of leaks
 ///
-/// A leak is text of a skill that reveals the answer: text that the skill shares with the task's
-/// tests, solution or instruction. Unless --static is given, each task is executed as well: its
-/// reference solution must pass its verifier, twice (oracle check), and an unchanged environment
-/// must fail it (no-op check). docs/TASKS.md lists the rules.
+/// A leak is text that a skill shares with the task's tests, solution or instruction. Unless
+/// --static is given, each task is executed as well: the reference solution must pass the task's
+/// tests twice (oracle check), and the tests must fail if nothing is done (no-op check).
+/// docs/TASKS.md lists the rules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay task check tasks/
@@ -41,16 +41,16 @@ pub(crate) struct TaskCheckArgs {
     pub(crate) r#static: bool,
     /// Also apply rules that are off by default
     ///
-    /// They report many false positives. docs/TASKS.md lists how many findings of each rule are
-    /// right.
+    /// They report many false positives. docs/TASKS.md gives the share of true findings for each
+    /// rule.
     #[arg(long)]
     pub(crate) all_rules: bool,
-    /// Experiment that defines which skills belong to the tasks, and the sandbox
+    /// The experiment: a file, or a folder with an experiment.toml
     ///
-    /// Without it, only skills that are part of a task are checked for leaks. Tasks run in
-    /// bubblewrap, where this machine's /usr replaces the task's container image, or in Docker if
-    /// bubblewrap cannot run them.
-    #[arg(long, value_name = "FILE")]
+    /// It defines the sandbox, and the skills that are checked for leaks. Without it, only skills
+    /// inside a task are checked for leaks, and tasks run in bubblewrap (with this machine's /usr
+    /// instead of the task's container image), or in Docker where bubblewrap cannot run them.
+    #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<PathBuf>,
     /// Concurrent executions [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

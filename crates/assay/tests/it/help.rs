@@ -18,9 +18,10 @@ fn the_screen_of_assay() {
     confidence interval.
 
     An experiment lists tasks, agents and conditions; a condition says which skills
-    an agent gets, and the baseline is usually none. A trial is one execution: one
-    task, one agent, one condition. The trials of an experiment form a run, which is
-    kept in a folder called the store.
+    an agent gets. One condition is the baseline, usually the one without skills. A
+    trial is one execution of one task by one agent under one condition; each
+    repetition is a trial of its own. The trials of an experiment form a run. Runs
+    are kept in the store, a folder (.assay by default).
 
     Start with `assay lint FOLDER`, or with `assay init experiment`.
 
@@ -41,7 +42,7 @@ fn the_screen_of_assay() {
       show         List runs, or show a run's trials or one trial
       report       Report whether each skill helped in a run
       compare      Compare two runs, condition by condition
-      audit        Find what a skill changed in how agents behave
+      audit        Show how a skill changed agents' behavior
 
     Data:
       trace        Convert, show and summarize agent transcripts
@@ -56,7 +57,7 @@ fn the_screen_of_assay() {
       help         Print this message or the help of the given subcommand(s)
 
     Lab:
-      lab          Measure assay itself and reproduce published methods
+      lab          Evaluate assay itself and reproduce published results
 
     Global options:
           --store <DIR>
@@ -80,7 +81,7 @@ fn the_screen_of_assay() {
               [default: terminal]
 
           --color <WHEN>
-              When to use colors
+              When to use colors [default: auto]
 
               Possible values:
               - auto:   On a terminal, unless NO_COLOR is set
@@ -90,7 +91,8 @@ fn the_screen_of_assay() {
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error; standard output is unchanged
+              Print nothing but errors to standard error; standard output is not
+              affected
 
       -v, --verbose...
               Print more details
@@ -103,8 +105,8 @@ fn the_screen_of_assay() {
 
     Exit status:
       0    success
-      1    completed, but a check failed: a lint error, a failed task check, or a
-           target of `assay plan` (such as --p) that cannot be met
+      1    completed with a negative result, such as a lint error or a failed task
+           check; see the help of each command
       2    invalid usage or invalid input
       3    infrastructure error: no sandbox, no network, or no reply from a model
       130  interrupted; finished trials are kept
@@ -119,9 +121,10 @@ fn the_screen_of_assay() {
     assay lints skills, and measures their effect: it runs agents on tasks with and without a skill, in
     a sandbox, and reports the difference in mean score with a confidence interval.
 
-    An experiment lists tasks, agents and conditions; a condition says which skills an agent gets, and
-    the baseline is usually none. A trial is one execution: one task, one agent, one condition. The
-    trials of an experiment form a run, which is kept in a folder called the store.
+    An experiment lists tasks, agents and conditions; a condition says which skills an agent gets. One
+    condition is the baseline, usually the one without skills. A trial is one execution of one task by
+    one agent under one condition; each repetition is a trial of its own. The trials of an experiment
+    form a run. Runs are kept in the store, a folder (.assay by default).
 
     Start with `assay lint FOLDER`, or with `assay init experiment`.
 
@@ -142,7 +145,7 @@ fn the_screen_of_assay() {
       show         List runs, or show a run's trials or one trial
       report       Report whether each skill helped in a run
       compare      Compare two runs, condition by condition
-      audit        Find what a skill changed in how agents behave
+      audit        Show how a skill changed agents' behavior
 
     Data:
       trace        Convert, show and summarize agent transcripts
@@ -157,7 +160,7 @@ fn the_screen_of_assay() {
       help         Print this message or the help of the given subcommand(s)
 
     Lab:
-      lab          Measure assay itself and reproduce published methods
+      lab          Evaluate assay itself and reproduce published results
 
     Global options:
           --store <DIR>
@@ -180,7 +183,7 @@ fn the_screen_of_assay() {
               [default: terminal]
 
           --color <WHEN>
-              When to use colors
+              When to use colors [default: auto]
 
               Possible values:
               - auto:   On a terminal, unless NO_COLOR is set
@@ -190,7 +193,7 @@ fn the_screen_of_assay() {
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error; standard output is unchanged
+              Print nothing but errors to standard error; standard output is not affected
 
       -v, --verbose...
               Print more details
@@ -203,8 +206,8 @@ fn the_screen_of_assay() {
 
     Exit status:
       0    success
-      1    completed, but a check failed: a lint error, a failed task check, or a
-           target of `assay plan` (such as --p) that cannot be met
+      1    completed with a negative result, such as a lint error or a failed task
+           check; see the help of each command
       2    invalid usage or invalid input
       3    infrastructure error: no sandbox, no network, or no reply from a model
       130  interrupted; finished trials are kept
@@ -221,14 +224,14 @@ fn the_screen_of_run() {
     insta::assert_snapshot!(screen(80, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills
 
-    Executes every trial that the store has no result for, and prints the report.
-    You can interrupt it at any time; the next `assay run` resumes. The run is named
-    after the experiment; if the experiment has changed since, a number is appended
-    (my-suite-2).
+    Executes every trial that has no result in the store, retries those that ended
+    in an infrastructure error, and prints the report. You can interrupt it at any
+    time; the next `assay run` resumes. The run is named after the experiment. A
+    changed experiment gets a new run, with a number appended (my-suite-2).
 
-    Before the trials, each task is checked: its reference solution must pass
-    (oracle check), and doing nothing must fail (no-op check). Tasks that fail a
-    check are excluded.
+    Before the trials, each task is checked once: the reference solution must pass
+    the task's tests (oracle check), and the tests must fail if nothing is done
+    (no-op check). Tasks that fail a check are excluded.
 
     Usage: assay run [OPTIONS] <EXPERIMENT>
 
@@ -238,21 +241,23 @@ fn the_screen_of_run() {
 
     Options:
           --only <KEY=VALUE,…>
-              Run only the trials with task=…, condition=…, agent=…, repetition=…;
+              Run only the trials that match, such as task=pivot*,agent=claude;
               repeatable
               
-              Names may contain *. A trial must match every key that is given. If a
-              key is given several times, one of its values must match.
+              KEY is task, condition, agent or repetition. Names may contain *. A
+              trial must match every key that is given. If a key is given several
+              times, one of its values must match.
 
           --dry-run
               Print what would be run, and run nothing
 
           --replay <DIR>
-              Answer model requests with the replies recorded in another store; no
-              model is called
+              Answer model requests of CLI agents with the replies recorded in
+              another store
               
-              Applies to trials of CLI agents, whose requests go through the
-              gateway.
+              DIR is a store, not a cassette of `assay gateway`. Only CLI agents
+              send their requests through the gateway; the agent `loop` still calls
+              its model.
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
@@ -263,10 +268,11 @@ fn the_screen_of_run() {
           --max-usd <AMOUNT>
               Spend at most this many US dollars in this invocation
               
-              No trial starts that would probably exceed the cap. Once the cap is
-              reached, no further request is sent, so only requests under way can
-              exceed it. Requests whose usage the provider did not report do not
-              count.
+              Each paid model needs a `price` in its [[agents]] table of the
+              experiment. No trial starts that would probably exceed the cap. Once
+              the cap is reached, no further request is sent, so only requests under
+              way can exceed it. Requests whose usage the provider did not report do
+              not count.
 
           --max-tokens <N>
               Use at most N tokens in this invocation, input and output
@@ -276,10 +282,10 @@ fn the_screen_of_run() {
               report do not count.
 
           --no-cap
-              Allow a paid model without a cap
+              Allow models of remote providers without --max-usd, --max-tokens or
+              --max-trials
               
-              Otherwise a model of a remote provider needs --max-usd, --max-tokens
-              or --max-trials.
+              Otherwise one of these is required.
 
           --no-retry
               Do not retry trials that had an infrastructure error in an earlier
@@ -320,7 +326,7 @@ fn the_screen_of_run() {
               [default: terminal]
 
           --color <WHEN>
-              When to use colors
+              When to use colors [default: auto]
 
               Possible values:
               - auto:   On a terminal, unless NO_COLOR is set
@@ -330,7 +336,8 @@ fn the_screen_of_run() {
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error; standard output is unchanged
+              Print nothing but errors to standard error; standard output is not
+              affected
 
       -v, --verbose...
               Print more details
@@ -342,12 +349,14 @@ fn the_screen_of_run() {
     insta::assert_snapshot!(screen(120, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills
 
-    Executes every trial that the store has no result for, and prints the report. You can interrupt it
-    at any time; the next `assay run` resumes. The run is named after the experiment; if the experiment
-    has changed since, a number is appended (my-suite-2).
+    Executes every trial that has no result in the store, retries those that ended in an infrastructure
+    error, and prints the report. You can interrupt it at any time; the next `assay run` resumes. The
+    run is named after the experiment. A changed experiment gets a new run, with a number appended
+    (my-suite-2).
 
-    Before the trials, each task is checked: its reference solution must pass (oracle check), and doing
-    nothing must fail (no-op check). Tasks that fail a check are excluded.
+    Before the trials, each task is checked once: the reference solution must pass the task's tests
+    (oracle check), and the tests must fail if nothing is done (no-op check). Tasks that fail a check
+    are excluded.
 
     Usage: assay run [OPTIONS] <EXPERIMENT>
 
@@ -357,18 +366,19 @@ fn the_screen_of_run() {
 
     Options:
           --only <KEY=VALUE,…>
-              Run only the trials with task=…, condition=…, agent=…, repetition=…; repeatable
+              Run only the trials that match, such as task=pivot*,agent=claude; repeatable
               
-              Names may contain *. A trial must match every key that is given. If a key is given several
-              times, one of its values must match.
+              KEY is task, condition, agent or repetition. Names may contain *. A trial must match every
+              key that is given. If a key is given several times, one of its values must match.
 
           --dry-run
               Print what would be run, and run nothing
 
           --replay <DIR>
-              Answer model requests with the replies recorded in another store; no model is called
+              Answer model requests of CLI agents with the replies recorded in another store
               
-              Applies to trials of CLI agents, whose requests go through the gateway.
+              DIR is a store, not a cassette of `assay gateway`. Only CLI agents send their requests
+              through the gateway; the agent `loop` still calls its model.
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
@@ -379,9 +389,10 @@ fn the_screen_of_run() {
           --max-usd <AMOUNT>
               Spend at most this many US dollars in this invocation
               
-              No trial starts that would probably exceed the cap. Once the cap is reached, no further
-              request is sent, so only requests under way can exceed it. Requests whose usage the
-              provider did not report do not count.
+              Each paid model needs a `price` in its [[agents]] table of the experiment. No trial starts
+              that would probably exceed the cap. Once the cap is reached, no further request is sent,
+              so only requests under way can exceed it. Requests whose usage the provider did not report
+              do not count.
 
           --max-tokens <N>
               Use at most N tokens in this invocation, input and output
@@ -390,9 +401,9 @@ fn the_screen_of_run() {
               it. Requests whose usage the provider did not report do not count.
 
           --no-cap
-              Allow a paid model without a cap
+              Allow models of remote providers without --max-usd, --max-tokens or --max-trials
               
-              Otherwise a model of a remote provider needs --max-usd, --max-tokens or --max-trials.
+              Otherwise one of these is required.
 
           --no-retry
               Do not retry trials that had an infrastructure error in an earlier invocation
@@ -429,7 +440,7 @@ fn the_screen_of_run() {
               [default: terminal]
 
           --color <WHEN>
-              When to use colors
+              When to use colors [default: auto]
 
               Possible values:
               - auto:   On a terminal, unless NO_COLOR is set
@@ -439,7 +450,7 @@ fn the_screen_of_run() {
               [env: ASSAY_COLOR]
 
       -q, --quiet
-              Print only errors on standard error; standard output is unchanged
+              Print nothing but errors to standard error; standard output is not affected
 
       -v, --verbose...
               Print more details

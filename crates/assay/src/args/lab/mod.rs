@@ -20,7 +20,7 @@ use self::search::LabSearchArgs;
 use self::self_test::SelfTestArgs;
 use self::simulate::SimulateArgs;
 
-/// Measure assay itself and reproduce published methods
+/// Evaluate assay itself and reproduce published results
 ///
 /// For developers of assay and researchers. No command here is needed to evaluate a skill. docs/lab
 /// has the results.

@@ -52,7 +52,7 @@ pub(crate) struct RouteBenchArgs {
     /// Labelled requests as JSON Lines in the format below (also .gz and .zst; `-` is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) prompts: PathBuf,
-    /// Folders of skills to choose from; repeatable
+    /// One or more folders of skills to choose from
     #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
     pub(crate) library: Vec<PathBuf>,
     /// Chat model, as provider:name; repeatable [default: lexical routers only]
@@ -76,19 +76,19 @@ pub(crate) struct RouteBenchArgs {
 // How a model is reached and paid. A doc comment would become the help of every command that includes it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
-    /// URL of the model provider's API [default: that of the provider]
+    /// Send requests to this URL [default: the provider's API]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: that of the provider, such as OPENAI_API_KEY]
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
     /// Price of input and output tokens, in USD per million
     #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
     pub(crate) price: Vec<f64>,
-    /// Stop after this cost in US dollars, for each model; needs --price
+    /// Stop after this cost in US dollars per model; needs --price
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
-    /// Concurrent requests to a model
+    /// Concurrent model requests
     #[arg(short = 'j', long = "jobs", value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: u16,
 }
@@ -98,15 +98,15 @@ pub(crate) struct ModelArgs {
 pub(crate) struct OrderArgs {
     /// File with the prompt to send [default: a built-in prompt]
     ///
-    /// The file contains {{USER_PROMPT}}, which is replaced by the request, {{SKILL_BLOCK}}, which
-    /// is replaced by names and descriptions of the skills, and optionally {{SKILL_COUNT}}. The
+    /// The file must contain {{USER_PROMPT}} (the request) and {{SKILL_BLOCK}} (the names and
+    /// descriptions of the skills), and may contain {{SKILL_COUNT}} (the number of skills). The
     /// built-in prompt allows the answer that no skill fits.
     #[arg(long, value_name = "FILE")]
     pub(crate) template: Option<PathBuf>,
-    /// Times that each request is sent to a model, with the skills in a different order each time
+    /// How many times to ask a model, with the skills in a different order each time
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repetitions: u32,
-    /// Seed for the orders of the skills, and for confidence intervals where there are any
+    /// Seed for the orders of the skills, and for the confidence intervals of `assay lab route bench`
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
 }
