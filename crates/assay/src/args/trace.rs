@@ -100,8 +100,9 @@ pub(crate) struct StatsArgs {
     pub(crate) control: bool,
     /// Prices of tokens, as a TOML file
     ///
-    /// Each [[price]] table has the keys model, from (the date from which it applies), input,
-    /// output, cache_read and cache_write; prices are in US dollars per million tokens.
+    /// Each [[price]] table has the keys `model`, `from` (first day on which the prices apply),
+    /// `input`, `output`, `cache_read` and `cache_write`; prices are in US dollars per million
+    /// tokens.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 }
