@@ -3,21 +3,9 @@
 use crate::suite::Suite;
 use assay_analysis::VerdictKind;
 
-/// Six tasks of `measured` and thirty negative controls of `control`, baseline and arm each.
-fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
-    let names: Vec<String> = (0..36).map(|n| format!("t{n:02}")).collect();
-    let rows: Vec<(&str, &[&str])> = names
-        .iter()
-        .enumerate()
-        .map(|(n, name)| (name.as_str(), if n < 6 { &measured[..] } else { &control[..] }))
-        .collect();
-    Suite::new(&["none", condition], &rows)
-        .plan(|run| run.tasks[6..].iter_mut().for_each(|task| task.negative_control = true))
-}
-
 #[test]
 fn negative_controls_count_in_no_other_table() {
-    let report = suite("curated", ["FFFFF", "PPPPP"], ["PPPPP", "PPPPP"]).report();
+    let report = Suite::with_controls("curated", ["FFFFF", "PPPPP"], ["PPPPP", "PPPPP"]).report();
     assert_eq!((report.comparisons[0].tasks, report.comparisons[0].verdict), (6, VerdictKind::Helps));
     assert_eq!((report.arms[0].tasks, report.arms[0].planned, report.tasks.len()), (6, 30, 6));
     assert_eq!((report.exploration.heat[0].rows.len(), report.exploration.variance[0].tasks), (6, 6));

@@ -55,6 +55,18 @@ impl Suite {
         Self::new(conditions, &rows)
     }
 
+    /// Six tasks of `measured` and thirty negative controls of `control`, baseline and arm each.
+    pub(crate) fn with_controls(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Self {
+        let names: Vec<String> = (0..36).map(|n| format!("t{n:02}")).collect();
+        let rows: Vec<(&str, &[&str])> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| (name.as_str(), if n < 6 { &measured[..] } else { &control[..] }))
+            .collect();
+        Self::new(&["none", condition], &rows)
+            .plan(|run| run.tasks[6..].iter_mut().for_each(|task| task.negative_control = true))
+    }
+
     /// One more agent, on the same tasks.
     pub(crate) fn agent(mut self, model: &str, rows: Rows<'_>) -> Self {
         let label = AgentLabel { name: "loop".into(), version: "1".into(), model: Some(model.into()) };

@@ -3,18 +3,6 @@
 use crate::sentences::Sentences as _;
 use crate::suite::Suite;
 
-/// Six tasks of `measured` and thirty negative controls of `control`, baseline and arm each.
-fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
-    let names: Vec<String> = (0..36).map(|n| format!("t{n:02}")).collect();
-    let rows: Vec<(&str, &[&str])> = names
-        .iter()
-        .enumerate()
-        .map(|(n, name)| (name.as_str(), if n < 6 { &measured[..] } else { &control[..] }))
-        .collect();
-    Suite::new(&["none", condition], &rows)
-        .plan(|run| run.tasks[6..].iter_mut().for_each(|task| task.negative_control = true))
-}
-
 fn check(suite: &Suite, expected: &str) {
     let notes = suite.notes();
     assert!(notes.iter().any(|note| note.contains(expected)), "{notes:#?}\nlacks: {expected}");
@@ -22,7 +10,7 @@ fn check(suite: &Suite, expected: &str) {
 
 #[test]
 fn they_are_judged_by_equivalence() {
-    let of = |control| suite("curated", ["FFFFF", "PPPPP"], control);
+    let of = |control| Suite::with_controls("curated", ["FFFFF", "PPPPP"], control);
     check(
         &of(["PPPPP", "PPPPP"]),
         "`curated` has a negligible effect (±10 pp) on the 30 negative controls, as expected.",
@@ -46,7 +34,7 @@ fn they_are_judged_by_equivalence() {
 
 #[test]
 fn unfinished_controls_are_unfinished_trials() {
-    check(&suite("curated", ["F", "P"], ["P", "."]), "30 planned trials have no record yet");
+    check(&Suite::with_controls("curated", ["F", "P"], ["P", "."]), "30 planned trials have no record yet");
 }
 
 #[test]

@@ -275,8 +275,8 @@ impl Builder<'_> {
         self.leaf(Leaf::new(shape, tokens(text), run.lines + 1))
     }
 
-    /// Gives an item a text when all it contains is what no event tells of, a link definition: an
-    /// empty one could not stand under a paragraph.
+    /// Adds a text to a list item whose only content is a link definition, for which the parser emits no
+    /// event. An empty item cannot interrupt a paragraph.
     fn fill_blank_item(&mut self, range: &Range<usize>) {
         let blank = matches!(self.frames.last(), Some(Frame::Item(item)) if item.blocks.is_empty());
         let text = self.text.get(range.clone()).unwrap_or_default();

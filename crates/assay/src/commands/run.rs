@@ -66,10 +66,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
             "warning: sandbox `none` provides no isolation: agents run with your permissions on your files",
         );
     }
-    // What is played again costs nothing.
-    if args.replay.is_none() {
-        check_caps(&plan, args, &only)?;
-    }
+    check_caps(&plan, args, &only)?;
     let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
         max_trials: args.max_trials,
@@ -231,6 +228,10 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
         .iter()
         .enumerate()
         .filter(|(number, entry)| is_paid(&entry.spec) && selected.iter().any(|cell| cell.agent == *number))
+        // A replay answers CLI agents without their provider; the others still call theirs.
+        .filter(|(_, entry)| {
+            args.replay.is_none() || assay_agent::cli_agents::find(&entry.spec.name).is_none()
+        })
         .map(|(_, entry)| entry)
         .collect();
     if args.max_usd.is_some()

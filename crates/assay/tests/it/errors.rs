@@ -83,6 +83,21 @@ fn a_key_that_is_not_needed_yet() {
     }
 }
 
+/// A replay answers CLI agents only: the loop's model is called and has to have a cap all the same.
+#[test]
+fn a_paid_model_without_a_cap() {
+    let lab = lab().env("OPENAI_API_KEY", "sk-test");
+    let text = std::fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replacen("scripted:turns.jsonl", "openai:gpt", 1));
+    for args in [["run", "experiment.toml"].as_slice(), &["run", "experiment.toml", "--replay", "recorded"]] {
+        let refused = lab.assay(args).ended(2).stderr;
+        assert!(
+            refused.contains("openai:gpt is a paid model") && refused.contains("has no cap"),
+            "{refused}"
+        );
+    }
+}
+
 #[test]
 fn a_script_that_is_not_there() {
     insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: cannot read it: No such file or directory (os error 2)"#);
