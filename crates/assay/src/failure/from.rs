@@ -79,7 +79,7 @@ impl From<SingleTrialError> for Failure {
             SingleTrialError::Run(error) => error.into(),
             SingleTrialError::Store(error) => error.into(),
             error @ SingleTrialError::Excluded(_) => {
-                Self::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
+                Self::infrastructure(error.to_string()).hint("run `assay doctor` for suggested fixes")
             }
             error => Self::infrastructure(assay_diagnostic::chain(&error)),
         }
