@@ -1,4 +1,4 @@
-//! What an agent is, what it is given, and how it ends.
+//! Agents: what each gets for a trial, and what it returns.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,122 +14,124 @@ use crate::catalogue::CatalogueEntry;
 
 /// Something that works on a task inside a sandbox.
 pub trait Agent: Send + Sync {
-    /// The name it has in experiments and records.
+    /// Its name in experiments and records.
     fn name(&self) -> &'static str;
 
-    /// The version that runs.
+    /// The version that is executed.
     fn version(&self) -> String;
 
-    /// `provider:model`, where it uses one.
+    /// `provider:model`, if it uses one.
     fn model(&self) -> Option<&str> {
         None
     }
 
-    /// Where inside the sandbox it looks for skills.
+    /// The folder inside the sandbox in which it looks for skills.
     fn skills_dir(&self) -> &'static str {
         "/skills"
     }
 
-    /// Everything about it that can change an outcome.
+    /// Everything about it that can change a result.
     fn identity(&self) -> Value;
 
-    /// Whether the condition's mere name can change what it does (a script that asks for it).
+    /// Whether the name of the condition can change what it does (only a script can read it).
     fn reads_condition(&self) -> bool {
         false
     }
 
-    /// Whether its results say anything about a model.
+    /// Whether its results measure a model.
     fn measures_a_model(&self) -> bool {
         true
     }
 
-    /// Whether the task's solution is laid into its sandbox.
+    /// Whether the task's solution is placed in its sandbox.
     fn needs_solution(&self) -> bool {
         false
     }
 
-    /// Whether a path below its home is its own state, or a folder on the way to it, and nothing that it did.
+    /// Whether a path below its home is its own state, or a folder that contains it, and not a
+    /// result of its work.
     fn is_own_state(&self, _below_home: &Path) -> bool {
         false
     }
 
-    /// What it takes of a sandbox's memory by itself, in bytes; 0 for one that works outside.
+    /// The sandbox memory that the agent itself needs, in bytes; 0 for an agent that runs outside.
     fn own_memory(&self) -> u64 {
         0
     }
 
-    /// What of this machine is seen in its sandbox.
+    /// Folders of this machine that are mounted into its sandbox.
     fn mounts(&self) -> Vec<Mount> {
         Vec::new()
     }
 
-    /// Works until done, a limit, the deadline, or `job.cancel`. Never fails: what went wrong is in [`AgentRun::ended`], so
-    /// that the steps up to there are kept.
+    /// Works until done, a limit, the deadline, or `job.cancel`. Never fails: errors are in
+    /// [`AgentRun::ended`], so that the steps before them are kept.
     fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun;
 }
 
-/// What an agent is given.
+/// What an agent gets for one trial.
 #[derive(Debug)]
 pub struct Job<'a> {
     /// The task's text.
     pub instruction: &'a str,
-    /// The skills that were laid into the sandbox, in order.
+    /// The skills installed in the sandbox, in order.
     pub skills: &'a [CatalogueEntry],
-    /// How they are made known.
+    /// How the skills are disclosed.
     pub disclosure: Disclosure,
-    /// Put before the instruction by the condition; mostly empty.
+    /// Text of the condition before the instruction; usually empty.
     pub preface: &'a str,
-    /// Where commands start, inside.
+    /// The working directory of commands, inside the sandbox.
     pub workdir: PathBuf,
-    /// When its time is over.
+    /// The end of the agent's time.
     pub deadline: Instant,
-    /// How much time it has altogether, for telling it.
+    /// The whole of the agent's time, to mention in prompts.
     pub time: Duration,
-    /// Set from outside to give up.
+    /// Set from outside to cancel the work.
     pub cancel: &'a AtomicBool,
-    /// Where in the experiment it stands, for scripted models.
+    /// The trial's place in the experiment, for scripted models.
     pub script_context: &'a ScriptContext,
-    /// A host folder for raw logs.
+    /// A folder on the host for raw logs.
     pub logs: PathBuf,
-    /// Added to the environment of its commands.
+    /// Variables for the environment of commands.
     pub env: &'a [(String, String)],
-    /// Where its model is reached, for one that needs the gateway.
+    /// The endpoint of its model, if it uses the gateway.
     pub endpoint: Option<Endpoint>,
     /// The run's budget, for agents that call their model without the gateway.
     pub budget: Option<&'a dyn RunBudget>,
 }
 
-/// What all trials of a run may spend together. Agents behind the gateway are held to it there; one that asks its model itself
-/// asks before each request, and counts each reply.
+/// What all trials of a run may spend together. For agents that use the gateway, the gateway
+/// enforces it. An agent that calls its model directly checks it before each request, and charges
+/// each reply.
 pub trait RunBudget: std::fmt::Debug + Sync {
-    /// Why no other request may be made, in words.
+    /// Why no further request may be sent, in words.
     fn exhausted(&self) -> Option<String>;
 
-    /// Counts a reply, and how many of its tokens are an estimate.
+    /// Charges a reply; `estimated` is the part of its tokens that is an estimate.
     fn charge(&self, usage: &Usage, estimated: &Usage);
 }
 
-/// Where the gateway is reached from inside the sandbox.
+/// The gateway's endpoint, as seen from inside the sandbox.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// The port of loopback at which the model is reached.
+    /// The port on loopback.
     pub port: u16,
-    /// What stands for a key there.
+    /// The token that is used instead of a key.
     pub token: String,
-    /// Stands before the agent's command line, so that the port leads somewhere.
+    /// Prefix of the agent's command line that forwards the port to the gateway.
     pub launcher: Vec<String>,
 }
 
-/// What an agent did.
+/// The result of an agent's work.
 #[derive(Debug, Clone)]
 pub struct AgentRun {
-    /// Step by step.
+    /// Its steps.
     pub trajectory: Trajectory,
-    /// Tokens; `None` where nobody counted them.
+    /// Tokens; `None` if they were not counted.
     pub usage: Option<Usage>,
     /// How many of them are an estimate.
     pub estimated: Estimated,
-    /// The models that the provider says it used, and how many replies each gave.
+    /// The models that the provider reported, and the number of replies of each.
     pub replied_models: BTreeMap<String, u64>,
     /// Why it stopped.
     pub ended: Ended,
@@ -138,7 +140,7 @@ pub struct AgentRun {
 }
 
 impl AgentRun {
-    /// A run of which nobody counted tokens or waits.
+    /// A run without counts of tokens and waits.
     pub fn new(trajectory: Trajectory, ended: Ended) -> Self {
         Self {
             trajectory,
@@ -154,23 +156,24 @@ impl AgentRun {
 /// Maximum number of model names recorded per run; the names are untrusted input.
 const MODELS: usize = 20;
 
-/// Counts a reply of a model that a provider names.
+/// Counts a reply of a model that the provider reported.
 pub fn count_model(models: &mut BTreeMap<String, u64>, name: &str) {
     if models.len() < MODELS || models.contains_key(name) {
         *models.entry(name.to_owned()).or_default() += 1;
     }
 }
 
-/// Tokens that were estimated by characters, because a provider's usage never came or cannot be true.
+/// Tokens that were estimated from characters, because the reported usage was missing or
+/// implausible.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimated {
-    /// In how many requests.
+    /// The number of requests.
     pub requests: u64,
-    /// How many.
+    /// The tokens.
     pub usage: Usage,
 }
 
-/// The time of day, for a step.
+/// The current time, for a step.
 pub(crate) fn now() -> String {
     jiff::Timestamp::now().to_string()
 }

@@ -1,23 +1,23 @@
-//! Skills as a text of the system tells of them.
+//! The skill catalogue in a system prompt.
 
 use std::path::PathBuf;
 
 use assay_trace::Disclosure;
 
-/// A skill as an agent's catalogue shows it.
+/// A skill as listed in an agent's catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueEntry {
     /// Its name.
     pub name: String,
     /// Its description.
     pub description: String,
-    /// Its SKILL.md, inside the sandbox.
+    /// The path of its SKILL.md, inside the sandbox.
     pub path: PathBuf,
-    /// What its SKILL.md says below the frontmatter.
+    /// The body of its SKILL.md.
     pub body: String,
 }
 
-/// The text on some skills; empty where there are none.
+/// The catalogue as text; empty without skills.
 pub(crate) fn catalogue(skills: &[CatalogueEntry], disclosure: Disclosure) -> String {
     if skills.is_empty() {
         return String::new();

@@ -19,23 +19,24 @@ use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};
 use crate::window::drop_old_results;
 
-/// Changes whenever a change here can change what a model does: prompt, tool, limits, window.
+/// Changes with everything here that can change what a model does: prompt, tool, limits, window.
 const VERSION: &str = "2";
 
-/// Most bytes of one command's output that go to the model: half from the beginning, half from the end.
-const SHOWN: usize = 10_000;
+/// Maximum bytes of one command's output that the model sees: half from the beginning, half from
+/// the end.
+const MAX_SHOWN: usize = 10_000;
 
-/// Most bytes of one command's output that are kept on disk.
-const KEPT: u64 = 1 << 20;
+/// Maximum bytes of one command's output that are stored.
+const MAX_STORED: u64 = 1 << 20;
 
-/// How often in a row a reply may be cut off before it calls anything, until the loop gives up.
+/// How many replies in a row may be cut off before a call until the loop gives up.
 const PATIENCE: usize = 3;
 
 /// assay's own agent: a conversation with one tool, `bash`, and a catalogue of the offered skills.
 ///
-/// The loop is mini-swe-agent's, reduced: every call runs in a fresh shell of the same sandbox, a reply without a call ends
-/// the work. Skills are disclosed as Codex does it: name, description and path stand in the system message, and the model
-/// opens one by reading its SKILL.md.
+/// The loop is that of mini-swe-agent, reduced: every call runs in a new shell of the same sandbox,
+/// and a reply without a call ends the work. Skills are disclosed as in Codex: the system message
+/// has name, description and path, and the model opens a skill by reading its SKILL.md.
 pub struct Loop {
     model: Arc<dyn ChatModel>,
     options: LoopOptions,
@@ -44,28 +45,29 @@ pub struct Loop {
 /// Limits of the loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoopOptions {
-    /// Most replies of the model.
+    /// Maximum number of model replies.
     pub max_turns: usize,
-    /// Most tokens in all, read and written, as the provider counts them. Estimates do not count.
+    /// Maximum tokens in total, input and output, as reported by the provider. Estimates do not
+    /// count.
     pub max_tokens: u64,
-    /// Most USD in all, likewise.
+    /// Maximum cost in total, likewise.
     pub cost_cap: Option<CostCap>,
-    /// Most seconds of one command.
+    /// Timeout of one command, in seconds.
     pub command_timeout: f64,
-    /// Most tokens of conversation sent at once; older tool results leave it first.
+    /// Maximum tokens of conversation per request; older tool results are dropped first.
     pub context_tokens: u64,
-    /// Most tokens of one reply.
+    /// Maximum tokens of one reply.
     pub max_output_tokens: Option<u32>,
     /// Sampling temperature; the provider's default if unset.
     pub temperature: Option<f64>,
 }
 
-/// A cap on what one trial may cost.
+/// A cap on the cost of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostCap {
-    /// Most USD.
+    /// In USD.
     pub usd: f64,
-    /// What the model's tokens cost.
+    /// The prices of the model's tokens.
     pub price: Price,
 }
 
@@ -84,7 +86,7 @@ impl Default for LoopOptions {
 }
 
 impl Loop {
-    /// The loop around a model.
+    /// Creates the loop for a model.
     pub fn new(model: Arc<dyn ChatModel>, options: LoopOptions) -> Self {
         Self { model, options }
     }
@@ -129,7 +131,7 @@ impl Agent for Loop {
         json!({
             "name": "loop",
             "version": VERSION,
-            // A script is told by its content, not by where it lies.
+            // A script is identified by its content, not by its path.
             "model": if self.model.measures_a_model() { self.model.id() } else { "scripted" },
             "options": options,
             "script": self.model.identity(),
@@ -159,7 +161,7 @@ impl Agent for Loop {
     }
 }
 
-/// A conversation under way.
+/// A conversation in progress.
 struct Conversation<'a> {
     agent: &'a Loop,
     job: &'a Job<'a>,
@@ -167,17 +169,17 @@ struct Conversation<'a> {
     request: ChatRequest,
     trajectory: Trajectory,
     usage: Usage,
-    /// How much of it is an estimate, because the provider gave no figures.
+    /// The part of it that is an estimate, because the provider reported no usage.
     estimated: Estimated,
-    /// Replies by the model that gave them, where the provider says.
+    /// Replies by model, if the provider reports it.
     replied_models: BTreeMap<String, u64>,
     /// Usage reported by the provider; only this counts towards caps.
     reported: Usage,
     throttled: Duration,
     commands: usize,
-    /// Where in the conversation results of calls stand that read a skill; they stay in the window.
+    /// Positions of results that read a skill; they stay in the window.
     skill_results: BTreeSet<usize>,
-    /// What its provider did.
+    /// How the provider behaved.
     provider: ProviderSide,
 }
 
@@ -235,15 +237,15 @@ impl<'a> Conversation<'a> {
                 cancel: self.job.cancel,
                 script_context: self.job.script_context,
             };
-            let asked = Instant::now();
+            let requested_at = Instant::now();
             let reply = self.agent.model.chat(&self.request, &call);
             self.provider.requests += 1;
             // A call that failed does not report its waits: its whole duration counts as silence.
             let waited = reply.iter().flat_map(|reply| &reply.retries).map(|retry| retry.waited).sum();
-            self.provider.silent = self.provider.silent.max(asked.elapsed().saturating_sub(waited));
+            self.provider.silent = self.provider.silent.max(requested_at.elapsed().saturating_sub(waited));
             let reply = match reply {
                 Ok(reply) => reply,
-                Err(error) => return self.unanswered(&error),
+                Err(error) => return self.record_failure(&error),
             };
             let cut_off = reply.stop == Stop::Length;
             let calls = self.record_reply(reply);
@@ -259,7 +261,7 @@ impl<'a> Conversation<'a> {
             for (number, call) in calls.iter().enumerate() {
                 if let Err(ended) = self.run_call(call) {
                     for skipped in &calls[number + 1..] {
-                        self.observe(skipped, "not run", true, Value::Null);
+                        self.add_result(skipped, "not run", true, Value::Null);
                     }
                     return ended;
                 }
@@ -287,7 +289,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Records why there was no reply; [`ending::classify_ending`] decides how the trial ended.
-    fn unanswered(&mut self, error: &ModelError) -> Ended {
+    fn record_failure(&mut self, error: &ModelError) -> Ended {
         self.provider.last = LastAnswer::of(error).unwrap_or(LastAnswer::Awaited);
         match error {
             ModelError::Cancelled => Ended::Cancelled,
@@ -296,11 +298,11 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Puts a reply into the conversation, the trajectory and the accounts.
+    /// Adds a reply to the conversation, the trajectory and the token counts.
     fn record_reply(&mut self, reply: ChatReply) -> Vec<assay_model::ToolCall> {
         let retried: Duration = reply.retries.iter().map(|retry| retry.waited).sum();
         self.throttled += retried;
-        let usage = reply.usage.unwrap_or_else(|| guess(&self.request, &reply));
+        let usage = reply.usage.unwrap_or_else(|| estimate_usage(&self.request, &reply));
         self.usage += usage;
         if reply.usage.is_some() {
             self.reported += usage;
@@ -318,7 +320,7 @@ impl<'a> Conversation<'a> {
         let step = self.trajectory.add_step(Source::Agent, &reply.text);
         step.timestamp = Some(now());
         step.reasoning_content = reply.reasoning;
-        step.tool_calls = reply.tool_calls.iter().map(recorded).collect();
+        step.tool_calls = reply.tool_calls.iter().map(trajectory_call).collect();
         step.metrics = Some(metrics(usage, reply.usage.is_none(), &reply.raw_usage));
         note_turn(step, &reply.retries, &reply.stop, reply.model.as_deref());
         self.request.messages.push(Message::Assistant {
@@ -334,12 +336,12 @@ impl<'a> Conversation<'a> {
         self.request.messages.push(Message::User { text: text.to_owned() });
     }
 
-    /// Runs a call and gives its result to the model, or ends the work.
+    /// Runs a call and adds its result to the conversation, or ends the work.
     fn run_call(&mut self, call: &assay_model::ToolCall) -> Result<(), Ended> {
         let Some(command) =
             call.arguments.get("command").and_then(Value::as_str).filter(|_| call.name == "bash")
         else {
-            self.observe(
+            self.add_result(
                 call,
                 "the only tool is `bash`, with one string argument, `command`",
                 true,
@@ -347,9 +349,9 @@ impl<'a> Conversation<'a> {
             );
             return Ok(());
         };
-        // No program can be given one; and what a model writes is no fault of the sandbox.
+        // An argument cannot contain one, and what a model writes is not an error of the sandbox.
         if command.contains('\0') {
-            self.observe(call, "the command holds a NUL character and was not run", true, Value::Null);
+            self.add_result(call, "the command holds a NUL character and was not run", true, Value::Null);
             return Ok(());
         }
         if command.contains(&*self.skills_root().to_string_lossy()) {
@@ -364,20 +366,20 @@ impl<'a> Conversation<'a> {
             deadline: Some(limit.min(self.job.deadline)),
             stdout: Sink {
                 file: Some(self.job.logs.join(format!("command-{}.txt", self.commands))),
-                cap: KEPT,
-                keep: SHOWN / 2,
+                cap: MAX_STORED,
+                keep: MAX_SHOWN / 2,
             },
             stderr: None,
         };
         let outcome = match self.session.exec(&exec, self.job.cancel) {
             Ok(outcome) => outcome,
             Err(error) => {
-                self.observe(call, &error.to_string(), true, Value::Null);
+                self.add_result(call, &error.to_string(), true, Value::Null);
                 return Err(broken(&error));
             }
         };
         let late = outcome.exit == Exit::Deadline && limit >= self.job.deadline;
-        self.observe(call, &shown(&outcome), outcome.exit != Exit::Code(0), json!(outcome.exit));
+        self.add_result(call, &output_text(&outcome), outcome.exit != Exit::Code(0), json!(outcome.exit));
         match outcome.exit {
             Exit::Cancelled => Err(Ended::Cancelled),
             Exit::Limit(limit) => Err(resource(limit)),
@@ -390,7 +392,7 @@ impl<'a> Conversation<'a> {
         self.session.path(std::path::Path::new(self.agent.skills_dir()))
     }
 
-    fn observe(&mut self, call: &assay_model::ToolCall, text: &str, is_error: bool, exit: Value) {
+    fn add_result(&mut self, call: &assay_model::ToolCall, text: &str, is_error: bool, exit: Value) {
         let mut extra = Map::new();
         if !exit.is_null() {
             extra.insert("exit".to_owned(), exit);
@@ -426,7 +428,8 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// The limits stand before anything that depends on the condition, so that every arm reads the same words.
+/// The limits precede everything that depends on the condition, so that they read the same in every
+/// arm.
 fn system_prompt(job: &Job<'_>, options: &LoopOptions) -> String {
     let mut prompt = format!(
         "You solve a task in a Linux sandbox. Your one tool is `bash`; each call runs in a fresh shell that starts in {}, and \
@@ -439,9 +442,9 @@ fn system_prompt(job: &Job<'_>, options: &LoopOptions) -> String {
         grouped(options.max_turns as u64),
         job.time.as_secs_f64(),
         grouped(options.max_tokens),
-        grouped(SHOWN as u64),
-        grouped(SHOWN as u64 / 2),
-        grouped(SHOWN as u64 / 2),
+        grouped(MAX_SHOWN as u64),
+        grouped(MAX_SHOWN as u64 / 2),
+        grouped(MAX_SHOWN as u64 / 2),
     );
     if !job.skills.is_empty() {
         prompt.push_str("\n\n");
@@ -450,7 +453,7 @@ fn system_prompt(job: &Job<'_>, options: &LoopOptions) -> String {
     prompt
 }
 
-/// A number with a comma before each three digits.
+/// A number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -478,7 +481,7 @@ fn bash_tool(timeout: f64) -> Tool {
     }
 }
 
-fn shown(outcome: &ExecOutcome) -> String {
+fn output_text(outcome: &ExecOutcome) -> String {
     let mut text = outcome.stdout.text();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -495,11 +498,11 @@ fn shown(outcome: &ExecOutcome) -> String {
     text + &ending
 }
 
-fn recorded(call: &assay_model::ToolCall) -> ToolCall {
+fn trajectory_call(call: &assay_model::ToolCall) -> ToolCall {
     ToolCall {
         tool_call_id: call.id.clone(),
         function_name: call.name.clone(),
-        // The format knows objects only.
+        // The format supports only objects.
         arguments: match &call.arguments {
             arguments @ Value::Object(_) => arguments.clone(),
             other => json!({ "unreadable": other }),
@@ -509,7 +512,7 @@ fn recorded(call: &assay_model::ToolCall) -> ToolCall {
 }
 
 /// Estimates the usage of a reply without usage data from the characters sent and received.
-fn guess(request: &ChatRequest, reply: &ChatReply) -> Usage {
+fn estimate_usage(request: &ChatRequest, reply: &ChatReply) -> Usage {
     let text = |text: &str| text.chars().count() as u64;
     let called = |calls: &[assay_model::ToolCall]| -> u64 {
         calls.iter().map(|call| text(&call.name) + chars(&call.arguments)).sum()
@@ -545,7 +548,7 @@ fn metrics(usage: Usage, is_estimate: bool, raw: &Value) -> Metrics {
     }
 }
 
-/// What a turn had to go through, where it is worth a word.
+/// Records what was unusual about a turn.
 fn note_turn(step: &mut Step, retries: &[assay_model::Retry], stop: &Stop, model: Option<&str>) {
     if !retries.is_empty() {
         step.extra.insert("retries".to_owned(), json!(retries));

@@ -1,13 +1,14 @@
-//! Why a trial ended: one table for every agent, whether it asks its model itself or through the gateway.
+//! Why a trial ended: one table for all agents, whether they call their model directly or through
+//! the gateway.
 //!
 //! | the agent | its provider | the trial |
 //! |---|---|---|
-//! | was cancelled, reached a limit, or lost its sandbox | whatever | ended so |
+//! | was cancelled, reached a limit, or lost its sandbox | any | ended for that reason |
 //! | ended by itself, died, or ran out of time | the last answer: the conversation exceeds the model's context | [`Ended::ContextLimit`] |
-//! | ended by itself, died, or ran out of time | the last answer: an error, or broken | [`Part::ModelProvider`] |
+//! | ended by itself, died, or ran out of time | the last answer: an error, or interrupted | [`Part::ModelProvider`] |
 //! | ended by itself or ran out of time | received no request for the task | [`Part::AgentSetup`] |
-//! | ran out of time, died, or gave a request up | sent nothing for more than half of the agent's time | [`Part::ModelProvider`] |
-//! | otherwise | | as the agent says |
+//! | ran out of time, died, or gave up a request | sent nothing for more than half of the agent's time | [`Part::ModelProvider`] |
+//! | otherwise | | as the agent reported |
 
 use std::time::Duration;
 
@@ -31,13 +32,13 @@ pub enum LastAnswer {
     /// An answer, or the beginning of one when the agent's time was over.
     #[default]
     Whole,
-    /// None yet when the agent ended or went away.
+    /// No answer yet when the agent ended or disconnected.
     Awaited,
     /// The conversation is longer than the model's context.
     ContextExceeded,
-    /// An error, or an answer that broke off or cannot be read; in words.
+    /// An error, or an answer that was interrupted or cannot be read; in words.
     Broken(String),
-    /// The set-up is wrong, and the provider was not to blame; in words.
+    /// The configuration is wrong, not the provider; in words.
     Misconfigured(String),
 }
 
@@ -53,7 +54,8 @@ impl LastAnswer {
     }
 }
 
-/// Why a trial ended, from why its agent did, what its provider did, and how much time the agent had.
+/// Determines why a trial ended, from the agent's ending, its provider's behaviour, and the agent's
+/// time.
 pub fn classify_ending(ended: Ended, side: &ProviderSide, time: Duration) -> Ended {
     let broken = |part: Part, message: String| Ended::Broken { part, message };
     let is_late = matches!(ended, Ended::Deadline);
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_holds() {
+    fn endings_are_classified_as_documented() {
         let died = || Ended::Broken { part: Part::AgentSetup, message: "code 1".to_owned() };
         let side = |requests: usize, last: LastAnswer, silent: u64| ProviderSide {
             requests,
@@ -121,7 +123,7 @@ mod tests {
             let wrong = LastAnswer::Misconfigured("no such script".to_owned());
             check(ended, &side(1, wrong, 0), "AgentSetup: no such script");
         }
-        // Nothing was asked.
+        // No request was sent.
         let none = side(0, LastAnswer::Whole, 0);
         check(Ended::Finished, &none, "AgentSetup: the agent exited without sending a request");
         check(Ended::Deadline, &none, "AgentSetup: the agent sent no request for its task within 60 s");
@@ -136,10 +138,11 @@ mod tests {
         check(Ended::Deadline, &side(2, LastAnswer::Whole, 31), "ModelProvider");
         check(died(), &side(2, LastAnswer::Awaited, 31), "ModelProvider");
         check(died(), &side(2, LastAnswer::Whole, 30), "AgentSetup: code 1");
-        // An agent that got its reply and finished counts as finished, however slow the provider was.
+        // An agent that got its reply and finished counts as finished, however slow the provider
+        // was.
         check(Ended::Finished, &side(2, LastAnswer::Whole, 50), "Finished");
         check(Ended::Finished, &side(2, LastAnswer::Awaited, 50), "ModelProvider");
-        // What ended otherwise ended so.
+        // Other endings are unchanged.
         let sandbox = Ended::Broken { part: Part::Sandbox, message: "gone".to_owned() };
         for ended in [sandbox, Ended::Cancelled, Ended::TokenLimit, Ended::TurnLimit, Ended::LoopDetected] {
             assert_eq!(classify_ending(ended.clone(), &side(0, error(), 60), Duration::from_mins(1)), ended);

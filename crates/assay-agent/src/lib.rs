@@ -1,8 +1,8 @@
 //! Agents under test.
 //!
-//! An [`Agent`] is one file here and one line in `BUILT_IN`. It is driven either by a command line that the trial starts
-//! inside the sandbox ([`Oracle`], [`CliAgent`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
-//! knows nothing of plans, conditions or verdicts.
+//! An [`Agent`] is one file here and one line in `BUILT_IN`. It is either a command that the trial
+//! starts inside the sandbox ([`Oracle`], [`CliAgent`]), or a conversation outside whose commands
+//! run inside ([`Loop`]). This crate does not know plans, conditions or verdicts.
 
 mod agent;
 mod catalogue;
@@ -25,10 +25,10 @@ pub use conversation::{CostCap, Loop, LoopOptions};
 pub use nop::Nop;
 pub use oracle::Oracle;
 
-/// Opens an agent of ours with its model, where it has one.
+/// Opens a built-in agent, with its model if it uses one.
 type Open = fn(Option<Arc<dyn ChatModel>>, LoopOptions) -> Result<Arc<dyn Agent>, OpenError>;
 
-/// The agents of ours, by their names in experiments.
+/// The built-in agents, by their names in experiments.
 const BUILT_IN: [(&str, Open); 3] = [
     ("loop", |model, options| match model {
         Some(model) => Ok(Arc::new(Loop::new(model, options))),
@@ -42,15 +42,15 @@ const BUILT_IN: [(&str, Open); 3] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// It needs a model and has none.
+    /// The agent needs a model and has none.
     #[error("the agent `loop` needs a model, for example `model = \"openai:gpt-5\"`")]
     NoModel,
-    /// No agent of ours has that name.
+    /// No built-in agent has that name.
     #[error("unknown agent `{0}` (known: {known})", known = built_in().collect::<Vec<_>>().join(", "))]
     Unknown(String),
 }
 
-/// An agent by its name in an experiment. `model` is there for the agents that use one.
+/// Opens an agent by its name in an experiment. `model` is set for agents that use one.
 pub fn open(
     name: &str,
     model: Option<Arc<dyn ChatModel>>,
@@ -61,12 +61,12 @@ pub fn open(
     open(model, options)
 }
 
-/// The names that [`open`] knows.
+/// The names that [`open`] accepts.
 pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// The names of all agents: those that [`open`] knows, and those that are opened by [`CliAgent::new`].
+/// The names of all agents: those that [`open`] accepts, and those of [`CliAgent::new`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     built_in().chain(cli_agents::HARNESSES.iter().map(|harness| harness.name()))
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, AgentRun, Job};
 
-/// Does nothing: what passes with it passes without work.
+/// Does nothing: a check that passes with it needs no work.
 #[derive(Debug, Clone, Copy)]
 pub struct Nop;
 

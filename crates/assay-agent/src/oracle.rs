@@ -7,15 +7,15 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::{Agent, AgentRun, Job, now};
 
-/// Plays the task's own solution: what fails with it cannot be passed.
+/// Runs the task's own solution: a check that fails with it cannot be passed.
 #[derive(Debug, Clone, Copy)]
 pub struct Oracle;
 
-/// Most bytes of the solution's output that are kept.
+/// Maximum bytes of the solution's output that are stored.
 const OUTPUT_CAP: u64 = 1 << 20;
 
 impl Oracle {
-    /// Where the solution lies inside the sandbox.
+    /// The solution's path inside the sandbox.
     pub const SOLUTION: &str = "/solution/solve.sh";
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use assay_model::Message;
 
-/// What stands in place of a tool result that has left the window.
+/// Replaces a tool result that was dropped from the window.
 const ELIDED: &str =
     "[this earlier output has been removed to save space; run the command again if it is needed]";
 
-/// A rough count that errs on the high side for English and code: four bytes a token.
+/// A rough token count that errs on the high side for English and code: four bytes per token.
 pub(crate) fn estimate(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
@@ -23,9 +23,10 @@ fn weight(message: &Message) -> u64 {
     }
 }
 
-/// Takes the oldest tool results out until the conversation fits `window` tokens. Calls stay, so that every call keeps its
-/// answer; the last two results stay, and so does what stands at a place in `protected` (skills that were read: clients protect
-/// them from compaction, too). Returns how many results were taken out.
+/// Drops the oldest tool results until the conversation fits into `window` tokens. Calls stay, so
+/// that every call keeps its answer. The last two results stay, and so do those at the positions in
+/// `protected` (skills that were read: clients protect them from compaction, too). Returns how many
+/// results were dropped.
 pub(crate) fn drop_old_results(messages: &mut [Message], window: u64, protected: &BTreeSet<usize>) -> usize {
     let mut total: u64 = messages.iter().map(weight).sum();
     let last: Vec<usize> = (0..messages.len())
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_results_leave_first() {
+    fn oldest_results_are_dropped_first() {
         let check = |results: &[usize], window: u64, protected: &[usize], expected: &[usize]| {
             let mut messages = conversation(results);
             drop_old_results(&mut messages, window, &protected.iter().copied().collect());
@@ -89,7 +90,7 @@ mod tests {
         check(&[400, 400, 400, 400], 1, &[], &[0, 0, 400, 400]);
         check(&[400, 400, 400, 400], 1, &[1], &[400, 0, 400, 400]);
         check(&[400], 1, &[], &[400]);
-        // What is shorter than its replacement stays.
+        // A result shorter than its replacement stays.
         check(&[40, 400, 400, 400], 250, &[], &[40, 0, 400, 400]);
     }
 }

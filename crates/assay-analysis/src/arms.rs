@@ -1,4 +1,4 @@
-//! What was measured in each arm.
+//! The measurements of each arm.
 
 use std::collections::BTreeMap;
 
@@ -38,9 +38,9 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
     let ends = |estimate: Option<assay_stats::Estimate>| {
         estimate.and_then(|estimate| estimate.interval).map(|interval| [interval.low, interval.high])
     };
-    let planned_tasks = table.planned_tasks();
+    let executed_tasks = table.executed_tasks();
     let bound = |lost: f64| {
-        let all = tasks.iter().filter(|(task, _)| planned_tasks.contains(task.as_str()));
+        let all = tasks.iter().filter(|(task, _)| executed_tasks.contains(task.as_str()));
         let scores: Vec<Vec<f64>> = all.map(|(_, slot)| slot.scores_with(lost)).collect();
         assay_stats::rate(&scores, 0.95).map(|estimate| estimate.mean)
     };
@@ -68,7 +68,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         token_counts,
         cost_usd: mean_if_all(&valid, |record| record.cost_usd),
         estimated: estimated(&valid),
-        seconds: mean_if_all(&valid, |record| Some(record.seconds)),
+        seconds: mean_if_all(&valid, |record| record.seconds),
         turns: mean_if_all(&valid, |record| Some(record.turns as f64)),
         exposure: exposure(&valid),
         infrastructure: count(Outcome::Infrastructure),

@@ -11,7 +11,7 @@ use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
 use crate::notes::different_times;
 
-/// Below this many tasks that both runs hold, nothing is compared: a verdict needs as many.
+/// With fewer common tasks nothing is compared, because a verdict needs as many.
 pub const LEAST_TASKS: usize = 5;
 
 /// The comparison of two runs. In the JSON of `assay-report` the notes are sentences.
@@ -27,7 +27,8 @@ pub struct RunComparison {
     pub margin: f64,
     /// Whether either run extends an earlier one, whose report may have prompted the extension.
     pub extended_after_look: bool,
-    /// The second run's arms against the first's: lift is second minus first. All of them together are one family.
+    /// The second run's arms against the first's: lift is second minus first. All of them together
+    /// are one family.
     pub comparisons: Vec<Comparison>,
     /// Arms that were not compared, and why.
     pub excluded: Vec<ExcludedArm>,
@@ -35,7 +36,7 @@ pub struct RunComparison {
     pub skills: Vec<SkillChange>,
     /// Trials that both runs share; on them the difference is 0 by construction.
     pub shared_trials: usize,
-    /// What a reader has to know.
+    /// Notes for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,
 }
@@ -101,10 +102,13 @@ pub fn compare_gathered(
             .map(|(task, _, _)| *task)
             .collect();
         if shared.len() < LEAST_TASKS {
-            excluded.push(exclude_arm(
-                key,
-                format!("{} shared tasks with results; {LEAST_TASKS} are the least", shared.len()),
-            ));
+            let few = match shared.len() {
+                0 => "no task has".to_owned(),
+                1 => "only 1 task has".to_owned(),
+                few => format!("only {few} tasks have"),
+            };
+            let least = format!("a comparison needs at least {LEAST_TASKS}");
+            excluded.push(exclude_arm(key, format!("{few} results in both runs; {least}")));
             continue;
         }
         pairings.push((key, slots, shared));
@@ -151,7 +155,8 @@ fn exclude_arm((who, condition): &Key, reason: String) -> ExcludedArm {
     ExcludedArm { agent: who.agent.clone(), model: who.model.clone(), condition: condition.clone(), reason }
 }
 
-/// The tasks of each arm. The sandbox is not part of the key, because it may be what changed between the runs.
+/// The tasks of each arm. The sandbox is not part of the key, because it may be what changed
+/// between the runs.
 fn arms<'a>(run: &RunFolder, gathered: &'a Gathered) -> BTreeMap<Key, BTreeMap<&'a str, &'a Slot>> {
     let mut arms: BTreeMap<Key, BTreeMap<&str, &Slot>> = BTreeMap::new();
     for table in &gathered.tables {

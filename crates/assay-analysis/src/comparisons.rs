@@ -12,13 +12,14 @@ use crate::overlap::Times;
 /// Differences of scores below this are rounding errors.
 pub(crate) const EQUAL: f64 = 1e-9;
 
-/// The comparisons of `primary`, one for each agent and sandbox, are a family of their own; all others are one, and where
-/// there is no primary condition all are.
+/// The comparisons of `primary`, one for each agent and sandbox, are a separate family; all others
+/// are one. Without a primary condition all are one family.
 pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&str>) -> Vec<Comparison> {
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
     let all = || tables.iter().flat_map(|table| others.iter().map(move |other| (table, other)));
     let is_primary = |condition: &str| primary == Some(condition);
-    // The families are what the run plans: looking at a part of it, or before it is done, makes no verdict easier.
+    // The families are those of the plan: looking at a part of it, or before it is done, does not
+    // make a verdict easier.
     let family = |first: bool| {
         let selected = tables.iter().map(|table| &table.planned_conditions);
         let planned = selected.chain(tables.iter().take(1).flat_map(|table| &table.unselected));
@@ -59,10 +60,10 @@ fn compare(
     family: usize,
     clusters: &BTreeMap<&str, u64>,
 ) -> Comparison {
-    let planned = table.planned_tasks();
+    let executed = table.executed_tasks();
     let slots = table.cells[condition]
         .iter()
-        .filter(|(task, _)| planned.contains(task.as_str()))
+        .filter(|(task, _)| executed.contains(task.as_str()))
         .filter_map(|(task, arm)| Some((task.as_str(), arm, table.cells[baseline].get(task)?)))
         .collect();
     compare_arms(&Pairing {
@@ -78,7 +79,7 @@ fn compare(
     })
 }
 
-/// Two arms laid side by side.
+/// Two arms to compare.
 pub(crate) struct Pairing<'a> {
     pub(crate) who: &'a AgentKey,
     pub(crate) baseline: &'a str,
@@ -94,7 +95,7 @@ pub(crate) struct Pairing<'a> {
     pub(crate) seed: u64,
 }
 
-/// What two arms come to.
+/// The comparison of two arms.
 pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
     let Pairing { slots, shared, clusters, family, .. } = pairing;
     let family = *family;
@@ -202,8 +203,8 @@ fn mean(scores: &[f64]) -> f64 {
     scores.iter().sum::<f64>() / scores.len() as f64
 }
 
-/// The number of each task's cluster. Where only some tasks name a cluster, each other task is its own; where none does, there
-/// are none.
+/// The number of each task's cluster. If only some tasks name a cluster, each other task is its
+/// own; if none does, there are none.
 pub(crate) fn clusters(run: &RunFolder) -> BTreeMap<&str, u64> {
     if run.tasks.iter().all(|task| task.cluster.is_none()) {
         return BTreeMap::new();

@@ -7,8 +7,9 @@ use crate::gather::Gathered;
 use crate::model::{Arm, Comparison, TaskRow};
 use crate::{arms, comparisons, tasks};
 
-/// The negative controls: tasks where no skill should help. They leave every other table of the report, and are a family of their
-/// own, with the same rules; the expected verdict is `negligible`.
+/// The negative controls: tasks where no skill should help. They are excluded from every other
+/// table of the report, and are a separate family with the same rules; the expected verdict is
+/// `negligible`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NegativeControls {
     /// The arms on these tasks.
@@ -19,7 +20,7 @@ pub struct NegativeControls {
     pub tasks: Vec<TaskRow>,
 }
 
-/// `None` where the run has no such task.
+/// `None` if the run has no such task.
 pub(crate) fn controls(run: &RunFolder, gathered: &Gathered) -> Option<NegativeControls> {
     (!gathered.controls.is_empty()).then(|| NegativeControls {
         arms: arms::arms(run, &gathered.controls),

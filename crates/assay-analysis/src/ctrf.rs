@@ -10,8 +10,8 @@ const MOST: usize = 2_000;
 /// A test's name is cut here.
 const NAME: usize = 200;
 
-/// Whether each test of a CTRF report passed, by name. One that was skipped or never ended says nothing; of several with one
-/// name, all have to pass.
+/// Whether each test of a CTRF report passed, by name. One that was skipped or never ended is left
+/// out; of several with one name, all have to pass.
 pub(crate) fn verdicts(ctrf: &Value) -> BTreeMap<String, bool> {
     let mut verdicts = BTreeMap::new();
     let tests = ctrf.get("tests").and_then(Value::as_array);

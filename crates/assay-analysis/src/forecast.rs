@@ -45,13 +45,14 @@ pub struct PlanForecast {
     pub seconds: Option<f64>,
     /// Statistical properties of the design.
     pub design: DesignForecast,
-    /// The request, and what it takes.
+    /// The request, and the design that it needs.
     pub requested: RequestForecast,
     /// Why the request is unattainable, with the arithmetic; empty if it is attainable.
     pub impossible: Vec<String>,
     /// Tasks and cells that cannot be run.
     pub excluded: Vec<Exclusion>,
-    /// Requirements of tasks that this machine cannot meet, and tasks that share skills without a cluster.
+    /// Requirements of tasks that this machine cannot meet, and tasks that share skills without a
+    /// cluster.
     pub warnings: Vec<String>,
 }
 
@@ -62,7 +63,7 @@ pub struct ArmForecast {
     pub agent: String,
     /// `provider:model`.
     pub model: Option<String>,
-    /// `native` or `system`, where there is a choice.
+    /// `native` or `system`, if there is a choice.
     pub placement: Option<Placement>,
     /// The condition.
     pub condition: String,
@@ -93,13 +94,13 @@ pub struct LimitForecast {
 pub struct DesignForecast {
     /// Tasks that can be run.
     pub tasks: usize,
-    /// Clusters that they come in; `null` where no task names any.
+    /// Their clusters; `null` if no task names any.
     pub clusters: Option<usize>,
     /// Independent units simulated: the tasks, or the effective clusters, N²/Σn², rounded down.
     pub units: usize,
     /// Trials of each cell.
     pub repetitions: u32,
-    /// Comparisons that share the error rate: the primary ones, or all where there is no primary condition.
+    /// Comparisons that share the error rate: the primary ones, or all without a primary condition.
     pub family: usize,
     /// The primary condition, which the figures are about.
     pub primary: Option<String>,
@@ -171,7 +172,7 @@ pub struct RequestForecast {
 /// The parts of an execution that a forecast depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
-    /// Trials at once.
+    /// The number of concurrent trials.
     pub concurrency: usize,
     /// The limits of every agent and task with a cell.
     pub limits: Vec<TaskLimits>,
@@ -295,7 +296,9 @@ fn arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForeca
                 cells,
                 cached: own.len(),
                 cost_usd_each: mean(like, |record| record.cost_usd),
-                seconds_each: mean(like, |record| Some(record.seconds.total)),
+                seconds_each: mean(like, |record| {
+                    Some(record.seconds.total).filter(|seconds| *seconds > 0.0)
+                }),
             });
         }
     }
@@ -318,7 +321,8 @@ fn mean(records: &[&Record], figure: impl Fn(&Record) -> Option<f64>) -> Option<
         .map(|figures| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
-/// Cost and duration of the missing trials. Scripted models cost nothing; an unknown figure makes the sum unknown.
+/// Cost and duration of the missing trials. Scripted models cost nothing; an unknown figure makes
+/// the sum unknown.
 fn cost_and_duration(
     plan: &RunFolder,
     execution: &Execution,
@@ -370,7 +374,8 @@ fn forecast_design(
     let seed = plan.seed;
     let mut impossible: Vec<Impossible> =
         design.impossible(&Requirement { lift: request.lift, margin: request.equivalence_margin, p: None });
-    // The sign-flip test takes every cluster as a unit, and Holm's correction is over all comparisons.
+    // The sign-flip test takes every cluster as a unit, and Holm's correction is over all
+    // comparisons.
     let compared = plan.conditions.len().saturating_sub(1) * plan.agents.len();
     let permuted = Design { tasks: size.clusters.unwrap_or(size.tasks), family: compared.max(1), ..*design };
     let p_only = permuted.impossible(&Requirement { lift: None, margin: None, p: request.p });

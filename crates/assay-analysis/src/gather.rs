@@ -1,4 +1,4 @@
-//! The records of a run, laid onto its plan.
+//! Assigns the records of a run to its plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -16,9 +16,9 @@ const MOST_THREADS: usize = 8;
 pub struct Gathered {
     /// Tables: one per agent and sandbox, for arms in different sandboxes are not compared.
     pub(crate) tables: Vec<Table>,
-    /// The same of the tasks where no skill should help. They count apart.
+    /// The same for the tasks where no skill should help, which count separately.
     pub(crate) controls: Vec<Table>,
-    /// What was left out: by the plan, and by the checks.
+    /// Exclusions by the plan and by the checks.
     pub(crate) excluded: Vec<Exclusion>,
     /// Records that are there and cannot be read.
     pub(crate) unreadable: usize,
@@ -30,8 +30,8 @@ pub(crate) struct Table {
     /// Index into the run's agents.
     pub(crate) agent: usize,
     pub(crate) who: AgentKey,
-    /// Whether a trial in which no model replied says nothing: not so of agents without a model, and of imported trials, whose
-    /// transcripts may be missing.
+    /// Whether a trial without a reply of a model has no result: not for agents without a model, or
+    /// for imported trials, whose transcripts may be missing.
     pub(crate) needs_replies: bool,
     /// Conditions that the run plans for this table, selected or not.
     pub(crate) planned_conditions: BTreeSet<String>,
@@ -52,7 +52,7 @@ pub(crate) struct Slot {
     pub(crate) void: bool,
 }
 
-/// What became of one trial, as far as the disk says.
+/// The state of one trial on disk.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordState {
     /// There is no record yet.
@@ -66,8 +66,8 @@ pub(crate) enum RecordState {
 impl Gathered {
     /// Assigns records to the cells of a plan.
     ///
-    /// `failed` are the tasks excluded by their checks; `record` returns a trial's record, or `None` if it is unfinished. An
-    /// unreadable record counts as none.
+    /// `failed` are the tasks excluded by their checks; `record` returns a trial's record, or
+    /// `None` if it is unfinished. An unreadable record counts as none.
     ///
     /// # Errors
     /// The errors of `record` except [`StoreError::Format`]; a record of another schema version.
@@ -79,7 +79,8 @@ impl Gathered {
         Self::from_selected_records(run, failed, &Selection::default(), record)
     }
 
-    /// Assigns the records of the selected cells to a plan; other cells are ignored as if they were not planned.
+    /// Assigns the records of the selected cells to a plan; other cells are ignored as if they were
+    /// not planned.
     ///
     /// # Errors
     /// As [`Gathered::from_records`].
@@ -233,16 +234,17 @@ impl Slot {
         (valid > 0).then(|| passed as f64 / valid as f64)
     }
 
-    /// The scores if each lost trial had come out as `lost`.
+    /// The scores if each lost trial had scored `lost`.
     pub(crate) fn scores_with(&self, lost: f64) -> Vec<f64> {
         let mut scores = self.scores();
-        scores.resize(self.planned.max(scores.len()), lost);
+        scores.resize(self.results.len().max(scores.len()), lost);
         scores
     }
 
-    /// Planned trials without a result.
+    /// Executed trials that are not valid. Trials that were not executed are missing for reasons that have nothing to do with
+    /// their result, and do not count.
     pub(crate) fn lost(&self) -> usize {
-        self.planned - self.valid().count().min(self.planned)
+        self.results.len() - self.valid().count()
     }
 }
 
@@ -259,7 +261,8 @@ impl Table {
         arm.get_mut(task).expect("it has just been put there")
     }
 
-    /// Whether an arm has a usable trial: a valid one in which the agent's model replied at least once.
+    /// Whether an arm has a usable trial: a valid one in which the agent's model replied at least
+    /// once.
     pub(crate) fn is_usable(&self, condition: &str) -> bool {
         let arm = self.cells.get(condition);
         arm.is_some_and(|tasks| {
@@ -278,15 +281,19 @@ impl Table {
         }
     }
 
-    /// Tasks with a valid trial in every usable arm: the denominator. An arm without one has no rate, and takes none from others.
+    /// Tasks with a valid trial in every usable arm: the denominator. An arm without any has no
+    /// rate, and does not reduce the tasks of others.
     pub(crate) fn shared_tasks(&self) -> BTreeSet<&str> {
         let usable = |condition: &str| self.is_usable(condition);
         self.tasks_where(usable, |slot| slot.valid().next().is_some())
     }
 
-    /// Tasks planned in every arm: what the denominator would be if no trial were lost.
-    pub(crate) fn planned_tasks(&self) -> BTreeSet<&str> {
-        self.tasks_where(|_| true, |slot| slot.planned > 0)
+    /// Tasks with an executed trial in every arm that has one: the denominator if no trial were lost.
+    pub(crate) fn executed_tasks(&self) -> BTreeSet<&str> {
+        let has_trials = |condition: &str| {
+            self.cells.get(condition).is_some_and(|tasks| tasks.values().any(|slot| !slot.results.is_empty()))
+        };
+        self.tasks_where(has_trials, |slot| !slot.results.is_empty())
     }
 
     /// Tasks that meet a condition in every arm that counts.

@@ -1,7 +1,8 @@
 //! Reports from records: pure functions from the records in a store to the contents of a report.
 //!
-//! Nothing here calls a model, starts a sandbox or lays anything out. [`report`] gathers a run's records from a store,
-//! [`analyze`] needs none; [`Report`] is what they find: the arms, their comparisons with the baseline, and the tasks.
+//! Nothing here calls a model, starts a sandbox or formats output. [`report`] gathers a run's
+//! records from a store, [`analyze`] needs none; [`Report`] is the result: the arms, their
+//! comparisons with the baseline, and the tasks.
 
 mod arms;
 mod compare;

@@ -1,4 +1,4 @@
-//! What a report consists of: arms, comparisons and tasks.
+//! The parts of a report: arms, comparisons and tasks.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct Arm {
     pub condition: String,
     /// `offered`, `told` or `eager`.
     pub disclosure: String,
-    /// `native` or `system`, where there is a choice.
+    /// `native` or `system`, if there is a choice.
     pub placement: Option<Placement>,
     /// Tasks with a valid trial in every arm of the table: the denominator.
     pub tasks: usize,
@@ -51,12 +51,14 @@ pub struct Arm {
     pub pass_rate: Option<f64>,
     /// Its 95% CI over the population of tasks; `null` below 2 tasks.
     pub ci95: Option<[f64; 2]>,
-    /// Mean over tasks of the mean score of their trials, the basis of verdicts; `null` without a task.
+    /// Mean over tasks of the mean score of their trials, the basis of verdicts; `null` without a
+    /// task.
     pub score: Option<f64>,
     /// Its 95% CI, like that of the pass rate.
     pub score_ci95: Option<[f64; 2]>,
-    /// The score over all tasks planned in every arm of the table, if all trials with infrastructure errors had scored 0, and
-    /// if all had scored 1. A task without any result counts here and not in `score`.
+    /// The score over all tasks executed in every arm of the table, if all trials with
+    /// infrastructure errors had scored 0, and if all had scored 1. A task with nothing but such
+    /// errors counts here and not in `score`.
     pub bounds: Option<[f64; 2]>,
     /// Mean tokens of a trial, read and written, over the trials that count them.
     pub tokens: Option<f64>,
@@ -66,7 +68,7 @@ pub struct Arm {
     pub cost_usd: Option<f64>,
     /// How much of `tokens` and `cost_usd` is estimated; `null` if the provider counted everything.
     pub estimated: Option<EstimatedShare>,
-    /// Mean seconds of a trial's agent.
+    /// Mean seconds of a trial's agent; `null` where any trial's time is unknown.
     pub seconds: Option<f64>,
     /// Mean turns of a trial's agent.
     pub turns: Option<f64>,
@@ -76,17 +78,19 @@ pub struct Arm {
     pub infrastructure: usize,
     /// The same, by cause.
     pub infrastructure_causes: BTreeMap<String, usize>,
-    /// Trials without a record yet.
+    /// Planned trials that were not executed. They have no effect on any other figure.
     pub unfinished: usize,
     /// Valid trials with a skill of the experiment in the sandbox that was not provided.
     pub contaminated: usize,
-    /// Valid trials whose agent changed what decides about its own reward. They count as not passed.
+    /// Valid trials whose agent changed files that could decide its own reward. They count as not
+    /// passed.
     pub tampered: usize,
     /// Valid trials whose agent ran out of time. They count as not passed.
     pub timed_out: usize,
 }
 
-/// The part of an arm's tokens that is estimated from characters, because the provider's usage is missing or impossible.
+/// The part of an arm's tokens that is estimated from characters, because the provider's usage is
+/// missing or impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EstimatedShare {
     /// Trials with an estimate.
@@ -135,10 +139,11 @@ pub struct Comparison {
     pub condition: String,
     /// Tasks with a valid trial in both.
     pub tasks: usize,
-    /// Clusters of these tasks, with single tasks counted as clusters of one; `null` if no task names a cluster.
+    /// Clusters of these tasks, with single tasks counted as clusters of one; `null` if no task
+    /// names a cluster.
     pub clusters: Option<usize>,
-    /// The number of clusters of equal size that are worth as much, N²/Σn²; `null` if tasks are the units. Below 5 there is
-    /// no interval.
+    /// The number of clusters of equal size that are worth as much, N²/Σn²; `null` if tasks are the
+    /// units. Below 5 there is no interval.
     pub effective_clusters: Option<f64>,
     /// Mean over tasks of the difference of mean scores.
     pub lift: Option<f64>,
@@ -146,15 +151,18 @@ pub struct Comparison {
     pub pass_rate_lift: Option<f64>,
     /// Its unadjusted 95% CI; `null` below 5 tasks or effective clusters.
     pub ci95: Option<[f64; 2]>,
-    /// The 95% CI of the lift with the tasks taken as fixed: the variation if they were run again. Not used for the verdict.
+    /// The 95% CI of the lift with the tasks taken as fixed: the variation if they were run again.
+    /// Not used for the verdict.
     pub fixed_tasks_ci95: Option<[f64; 2]>,
     /// The adjusted CI, which decides the verdict.
     pub family: Option<FamilyInterval>,
     /// Whether this is a primary comparison, with a family apart from the others.
     pub primary: bool,
-    /// The smallest α at which the interval that decides excludes 0, two-sided, for this comparison alone.
+    /// The smallest α at which the interval that decides excludes 0, two-sided, for this comparison
+    /// alone.
     pub p_interval: Option<f64>,
-    /// The same times the size of its family, at most 1: at most 0.05 exactly if the adjusted CI excludes 0.
+    /// The same times the size of its family, at most 1: at most 0.05 exactly if the adjusted CI
+    /// excludes 0.
     pub p_interval_adjusted: Option<f64>,
     /// Lift as a share of 1 − baseline; for losses, as a share of the baseline.
     pub normalized_gain: Option<f64>,
@@ -166,8 +174,8 @@ pub struct Comparison {
     pub p_adjusted: Option<f64>,
     /// Wilcoxon signed-rank, two-sided. Likewise.
     pub p_wilcoxon: Option<f64>,
-    /// The lift with lost trials counted 0.25 below and 0.25 above the rates of their cells in the arm, and vice versa in the
-    /// baseline; `null` if no trial was lost.
+    /// The lift with lost trials counted 0.25 below and 0.25 above the rates of their cells in the
+    /// arm, and vice versa in the baseline; `null` if no trial was lost.
     pub loss_bounds: Option<[f64; 2]>,
     /// 95th percentile of the same comparison between two halves of the baseline.
     pub run_to_run_noise: Option<f64>,
@@ -183,10 +191,11 @@ pub struct Comparison {
     pub direction: Option<Direction>,
     /// Tasks that detect a lift of the margin's size with 80% power, at the observed variance.
     pub tasks_needed: Option<usize>,
-    /// Tasks that detect a lift as large as the observed one with 80% power. Given with `tasks_needed`.
+    /// Tasks that detect a lift as large as the observed one with 80% power. Given with
+    /// `tasks_needed`.
     pub tasks_to_confirm: Option<usize>,
-    /// Overlap in time: the smaller of the two shares of trials that ran within the period of the other condition, widened by
-    /// the length of a trial. `null` if times are unknown.
+    /// Overlap in time: the smaller of the two shares of trials that ran within the period of the
+    /// other condition, widened by the length of a trial. `null` if times are unknown.
     pub time_overlap: Option<f64>,
     /// When the baseline's trials ran, and the condition's: the first start and the last end.
     pub measured: Option<[[String; 2]; 2]>,
@@ -216,9 +225,9 @@ pub struct TaskRow {
     /// Agent, model and sandbox.
     #[serde(flatten)]
     pub who: AgentKey,
-    /// As the task says.
+    /// As in the task.
     pub difficulty: Option<String>,
-    /// As the task says.
+    /// As in the task.
     pub category: Option<String>,
     /// By condition, in the plan's order.
     pub arms: Vec<TaskArm>,
@@ -237,7 +246,8 @@ pub struct TaskArm {
     pub pass_rate: Option<f64>,
     /// The mean score of the trials; `null` without one.
     pub score: Option<f64>,
-    /// Difference of scores to the baseline; `null` for the baseline itself and without trials in both.
+    /// Difference of scores to the baseline; `null` for the baseline itself and without trials in
+    /// both.
     pub lift: Option<f64>,
     /// Trials with an infrastructure error.
     pub infrastructure: usize,

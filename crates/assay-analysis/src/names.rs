@@ -5,13 +5,14 @@
 /// Providers return more or less specific names than requested. These differences are ignored:
 ///
 /// - upper case, and `.`, `:`, `@` or `_` where the other has `-`;
-/// - the part before the last `/`: `models/gemini-2.5-pro`, `openai/gpt-x`, a folder; and `.gguf` at the end;
-/// - a release at the end of one name alone: `-2026-01-01`, `-20260101`, `-260101`, `-01-01`, `-01-2026`, `-0101`, `-2601`,
-///   `-001`, or `latest`. Two different releases are two models;
+/// - the part before the last `/`: `models/gemini-2.5-pro`, `openai/gpt-x`, a folder; and `.gguf`
+///   at the end;
+/// - a release at the end of one name alone: `-2026-01-01`, `-20260101`, `-260101`, `-01-01`,
+///   `-01-2026`, `-0101`, `-2601`, `-001`, or `latest`. Two different releases are two models;
 /// - if the requested name ends in `latest`, further words.
 ///
-/// Everything else is a mismatch: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`, a deployment's name of its own.
-/// An empty name never counts as a mismatch.
+/// Everything else is a mismatch: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`,
+/// a deployment's name of its own. An empty name never counts as a mismatch.
 pub(crate) fn is_same_model(requested: &str, replied: &str) -> bool {
     let (requested, replied) = (words(requested), words(replied));
     if requested.is_empty() || replied.is_empty() || requested == replied {
@@ -41,7 +42,7 @@ fn split(words: &[String]) -> (&[String], &[String]) {
     words.split_at(at.unwrap_or(words.len()))
 }
 
-/// Whether words at the end of a name say no more than when the model was made.
+/// Whether words at the end of a name only give the date of the model.
 fn is_release(words: &[String]) -> bool {
     let number = |word: &str, digits: usize| {
         let is_number = word.len() == digits && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_one_model_are_told_from_those_of_two() {
+    fn model_names_are_matched() {
         let check = |requested: &str, replied: &str, expected: bool| {
             assert_eq!(is_same_model(requested, replied), expected, "{requested:?} {replied:?}");
         };

@@ -8,7 +8,7 @@ use crate::shared::SharedSkills;
 pub struct ArmName {
     /// The condition.
     pub condition: String,
-    /// The agent's model, or its harness where it has none; `None` where the run has one agent.
+    /// The agent's model, or its harness without one; `None` if the run has one agent.
     pub by: Option<String>,
 }
 
@@ -32,11 +32,11 @@ pub enum Note {
         on_controls: bool,
         /// Trials with a record.
         trials: usize,
-        /// Of them, timed out before the model replied.
+        /// Trials that timed out before the model replied.
         timed_out: usize,
-        /// Of them, ended without a reply of the model.
+        /// Trials that ended without a reply of the model.
         silent: usize,
-        /// Of them, ended with an infrastructure error.
+        /// Trials that ended with an infrastructure error.
         infrastructure: usize,
     },
     /// A model other than the requested one replied.
@@ -105,10 +105,12 @@ pub enum Note {
     },
     /// Tasks that share skills and declare no cluster.
     SharedSkills(SharedSkills),
-    /// Trials that were planned and have no record yet.
-    Unfinished {
+    /// Trials that were planned and not executed.
+    NotExecuted {
         /// How many.
         trials: usize,
+        /// Of how many planned ones.
+        planned: usize,
         /// Whether they are executed elsewhere.
         imported: bool,
     },
@@ -168,9 +170,9 @@ pub enum TokenNote {
         agent: String,
         /// Trials that both counted.
         trials: usize,
-        /// Of them, with the same count.
+        /// Trials with the same count.
         equal: usize,
-        /// Of them, with less in the transcript.
+        /// Trials with less in the transcript.
         less: usize,
     },
     /// An agent's transcripts omit requests outside the task.
@@ -186,7 +188,7 @@ pub enum TokenNote {
         agent: String,
         /// Trials of the agent.
         trials: usize,
-        /// Of them, with an estimate.
+        /// Trials with an estimate.
         estimates: usize,
         /// The share of its tokens that is an estimate.
         share: f64,

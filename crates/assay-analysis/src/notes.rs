@@ -19,7 +19,7 @@ const UNREAD: f64 = 0.05;
 /// A comparison with less overlap in time than this gets a warning.
 const LEAST_OVERLAP: f64 = 0.5;
 
-/// What the notes of a run are about.
+/// The findings that notes are about.
 pub(crate) struct Findings<'a> {
     pub(crate) arms: &'a [Arm],
     pub(crate) comparisons: &'a [Comparison],
@@ -56,7 +56,8 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     let all_arms: Vec<&Arm> = findings.arms.iter().chain(control_arms).collect();
     let unfinished: usize = all_arms.iter().map(|arm| arm.unfinished).sum();
     if unfinished > 0 {
-        notes.push(Note::Unfinished { trials: unfinished, imported: run.imported.is_some() });
+        let planned = all_arms.iter().map(|arm| arm.planned).sum();
+        notes.push(Note::NotExecuted { trials: unfinished, planned, imported: run.imported.is_some() });
     }
     let is_placebo = |arm: &&Arm| ConditionRole::of(&arm.condition) == ConditionRole::Placebo;
     let placebos = findings.arms.iter().filter(is_placebo).filter(|_| run.imported.is_none());
@@ -76,8 +77,8 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes
 }
 
-/// Notes on conditions that were measured at different times. Of those that read alike, with times to the minute and an overlap in per cent,
-/// there is one.
+/// Notes on conditions that were measured at different times. Of those with the same text, with
+/// times to the minute and an overlap in percent, there is one.
 pub(crate) fn different_times<'a>(
     run: &RunFolder,
     comparisons: impl Iterator<Item = &'a Comparison>,

@@ -1,10 +1,10 @@
 //! Whether two conditions were measured at the same time.
 //!
-//! A provider, a model behind a name and a machine change from week to week. Conditions that a run interleaves share all of
-//! that; those of two imported jobs, or of two runs, may not.
+//! A provider, a model behind a name and a machine change from week to week. Conditions that a run
+//! interleaves share all of that; those of two imported jobs, or of two runs, may not.
 
-/// One trial in this many, at either end, does not stretch a condition's period: a trial that was run again a month later is no
-/// second measurement.
+/// One trial in this many, at either end, does not extend a condition's period: a trial that was
+/// run again a month later is not a second measurement.
 const ENDS: usize = 10;
 
 /// When two conditions were measured.
@@ -16,7 +16,8 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// From the starts and ends of the trials of both, in seconds; `None` where one has none that is known.
+    /// From the starts and ends of the trials of both, in seconds; `None` if one has no known
+    /// times.
     pub(crate) fn of(base: &[[f64; 2]], arm: &[[f64; 2]]) -> Option<Self> {
         let measured = [span(base)?, span(arm)?];
         let slack = median(base.iter().chain(arm).map(|[from, to]| to - from).collect());
@@ -32,8 +33,8 @@ fn within(trials: &[[f64; 2]], [from, to]: [f64; 2]) -> f64 {
     inside as f64 / trials.len() as f64
 }
 
-/// From the tenth percentile of the starts to the ninetieth of the ends, widened at both ends by the length of a trial: which of
-/// two trials came first is chance.
+/// From the tenth percentile of the starts to the ninetieth of the ends, extended at both ends by
+/// the length of a trial, because the order of two adjacent trials is random.
 fn period(trials: &[[f64; 2]], slack: f64) -> [f64; 2] {
     let sorted = |at: usize| {
         let mut times: Vec<f64> = trials.iter().map(|trial| trial[at]).collect();
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overlap_is_the_smaller_share_of_trials_in_the_others_period() {
+    fn overlap_is_the_smaller_share_in_the_other_period() {
         let check = |base: Vec<[f64; 2]>, arm: Vec<[f64; 2]>, expected: f64| {
             for (one, other) in [(&base, &arm), (&arm, &base)] {
                 let found = Times::of(one, other).unwrap().overlap;
@@ -89,13 +90,13 @@ mod tests {
         // Half of one was resumed a week later, and a quarter.
         check(at(0..20), at((0..10).chain(10_000..10_010)), 0.5);
         check(at(0..20), at((0..15).chain(10_000..10_005)), 0.75);
-        // A trial that was lost and run again later stretches nothing.
+        // A trial that was lost and run again later does not extend the period.
         check(at((0..19).chain([10_000])), at(10_000..10_020), 0.0);
         assert!(Times::of(&[], &at(0..5)).is_none());
     }
 
     #[test]
-    fn times_are_told_in_utc() {
+    fn times_are_formatted_in_utc() {
         let times = Times::of(&[[0.0, 60.0]], &[[86_400.0, 86_460.5]]).unwrap();
         assert_eq!(times.measured[0], ["1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"]);
         assert_eq!(times.measured[1], ["1970-01-02T00:00:00Z", "1970-01-02T00:01:00Z"]);

@@ -1,4 +1,4 @@
-//! What a report says, and how it is found.
+//! The content of a report, and its computation.
 
 use assay_store::{Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
@@ -25,15 +25,16 @@ pub struct Report {
     pub run: String,
     /// The equivalence margin of the plan.
     pub margin: f64,
-    /// The condition whose comparisons are primary, as the plan named it; `null` where all comparisons are one family.
+    /// The condition whose comparisons are primary, as the plan named it; `null` where all
+    /// comparisons are one family.
     pub primary: Option<String>,
     /// Whether anything here was measured on a model. `false`: a demonstration.
     pub measures_a_model: bool,
     /// Whether this run extends an earlier one, whose report may have prompted the extension.
     pub extended_after_look: bool,
-    /// Whether a trial scored something between 0 and 1. Where none did, scores are pass rates.
+    /// Whether a trial scored something between 0 and 1. If none did, scores are pass rates.
     pub fractional_scores: bool,
-    /// What was measured, condition by condition.
+    /// The measurements, condition by condition.
     pub arms: Vec<Arm>,
     /// Each condition against its baseline. The primary ones are a family, and the others are one.
     pub comparisons: Vec<Comparison>,
@@ -48,9 +49,9 @@ pub struct Report {
     pub replied_models: Vec<RepliedModel>,
     /// Whether one of them is not the requested model: a gate must not pass such a run.
     pub model_mismatch: bool,
-    /// What was left out, and why.
+    /// Exclusions, with the reason.
     pub excluded: Vec<Exclusion>,
-    /// What a reader has to know.
+    /// Notes for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,
 }
@@ -63,8 +64,8 @@ pub fn report(store: &Store, run: &RunFolder) -> Result<Report, StoreError> {
     report_selected(store, run, &Selection::default())
 }
 
-/// Finds everything about the selected cells of a run, as if the others were not planned. Only the family of comparisons stays
-/// that of the whole run.
+/// Computes everything about the selected cells of a run, as if the others were not planned. Only
+/// the family of comparisons stays that of the complete run.
 ///
 /// # Errors
 /// As [`report`].

@@ -1,4 +1,5 @@
-//! What a report needs of a record: nothing of its paths, its evidence, and of its tests only whether they passed.
+//! The parts of a record that a report needs: no paths, no evidence, and of its tests only whether
+//! they passed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::ctrf::verdicts;
 pub(crate) struct TrialResult {
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
-    /// In [0, 1]; `None` where the trial is no result.
+    /// In [0, 1]; `None` if the trial has no result.
     pub(crate) score: Option<f64>,
     /// The lowest and the highest reward outside [0, 1] that was clamped.
     pub(crate) outside: Option<[f64; 2]>,
@@ -22,23 +23,23 @@ pub(crate) struct TrialResult {
     pub(crate) turns: usize,
     /// Whether there was at least one, by the transcript or by the gateway.
     pub(crate) replied: bool,
-    /// Tokens, where somebody counted them.
+    /// Tokens, if they were counted.
     pub(crate) usage: Option<Usage>,
-    /// In USD, where a price is known.
+    /// In USD, if there is a price.
     pub(crate) cost_usd: Option<f64>,
     /// How much of both is an estimate.
     pub(crate) estimated: Option<Estimated>,
-    /// The models that the provider says it used, and how many replies each gave.
+    /// The models in the provider's replies, with the number of replies.
     pub(crate) replied_models: BTreeMap<String, u64>,
-    /// The agent's own time, in seconds.
-    pub(crate) seconds: f64,
+    /// The agent's own time, in seconds; `None` if unknown, as in some imported trials.
+    pub(crate) seconds: Option<f64>,
     /// Which stages any skill reached: offered, advertised, mentioned, opened, executed.
     pub(crate) exposure: [bool; 5],
     /// Whether a skill of the experiment was there that had not been provided.
     pub(crate) contaminated: bool,
     /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
     pub(crate) late: bool,
-    /// What the gateway counted.
+    /// The gateway's counts.
     pub(crate) metered: Option<Metered>,
     /// The verifier's tests by name, and whether each passed.
     pub(crate) tests: BTreeMap<String, bool>,
@@ -59,7 +60,7 @@ impl From<&Record> for TrialResult {
             cost_usd: record.cost_usd,
             estimated: record.estimated,
             replied_models: record.replied_models.clone(),
-            seconds: record.seconds.agent,
+            seconds: Some(record.seconds.agent).filter(|seconds| *seconds > 0.0),
             exposure: [
                 any(|skill| skill.offered),
                 any(|skill| skill.advertised.is_some()),
@@ -84,7 +85,7 @@ fn outside(outcome: Outcome, reward: Option<f64>, rewards: &BTreeMap<String, f64
         .then(|| [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)])
 }
 
-/// Two times in seconds since 1970; `None` where the first is not known.
+/// Two times in seconds since 1970; `None` if the first is unknown.
 fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
     let seconds = |time: &str| {
         let time: jiff::Timestamp = time.parse().ok()?;
@@ -94,7 +95,8 @@ fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
     Some([from, seconds(finished).unwrap_or(from).max(from)])
 }
 
-/// Whether a model replied. The gateway's count takes precedence: an unreadable transcript has no turns.
+/// Whether a model replied. The gateway's count takes precedence: an unreadable transcript has no
+/// turns.
 fn has_reply(turns: usize, metered: Option<&Metered>) -> bool {
     metered.map_or(turns > 0, |metered| {
         metered.requests > 0 && (turns > 0 || metered.tokens > metered.estimated_tokens)

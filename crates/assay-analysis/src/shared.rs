@@ -17,8 +17,9 @@ pub struct SharedSkills {
 impl SharedSkills {
     /// Finds them among the measured tasks, without negative controls.
     ///
-    /// A skill that is curated for every task is exempt: the question is then about this one skill, and its tasks are the
-    /// sample. `None` if nothing is shared, or if all tasks that share a skill are in one cluster.
+    /// A skill that is curated for every task is exempt: the question is then about this one skill,
+    /// and its tasks are the sample. `None` if nothing is shared, or if all tasks that share a
+    /// skill are in one cluster.
     pub fn among<'a>(tasks: impl IntoIterator<Item = &'a PlannedTask>) -> Option<Self> {
         let tasks: Vec<&PlannedTask> = tasks.into_iter().filter(|task| !task.negative_control).collect();
         let mut users: BTreeMap<&str, Vec<&PlannedTask>> = BTreeMap::new();
@@ -43,14 +44,16 @@ impl SharedSkills {
 
 impl fmt::Display for SharedSkills {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let several = format!("{} skills, each of which several tasks use", self.skills);
-        let skills = if self.skills == 1 { "1 skill" } else { &several };
+        let tasks = self.tasks;
+        match self.skills {
+            1 => write!(f, "1 skill belongs to {tasks} tasks")?,
+            skills => write!(f, "{skills} skills belong to several tasks each ({tasks} tasks in all)")?,
+        }
         write!(
             f,
-            "{} tasks share {skills}, and declare no common `cluster`. Results of tasks with the same skill may be correlated, \
-             and the intervals are then too narrow. In the task.toml of these tasks, set `cluster` under `[metadata.assay]` to \
-             the same value for tasks with the same skill: the cluster is then the unit of analysis.",
-            self.tasks
+            ", but tasks with the same skill are not declared as one `cluster`. If the results of such tasks are correlated, the confidence \
+             intervals are too narrow. To treat each cluster as one unit, set `cluster` under `[metadata.assay]` in task.toml, \
+             to the same value for all tasks with the same skill."
         )
     }
 }
@@ -83,7 +86,8 @@ mod tests {
         check(&[task("a", &["x"], Some("1")), task("b", &["x"], Some("2")), other()], Some((2, 1)));
         check(&[task("a", &["x"], Some("1")), task("b", &["x"], Some("1")), other()], None);
         check(&[task("a", &["x"], None), task("b", &["z"], None), other()], None);
-        // One skill for all tasks is what is measured, and beside it another may still be shared.
+        // One skill for all tasks is the subject of the measurement, and another may still be
+        // shared besides it.
         check(&[task("a", &["x"], None), task("b", &["x"], None)], None);
         check(
             &[task("a", &["x", "y"], None), task("b", &["x", "y"], None), task("c", &["x"], None)],
@@ -93,7 +97,9 @@ mod tests {
         check(&[task("a", &["x"], None), other(), control], None);
         let found = SharedSkills { tasks: 12, skills: 4 }.to_string();
         assert!(
-            found.starts_with("12 tasks share 4 skills, each of which several tasks use, and declare"),
+            found.starts_with(
+                "4 skills belong to several tasks each (12 tasks in all), but tasks with the same"
+            ),
             "{found}"
         );
     }

@@ -5,20 +5,28 @@
 //! arm together. docs/AUDIT.md says what each number means.
 
 mod check;
+mod claims;
 mod corpus;
 mod findings;
 mod guards;
+mod headline;
 mod null;
 mod pattern;
-mod planted;
+mod report;
 mod task;
 
-pub use check::{Auc, Check, LeftOut, Planted, Rate, check};
-pub use corpus::{CorpusAudit, TraceLine, corpus, pairs};
+pub use check::{Auc, Check, LeftOut, Planted, Rate, check, planted};
+pub use claims::claims;
+pub use corpus::{AdoptionLine, CorpusAudit, TraceLine, corpus, corpus_with, pairs, visit};
 pub use findings::{
-    Adopted, ArmExposure, ArmFindings, AtThreshold, Bucket, Cost, PatternFindings, Reader, ReaderSpan, Steps,
-    TopTask, findings,
+    Adopted, ArmExposure, ArmFindings, AtThreshold, Bucket, Cost, PatternFindings, Reader, ReaderSpan,
+    RunFinding, Steps, TopTask, findings,
 };
+pub use headline::Evidence;
 pub use null::{Excess, TaskExcess, Unit, test};
 pub use pattern::{Effect, Finding, Pattern};
-pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, TaskAudit, TaskRuns, audit};
+pub use report::{
+    CheckOutcome, DirectiveFinding, DirectiveReport, MatteredCheck, RunLocation, Undelivered,
+    adherence_report,
+};
+pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, RunName, TaskAudit, TaskRuns, audit};

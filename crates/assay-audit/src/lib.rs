@@ -5,14 +5,18 @@
 //! by accident. [`Method::Calibrated`] asks of each finding that it rests on the skill's own text
 //! and exceeds what pairs without a difference show.
 
+pub mod adherence;
 pub mod behaviour;
 pub mod calibrated;
 pub mod corpus;
 mod csv;
 pub mod cta;
+pub mod directive;
 pub mod evidence;
 mod exposed;
 mod method;
+pub mod planted;
+pub mod rarity;
 pub mod sheet;
 pub mod view;
 

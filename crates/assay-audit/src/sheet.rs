@@ -2,41 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::csv;
 
 /// A finding that may be drawn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
+    /// The version of the sheet, which says what `fields` there are.
+    pub schema: &'static str,
     /// Which kind of finding it is drawn among; not shown to raters.
-    #[serde(skip)]
     pub stratum: String,
     /// Its unique origin; not shown to raters.
-    #[serde(skip)]
     pub key: Value,
-    /// The task.
-    pub task: String,
-    /// The pattern that is said to be there.
-    pub pattern: String,
-    /// What the agent with the skill meant to do.
-    pub intent_plus: String,
-    /// The other's nearest intent.
-    pub intent_minus: String,
-    /// What it did, a target a line.
-    pub actions: String,
-    /// The nearest part of the skill.
-    pub skill_section: String,
+    /// What raters see, by name; all findings of a sheet have the same names.
+    pub fields: Vec<(&'static str, String)>,
 }
 
 /// A finding that was drawn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// `assay.audit-sheet/1`.
-    pub schema: &'static str,
-    /// `item`.
-    pub kind: &'static str,
     /// Its number, from the seed and where it is from. It gives away neither arm nor mode.
     pub item: String,
     /// What raters see.
@@ -53,7 +38,7 @@ pub fn draw_items(findings: Vec<Finding>, size: usize, seed: u64) -> Vec<Item> {
         // A letter first, or a spreadsheet takes some of them for numbers.
         let item = format!("f{}", &digest.to_hex()[..15]);
         let stratum = strata.entry(finding.stratum.clone()).or_default();
-        stratum.push(Item { schema: "assay.audit-sheet/1", kind: "item", item, finding });
+        stratum.push(Item { item, finding });
     }
     for items in strata.values_mut() {
         // From the end they are taken.
@@ -71,24 +56,19 @@ pub fn draw_items(findings: Vec<Finding>, size: usize, seed: u64) -> Vec<Item> {
     drawn
 }
 
+/// Columns that raters fill in.
+const BLANK: [&str; 3] = ["label_1", "label_2", "note"];
+
 /// A sheet as comma-separated values, with blank columns for two raters and a note.
 pub fn to_csv(items: &[Item]) -> String {
-    let head = ["item", "task", "pattern", "intent_plus", "intent_minus", "actions", "skill_section"];
-    let mut text = csv::row(&[&head[..], &["label_1", "label_2", "note"]].concat());
+    let names = items.first().map_or(&[][..], |item| &item.finding.fields).iter().map(|(name, _)| *name);
+    let head: Vec<&str> = ["item"].into_iter().chain(names).chain(BLANK).collect();
+    let mut text = csv::row(&head);
     for item in items {
-        let finding = &item.finding;
-        text.push_str(&csv::row(&[
-            &item.item,
-            &finding.task,
-            &finding.pattern,
-            &finding.intent_plus,
-            &finding.intent_minus,
-            &finding.actions,
-            &finding.skill_section,
-            "",
-            "",
-            "",
-        ]));
+        let values = item.finding.fields.iter().map(|(_, value)| value.as_str());
+        let row: Vec<&str> =
+            [item.item.as_str()].into_iter().chain(values).chain(BLANK.map(|_| "")).collect();
+        text.push_str(&csv::row(&row));
     }
     text
 }
@@ -96,16 +76,14 @@ pub fn to_csv(items: &[Item]) -> String {
 /// A sheet as JSON Lines, with blank labels.
 pub fn to_json_lines(items: &[Item]) -> String {
     let line = |item: &Item| {
-        let mut value = serde_json::to_value(item).unwrap_or_default();
-        if let Value::Object(object) = &mut value {
-            if let Some(Value::Object(finding)) = object.remove("finding") {
-                object.extend(finding);
-            }
-            for blank in ["label_1", "label_2", "note"] {
-                object.insert(blank.to_owned(), Value::String(String::new()));
-            }
+        let finding = &item.finding;
+        let mut object = Map::new();
+        let head = [("schema", finding.schema), ("kind", "item"), ("item", item.item.as_str())];
+        let values = finding.fields.iter().map(|(name, value)| (*name, value.as_str()));
+        for (name, value) in head.into_iter().chain(values).chain(BLANK.map(|name| (name, ""))) {
+            object.insert(name.to_owned(), Value::String(value.to_owned()));
         }
-        value.to_string() + "\n"
+        Value::Object(object).to_string() + "\n"
     };
     items.iter().map(line).collect()
 }
@@ -235,16 +213,8 @@ mod tests {
     use super::*;
 
     fn finding(stratum: &str, number: usize) -> Finding {
-        Finding {
-            stratum: stratum.to_owned(),
-            key: json!(number),
-            task: "t".to_owned(),
-            pattern: "p".to_owned(),
-            intent_plus: format!("=cmd {number}"),
-            intent_minus: String::new(),
-            actions: "a\nb".to_owned(),
-            skill_section: "# S, \"x\"".to_owned(),
-        }
+        let fields = vec![("task", "t".to_owned()), ("claim", format!("=cmd {number}, \"x\""))];
+        Finding { schema: "sheet/1", stratum: stratum.to_owned(), key: json!(number), fields }
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Two runs of a task side by side, with aligned steps and the places where the skill's text turned
-//! up.
+//! Two runs of a task side by side: outcome and checks of the verifier, the skill's directives with
+//! their status in both runs, and the aligned steps.
 //!
-//! The evidence is that of [`crate::evidence`], the findings are those of [`crate::calibrated`] for
+//! Statuses are those of [`crate::adherence`], the findings are those of [`crate::calibrated`] for
 //! this one pair, without a null: a single pair cannot show an effect beyond chance.
 
 mod align;
@@ -17,8 +17,10 @@ use serde::Serialize;
 use self::align::{Key, Row, align};
 pub use self::passage::Passage;
 use crate::Exposed;
+use crate::adherence::{Assessment, Change, Delivery, DirectiveCounts, Location, Mattered, Status, mattered};
 use crate::behaviour::{Action, DifferenceKind, Phase, actions, differences};
-use crate::calibrated::{Finding, Run, TaskRuns, audit};
+use crate::calibrated::{Finding, Run, RunAudit, RunName, TaskRuns, audit};
+use crate::directive::{Directive, Kind, Modality};
 use crate::evidence::{Manner, SkillText};
 
 /// The schema of a view.
@@ -35,14 +37,18 @@ const TARGET_CAP: usize = 300;
 pub struct View {
     /// `assay.audit-show/2`.
     pub schema: &'static str,
-    /// The task: the name of the skill's folder.
+    /// The task; the name of the skill's folder if it is not known.
     pub task: String,
-    /// The skill, and where its lines went.
+    /// The skill, and where its lines were followed or violated.
     pub skill: Skill,
     /// The run with it.
     pub with: Side,
     /// The run without it.
     pub without: Side,
+    /// The checks of the verifier in both runs, those that changed first.
+    pub checks: Vec<CheckRow>,
+    /// The directives of the skill with their status in both runs, those that differ first.
+    pub directives: Vec<DirectiveRow>,
     /// Rows of each kind.
     pub counts: BTreeMap<&'static str, usize>,
     /// The steps, aligned.
@@ -67,16 +73,73 @@ pub struct Line {
     pub line: usize,
     /// Its text.
     pub text: String,
-    /// Where it turned up in the run with the skill, in the order of the trace.
+    /// Where the run with the skill followed or violated it, in the order of the trace.
     pub places: Vec<Occurrence>,
 }
 
-/// Where a line of the skill turned up.
+/// A check of the verifier in both runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckRow {
+    /// Its name.
+    pub check: String,
+    /// Whether it passed in the run with the skill; `None` if it was skipped or is missing there.
+    pub with: Option<bool>,
+    /// The same for the run without.
+    pub without: Option<bool>,
+    /// How it changed; `None` if it did not.
+    pub change: Option<Change>,
+    /// Its message in the run that failed; empty without one.
+    pub message: String,
+}
+
+/// A directive in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DirectiveRow {
+    /// The file of the skill.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+    /// The part of the line that is checked.
+    pub subject: String,
+    /// What it demands.
+    pub demand: Kind,
+    /// Whether it demands or forbids.
+    pub modality: Modality,
+    /// Whether it comes from an example.
+    pub example: bool,
+    /// The clause under which it applies.
+    pub applies_when: Option<String>,
+    /// How it reached the run with the skill; `None` if it did not.
+    pub delivered: Option<Delivery>,
+    /// Its status in the run with the skill.
+    pub with: Shown,
+    /// Its status in the run without.
+    pub without: Shown,
+    /// Its weight in the score of the run with the skill.
+    pub weight: f64,
+    /// Checks that changed and share a literal, file or column with it.
+    pub checks: Vec<Mattered>,
+}
+
+/// The status of a directive in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    /// The status.
+    pub status: Status,
+    /// What shows it.
+    pub location: Option<Location>,
+}
+
+/// Where a line of the skill was followed or violated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Occurrence {
-    /// ATIF's `step_id`.
+    /// ATIF's `step_id`; 0 for the files that the run left.
     pub step: usize,
-    /// `said`, `thought`, `wrote` or `ran`.
+    /// Followed or violated.
+    pub status: Status,
+    /// `said`, `wrote`, `printed` or `ran`.
     pub manner: &'static str,
     /// Before or after the skill was opened.
     pub when: OpeningOrder,
@@ -112,6 +175,11 @@ impl OpeningOrder {
 pub struct Side {
     /// Its trace.
     pub trace: String,
+    /// Condition, repetition and trial.
+    #[serde(flatten)]
+    pub name: RunName,
+    /// The outcome, such as `passed`; `None` if unknown.
+    pub outcome: Option<String>,
     /// Its steps.
     pub steps: usize,
     /// All four kinds of tokens, once a message.
@@ -122,8 +190,8 @@ pub struct Side {
     pub opened_at: Option<usize>,
     /// The adoption score, against the other run alone.
     pub adoption: f64,
-    /// Words of the skill, weighed.
-    pub evidence: f64,
+    /// How many directives have which status.
+    pub directives: DirectiveCounts,
 }
 
 /// The relation of the two sides of a row.
@@ -206,36 +274,41 @@ pub struct Cell {
     pub input: Vec<(String, Passage)>,
     /// Its result.
     pub output: Passage,
-    /// The skill's lines that first turn up or are first used here, the heaviest first.
+    /// The directives that are followed or violated here, the heaviest first.
     pub evidence: Vec<Evidence>,
     /// Findings at this step.
     pub findings: Vec<Finding>,
 }
 
-/// A line of the skill that turns up in a step.
+/// A directive that is followed or violated in a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {
-    /// In the SKILL.md, from 1.
+    /// The file of the skill.
+    pub skill_file: String,
+    /// The line in it, from 1.
     pub skill_line: usize,
     /// Its text.
     pub skill_text: String,
-    /// `said`, `thought`, `wrote` or `ran`.
+    /// Followed or violated.
+    pub status: Status,
+    /// `said`, `wrote`, `printed` or `ran`.
     pub manner: &'static str,
     /// The text in the trace.
     pub trace_text: String,
-    /// Words found, weighed.
-    pub words: f64,
+    /// Its weight in the score.
+    pub weight: f64,
     /// Before or after the skill was opened.
     pub when: OpeningOrder,
 }
 
-/// Aligns two runs. `prompt` is the task's text, empty if unknown.
-pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
+/// Aligns two runs. `skill_name` is the name of the skill's folder; `prompt` is the task's text, empty
+/// if unknown.
+pub fn view(task: &str, skill_name: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
     let runs =
         [(with, true), (without, false)].map(|(run, with)| Run { with, arm: String::new(), ..run }).into();
     let task = TaskRuns {
         task: task.to_owned(),
-        skill_name: task.to_owned(),
+        skill_name: skill_name.to_owned(),
         prompt: prompt.to_owned(),
         skill,
         runs,
@@ -248,12 +321,14 @@ pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run
         .zip(&task.runs)
         .map(|(audit, run)| Side {
             trace: run.trace.clone(),
+            name: run.name.clone(),
+            outcome: run.outcome.clone(),
             steps: run.trajectory.steps.len(),
             tokens: run.tokens,
             exposure: audit.exposure,
             opened_at: audit.opened_at,
-            adoption: audit.adoption.score,
-            evidence: audit.adoption.evidence,
+            adoption: audit.adherence.score,
+            directives: audit.adherence.counts(),
         })
         .collect();
     let acts: Vec<Vec<Action>> = task.runs.iter().map(|run| actions(&run.trajectory)).collect();
@@ -266,27 +341,34 @@ pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run
         .collect();
     let opened_at = sides[0].opened_at;
     let mut lines = lines(skill);
-    for span in &found.runs[0].adoption.spans {
-        for place in &span.places {
-            let evidence = Evidence {
-                skill_line: span.skill_line,
-                skill_text: span.skill_text.clone(),
-                manner: place.manner.name(),
-                trace_text: passage::line(&place.text),
-                words: span.weight,
-                when: when(place.step, opened_at),
-            };
-            if let Some(line) = lines.iter_mut().find(|line| line.line == span.skill_line) {
-                let (manner, text) = (evidence.manner, evidence.trace_text.clone());
-                line.places.push(Occurrence { step: place.step, manner, when: evidence.when, text });
-            }
-            if let Some(cell) = cell_of(&mut cells[0], place.step, place.manner, &place.text) {
-                cell.evidence.push(evidence);
-            }
+    for (directive, assessment) in skill.directives.iter().zip(&found.runs[0].adherence.assessments) {
+        let Some(location) = assessment.place.as_ref() else { continue };
+        let evidence = Evidence {
+            skill_file: directive.file.clone(),
+            skill_line: directive.line,
+            skill_text: passage::line(&directive.text),
+            status: assessment.status,
+            manner: location.manner.name(),
+            trace_text: passage::line(&location.text),
+            weight: assessment.weight,
+            when: when(location.step, opened_at),
+        };
+        let of_body = directive.file == "SKILL.md";
+        if let Some(line) = lines.iter_mut().find(|line| of_body && line.line == directive.line) {
+            line.places.push(Occurrence {
+                step: location.step,
+                status: assessment.status,
+                manner: evidence.manner,
+                when: evidence.when,
+                text: evidence.trace_text.clone(),
+            });
+        }
+        if let Some(cell) = cell_of(&mut cells[0], location.step, location.manner, &location.text) {
+            cell.evidence.push(evidence);
         }
     }
     for cell in &mut cells[0] {
-        cell.evidence.sort_by(|a, b| b.words.total_cmp(&a.words).then(a.skill_line.cmp(&b.skill_line)));
+        cell.evidence.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.skill_line.cmp(&b.skill_line)));
     }
     let pair = found.arms.first().and_then(|arm| arm.pairs.first());
     let mut findings = Vec::new();
@@ -301,14 +383,94 @@ pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run
     for row in &rows {
         *counts.entry(row.kind.name()).or_default() += 1;
     }
+    let directives = directive_rows(&skill.directives, &found.runs[0], &found.runs[1]);
+    let checks = check_rows(&found.runs[0], &found.runs[1]);
     let [with, without] = <[Side; 2]>::try_from(sides).expect("there are two runs");
     let skill = Skill { name: skill.name.clone(), lines };
-    View { schema: SCHEMA, task: task.task, skill, with, without, counts, rows, findings }
+    View { schema: SCHEMA, task: task.task, skill, with, without, checks, directives, counts, rows, findings }
+}
+
+/// Checks by name: changed ones, then failed ones, then the others.
+fn check_rows(with: &RunAudit, without: &RunAudit) -> Vec<CheckRow> {
+    let mut names: Vec<&str> = Vec::new();
+    for check in with.checks.iter().chain(&without.checks) {
+        if !names.contains(&check.name.as_str()) {
+            names.push(&check.name);
+        }
+    }
+    let mut rows: Vec<CheckRow> = names
+        .into_iter()
+        .map(|name| {
+            let find = |run: &RunAudit| run.checks.iter().find(|check| check.name == name).cloned();
+            let (one, other) = (find(with), find(without));
+            let passed =
+                |check: &Option<crate::adherence::TestCheck>| check.as_ref().and_then(|check| check.passed);
+            let (with, without) = (passed(&one), passed(&other));
+            let change = match (with, without) {
+                (Some(true), Some(false)) => Some(Change::Gained),
+                (Some(false), Some(true)) => Some(Change::Lost),
+                _ => None,
+            };
+            let failed = if with == Some(false) { one } else { other.filter(|_| without == Some(false)) };
+            let message = failed.map(|check| passage::line(check.message.trim())).unwrap_or_default();
+            CheckRow { check: passage::line(name), with, without, change, message }
+        })
+        .collect();
+    rows.sort_by_key(|row| (row.change.is_none(), row.with != Some(false) && row.without != Some(false)));
+    rows
+}
+
+/// Directives: those whose status differs, the heaviest first; then those that were violated, then
+/// the others, by line.
+fn directive_rows(directives: &[Directive], with: &RunAudit, without: &RunAudit) -> Vec<DirectiveRow> {
+    let checks = mattered(directives, &with.checks, &without.checks);
+    let shown = |assessment: &Assessment| Shown {
+        status: assessment.status,
+        location: assessment
+            .place
+            .clone()
+            .map(|location| Location { text: passage::line(&location.text), ..location }),
+    };
+    let both = with.adherence.assessments.iter().zip(&without.adherence.assessments);
+    let mut rows: Vec<DirectiveRow> = directives
+        .iter()
+        .zip(both)
+        .zip(checks)
+        .enumerate()
+        .map(|(at, ((directive, (one, other)), checks))| DirectiveRow {
+            file: directive.file.clone(),
+            line: directive.line,
+            text: passage::line(&directive.text),
+            subject: passage::line(&directive.subject),
+            demand: directive.kind,
+            modality: directive.modality,
+            example: directive.example,
+            applies_when: directive.condition.clone(),
+            delivered: with.adherence.deliveries.get(at).copied().flatten(),
+            with: shown(one),
+            without: shown(other),
+            weight: one.weight,
+            checks,
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let rank = |row: &DirectiveRow| {
+            let violated = row.with.status == Status::Violated || row.without.status == Status::Violated;
+            (row.with.status == row.without.status, !violated)
+        };
+        rank(a)
+            .cmp(&rank(b))
+            .then(b.weight.total_cmp(&a.weight))
+            .then((a.file != "SKILL.md").cmp(&(b.file != "SKILL.md")))
+            .then(a.file.cmp(&b.file))
+            .then(a.line.cmp(&b.line))
+    });
+    rows
 }
 
 fn when(step: usize, opened_at: Option<usize>) -> OpeningOrder {
     opened_at.map_or(OpeningOrder::Unread, |opened| {
-        if step > opened { OpeningOrder::After } else { OpeningOrder::Before }
+        if step == 0 || step > opened { OpeningOrder::After } else { OpeningOrder::Before }
     })
 }
 

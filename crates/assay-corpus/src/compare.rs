@@ -1,7 +1,7 @@
 //! Compares a ledger with decisions that others recorded in the records.
 //!
-//! The only place that reads `filter_stage` and `dup_of`. It compares what a funnel has already
-//! decided, and no funnel calls it.
+//! This is the only reader of `filter_stage` and `dup_of`. It compares decisions that a funnel has
+//! already made, and no funnel calls it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -18,7 +18,7 @@ use crate::normal::hash_pair;
 pub struct Comparison {
     /// Records with a decision of both sides.
     pub records: usize,
-    /// Of them, in the same stage, or kept by both.
+    /// Of them, those in the same stage, or kept by both.
     pub same_stage: usize,
     /// Of those that both take for copies: with the same survivor.
     pub same_survivor: usize,
@@ -37,11 +37,11 @@ pub struct Difference {
     pub repo: String,
     /// Its document there.
     pub path: String,
-    /// Our stage; `kept` where we keep it.
+    /// Our stage; `kept` if we keep it.
     pub ours: String,
     /// The survivor we name.
     pub our_survivor: Option<String>,
-    /// Their stage; `kept` where they keep it.
+    /// Their stage; `kept` if they keep it.
     pub theirs: String,
     /// The survivor they name.
     pub their_survivor: Option<String>,
@@ -84,7 +84,7 @@ impl Reason {
 pub enum Right {
     /// Our decision follows the rules, theirs does not.
     Ours,
-    /// Their decision follows the rules, and so does ours once it knows the queries (`--gold`).
+    /// Their decision follows the rules, and so does ours once it has the queries (`--gold`).
     Theirs,
     /// It cannot be decided from the records.
     Open,
@@ -148,7 +148,7 @@ struct Decided {
     dup_of: Option<String>,
 }
 
-/// What a judgement asks of a record.
+/// The facts about a record that a judgement needs.
 struct Facts {
     label: [u8; 16],
     /// Lower survives: the corpus's rules without queries, then the place in the input.
@@ -164,8 +164,8 @@ struct Line {
 }
 
 /// Compares a ledger with the decisions in a corpus: `filter_stage`, `kept` or a digit from 1 to 5
-/// and whatever follows it, and `dup_of`. `gold` are the records that queries name: they tell who
-/// is right about twins.
+/// with any suffix, and `dup_of`. `gold` are the records that queries name, which decide between
+/// twins.
 pub fn compare(corpus: &Path, ledger: &Path, gold: &BTreeSet<String>) -> Result<Comparison, CompareError> {
     let removed = read(ledger)?;
     let mut comparison = Comparison::default();
@@ -211,8 +211,8 @@ pub fn compare(corpus: &Path, ledger: &Path, gold: &BTreeSet<String>) -> Result<
     Ok(comparison)
 }
 
-/// What there is to know of the records that differ, and of their survivors: a second reading, so
-/// that the first keeps nothing.
+/// The facts about the records that differ, and about their survivors: a second reading, so that
+/// the first keeps nothing in memory.
 fn facts(corpus: &Path, differences: &[Difference]) -> Result<BTreeMap<String, Facts>, InputError> {
     let wanted: BTreeSet<&str> = differences
         .iter()

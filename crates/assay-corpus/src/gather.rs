@@ -15,13 +15,13 @@ const LICENSE_FILES: [&str; 7] =
 /// Most bytes of such a file that are read.
 const LICENSE_CAP: u64 = 256 << 10;
 
-/// The records of every package below a folder, and what there is to say about them. Where the
-/// folder is in a Git checkout, repository and revision are read from its files, and paths are
-/// those of the checkout; no program is started.
+/// The records of every package below a folder, with diagnostics. If the folder is in a Git
+/// checkout, repository and revision are read from its files, and paths are those of the checkout;
+/// no program is started.
 ///
-/// The licence is the front matter's as an SPDX identifier, `Other:` with what it declares, or that
-/// of the file it points to; else the nearest licence file's, from the package up to the checkout's
-/// root (or to the folder).
+/// The licence is the front matter's as an SPDX identifier, `Other:` with the declared text, or
+/// that of the file it points to; else the nearest licence file's, from the package up to the
+/// checkout's root (or to the folder).
 pub fn folder(root: &Path) -> (Vec<Record>, Vec<Diagnostic>) {
     let library = Library::load(&[root.to_path_buf()]);
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
@@ -94,7 +94,7 @@ pub fn revision(folder: &Path) -> Option<String> {
     Checkout::around(&fs::canonicalize(folder).ok()?)?.commit
 }
 
-/// What the files of a Git checkout say of it.
+/// The repository and revision in the files of a Git checkout.
 #[derive(Debug)]
 struct Checkout {
     root: PathBuf,

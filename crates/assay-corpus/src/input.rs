@@ -10,7 +10,7 @@ use crate::Record;
 /// The longest line that is read, in bytes. The longest document that a package may have is 8 MiB,
 /// and JSON may need six bytes for one.
 pub const LINE_CAP: usize = 64 << 20;
-/// Lines that are parsed at once.
+/// How many lines are parsed at once.
 const BATCH: usize = 512;
 /// Bytes after which a batch is closed, so that long lines do not add up.
 const BATCH_BYTES: usize = 8 << 20;
@@ -27,7 +27,7 @@ pub enum InputError {
         #[source]
         source: io::Error,
     },
-    /// The stream broke off, or is not what its first bytes say.
+    /// The stream ended early, or does not match its first bytes.
     #[error("cannot read {} after line {line}", path.display())]
     Read {
         /// Which one.
@@ -45,7 +45,7 @@ pub enum InputError {
 pub struct BadLine {
     /// From 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 
@@ -60,8 +60,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. Gzip and Zstandard are known by their first bytes,
-    /// whatever the name; Zstandard may have a window of up to 2^27 bytes, as `--long` gives it.
+    /// Opens a file, or standard input for `-`. Gzip and Zstandard are recognized by their first
+    /// bytes, whatever the name; Zstandard may have a window of up to 2^27 bytes, as with `--long`.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let open = |source| InputError::Open { path: path.to_path_buf(), source };
         let raw: Box<dyn Read + Send> = if path == Path::new("-") {
@@ -92,10 +92,10 @@ impl Input {
         Ok(Self { path: path.to_path_buf(), reader, line: 0 })
     }
 
-    /// The next records, as `work` makes of each, in order; `None` at the end. Blank lines are
+    /// The next records, each converted by `work`, in order; `None` at the end. Blank lines are
     /// skipped.
     ///
-    /// Records are parsed, and `work` is done, on all threads of the pool.
+    /// Records are parsed, and `work` runs, on all threads of the pool.
     pub fn batch<T: Send>(
         &mut self,
         work: impl Fn(Record) -> T + Sync,
@@ -112,8 +112,8 @@ impl Input {
         ))
     }
 
-    /// The next lines that are not blank, with their numbers from 1; `None` at the end. Of a line
-    /// above [`LINE_CAP`] one byte more than that is left.
+    /// The next lines that are not blank, with their numbers from 1; `None` at the end. A line
+    /// above [`LINE_CAP`] is cut to one byte more than that.
     pub fn lines(&mut self) -> Result<Option<Vec<Line>>, InputError> {
         let mut lines: Vec<Line> = Vec::with_capacity(BATCH);
         let mut bytes = 0;
@@ -137,7 +137,7 @@ impl Input {
         Ok((!lines.is_empty()).then_some(lines))
     }
 
-    /// What the input is called.
+    /// The name of the input.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -159,7 +159,7 @@ pub enum RecordError {
     /// It is not the JSON of a record.
     #[error("not a record: {}", short(.0))]
     Json(serde_json::Error),
-    /// It says nothing that a record is known by.
+    /// It has nothing that identifies a record.
     #[error("not a record: none of `skill_md`, `id`, `name` and `path`")]
     Empty,
     /// Its id is too long.
@@ -167,7 +167,7 @@ pub enum RecordError {
     LongId(usize),
 }
 
-/// One line as a record, or what is wrong with it.
+/// Parses one line as a record.
 pub fn parse(line: &[u8]) -> Result<Record, RecordError> {
     if line.len() > LINE_CAP {
         return Err(RecordError::TooLong);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_streams_are_known_by_their_bytes() {
+    fn compressed_streams_are_recognized_by_their_bytes() {
         let text = "{\"id\":\"a\"}\n".repeat(2000);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text.as_bytes()).unwrap();

@@ -1,9 +1,9 @@
 //! Skill corpora: building, deduplicating and summarizing collections of skills, and scoring the
-//! documents of a library fare by rules that anybody can check.
+//! documents of a library by reproducible rules.
 //!
-//! Deterministic and offline, but for [`health::links`], which asks servers when it is called.
-//! Nothing here runs a skill or asks a model: these are figures about texts, and no figure here
-//! says that a skill helps.
+//! Deterministic and offline, except for [`health::links`], which sends requests to servers when it
+//! is called. No skill is run and no model is called: the figures are about texts, and none of them
+//! shows that a skill helps.
 
 pub mod compare;
 pub mod funnel;

@@ -1,8 +1,8 @@
-//! Licences as SPDX identifiers: of what a skill declares, and of the text of a licence.
+//! Licences as SPDX identifiers, from a skill's declaration or the text of a licence.
 
 use crate::normal;
 
-/// Folded names, and the identifiers they stand for.
+/// Folded names, and their identifiers.
 const NAMES: [(&str, &str); 72] = [
     ("mit", "MIT"),
     ("expat", "MIT"),
@@ -78,7 +78,7 @@ const NAMES: [(&str, &str); 72] = [
     ("ofl11", "OFL-1.1"),
 ];
 
-/// Words around a licence's name that say nothing of which it is.
+/// Words around a licence's name that do not identify it.
 const FILLERS: [&str; 26] = [
     "a",
     "at",
@@ -108,7 +108,7 @@ const FILLERS: [&str; 26] = [
     "version",
 ];
 
-/// What a declaration says.
+/// A parsed declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Declared {
     /// An SPDX identifier, or several joined by `OR`.
@@ -119,11 +119,11 @@ pub(crate) enum Declared {
     Other,
 }
 
-/// Reads a declaration: an identifier, a name in words, or where the terms stand.
+/// Reads a declaration: an identifier, a name in words, or the location of the terms.
 pub(crate) fn declared(text: &str) -> Declared {
     let text = text.trim();
-    // What follows a name in brackets or a further sentence says where the terms stand, or whose
-    // they are.
+    // The text after a name, in brackets or in a further sentence, gives the location or the owner
+    // of the terms.
     let first = text.split(['(', ';', '\n']).next().unwrap_or(text);
     let first = first.split(". ").next().unwrap_or(first);
     if let Some(found) = [text, first].into_iter().find_map(spdx) {
@@ -202,8 +202,8 @@ const TITLES: [(&str, &str); 15] = [
     ("this is free and unencumbered software released into the public domain", "Unlicense"),
 ];
 
-/// Words at the beginning of texts that restrict use and name or hold a free licence, and their
-/// identifiers, where there are any.
+/// Words at the beginning of texts that restrict use and mention or contain a free licence, and
+/// their identifiers, if any.
 const RESTRICTED: [(&str, Option<&str>); 7] = [
     ("commons clause", None),
     ("business source license 1.1", Some("BUSL-1.1")),
@@ -214,7 +214,7 @@ const RESTRICTED: [(&str, Option<&str>); 7] = [
     ("elastic license", None),
 ];
 
-/// So much of a text is its beginning, in bytes: other licences are named further down.
+/// How many bytes count as the beginning of a text: other licences are named further down.
 const BEGINNING: usize = 600;
 
 /// The identifier of the licence whose text this is, by its unmistakable words.
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_known_by_their_words() {
+    fn licence_texts_are_recognized_by_their_words() {
         let check = |text: &str, expected: Option<&str>| assert_eq!(of_text(text), expected, "{text}");
         check(
             "Permission is hereby granted, free of charge … THE SOFTWARE IS PROVIDED \"AS IS\"",
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_once_and_folded() {
+    fn licence_names_are_unique_and_folded() {
         for (at, (name, _)) in NAMES.iter().enumerate() {
             assert_eq!(normal::fold(name), *name);
             assert!(NAMES[..at].iter().all(|(other, _)| other != name), "{name}");

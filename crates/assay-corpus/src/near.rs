@@ -1,13 +1,13 @@
-//! Near-duplicates of a whole corpus, by MinHash and locality-sensitive hashing, with the recall
+//! Near-duplicates of a complete corpus, by MinHash and locality-sensitive hashing, with the recall
 //! measured on a sample.
 //!
-//! Two bodies are near when the Jaccard similarity of their sets of word 3-grams reaches a
-//! threshold, as [`assay_retrieval::shingle_similarity`] has it. Comparing all pairs takes a second
-//! for a thousand records and weeks for a million. MinHash (Broder 1997, "On the resemblance and
-//! containment of documents") and banding (Leskovec, Rajaraman & Ullman, "Mining of Massive
-//! Datasets", section 3.4) name candidates, and only those are compared exactly. So nothing that is
-//! reported is a false alarm, and what may be missed is counted: a sample of the records is
-//! compared with every other one.
+//! Two bodies are near if the Jaccard similarity of their sets of word 3-grams reaches a threshold,
+//! as in [`assay_retrieval::shingle_similarity`]. Comparing all pairs takes a second for a thousand
+//! records and weeks for a million. MinHash (Broder 1997, "On the resemblance and containment of
+//! documents") and banding (Leskovec, Rajaraman & Ullman, "Mining of Massive Datasets", section
+//! 3.4) produce candidates, and only those are compared exactly. So no reported pair is a false
+//! positive, and missed pairs are counted: a sample of the records is compared with every other
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,14 +27,14 @@ const ROWS: usize = 6;
 /// Members of a bucket above which only its first is compared with the rest.
 const CROWD: usize = 2000;
 
-/// What was found.
+/// The result.
 #[derive(Debug, Serialize)]
 pub struct Near {
     /// Records read.
     pub records: usize,
     /// Records with a body that no earlier one has to the letter; only these are compared.
     pub distinct: usize,
-    /// Lines that held no record.
+    /// Lines without a record.
     pub bad_lines: usize,
     /// The similarity from which two are near.
     pub threshold: f64,
@@ -53,7 +53,7 @@ pub struct Near {
     pub clustered: usize,
     /// The largest group.
     pub largest_cluster: usize,
-    /// What exact comparison says.
+    /// The result of exact comparison.
     pub recall: Recall,
 }
 
@@ -317,7 +317,7 @@ mod tests {
     proptest! {
         /// Against the independent implementation over sets of words.
         #[test]
-        fn hashed_grams_have_the_similarity_of_the_words(a in "(ab|cd|ef|gh|ij| ){0,30}", b in "(ab |cd |ef |gh ){0,15}") {
+        fn hashed_grams_preserve_similarity(a in "(ab|cd|ef|gh|ij| ){0,30}", b in "(ab |cd |ef |gh ){0,15}") {
             let (one, other) = (grams(&a), grams(&b));
             let found = if one.is_empty() || other.is_empty() { 0.0 } else { jaccard(&one, &other, 0.0).unwrap_or(0.0) };
             prop_assert!((found - shingle_similarity(&a, &b)).abs() < 1e-12);

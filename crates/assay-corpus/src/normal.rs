@@ -31,7 +31,7 @@ fn each(text: &str, mut push: impl FnMut(&[u8])) {
     for c in text.chars() {
         if c.is_ascii() {
             if c.is_ascii_alphanumeric() {
-                // An ASCII letter is its own byte.
+                // An ASCII letter is one byte.
                 push(c.to_ascii_lowercase().encode_utf8(&mut buffer).as_bytes());
             }
         } else if c.is_alphanumeric() {
@@ -46,7 +46,7 @@ fn each(text: &str, mut push: impl FnMut(&[u8])) {
 pub fn fold(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     each(text, |piece| bytes.extend_from_slice(piece));
-    // Pieces are whole characters.
+    // Pieces are complete characters.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
@@ -56,7 +56,7 @@ pub fn hash(text: &str) -> [u8; 16] {
     short(fold(text).as_bytes())
 }
 
-/// The same for a name and a description, which are kept apart.
+/// The same for a name and a description, which stay separate.
 pub fn hash_pair(name: &str, description: &str) -> [u8; 16] {
     let mut joined = fold(name).into_bytes();
     joined.push(b'|');
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn front_matter_is_cut_off() {
+    fn front_matter_is_split_off() {
         let check = |text: &str, front: Option<&str>, body: &str| {
             assert_eq!(split(text), (front, body), "{text:?}");
         };
@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_is_idempotent_and_blind_to_case_and_punctuation(text in "\\PC{0,80}") {
+        fn folding_is_idempotent_and_ignores_case_and_punctuation(text in "\\PC{0,80}") {
             let once = fold(&text);
             prop_assert_eq!(fold(&once), once.clone());
             prop_assert_eq!(fold(&text.replace([' ', '-', '.', '#'], "")), once.clone());
@@ -111,7 +111,7 @@ mod tests {
         }
 
         #[test]
-        fn splitting_loses_nothing_but_fences(text in "(---|\n|[a-z: ]|\r){0,30}") {
+        fn splitting_removes_only_fences(text in "(---|\n|[a-z: ]|\r){0,30}") {
             let (front, body) = split(&text);
             match front {
                 None => prop_assert_eq!(body, text.as_str()),

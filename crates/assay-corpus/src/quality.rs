@@ -2,9 +2,9 @@
 //! points each, 12 in all.
 //!
 //! In the SkillsBench paper, judges apply the rubric; here each point is one question that a text
-//! answers by itself, and every point given cites where. That makes it repeatable and blind: a
-//! point says that something is there, not that it is good. Its mean is therefore not comparable
-//! with SkillsBench's 6.2 of 12 beyond a glance.
+//! answers by itself, and every awarded point cites its evidence. That makes the score repeatable
+//! and blind: a point shows that something is there, not that it is good. Its mean can therefore
+//! only be compared roughly with SkillsBench's 6.2 of 12.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use assay_syntax::markdown::{Dialect, Outline};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dimension {
-    /// When, how, and what may go wrong.
+    /// Occasion, procedure, and possible errors.
     Completeness,
     /// How it reads.
     Clarity,
@@ -48,17 +48,17 @@ impl Dimension {
 pub struct Point {
     /// Which dimension it counts for.
     pub dimension: Dimension,
-    /// What is asked.
+    /// The question.
     pub criterion: &'static str,
-    /// Whether the point is given.
+    /// Whether the point is awarded.
     pub given: bool,
-    /// What was found, or what was not.
+    /// The evidence, or the missing evidence.
     pub evidence: String,
     /// Where, in the body, from 1.
     pub line: Option<usize>,
 }
 
-/// What the rubric asks, in its order: three questions for each dimension.
+/// The questions of the rubric, in its order: three for each dimension.
 pub const CRITERIA: [&str; 12] = [
     "says when to use it",
     "has a procedure: three numbered steps or three sections",
@@ -274,7 +274,7 @@ fn result(outline: &Outline) -> Answer {
 mod tests {
     use super::*;
 
-    /// The points given, by the rubric's order.
+    /// The awarded points, in the rubric's order.
     fn given(description: &str, body: &str) -> String {
         let points = points(description, &outline(body));
         assert_eq!(points.iter().map(|point| point.criterion).collect::<Vec<_>>(), CRITERIA);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn each_point_is_given_for_its_own_evidence() {
+    fn each_point_has_its_own_evidence() {
         let check = |description: &str, body: &str, expected: &str| {
             assert_eq!(given(description, body), expected, "{description} | {body}");
         };

@@ -18,7 +18,7 @@ pub struct Record {
     /// Its document in the repository.
     #[serde(deserialize_with = "text")]
     pub path: String,
-    /// The collection that it was copied from, where it was not taken from `repo` itself.
+    /// The collection that it was copied from, if it was not taken from `repo` itself.
     pub via: Option<String>,
     /// The revision of the repository.
     pub commit: Option<String>,
@@ -30,17 +30,17 @@ pub struct Record {
     pub description: String,
     /// Its licence, as found by the author of the record; `None` if none is declared.
     pub license: Option<String>,
-    /// The whole `SKILL.md`.
+    /// The complete `SKILL.md`.
     #[serde(deserialize_with = "text")]
     pub skill_md: String,
     /// How often the repository was starred; 0 where unknown.
     pub stars: u64,
     /// How often the skill was installed; 0 where unknown.
     pub installs: u64,
-    /// The package's files, where the record was made from a package.
+    /// The package's files, if the record was made from a package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<File>>,
-    /// The canonical digest of the package, where the record was made from one.
+    /// The canonical digest of the package, if the record was made from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -60,8 +60,8 @@ fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 }
 
 impl Record {
-    /// What names the record: its `id`; else the first 16 hexadecimal digits of a digest of where
-    /// it is from.
+    /// The record's identifier: its `id`; else the first 16 hexadecimal digits of a digest of its
+    /// origin.
     pub fn key(&self) -> String {
         if !self.id.is_empty() {
             return self.id.clone();

@@ -1,7 +1,7 @@
-//! What a corpus is made of: SkillsBench's figures of the ecosystem, and the rubric's spread.
+//! Statistics of a corpus: SkillsBench's figures of the ecosystem, and the rubric's distribution.
 //!
-//! Sizes are of the `SKILL.md` alone, in bytes and in cl100k tokens. Files are counted where the
-//! records name them, as those do that `assay lab corpus build` makes; elsewhere nothing is said of
+//! Sizes are of the `SKILL.md` alone, in bytes and in cl100k tokens. Files are counted if the
+//! records list them, as those of `assay lab corpus build` do; otherwise there are no figures about
 //! files.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::quality::{self, CRITERIA, DIMENSIONS};
 pub struct Stats {
     /// Records counted.
     pub records: usize,
-    /// Lines that held no record.
+    /// Lines without a record.
     pub bad_lines: usize,
     /// Sizes of the documents in bytes.
     pub bytes: Sizes,
@@ -31,7 +31,7 @@ pub struct Stats {
     pub length_classes: Vec<Share>,
     /// Documents that have something.
     pub structure: Vec<Share>,
-    /// Files of a package; `None` where no record names its files.
+    /// Files of a package; `None` if no record lists its files.
     pub files: Option<Files>,
     /// The rubric.
     pub quality: Quality,
@@ -48,7 +48,7 @@ pub struct Sizes {
     pub q1: f64,
     /// Median.
     pub median: f64,
-    /// Three quarters lie below.
+    /// The third quartile.
     pub q3: f64,
     /// From the first quartile to the third.
     pub iqr: f64,
@@ -90,7 +90,7 @@ pub struct Bin {
 /// A part of the records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Share {
-    /// What they have in common.
+    /// The common property.
     pub name: String,
     /// How many.
     pub count: usize,
@@ -132,7 +132,7 @@ pub struct Quality {
 pub const LENGTH_CLASSES: [(&str, usize); 4] =
     [("compact", 500), ("standard", 1500), ("detailed", 5000), ("comprehensive", usize::MAX)];
 
-/// What a document may have.
+/// Structural elements of a document.
 const STRUCTURE: [&str; 9] = [
     "front matter",
     "headings",
@@ -145,12 +145,12 @@ const STRUCTURE: [&str; 9] = [
     "mentions scripts/, references/ or assets/",
 ];
 
-/// What is kept of a record until the end.
+/// The facts about a record that are kept until the end.
 struct Facts {
     bytes: usize,
     tokens: usize,
     structure: u16,
-    /// Bit n: the rubric's point n was given.
+    /// Bit n: the rubric's point n was awarded.
     points: u16,
     files: Option<Vec<(String, u64)>>,
 }
@@ -218,7 +218,7 @@ fn pack(answers: impl Iterator<Item = bool>) -> u16 {
     answers.enumerate().fold(0, |bits, (place, yes)| bits | (u16::from(yes) << place))
 }
 
-/// A file's ending in lower case; `none` without one.
+/// A file's extension in lower case; `none` without one.
 fn ending(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.') {

@@ -1,4 +1,4 @@
-//! A corpus made of dice, as large as wanted, for measuring.
+//! A random corpus of any size, for measuring.
 //!
 //! Its proportions are near those of real ones: one record in seven copies an earlier body, one in
 //! thirty an earlier name and description, a quarter declares no licence, one in thirty is not
@@ -62,8 +62,8 @@ impl Synthetic {
             _ => "\"MIT\"",
         };
         let body = String::from_utf8_lossy(&self.pool[start..start + length]);
-        // The pool's line breaks are written `\n` already, so the text is JSON as it is, unless the
-        // cut fell into one.
+        // The pool's line breaks are written `\n` already, so the text is valid JSON, unless the
+        // cut split one.
         let body = body.trim_end_matches('\\');
         self.line = format!(
             "{{\"id\":\"{:016x}\",\"repo\":\"o{}/r\",\"path\":\"skills/s{n}/SKILL.md\",\"via\":null,\"name\":\"skill {label_of}\",\

@@ -11,7 +11,7 @@ use crate::input::{BadLine, Input, InputError};
 /// Most bytes of a part of a path: file systems take 255.
 const PART: usize = 120;
 
-/// What was written.
+/// The result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Unpacked {
     /// Folders with a document.
@@ -26,7 +26,7 @@ pub enum UnpackError {
     /// The corpus cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The folder has something in it, which is not to be mixed with what is written.
+    /// The folder is not empty, and its content must not be mixed with the output.
     #[error("{} is not empty", path.display())]
     NotEmpty {
         /// Which one.
@@ -46,9 +46,9 @@ pub enum UnpackError {
 /// The path of a record's folder: `OWNER/REPOSITORY/ID/FOLDER`, the folder named as in its
 /// repository.
 ///
-/// Each part comes from the record and is made a plain name, so that nothing leaves the folder that
-/// it is put into.
-pub fn place(record: &Record) -> PathBuf {
+/// Each part comes from the record and is made a plain name, so that nothing leaves the output
+/// folder.
+pub fn folder_path(record: &Record) -> PathBuf {
     let (owner, repository) = record.repo.split_once('/').unwrap_or(("", &record.repo));
     let folder = record.path.rsplit('/').nth(1).filter(|folder| !folder.is_empty());
     let id = record.key();
@@ -72,7 +72,7 @@ fn part(text: &str) -> String {
 }
 
 /// Writes the document of each record into its own folder below `folder`, which is created, or
-/// empty. `bad` is called for lines that hold no record.
+/// empty. `bad` is called for lines without a record.
 pub fn unpack(
     input: &mut Input,
     folder: &Path,
@@ -84,7 +84,7 @@ pub fn unpack(
         return Err(UnpackError::NotEmpty { path: folder.to_path_buf() });
     }
     let write = |record: Record| -> Result<bool, UnpackError> {
-        let own = folder.join(place(&record));
+        let own = folder.join(folder_path(&record));
         fs::create_dir_all(&own).map_err(|source| failed(&own, source))?;
         let file = own.join("SKILL.md");
         let mut created = match fs::File::create_new(&file) {
@@ -114,10 +114,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_record_leads_out_of_the_folder() {
+    fn unpacked_records_stay_in_the_folder() {
         let check = |repo: &str, path: &str, expected: &str| {
             let record = Record { id: "7".into(), repo: repo.into(), path: path.into(), ..Record::default() };
-            assert_eq!(place(&record), Path::new(expected), "{repo} {path}");
+            assert_eq!(folder_path(&record), Path::new(expected), "{repo} {path}");
         };
         check("o/r", "skills/pdf/SKILL.md", "o/r/7/pdf");
         check("o/r", "SKILL.md", "o/r/7/r");

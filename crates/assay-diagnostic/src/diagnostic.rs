@@ -16,7 +16,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// A stable name of the rule, in kebab case.
     pub code: &'static str,
-    /// What is wrong: a lower-case fragment. It may quote the input: escape it before printing.
+    /// The problem: a lower-case fragment. It may quote the input: escape it before printing.
     pub message: String,
     /// The file at fault.
     pub file: PathBuf,
@@ -54,7 +54,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do about it.
+    /// Adds a fix.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn terminal_escapes_do_not_get_through() {
+    fn terminal_escapes_are_removed() {
         let shown =
             Diagnostic::new(Severity::Error, "x", "a\u{1b}[2J", "\u{1b}]0;title\u{7}\u{202e}").to_string();
         assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{shown:?}");

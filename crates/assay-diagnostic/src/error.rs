@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_stand_in_one_line() {
+    fn causes_are_joined_in_one_line() {
         let error = Err::<(), _>(io::Error::other("disk full")).map_err(Io::new("write", "a/\u{1b}b"));
         let error = error.expect_err("an error");
         assert_eq!(error.to_string(), "cannot write a/\\u{1b}b");

@@ -1,7 +1,7 @@
 //! Untrusted text, made safe to print.
 //!
 //! One list of unsafe characters, and three ways of showing them: [`escape`] writes their code
-//! points, for messages; [`clean`] puts U+FFFD in their place, for tables, where the number of
+//! points, for messages; [`clean`] replaces them by U+FFFD, for tables, where the number of
 //! characters must stay; [`escape_path`] quotes a path as git does.
 
 use std::path::Path;
@@ -74,7 +74,7 @@ fn octal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What may not reach a terminal, by kind.
+    /// Characters that must not reach a terminal, by kind.
     const HOSTILE: [(&str, &str); 8] = [
         ("escape sequence", "\u{1b}[2J"),
         ("C1 control", "\u{9b}31m"),
@@ -87,7 +87,7 @@ mod tests {
     ];
 
     #[test]
-    fn no_way_of_showing_lets_hostile_text_through() {
+    fn all_forms_escape_hostile_text() {
         for (kind, text) in HOSTILE {
             let path = escape_path(Path::new(text));
             for shown in [escape(text), clean(text), clean_start(text, 3), path] {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_stays_as_it_is() {
+    fn ordinary_text_is_unchanged() {
         for text in ["plain — 技能 👍", "naïve café", "עברית", "a\u{a0}b", ""] {
             assert_eq!((escape(text), clean(text)), (text.to_owned(), text.to_owned()));
             assert_eq!(escape_path(Path::new(text)), text);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_has_its_form() {
+    fn each_escape_has_its_form() {
         assert_eq!(escape("a\nb\t\u{1b}[31m"), "a\\u{a}b\\u{9}\\u{1b}[31m");
         assert_eq!(escape("\u{202e}\u{2066}\u{200b}\u{e0041}"), "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}");
         assert_eq!(clean("safe\u{202e}txt\u{7}"), "safe\u{fffd}txt\u{fffd}");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_are_shown_and_not_passed_on() {
+    fn invalid_utf8_is_escaped() {
         let bytes = b"a\xff\x1bb\xc3";
         let text = String::from_utf8_lossy(bytes);
         assert_eq!(escape(&text), "a\u{fffd}\\u{1b}b\u{fffd}");

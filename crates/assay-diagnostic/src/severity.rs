@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Severity {
     /// Worth knowing; changes no verdict.
     Info,
-    /// It works, and something is lost, ignored, or likely to go wrong.
+    /// It works, but something is lost, ignored, or likely to go wrong.
     Warning,
     /// It is refused or dropped, or its results would be wrong.
     Error,

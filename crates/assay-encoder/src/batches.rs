@@ -11,8 +11,8 @@ use crate::packed::{Packed, Sequence};
 /// `embed`, on one processor).
 const TOKENS: usize = 256;
 
-/// Applies `work` to batches of all sequences, and returns what it gives in their order, or its
-/// first error. `progress` gets how many sequences each batch had.
+/// Applies `work` to batches of all sequences, and returns its results in their order, or its first
+/// error. `progress` gets how many sequences each batch had.
 pub(crate) fn run<T: Send, E: Send>(
     sequences: &[Sequence],
     progress: &(dyn Fn(usize) + Sync),
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_hold_all_sequences_once() {
+    fn batches_contain_each_sequence_once() {
         let check = |lengths: &[usize], threads, expected: &[Range<usize>]| {
             let sequences: Vec<_> =
                 lengths.iter().map(|&length| Sequence { ids: vec![0; length], second: length }).collect();

@@ -40,7 +40,7 @@ fn gelu_name() -> String {
     "gelu".to_owned()
 }
 
-/// A linear map and what is added to it.
+/// A linear map with a bias.
 struct Affine {
     map: Linear,
     bias: Vec<f32>,

@@ -179,7 +179,7 @@ impl CrossEncoder {
         if let Head::Classifier { .. } = self.head {
             return self.tokenizer.two(query, document, self.max_tokens).unwrap_or_default();
         }
-        // Of the texts, nothing is taken for the marks of the conversation.
+        // Text is never interpreted as the special tokens of the conversation.
         let before = self.tokenizer.tokens(BEFORE, usize::MAX);
         let after = self.tokenizer.tokens(AFTER, usize::MAX);
         let room = self.max_tokens.saturating_sub(before.len() + after.len());

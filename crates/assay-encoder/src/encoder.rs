@@ -14,12 +14,12 @@ use crate::packed::Sequence;
 use crate::settings::{self, Pooling, Prompts};
 use crate::tokenizer::Tokenizer;
 
-/// What a text is, which decides what is put before it.
+/// The role of a text, which decides its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A request.
     Query,
-    /// What is looked for.
+    /// A text that is searched.
     Document,
 }
 
@@ -87,14 +87,14 @@ impl Encoder {
         &self.digest
     }
 
-    /// What is put before texts.
+    /// The prompts before texts.
     pub fn prompts(&self) -> &Prompts {
         &self.prompts
     }
 
     /// A unit vector for each text, in their order. A text is trimmed, and cut after
-    /// [`Encoder::max_tokens`]. One without a token, where the model puts none around it, has the
-    /// zero vector. `progress` gets, from several threads, how many more texts are done.
+    /// [`Encoder::max_tokens`]. One without a token, if the model adds none around it, has the zero
+    /// vector. `progress` gets, from several threads, how many more texts are done.
     pub fn embed(
         &self,
         texts: &[&str],
@@ -143,17 +143,17 @@ impl Encoder {
         }
     }
 
-    /// The ids of a text's tokens: whole, without a prompt, with those that the model puts around
-    /// it.
+    /// The ids of a text's tokens: all of them, without a prompt, with those that the model adds
+    /// around it.
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         self.tokenizer.one(text, usize::MAX).ids
     }
 
     /// Parts of a document, as ranges of bytes, of at most `tokens` tokens each when they are
-    /// embedded: the prompt's and those that the model puts around it count. Each part but the
-    /// first begins about `overlap` tokens before the end of the one before it. Parts end where
-    /// words do, unless a word is longer than a part. There is always one, and the parts hold all
-    /// of the text.
+    /// embedded, including the prompt's and those that the model adds around it. Each part but the
+    /// first begins about `overlap` tokens before the end of the previous one. Parts end where
+    /// words do, unless a word is longer than a part. There is always at least one, and together
+    /// they cover the complete text.
     pub fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>> {
         let prompt = self.tokenizer.tokens(&self.prompts.document, usize::MAX).len();
         let room = tokens.saturating_sub(self.tokenizer.around_one() + prompt).max(1);
@@ -191,7 +191,7 @@ impl Encoder {
         chunks
     }
 
-    /// Adds a span with its number of tokens; in halves, where that is more than `room`.
+    /// Adds a span with its number of tokens; in halves, if that is more than `room`.
     fn units(&self, text: &str, span: Range<usize>, room: usize, units: &mut Vec<(Range<usize>, usize)>) {
         let part = &text[span.clone()];
         let count = self.tokenizer.tokens(part, room.saturating_add(1)).len();

@@ -1,4 +1,4 @@
-//! What can be wrong with a folder of weights, or come out of it.
+//! Errors of a folder of weights, and of its results.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub enum Error {
     Json {
         /// The file.
         path: PathBuf,
-        /// Where, and what is wrong.
+        /// The position and the problem.
         source: serde_json::Error,
     },
     /// A setting has a value with which nothing can be computed here.
@@ -26,17 +26,17 @@ pub enum Error {
     Setting {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what would be right.
+        /// The problem, and the expected value.
         problem: String,
     },
-    /// A tensor is missing, or is not what the configuration says.
+    /// A tensor is missing, or does not match the configuration.
     #[error("{}: tensor `{tensor}` {problem}; fetch the weights again, or use a model that matches its config.json", path.display())]
     Tensor {
         /// The file.
         path: PathBuf,
         /// The tensor's name.
         tensor: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// A vector has a value that is not finite.
@@ -44,7 +44,7 @@ pub enum Error {
     NotFinite {
         /// The model's folder.
         path: PathBuf,
-        /// The text's place among those given, from 0.
+        /// The text's index, from 0.
         text: usize,
     },
 }

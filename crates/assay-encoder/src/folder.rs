@@ -17,7 +17,7 @@ const PART: usize = 16 << 20;
 
 pub(crate) struct Folder {
     root: PathBuf,
-    /// What was read, by name.
+    /// The files that were read, by name.
     digests: BTreeMap<String, blake3::Hash>,
 }
 
@@ -30,7 +30,7 @@ impl Folder {
         self.root.join(name)
     }
 
-    /// A file of JSON; `None` where there is no such file.
+    /// A file of JSON; `None` if there is no such file.
     pub(crate) fn json<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Error> {
         let path = self.path(name);
         if !path.try_exists().unwrap_or(true) {

@@ -2,20 +2,20 @@
 //!
 //! [`Encoder`] makes a unit vector of a text, [`CrossEncoder`] a score of a request and a document.
 //! Both read a folder in the layout of sentence-transformers: `config.json` (BERT or Qwen3),
-//! `tokenizer.json`, `model.safetensors` in F32, F16 or BF16, and where they are there
-//! `modules.json`, the pooling's `config.json`, `sentence_bert_config.json`,
-//! `config_sentence_transformers.json` and `tokenizer_config.json`.
+//! `tokenizer.json`, `model.safetensors` in F32, F16 or BF16, and if present `modules.json`, the
+//! pooling's `config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json` and
+//! `tokenizer_config.json`.
 //!
 //! Promises:
 //!
 //! - **Tokens are those of Hugging Face's `tokenizers`**, and vectors those of the model, to 1e-5:
 //!   tests compare both with other implementations.
-//! - **A text's vector does not depend on the texts beside it**, but for the last bits of its
-//!   numbers.
-//! - **A bad folder is a typed error** that names file and tensor. Nothing panics, and no number
-//!   that is not finite comes out.
+//! - **A text's vector does not depend on the texts in the same batch**, except for the last bits
+//!   of its numbers.
+//! - **An invalid folder is a typed error** that names file and tensor. Nothing panics, and all
+//!   returned numbers are finite.
 //!
-//! Sequences lie end to end, so that no time goes into padding; each batch is computed by one
+//! Sequences are concatenated, so that no time is spent on padding; each batch is computed by one
 //! thread of rayon's pool.
 
 mod batches;

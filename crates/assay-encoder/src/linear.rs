@@ -1,11 +1,11 @@
-//! A linear map whose matrix does not change: laid out once for the vector instructions that this
-//! processor has.
+//! A linear map with a constant matrix, arranged once for the vector instructions of this
+//! processor.
 //!
 //! The outputs are cut into panels of three vectors' width. A kernel keeps some rows of the result
 //! in registers (as in Goto, van de Geijn 2008), reads each panel in order, and each input as a
 //! number that is multiplied into all lanes: nothing is copied for a product, which for batches of
-//! a few hundred tokens is a tenth of the time and more.
-#![expect(clippy::inline_always, reason = "only what is inlined is compiled for each kind of processor")]
+//! a few hundred tokens saves a tenth of the time and more.
+#![expect(clippy::inline_always, reason = "only inlined functions are compiled for each kind of processor")]
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use pulp::{Arch, Simd, WithSimd};
@@ -19,7 +19,7 @@ const WIDEST: usize = VECTORS * 16;
 pub(crate) struct Linear {
     /// By panel, by input: the weights of the panel's outputs, 0 beyond the last output.
     panels: Vec<f32>,
-    /// Where they begin, so that vectors lie within lines of the cache.
+    /// Where they begin, so that vectors are aligned to cache lines.
     start: usize,
     inputs: usize,
     outputs: usize,
@@ -93,7 +93,7 @@ impl WithSimd for Apply<'_, '_, '_> {
             let (panel, _) = S::as_simd_f32s(panel);
             let (panel, _) = panel.as_chunks::<VECTORS>();
             let (mut row, columns) = (0, n * map.width..map.outputs.min((n + 1) * map.width));
-            // Of 32 registers 24 hold sums, of 16 twelve.
+            // Of 32 registers 24 contain sums, of 16 twelve.
             while S::REGISTER_COUNT >= 32 && row + 8 <= x.nrows() {
                 block::<S, 8>(simd, panel, x, out, row, &columns);
                 row += 8;
@@ -121,7 +121,7 @@ fn block<S: Simd, const ROWS: usize>(
     columns: &std::ops::Range<usize>,
 ) {
     let rows: [&[f32]; ROWS] = std::array::from_fn(|n| {
-        let row = x.row(first + n).to_slice().expect("numbers of a row lie side by side");
+        let row = x.row(first + n).to_slice().expect("numbers of a row are contiguous");
         &row[..panel.len()]
     });
     let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
@@ -135,7 +135,7 @@ fn block<S: Simd, const ROWS: usize>(
     }
     for (n, sums) in sums.into_iter().enumerate() {
         let mut row = out.row_mut(first + n);
-        let row = row.as_slice_mut().expect("numbers of a row lie side by side");
+        let row = row.as_slice_mut().expect("numbers of a row are contiguous");
         let row = &mut row[columns.clone()];
         let mut whole = [0.0; WIDEST];
         let whole = &mut whole[..VECTORS * S::F32_LANES];
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products_are_those_of_ndarray() {
+    fn products_match_ndarray() {
         let check = |rows: usize, inputs: usize, outputs: usize| {
             let x = Array2::from_shape_fn((rows, inputs), |(r, c)| ((r * 7 + c * 3) % 11) as f32 - 5.0);
             let w = Array2::from_shape_fn((outputs, inputs), |(r, c)| ((r * 5 + c * 13) % 17) as f32 - 8.0);

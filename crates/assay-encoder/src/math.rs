@@ -1,7 +1,7 @@
-//! What is done to rows of numbers between the matrix products. Loops run over lanes, so that the
-//! compiler makes vector instructions of them: those that this processor has, since what takes
-//! longest is compiled for several kinds (`dispatch`).
-#![expect(clippy::inline_always, reason = "only what is inlined is compiled for each kind of processor")]
+//! Operations on rows of numbers between the matrix products. Loops run over lanes, so that the
+//! compiler vectorizes them for this processor: the most expensive ones are compiled for several
+//! kinds (`dispatch`).
+#![expect(clippy::inline_always, reason = "only inlined functions are compiled for each kind of processor")]
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::linear::Linear;
 
 const LANES: usize = 16;
 
-/// A part of a matrix. (The macro of `ndarray` for this holds unsafe code.)
+/// A part of a matrix. (The macro of `ndarray` for this contains unsafe code.)
 pub(crate) fn part<S: RawData>(
     mut of: ArrayBase<S, Ix2>,
     rows: Range<usize>,
@@ -192,7 +192,7 @@ pub(crate) fn rms_norm(row: &mut [f32], scale: &[f32], epsilon: f32) {
     }
 }
 
-/// Brings a vector to length 1; the zero vector stays.
+/// Scales a vector to length 1; the zero vector stays unchanged.
 pub(crate) fn to_unit(row: &mut [f32]) {
     let length = sum(row, |x| x * x).sqrt();
     if length > 0.0 {

@@ -1,5 +1,5 @@
-//! Token sequences laid end to end: matrix products run over all tokens of a batch, attention over
-//! each sequence, and nothing is spent on padding.
+//! Concatenated token sequences: matrix products run over all tokens of a batch, attention over
+//! each sequence, and no time is spent on padding.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::math::{self, part};
 
-/// What a network reads: ids and segments (BERT's token types) of one text, special tokens
+/// The input of a network: ids and segments (BERT's token types) of one text, special tokens
 /// included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sequence {
@@ -20,7 +20,7 @@ pub(crate) struct Sequence {
 /// Sequences of a batch.
 pub(crate) struct Packed<'a> {
     pub(crate) sequences: &'a [Sequence],
-    /// Where each sequence begins, and at last where the last one ends.
+    /// The start of each sequence, and finally the end of the last one.
     starts: Vec<usize>,
 }
 
@@ -81,7 +81,7 @@ impl Attention {
             let mut out = part(out.view_mut(), first..end, 0..head);
             let mut inverse = [0.0; BLOCK];
             for (n, mut row) in scores.rows_mut().into_iter().enumerate() {
-                let row = row.as_slice_mut().expect("numbers of a row lie side by side");
+                let row = row.as_slice_mut().expect("numbers of a row are contiguous");
                 let (seen, unseen) = row.split_at_mut(if self.causal { first + n + 1 } else { keys });
                 inverse[n] = math::softmax_unscaled(seen);
                 unseen.fill(0.0);

@@ -98,7 +98,7 @@ impl Qwen3 {
                 .as_ref()
                 .is_some_and(|rope| rope.rope_type.as_deref().is_some_and(|kind| kind != "default"));
         if scaled || config.use_sliding_window || config.attention_bias {
-            return bad("rope_scaling, use_sliding_window and attention_bias are not known here".to_owned());
+            return bad("rope_scaling, use_sliding_window and attention_bias are not supported".to_owned());
         }
         if let Some(kind) = config.hidden_act.filter(|kind| kind != "silu") {
             return bad(format!("unsupported hidden_act {kind:?}; expected \"silu\""));
@@ -158,7 +158,7 @@ impl Qwen3 {
         self.positions
     }
 
-    /// The words' own rows, where they serve as the output's too.
+    /// The words' own rows, if they serve as the output's too.
     pub(crate) fn tied(&self) -> Option<&Array2<f32>> {
         self.tied.then_some(&self.words)
     }

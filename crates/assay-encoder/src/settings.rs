@@ -1,4 +1,4 @@
-//! What a folder in the layout of sentence-transformers says beside the weights.
+//! The settings in a folder in the layout of sentence-transformers, without the weights.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::folder::Folder;
 
-/// What is put before a text.
+/// The prompts before texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompts {
     /// Before a request.
@@ -30,7 +30,7 @@ pub(crate) enum Family {
     Qwen3,
 }
 
-/// What `config.json` says of the kind of network.
+/// The fields of `config.json` about the kind of network.
 #[derive(Deserialize)]
 pub(crate) struct Kind {
     model_type: String,
@@ -105,8 +105,8 @@ pub(crate) fn prompts(folder: &mut Folder) -> Result<Prompts, Error> {
     Ok(Prompts { query: stated.query.unwrap_or_default(), document: stated.document.unwrap_or_default() })
 }
 
-/// Reads `modules.json` and what it says of pooling. Without the file it is the mean, as
-/// sentence-transformers has it.
+/// Reads `modules.json` and its pooling. Without the file it is the mean, as in
+/// sentence-transformers.
 pub(crate) fn pooling(folder: &mut Folder) -> Result<Pooling, Error> {
     #[derive(Deserialize)]
     struct Module {
@@ -132,7 +132,7 @@ pub(crate) fn pooling(folder: &mut Folder) -> Result<Pooling, Error> {
             }
             _ => {
                 let problem = format!(
-                    "its module {:?} in {:?} is not known here; Transformer, Pooling and Normalize are",
+                    "unsupported module {:?} in {:?}; expected Transformer, Pooling or Normalize",
                     module.kind, module.path
                 );
                 return Err(Error::setting(&folder.path(MODULES), problem));
@@ -154,7 +154,8 @@ fn pooling_of(modes: &Map<String, Value>) -> Option<Pooling> {
         return None;
     }
     match *one {
-        // The mean over a square root of the length is the mean, once its own length is 1.
+        // The mean divided by a square root of the length is the mean, once it is scaled to length
+        // 1.
         "mean_tokens" | "mean" | "mean_sqrt_len_tokens" => Some(Pooling::Mean),
         "cls_token" | "cls" => Some(Pooling::First),
         "lasttoken" => Some(Pooling::Last),

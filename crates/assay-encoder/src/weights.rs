@@ -1,8 +1,8 @@
 //! Tensors of files in the safetensors format, one at a time and as f32.
 //!
 //! A file is eight bytes (the length of the header, little-endian), the header (JSON: name to type,
-//! shape and place) and the numbers: <https://github.com/huggingface/safetensors#format>. A tensor
-//! is read when it is asked for, so that memory holds the model and not the file beside it.
+//! shape and offsets) and the numbers: <https://github.com/huggingface/safetensors#format>. A
+//! tensor is read when it is needed, so that memory contains the model without the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -70,7 +70,7 @@ struct Entry {
 /// A model's tensors, in one file or in several.
 pub(crate) struct Weights {
     files: Vec<(PathBuf, File)>,
-    /// By name: the file's place in `files`, where the numbers begin, and what the header says.
+    /// By name: the file's index in `files`, the start of the numbers, and the header's entry.
     tensors: BTreeMap<String, (usize, u64, Entry)>,
     prefix: String,
 }
@@ -154,7 +154,7 @@ impl Weights {
         self
     }
 
-    /// Whether there is a tensor of this whole name.
+    /// Whether there is a tensor of this full name.
     pub(crate) fn has(&self, whole: &str) -> bool {
         self.tensors.contains_key(whole)
     }
@@ -169,13 +169,13 @@ impl Weights {
         self.whole_matrix(&format!("{}{name}", self.prefix), rows, columns)
     }
 
-    /// The same by its whole name.
+    /// The same by its full name.
     pub(crate) fn whole_matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Array2<f32>, Error> {
         let values = self.read(name, &[rows, columns])?;
         Ok(Array2::from_shape_vec((rows, columns), values).expect("as many numbers were read"))
     }
 
-    /// A vector by its whole name.
+    /// A vector by its full name.
     pub(crate) fn whole_vector(&self, name: &str, length: usize) -> Result<Array1<f32>, Error> {
         Ok(Array1::from_vec(self.read(name, &[length])?))
     }

@@ -18,11 +18,11 @@ pub struct Content {
 
 /// Reads a regular file below `dir`, at most `cap` bytes of it; `None` if there is none.
 ///
-/// No link is followed below `dir`, not even one that stays inside: what fills the folder may be
-/// hostile, and may still run. Opening never waits. Links, folders, pipes and devices are
-/// [`FsError::NotAFile`]; a path that is absolute, contains `..` or goes through a link is
-/// [`FsError::Escape`]; a longer file is [`FsError::TooLarge`]. There is no file at the empty path,
-/// nor at that of a file with a `/` after it.
+/// No link is followed below `dir`, not even one that stays inside: the content of the folder may
+/// be hostile, and its processes may still run. Opening never waits. Links, folders, pipes and
+/// devices are [`FsError::NotAFile`]; a path that is absolute, contains `..` or goes through a link
+/// is [`FsError::Escape`]; a longer file is [`FsError::TooLarge`]. There is no file at the empty
+/// path, nor at that of a file with a `/` after it.
 pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
     if relative.as_os_str().is_empty() {
         return Ok(None);
@@ -98,8 +98,8 @@ fn open_beneath(dir: &Path, relative: &Path) -> Result<Option<(File, u64)>, FsEr
     open_parts(dir, relative, parts, name)
 }
 
-/// Opens folder by folder, each relative to the one before: what is found was below `dir`, whatever
-/// is renamed meanwhile.
+/// Opens folder by folder, each relative to the one before: the result was below `dir`, whatever is
+/// renamed meanwhile.
 #[cfg(unix)]
 fn open_parts<'a>(
     dir: &Path,
@@ -133,7 +133,7 @@ fn open_parts<'a>(
             Err(error @ (Errno::NOTDIR | Errno::LOOP)) => {
                 let stat = statat(&current, folder, AtFlags::SYMLINK_NOFOLLOW);
                 let kind = stat.map(|stat| FileType::from_raw_mode(stat.st_mode));
-                // What is a folder now was none when it was to be opened, and may have been a link.
+                // It was not a folder when it was opened, and may have been a link.
                 let may_be_a_link = matches!(kind, Ok(FileType::Symlink | FileType::Directory));
                 return if error == Errno::LOOP || may_be_a_link {
                     Err(FsError::Escape { path: relative.to_owned() })
@@ -236,10 +236,10 @@ mod tests {
         assert_eq!(read("sub", 5), None);
     }
 
-    /// What was a folder when the path was resolved, and is a link when the file is opened, leads
+    /// A folder that was replaced by a link between resolving the path and opening the file leads
     /// nowhere.
     #[test]
-    fn a_link_put_in_place_after_the_path_was_resolved_is_not_followed() {
+    fn link_created_after_resolving_is_not_followed() {
         let temp = TempDir::new().unwrap();
         let (root, outside) = (temp.path().join("root"), temp.path().join("outside"));
         fs::create_dir_all(root.join("sub")).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_swapped_for_a_link_over_and_over_gives_nothing_away() {
+    fn alternating_folder_and_link_leaks_nothing() {
         let temp = TempDir::new().unwrap();
         let (root, outside) = (temp.path().join("root"), temp.path().join("outside"));
         fs::create_dir_all(root.join("sub")).unwrap();
@@ -316,10 +316,10 @@ mod tests {
         }
     }
 
-    /// What is a folder and a link in turns is one of both whenever one looks.
+    /// A path that alternates between a folder and a link is one of the two at any time.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_folder_exchanged_for_a_link_is_never_missing() {
+    fn folder_replaced_by_a_link_is_never_reported_missing() {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
 
         let temp = TempDir::new().unwrap();

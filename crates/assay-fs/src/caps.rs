@@ -1,4 +1,4 @@
-//! Bounds on what is taken from a folder, and the account of what was.
+//! Bounds on what is read from a folder, and the account of it.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::FileKind;
 use crate::walk::{Item, Next};
 
-/// Upper bounds on what is taken from a folder.
+/// Upper bounds on what is read from a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
     /// Files, folders and links together.
@@ -44,16 +44,16 @@ pub struct CopyReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What was not copied.
+    /// Entries that were not copied.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Holds a walk to its [`Caps`], and keeps the account.
+/// Applies [`Caps`] to a walk, and keeps the account.
 #[derive(Debug)]
 pub struct Tally<'a> {
     /// The bounds.
     pub caps: &'a Caps,
-    /// What was taken so far.
+    /// Entries read so far.
     pub report: CopyReport,
     seen: u64,
 }
@@ -64,16 +64,16 @@ impl<'a> Tally<'a> {
         Self { caps, report: CopyReport::default(), seen: 0 }
     }
 
-    /// Takes note of something that is not taken. The walk goes past it.
+    /// Records an omitted entry. The walk continues after it.
     pub fn leave_out(&mut self, path: &Path, reason: impl Into<String>) -> Next {
-        // Enough to see what happened; a million lines would say no more.
+        // This many are enough to see the cause.
         if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
             self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
         }
         Next::Past
     }
 
-    /// Counts one more entry; how the walk goes on if that is one too many.
+    /// Counts one more entry; returns how to continue if that is one too many.
     pub fn count(&mut self, item: &Item<'_>) -> Option<Next> {
         self.seen += 1;
         if self.seen <= self.caps.entries {

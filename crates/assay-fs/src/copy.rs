@@ -7,13 +7,14 @@ use std::path::Path;
 use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
 use crate::{Caps, CopyReport, FileKind, FsError, Tally};
 
-/// Copies the content of the folder `from` into the folder `to`, which is made if it is not there.
+/// Copies the content of the folder `from` into the folder `to`, which is created if it does not
+/// exist.
 ///
-/// Regular files, folders and (with [`Caps::links`]) symbolic links, which are copied as they are
-/// and never followed. Permissions and times are kept, set-id bits never; a folder is always given
-/// to its owner in full. What goes beyond the caps, cannot be read or is something else is left out
-/// and listed. `to` must not be below `from`, nor contain untrusted links: a new folder is best.
-/// Only a failure to write is an error, and a `from` that cannot be opened.
+/// Regular files, folders and (with [`Caps::links`]) symbolic links, which are copied unchanged and
+/// never followed. Permissions and times are kept, set-id bits never; the owner always gets full
+/// access to a folder. Entries beyond the caps, unreadable ones and special files are left out and
+/// listed. `to` must not be below `from`, nor contain untrusted links: a new folder is best. Only a
+/// failure to write is an error, and a `from` that cannot be opened.
 pub fn copy_tree(from: &Path, to: &Path, caps: &Caps) -> Result<CopyReport, FsError> {
     let root = walk::open(from).map_err(|error| FsError::io("open", from, error))?;
     make_folder(to)?;

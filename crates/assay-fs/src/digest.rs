@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_digest_is_refused() {
+    fn invalid_digests_are_rejected() {
         let check = |text: &str, expected| assert_eq!(text.parse::<Digest>(), Err(expected), "{text}");
         check("", DigestError::Prefix);
         check("sha256:00", DigestError::Prefix);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_digested_in_pieces_and_capped() {
+    fn stream_digest_is_incremental_and_capped() {
         let bytes = vec![7_u8; 200_000];
         let (digest, size) = digest_stream(&bytes[..], u64::MAX).unwrap();
         assert_eq!((digest, size), (Digest::of(&bytes), 200_000));

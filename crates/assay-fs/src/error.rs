@@ -37,7 +37,7 @@ pub enum FsError {
 }
 
 impl FsError {
-    /// An error of the operating system, with what was attempted and on what.
+    /// An error of the operating system, with the attempted action and its path.
     pub fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io(Io::new(action, path)(source.into()))
     }

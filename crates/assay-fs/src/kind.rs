@@ -32,7 +32,7 @@ impl From<FileType> for FileKind {
     }
 }
 
-/// What a link is, for messages.
+/// A link's description in messages.
 pub(crate) const LINK: &str = "a symbolic link";
 
 /// What something that is not a regular file is, for messages.

@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
 use crate::{Caps, FileKind, FsError, LeftOut, Tally};
 
-/// One thing in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Bytes of a regular file, else 0.
     pub size: u64,
     /// The permission bits, set-id bits included.
     pub mode: u32,
-    /// BLAKE3 of a regular file's content; `None` for anything else and where it could not be read
+    /// BLAKE3 of a regular file's content; `None` for anything else and if it could not be read
     /// within the caps.
     pub digest: Option<[u8; 32]>,
-    /// Where a symbolic link points.
+    /// The target of a symbolic link.
     pub target: Option<PathBuf>,
 }
 
 /// The entries of a folder, by relative path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// What was seen.
+    /// The entries that were read.
     pub entries: BTreeMap<PathBuf, Entry>,
-    /// What was not, for the caps.
+    /// The entries that were left out because of the caps.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -54,8 +54,8 @@ pub struct Change {
 }
 
 impl Manifest {
-    /// Reads a folder, following no link. What goes beyond the caps is listed in `left_out`; a file
-    /// that is too large is there without its digest.
+    /// Reads a folder without following links. Entries beyond the caps are listed in `left_out`; a
+    /// file that is too large is included without its digest.
     pub fn scan(dir: &Path, caps: &Caps) -> Result<Self, FsError> {
         let root = walk::open(dir).map_err(|error| FsError::io("open", dir, error))?;
         let mut scan = Scan { tally: Tally::new(caps), entries: BTreeMap::new() };
@@ -65,9 +65,9 @@ impl Manifest {
         }
     }
 
-    /// What differs in `later`, by path.
+    /// The differences in `later`, by path.
     ///
-    /// Where a file has no digest on either side, it counts as changed if its size differs.
+    /// If a file has no digest on either side, it counts as changed if its size differs.
     pub fn diff(&self, later: &Self) -> Vec<Change> {
         let change = |path: &PathBuf, kind| Change { path: path.clone(), kind };
         let gone = self.entries.keys().filter(|path| !later.entries.contains_key(*path));

@@ -1,4 +1,4 @@
-//! Opening regular files, and nothing else.
+//! Opening regular files only.
 
 use std::fs::File;
 use std::io;
@@ -30,7 +30,7 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(windows)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;
-    // FILE_FLAG_OPEN_REPARSE_POINT: a link is opened itself, and is no regular file.
+    // FILE_FLAG_OPEN_REPARSE_POINT: a link is opened itself, and is not a regular file.
     std::fs::OpenOptions::new().read(true).custom_flags(0x0020_0000).open(path)
 }
 

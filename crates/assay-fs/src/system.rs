@@ -1,4 +1,4 @@
-//! What the kernel says of a file system and of this process.
+//! The kernel's data about a file system and this process.
 
 /// The number of this process's PID namespace (namespaces(7)); `None` if there is none.
 pub fn pid_namespace() -> Option<u64> {
@@ -10,7 +10,7 @@ pub fn pid_namespace() -> Option<u64> {
 #[cfg(target_os = "linux")]
 const TMPFS: rustix::fs::FsWord = 0x0102_1994;
 
-/// Whether a folder is in memory rather than on a disk. Only Linux says so.
+/// Whether a folder is in memory rather than on a disk. Only known on Linux.
 pub fn is_in_memory(folder: &std::path::Path) -> std::io::Result<bool> {
     #[cfg(target_os = "linux")]
     return Ok(rustix::fs::statfs(folder)?.f_type == TMPFS);

@@ -35,7 +35,7 @@ pub const MAX_BYTES: u64 = 16 << 30;
 pub struct Node {
     /// Its path relative to the root, byte for byte.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Bytes of a file, or of a link's target text; else 0.
     pub size: u64,
@@ -48,7 +48,7 @@ pub struct Node {
 pub struct Entry {
     /// Its path relative to the root, byte for byte.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Bytes of a file, or of a link's target text; else 0.
     pub size: u64,
@@ -58,8 +58,8 @@ pub struct Entry {
     pub digest: Digest,
 }
 
-/// Something below a root that could not be read, or was not checked. A digest made in spite of it
-/// does not hold.
+/// An entry below a root that could not be read, or was not checked. A digest made without it is
+/// invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
 pub struct Problem {
@@ -70,8 +70,8 @@ pub struct Problem {
     pub source: io::Error,
 }
 
-/// What a walk found: entries sorted by the bytes of their paths, folders included, the root itself
-/// not.
+/// The result of a walk: entries sorted by the bytes of their paths, folders included, without the
+/// root itself.
 #[derive(Debug, Default)]
 pub struct Walk {
     /// The entries.
@@ -106,7 +106,7 @@ pub fn walk(root: &Path) -> Walk {
     found
 }
 
-/// Collects what a walk visits.
+/// Collects the entries of a walk.
 struct Collect<'a> {
     root: &'a Path,
     walk: Walk,
@@ -148,8 +148,8 @@ impl Tree {
         Self::from_walk(root, walk(root), |_| true)
     }
 
-    /// Reads those entries of a finished walk that `keep` takes. Leaving a folder out does not omit
-    /// what is in it: `keep` is asked for every entry.
+    /// Reads those entries of a finished walk that `keep` accepts. Omitting a folder does not omit
+    /// its content: `keep` is called for every entry.
     pub fn from_walk(root: &Path, walk: Walk, keep: impl Fn(&Node) -> bool) -> Self {
         let mut tree = Self { entries: Vec::with_capacity(walk.nodes.len()), problems: walk.problems };
         let mut left = MAX_BYTES;
@@ -169,21 +169,21 @@ impl Tree {
         tree
     }
 
-    /// The digest of the whole folder.
+    /// The digest of the complete folder.
     pub fn digest(&self) -> Digest {
         self.digest_where(|_| true)
     }
 
-    /// The digest the folder would have, did it hold only the entries that `keep` takes. A folder
-    /// emptied so is an empty folder, unless it is itself omitted.
+    /// The digest the folder would have with only the entries that `keep` accepts. A folder that
+    /// loses its content this way is an empty folder, unless it is itself omitted.
     pub fn digest_where(&self, keep: impl Fn(&Entry) -> bool) -> Digest {
         digest_entries(
             self.entries.iter().filter(|entry| keep(entry)).map(|entry| (entry.path.as_path(), entry)),
         )
     }
 
-    /// The digest that a folder below the root has on its own, of the entries that `keep` takes
-    /// (asked with paths relative to the root).
+    /// The digest of a folder below the root on its own, with the entries that `keep` accepts
+    /// (called with paths relative to the root).
     pub fn digest_beneath(&self, folder: &Path, keep: impl Fn(&Entry) -> bool) -> Digest {
         digest_entries(self.entries.iter().filter(|entry| keep(entry)).filter_map(|entry| {
             let path = entry.path.strip_prefix(folder).ok()?;
@@ -209,7 +209,7 @@ impl Tree {
 }
 
 fn digest_entries<'a>(entries: impl Iterator<Item = (&'a Path, &'a Entry)>) -> Digest {
-    // A common prefix taken away leaves the order of the bytes as it was.
+    // Removing a common prefix does not change the order of the bytes.
     let entries: Vec<_> = entries.collect();
     let parents: BTreeSet<&Path> = entries.iter().filter_map(|(path, _)| path.parent()).collect();
     let mut hasher = Hasher::new("assay.tree/1");
@@ -246,8 +246,8 @@ fn digest_node(root: &Path, node: &Node, limit: u64) -> io::Result<(Digest, u64)
     }
 }
 
-/// Takes `.` and `..` out of a path by its text alone, never leaving `/` or the start. The result
-/// is what a link-free file system would find; `None` when a relative path climbs above its start.
+/// Removes `.` and `..` from a path by its text alone, never leaving `/` or the start. The result
+/// is what a link-free file system would find; `None` if a relative path climbs above its start.
 pub fn normalize(path: &Path) -> Option<PathBuf> {
     let mut parts: Vec<OsString> = Vec::new();
     let absolute = path.is_absolute();
@@ -263,8 +263,8 @@ pub fn normalize(path: &Path) -> Option<PathBuf> {
     Some(normal)
 }
 
-/// Whether a link below a root leaves it: by where it really leads, or by its text when it leads
-/// nowhere.
+/// Whether a link below a root leaves it: by its real target, or by its text if the target does not
+/// exist.
 pub fn escapes(root: &Path, link: &Path) -> bool {
     let at = root.join(link);
     if let (Ok(base), Ok(real)) = (fs::canonicalize(root), fs::canonicalize(&at)) {

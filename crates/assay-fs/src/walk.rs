@@ -36,15 +36,15 @@ pub enum Sequence {
     ByName(u64),
 }
 
-/// What is called for the items of a walk.
+/// Callbacks for the items of a walk.
 pub trait Visitor {
     /// What ends the walk.
     type Error;
 
-    /// Called for each item, before what is in it.
+    /// Called for each item, before its content.
     fn item(&mut self, item: &Item<'_>) -> Result<Next, Self::Error>;
 
-    /// Called for each folder that was entered, after what is in it; `dir` is the one it is in.
+    /// Called for each folder that was entered, after its content; `dir` is its parent.
     #[cfg(target_os = "linux")]
     fn done(
         &mut self,

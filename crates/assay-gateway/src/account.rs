@@ -11,11 +11,11 @@ use crate::session::SessionConfig;
 use crate::shared::{Options, Shared, State, Watched};
 use crate::sync::lock;
 
-/// Most texts of which is known that they were read.
+/// Maximum number of texts remembered as already scanned.
 const TEXTS: usize = 200_000;
 
 impl Shared {
-    /// Lets a request through and gives its number, or says which cap forbids it.
+    /// Admits a request and returns its ordinal, or returns the cap that forbids it.
     pub(crate) fn begin(&self, exchange: Exchange) -> Result<usize, Capped> {
         let run_capped = self.session.budget.capped();
         let mut state = lock(&self.state);
@@ -45,7 +45,7 @@ impl Shared {
         Ok(ordinal)
     }
 
-    /// Puts down how a request ended.
+    /// Records how a request ended.
     pub(crate) fn finish(&self, mut exchange: Exchange) {
         if let (Some(tokens), Some(price)) = (&exchange.tokens, self.price(&exchange.model)) {
             exchange.usd = Some(price.cost(tokens));
@@ -66,7 +66,8 @@ impl Shared {
         }
     }
 
-    /// Follows skills into a request. What the model said itself tells it nothing.
+    /// Scans a request for the watched skills. What the model wrote itself is skipped: it exposes
+    /// nothing new.
     pub(crate) fn follow(&self, ordinal: usize, request: &ChatRequest) {
         let mut state = lock(&self.state);
         let State { watches, texts, .. } = &mut *state;

@@ -1,8 +1,8 @@
-//! What a run may spend, and has spent: one account for all of its trials, by whatever way they reach their models.
+//! The budget of a run: one account for all of its trials, whichever model route they use.
 //!
-//! Two bounds are kept with it. Each request is refused once a cap is reached; that is exact, and late: the trials under way are
-//! then lost. And a trial is [started](Budget::start) only if what it is likely to cost is left. A trial is taken to cost
-//! as much as the dearest before it.
+//! It enforces two bounds. Each request is refused once a cap is reached: that is exact, but the
+//! trials under way are lost. And a trial is [admitted](Budget::admit) only if its likely cost is
+//! left, which is that of the most expensive trial so far.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,19 +12,20 @@ use crate::ledger::{CapKind, CapScope, Capped, Exchange, Totals};
 use crate::limits::Caps;
 use crate::sync::lock;
 
-/// What a run may spend. Clones share the account. Only what providers reported counts against a cap, and costs that nobody knows count as nothing.
+/// The budget of a run. Clones share the account. Only usage reported by providers counts against a
+/// cap; unknown costs count as zero.
 #[derive(Debug, Clone, Default)]
 pub struct Budget {
     run: Arc<Run>,
-    /// The trial that is charged besides.
+    /// The trial that is charged as well.
     trial: Option<Arc<Mutex<TrialAccount>>>,
 }
 
 #[derive(Debug, Default)]
 struct TrialAccount {
-    /// In USD, by the attempt under way, as far as it is known.
+    /// In USD, by the current attempt, as far as known.
     usd: Option<f64>,
-    /// What is charged after its end is the run's alone.
+    /// Whether the trial has ended: later charges count for the run only.
     has_ended: bool,
 }
 
@@ -37,59 +38,60 @@ struct Run {
 #[derive(Debug, Default)]
 struct Account {
     totals: Totals,
-    /// In USD, as far as it is known.
+    /// In USD, as far as known.
     usd: f64,
-    /// Of it, what trials under way have spent.
+    /// The part of `usd` that was spent by trials under way.
     usd_under_way: f64,
     under_way: usize,
-    /// The dearest trial so far.
-    dearest: Option<f64>,
+    /// The cost of the most expensive trial so far.
+    most_expensive: Option<f64>,
 }
 
-/// Whether another trial may begin.
+/// Whether another trial may start.
 #[derive(Debug)]
-pub enum Start {
-    /// It may.
-    Go(Permit),
-    /// Not before one that is under way has ended.
-    Wait,
-    /// It may not.
-    Stop,
+pub enum Admission {
+    /// It may start.
+    Granted(Permit),
+    /// Not before a running trial has ended.
+    Deferred,
+    /// The budget is spent.
+    Exhausted,
 }
 
-/// A trial under way. What it costs is known when this is dropped.
+/// A running trial. Its cost is known when this is dropped.
 #[derive(Debug)]
 pub struct Permit {
     budget: Budget,
 }
 
 impl Budget {
-    /// With nothing spent.
+    /// A budget of which nothing is spent.
     pub fn new(caps: Caps) -> Self {
         Self { run: Arc::new(Run { caps, account: Mutex::default() }), trial: None }
     }
 
-    /// Asks for one more trial. The first goes alone, since nobody knows what a trial costs before it.
-    pub fn start(&self) -> Start {
+    /// Requests the start of another trial. The first runs alone, because the cost of a trial is
+    /// unknown before it has ended.
+    pub fn admit(&self) -> Admission {
         let mut account = lock(&self.run.account);
         if let Some(most) = self.run.caps.usd {
-            let each = account.dearest.unwrap_or(0.0);
+            let each = account.most_expensive.unwrap_or(0.0);
             let ended = account.usd - account.usd_under_way;
             if ended >= most || ended + each > most {
-                return Start::Stop;
+                return Admission::Exhausted;
             }
-            let unknown = account.dearest.is_none() && account.under_way > 0;
+            let unknown = account.most_expensive.is_none() && account.under_way > 0;
             if unknown || ended + each * (account.under_way as f64 + 1.0) > most {
-                return Start::Wait;
+                return Admission::Deferred;
             }
         }
         account.under_way += 1;
         let budget = Self { run: Arc::clone(&self.run), trial: Some(Arc::default()) };
-        Start::Go(Permit { budget })
+        Admission::Granted(Permit { budget })
     }
 
-    /// Counts a request that was made past the gateway, by an agent that asks its model itself: its tokens, how many of them
-    /// are an estimate, and what the others cost.
+    /// Counts a request that an agent sent to its model without the gateway: its tokens, how many
+    /// of them are an estimate, and the cost of the others.
     pub fn charge(&self, tokens: &Usage, estimated: &Usage, usd: Option<f64>) {
         let mut account = lock(&self.run.account);
         account.totals.requests += 1;
@@ -99,7 +101,7 @@ impl Budget {
         self.add_cost(&mut account, usd);
     }
 
-    /// Counts a request that is let through.
+    /// Counts an admitted request.
     pub(crate) fn begin(&self) {
         lock(&self.run.account).totals.requests += 1;
     }
@@ -123,30 +125,30 @@ impl Budget {
         }
     }
 
-    /// Which cap is reached.
+    /// The cap that is reached, if any.
     pub fn capped(&self) -> Option<Capped> {
         let account = lock(&self.run.account);
         reached_cap(&self.run.caps, &account.totals, Some(account.usd), CapScope::Run)
     }
 
-    /// What was spent so far.
+    /// The totals so far.
     pub fn spent(&self) -> Totals {
         lock(&self.run.account).totals.clone()
     }
 
-    /// The same in USD, as far as it is known.
+    /// The cost so far in USD, as far as known.
     pub fn spent_usd(&self) -> f64 {
         lock(&self.run.account).usd
     }
 }
 
 impl Permit {
-    /// What the trial charges.
+    /// The budget that the trial is charged to.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Ends an attempt that is followed by another of the same trial: it is paid for, and says nothing of what trials cost.
+    /// Ends an attempt that is retried: it is charged, but does not count as the cost of a trial.
     pub fn retry(&self) {
         self.end(false);
     }
@@ -163,11 +165,12 @@ impl Permit {
         }
         if is_last {
             account.under_way = account.under_way.saturating_sub(1);
-            account.dearest =
-                spent.map(|spent| account.dearest.unwrap_or(0.0).max(spent)).or(account.dearest);
+            account.most_expensive = spent
+                .map(|spent| account.most_expensive.unwrap_or(0.0).max(spent))
+                .or(account.most_expensive);
         }
         if account.under_way == 0 {
-            // Sums of floats do not always come to nothing.
+            // Sums of floats can be off by a rounding error.
             account.usd_under_way = 0.0;
         }
     }
@@ -179,7 +182,8 @@ impl Drop for Permit {
     }
 }
 
-/// Which cap is reached by what the provider counted: an estimate is too rough to end a trial or a run.
+/// The cap that is reached, if any. Only reported usage counts: an estimate is too rough to end a
+/// trial or a run.
 pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
     let tokens = totals.reported_tokens();
     let reached = |of, what: String| {
@@ -187,14 +191,14 @@ pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope:
     };
     match caps {
         Caps { tokens: Some(most), .. } if tokens >= *most => {
-            reached(CapKind::Tokens, format!("{tokens} of at most {most} tokens"))
+            reached(CapKind::Tokens, format!("{tokens} tokens (cap: {most})"))
         }
         Caps { requests: Some(most), .. } if totals.requests >= *most => {
-            reached(CapKind::Requests, format!("{} of at most {most} requests", totals.requests))
+            reached(CapKind::Requests, format!("{} requests (cap: {most})", totals.requests))
         }
         Caps { usd: Some(most), .. } => match usd {
             Some(usd) if usd < *most => None,
-            Some(usd) => reached(CapKind::Usd, format!("{usd:.4} of at most {most} USD")),
+            Some(usd) => reached(CapKind::Usd, format!("{usd:.4} USD (cap: {most})")),
             None => reached(CapKind::Usd, "the cost in USD is unknown".to_owned()),
         },
         _ => None,
@@ -210,8 +214,8 @@ mod tests {
     }
 
     fn granted(budget: &Budget) -> Permit {
-        match budget.start() {
-            Start::Go(permit) => permit,
+        match budget.admit() {
+            Admission::Granted(permit) => permit,
             other => panic!("{other:?}"),
         }
     }
@@ -221,45 +225,46 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_holds_while_several_are_under_way() {
+    fn cap_limits_concurrent_trials() {
         let budget = usd(1.0);
         let first = granted(&budget);
-        // Nothing is known yet: the second waits for the first, also once that has begun to spend.
-        assert!(matches!(budget.start(), Start::Wait));
+        // The cost is unknown: the second waits for the first, even after that has begun to spend.
+        assert!(matches!(budget.admit(), Admission::Deferred));
         charge_cost(&first, 0.3);
-        assert!(matches!(budget.start(), Start::Wait));
+        assert!(matches!(budget.admit(), Admission::Deferred));
         drop(first);
         let (second, third) = (granted(&budget), granted(&budget));
-        // .3 spent, two under way at .3 each: a third would come to 1.2. What they have spent by now is part of that.
-        assert!(matches!(budget.start(), Start::Wait));
+        // 0.3 spent, two under way at 0.3 each: a third would make 1.2. Their spending so far is
+        // included.
+        assert!(matches!(budget.admit(), Admission::Deferred));
         charge_cost(&second, 0.2);
         charge_cost(&second, 0.1);
         charge_cost(&third, 0.2);
-        assert!(matches!(budget.start(), Start::Wait));
+        assert!(matches!(budget.admit(), Admission::Deferred));
         drop((second, third));
-        // .8 spent: one more at .3 would pass 1.
-        assert!(matches!(budget.start(), Start::Stop));
+        // 0.8 spent: one more at 0.3 would exceed 1.
+        assert!(matches!(budget.admit(), Admission::Exhausted));
         assert!((budget.spent_usd() - 0.8).abs() < 1e-12);
         assert_eq!((budget.spent().requests, budget.capped()), (4, None));
     }
 
     #[test]
-    fn a_retried_attempt_is_paid_for_and_sets_no_price() {
+    fn retried_attempt_is_charged_without_setting_the_trial_cost() {
         let budget = usd(1.0);
         let trial = granted(&budget);
         charge_cost(&trial, 0.5);
         trial.retry();
         charge_cost(&trial, 0.1);
         drop(trial);
-        // .6 spent, .1 a trial: four more fit.
+        // 0.6 spent, 0.1 per trial: four more fit.
         let more: Vec<Permit> = (0..3).map(|_| granted(&budget)).collect();
         assert!((budget.spent_usd() - 0.6).abs() < 1e-12);
         drop(more);
-        assert!(matches!(budget.start(), Start::Go(_)));
+        assert!(matches!(budget.admit(), Admission::Granted(_)));
     }
 
     #[test]
-    fn a_late_charge_is_not_under_way() {
+    fn late_charge_is_not_under_way() {
         let budget = usd(1.0);
         let first = granted(&budget);
         let late = first.budget().clone();
@@ -267,17 +272,17 @@ mod tests {
         drop(first);
         let second = granted(&budget);
         late.charge(&Usage::default(), &Usage::default(), Some(0.75));
-        // .85 has been spent by trials that ended; one at .1 is under way, and another would pass 1.
-        assert!(matches!(budget.start(), Start::Wait));
+        // 0.85 was spent by trials that ended; one at 0.1 is under way, and another would exceed 1.
+        assert!(matches!(budget.admit(), Admission::Deferred));
         drop(second);
         assert!((budget.spent_usd() - 0.85).abs() < 1e-12);
     }
 
     #[test]
-    fn no_cap_holds_nobody_up() {
+    fn trials_start_freely_without_a_cap() {
         let budget = Budget::default();
         let permits: Vec<Permit> = (0..100).map(|_| granted(&budget)).collect();
         assert_eq!(permits.len(), 100);
-        assert!(matches!(usd(0.0).start(), Start::Stop));
+        assert!(matches!(usd(0.0).admit(), Admission::Exhausted));
     }
 }

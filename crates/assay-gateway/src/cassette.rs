@@ -1,8 +1,12 @@
-//! Replies that were kept, for playing a trial again without a provider.
+//! Recorded replies, for replaying a trial without a provider.
 //!
-//! A cassette belongs to one trial. It is JSON Lines: the trial, then a line for each request, with its reply and a digest
-//! for each part of it. A replay goes by the order of requests; where the next one differs, by a later
-//! one that is the same; else the digests tell where it first differed. Before a request is digested, what agents vary by themselves is taken out. A live trial never reads one.
+//! A cassette belongs to one trial. It is JSON Lines: the trial, then one line per request with its
+//! reply and a digest of each of its parts. What agents vary by themselves is removed before the
+//! digest.
+//!
+//! A replay follows the order of requests. If a request differs from its recording, a later
+//! identical one is used; if there is none, the digests show where the two first differ. A live
+//! trial never reads a cassette.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -19,19 +23,19 @@ use crate::error::GatewayError;
 use crate::protocol::Protocol;
 use crate::varying::Part;
 
-/// Most bytes of a line: a reply is at most 64 MiB, and JSON escapes it.
+/// Maximum bytes of a line: a reply is at most 64 MiB, and JSON escapes it.
 const LONGEST: u64 = 256 << 20;
-/// Longest normal form of a part that is kept.
+/// Maximum bytes of a recorded normal form.
 const TEXT: usize = 256 << 10;
 
-/// Whether replies are kept.
+/// Whether replies are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cassette {
     /// They are not.
     Off,
-    /// They are kept in a new file.
+    /// They are recorded in a new file.
     Record(PathBuf),
-    /// They come from a file, and no provider is asked.
+    /// They are read from a file, and no provider is called.
     Replay(PathBuf),
 }
 
@@ -53,45 +57,45 @@ pub(crate) struct Recording {
     pub(crate) path: String,
     /// The parts of the request, each with the beginning of the BLAKE3 digest of its normal form.
     pub(crate) parts: Vec<(String, String)>,
-    /// Normal forms by their digests, each where it first came, for telling what differs.
+    /// Normal forms by digest, each on the line where it first occurs, to show what differs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) texts: BTreeMap<String, String>,
     pub(crate) status: u16,
     pub(crate) content_type: String,
     pub(crate) body: String,
-    /// Whether the reply broke off after this.
+    /// Whether the reply was interrupted after this.
     pub(crate) broke: bool,
 }
 
-/// Why a line was not kept.
+/// Why a line was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CassetteError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("cannot write it: {0}")]
+    #[error("cannot write the file: {0}")]
     Write(#[from] std::io::Error),
 }
 
-/// Keeps replies.
+/// Writes a cassette.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     file: File,
-    /// Digests of the normal forms that were kept.
-    kept: BTreeSet<String>,
+    /// Digests of the normal forms that were written.
+    written: BTreeSet<String>,
 }
 
 impl Recorder {
     pub(crate) fn create(path: &Path, trial: &str, attempt: u32) -> Result<Self, GatewayError> {
         let wrong = |message: String| GatewayError::Cassette { path: path.to_path_buf(), message };
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        let file = file.map_err(|error| wrong(format!("cannot create it: {error}")))?;
-        let mut recorder = Self { file, kept: BTreeSet::new() };
+        let file = file.map_err(|error| wrong(format!("cannot create the file: {error}")))?;
+        let mut recorder = Self { file, written: BTreeSet::new() };
         let label = Label { schema: SCHEMA.to_owned(), trial: trial.to_owned(), attempt };
-        recorder.line(&label).map_err(|error| wrong(error.to_string()))?;
+        recorder.write_line(&label).map_err(|error| wrong(error.to_string()))?;
         Ok(recorder)
     }
 
-    /// Keeps a reply to a request of these parts.
+    /// Records the reply to a request with these parts.
     pub(crate) fn write_recording(
         &mut self,
         mut recording: Recording,
@@ -99,15 +103,15 @@ impl Recorder {
         key: Option<&Secret>,
     ) -> Result<(), CassetteError> {
         for Part { name, digest, text } in parts {
-            if text.len() <= TEXT && self.kept.insert(digest.clone()) {
+            if text.len() <= TEXT && self.written.insert(digest.clone()) {
                 recording.texts.insert(digest.clone(), scrubbed(&text, key));
             }
             recording.parts.push((name, digest));
         }
-        self.line(&recording)
+        self.write_line(&recording)
     }
 
-    fn line(&mut self, value: &impl Serialize) -> Result<(), CassetteError> {
+    fn write_line(&mut self, value: &impl Serialize) -> Result<(), CassetteError> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         Ok(self.file.write_all(&line)?)
@@ -125,7 +129,7 @@ pub(crate) fn read(
     if !path.is_file() {
         return Err(wrong("no such file: record it first".to_owned()));
     }
-    let file = File::open(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
+    let file = File::open(path).map_err(|error| wrong(format!("cannot read the file: {error}")))?;
     let mut reader = BufReader::new(file);
     let (mut recordings, mut line) = (BTreeMap::new(), Vec::new());
     for number in 1.. {
@@ -139,7 +143,7 @@ pub(crate) fn read(
             if label.schema != SCHEMA {
                 return Err(at(1, "another format"));
             }
-            // What `assay gateway --record` wrote before "interactive".
+            // `assay gateway --record` wrote this before "interactive".
             let recorded = if label.trial == "by hand" { "interactive" } else { &label.trial };
             if recorded != trial || label.attempt != attempt {
                 return Err(at(1, "recorded for another trial"));
@@ -153,7 +157,7 @@ pub(crate) fn read(
     Ok(recordings)
 }
 
-/// A reply's text without the key, and without the names that providers give to accounts, organisations and projects.
+/// A reply's text without the key, and without identifiers of accounts, organizations and projects.
 pub(crate) fn scrubbed(text: &str, key: Option<&Secret>) -> String {
     static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let named = r#""(?:organization|organization_id|org_id|account_id|account|user|user_id|safety_identifier|project_id)"\s*:\s*"[^"\\]*""#;

@@ -23,7 +23,7 @@ impl Stream {
         }
     }
 
-    /// Ends it in both directions, even during a read or a write.
+    /// Closes it in both directions, even during a read or a write.
     pub(crate) fn shutdown(&self) {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),
@@ -31,7 +31,7 @@ impl Stream {
         };
     }
 
-    /// Whether the other side has gone. Looks, and takes nothing.
+    /// Whether the other side has closed it. Consumes nothing.
     pub(crate) fn is_gone(&self) -> bool {
         let mut byte = [0_u8; 1];
         match rustix::net::recv(self, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
@@ -64,7 +64,7 @@ impl AsFd for Stream {
     }
 }
 
-/// A connection, and what was read of it ahead.
+/// A connection, with the bytes that were read ahead.
 #[derive(Debug)]
 pub(crate) struct Conn {
     stream: Stream,
@@ -76,16 +76,16 @@ pub(crate) struct Conn {
 pub(crate) enum Ended {
     /// The other side closed it, or it broke.
     Gone,
-    /// A deadline passed.
+    /// The deadline passed.
     Late,
-    /// More than is allowed.
+    /// It is larger than allowed.
     TooMuch,
     /// It is not HTTP.
     Malformed(&'static str),
 }
 
 impl Ended {
-    /// What is answered to what cannot be read.
+    /// The status and the message for a request that cannot be read.
     pub(crate) fn status(&self) -> (u16, &'static str) {
         match self {
             Self::Gone => (400, "the request was interrupted"),
@@ -96,7 +96,7 @@ impl Ended {
     }
 }
 
-/// The headers of a reply in JSON.
+/// The headers of a JSON reply.
 pub(crate) const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 impl Conn {
@@ -104,19 +104,19 @@ impl Conn {
         Self { stream, ahead: Vec::new() }
     }
 
-    /// What was read and not taken.
+    /// Bytes that were read but not consumed.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.ahead
     }
 
-    /// Takes from what was read.
+    /// Consumes bytes that were read.
     pub(crate) fn take_bytes(&mut self, count: usize) -> Vec<u8> {
         let count = count.min(self.ahead.len());
         let rest = self.ahead.split_off(count);
         std::mem::replace(&mut self.ahead, rest)
     }
 
-    /// Reads more. A deadline is of the clock; a still sender does not move it.
+    /// Reads more, until a deadline that a slow sender does not extend.
     pub(crate) fn more(&mut self, until: Instant) -> Result<(), Ended> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() || self.stream.set_read_timeout(left).is_err() {
@@ -150,7 +150,7 @@ impl Conn {
         }
     }
 
-    /// A whole reply.
+    /// Sends a complete reply.
     pub(crate) fn reply(
         &mut self,
         status: u16,
@@ -165,13 +165,13 @@ impl Conn {
         self.write(&bytes)
     }
 
-    /// The beginning of a reply in pieces.
+    /// Sends the head of a chunked reply.
     pub(crate) fn begin(&mut self, status: u16, headers: &[(&str, &str)], keep: bool) -> io::Result<()> {
         let out = head(status, headers, keep) + "transfer-encoding: chunked\r\n\r\n";
         self.write(out.as_bytes())
     }
 
-    /// A piece; written at once. Nothing is no piece: that would end the reply.
+    /// Sends a chunk at once. An empty one is skipped, because it would end the reply.
     pub(crate) fn piece(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -182,13 +182,13 @@ impl Conn {
         self.write(&out)
     }
 
-    /// The end of a reply in pieces.
+    /// Ends a chunked reply.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.write(b"0\r\n\r\n")
     }
 
-    /// Ends the connection. What the other side still sends is read for a moment, so that it sees the reply and not a
-    /// reset.
+    /// Closes the connection. Whatever the other side still sends is read for a moment, so that it
+    /// sees the reply instead of a reset.
     pub(crate) fn close(mut self) {
         let _ = match &self.stream {
             Stream::Unix(stream) => stream.shutdown(Shutdown::Write),

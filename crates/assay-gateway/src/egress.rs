@@ -1,9 +1,10 @@
-//! A way out of a sandbox without network, to listed hosts and no others: an HTTP proxy behind a Unix socket.
+//! An egress proxy: an HTTP proxy behind a Unix socket, through which a sandbox without network
+//! reaches listed hosts only.
 //!
-//! It opens tunnels (`CONNECT host:port`) and passes plain requests on (`GET http://host/…`). Names are looked up here, and
-//! only listed ones; what is connected to are the addresses that were looked at. A redirect is the client's to follow, and
-//! leads through here again. What is said shared a tunnel is not looked at: behind one address a listed server may serve
-//! other names too.
+//! It opens tunnels (`CONNECT host:port`) and forwards plain requests (`GET http://host/…`). Only
+//! listed names are resolved, and it connects to the addresses that were checked. The client
+//! follows redirects, through this proxy again. Traffic in a tunnel is not inspected: a listed
+//! server may serve other names at the same address.
 
 mod hosts;
 
@@ -29,26 +30,26 @@ use crate::error::GatewayError;
 use crate::listen::unix_listener;
 use crate::sync::lock;
 
-/// Most connections at once.
+/// Maximum number of concurrent connections.
 const CONNECTIONS: usize = 64;
-/// Most bytes of a request's head.
+/// Maximum bytes of a request's head.
 const HEAD: usize = 32 << 10;
-/// Most headers of a request.
+/// Maximum number of headers of a request.
 const HEADERS: usize = 100;
-/// Most time for a head to arrive.
+/// Timeout for a head to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
-/// Most time for reaching a host.
+/// Timeout for connecting to a host.
 const CONNECT: Duration = Duration::from_secs(30);
-/// Most time in which a connection may be still. A sandbox may be frozen meanwhile.
+/// Timeout of an idle connection. A sandbox may be frozen meanwhile.
 const IDLE: Duration = Duration::from_mins(20);
-/// Most connections that are told of; more are counted.
-const TOLD: usize = 1_000;
-/// Most bytes that go through, both ways together.
+/// Maximum number of connections that are recorded; further ones are only counted.
+const MAX_RECORDED: usize = 1_000;
+/// Maximum bytes relayed, in both directions together.
 const BYTES: u64 = 8 << 30;
-/// What a connection's thread has for a stack.
+/// Stack size of a connection's thread.
 const STACK: usize = 256 << 10;
 
-/// A way out that is open. Closing it, or dropping it, ends every connection and removes the socket.
+/// An open egress proxy. Closing or dropping it ends every connection and removes the socket.
 #[derive(Debug)]
 pub struct EgressListener {
     shared: Arc<EgressShared>,
@@ -56,29 +57,29 @@ pub struct EgressListener {
     acceptor: Option<(JoinHandle<()>, PipeWriter)>,
 }
 
-/// What went through a way out.
+/// What went through an egress proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EgressLedger {
-    /// What may be reached.
+    /// The allowed hosts.
     pub hosts: Vec<String>,
-    /// Connections, at most 1,000 of them.
+    /// The connections, at most 1,000.
     pub connections: Vec<EgressConnection>,
-    /// How many there were.
+    /// The number of all connections.
     pub count: u64,
 }
 
-/// A connection that was destination for.
+/// A requested connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EgressConnection {
-    /// `host:port`, as it was destination for.
+    /// `host:port`, as requested.
     pub to: String,
     /// The address that was connected to.
     pub address: Option<SocketAddr>,
-    /// Why it was not opened.
+    /// Why it was refused.
     pub refused: Option<String>,
-    /// Bytes sent there.
+    /// Bytes sent to the host.
     pub sent: u64,
-    /// Bytes that came from there.
+    /// Bytes received from the host.
     pub received: u64,
 }
 
@@ -94,7 +95,7 @@ struct EgressShared {
 }
 
 impl EgressListener {
-    /// Opens one at a socket that does not exist yet.
+    /// Opens an egress proxy at a socket that does not exist yet.
     pub fn open(socket: &Path, hosts: Hosts) -> Result<Self, GatewayError> {
         let listener = unix_listener(socket)?;
         let ledger = EgressLedger { hosts: hosts.list(), ..EgressLedger::default() };
@@ -107,17 +108,17 @@ impl EgressListener {
             bytes: Mutex::new(0),
         });
         let mut egress = Self { shared, socket: socket.to_path_buf(), acceptor: None };
-        let (woken, wake) = io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
+        let (woken, wake) = io::pipe().map_err(|_| GatewayError::System("a pipe"))?;
         let shared = Arc::clone(&egress.shared);
         let acceptor = thread::Builder::new()
             .name("egress".to_owned())
             .spawn(move || shared.accept(&listener, &woken))
-            .map_err(|_| GatewayError::Machine("thread"))?;
+            .map_err(|_| GatewayError::System("a thread"))?;
         egress.acceptor = Some((acceptor, wake));
         Ok(egress)
     }
 
-    /// Ends every connection, removes the socket, and says what went through.
+    /// Ends every connection, removes the socket, and returns the ledger.
     pub fn close(mut self) -> EgressLedger {
         self.stop_accepting();
         lock(&self.shared.ledger).clone()
@@ -131,7 +132,7 @@ impl EgressListener {
         let _ = std::fs::remove_file(&self.socket);
         let mut open = lock(&self.shared.open);
         open.values().flatten().for_each(Stream::shutdown);
-        // What is stopped ends at once, but for one that looks a name up.
+        // Connections that are shut down end at once, unless one is resolving a name.
         let until = Instant::now() + Duration::from_secs(10);
         while !open.is_empty() && Instant::now() < until {
             let waited = self.shared.emptied.wait_timeout(open, Duration::from_millis(100));
@@ -187,7 +188,7 @@ impl EgressShared {
         }
     }
 
-    /// One request, and what follows it.
+    /// Serves one request, and the tunnel or reply that follows.
     fn serve(&self, number: u64, stream: UnixStream) {
         let Ok(out) = stream.try_clone() else { return };
         let mut conn = Conn::new(Stream::Unix(stream));
@@ -219,7 +220,7 @@ impl EgressShared {
         self.record_connection(connection);
     }
 
-    /// Connects to a host, where it is listed.
+    /// Connects to a host if it is listed.
     fn connect_to(&self, host: &str, port: u16) -> Result<TcpStream, NotReached> {
         let addresses: Vec<SocketAddr> = if let Ok(address) = host.parse::<IpAddr>() {
             if !self.hosts.has_address(address, port) {
@@ -232,7 +233,7 @@ impl EgressShared {
             }
             let found: Vec<SocketAddr> =
                 (host, port).to_socket_addrs().map_err(|_| NotReached::Unknown)?.collect();
-            // A name may be made to lead shared.
+            // A listed name may resolve to an internal address.
             let may = |address: &SocketAddr| {
                 hosts::is_public(address.ip()) || self.hosts.has_address(address.ip(), port)
             };
@@ -251,7 +252,7 @@ impl EgressShared {
         Err(last)
     }
 
-    /// Passes on both ways until both are done. Gives the bytes sent and received.
+    /// Relays in both directions until both are done. Returns the bytes sent and received.
     fn relay(
         &self,
         number: u64,
@@ -269,7 +270,7 @@ impl EgressShared {
             if let Some(streams) = open.get_mut(&number) {
                 streams.push(Stream::Tcp(far.try_clone()?));
             }
-            // A way that closed a moment ago has shut only what it saw.
+            // A proxy that closed a moment ago has shut down only the streams that it saw.
             if self.closed.load(Ordering::SeqCst) {
                 return Ok((0, 0));
             }
@@ -298,7 +299,7 @@ impl EgressShared {
         })
     }
 
-    /// Passes bytes on until there are no more, or too many went through.
+    /// Copies bytes until there are no more, or the limit is exceeded.
     fn copy(&self, from: &mut dyn Read, to: &mut dyn Write) -> u64 {
         let (mut buffer, mut passed) = (vec![0; 64 << 10], 0);
         loop {
@@ -323,13 +324,13 @@ impl EgressShared {
     fn record_connection(&self, connection: EgressConnection) {
         let mut ledger = lock(&self.ledger);
         ledger.count += 1;
-        if ledger.connections.len() < TOLD {
+        if ledger.connections.len() < MAX_RECORDED {
             ledger.connections.push(connection);
         }
     }
 }
 
-/// Takes a connection off the list when its thread ends, also by a panic.
+/// Removes a connection from the list when its thread ends, even by a panic.
 struct Guard<'a> {
     shared: &'a EgressShared,
     number: u64,
@@ -352,7 +353,7 @@ struct Destination {
 }
 
 impl Destination {
-    /// Reads a head. `Err` holds why it is refused; nothing where nothing came.
+    /// Reads a head. `Err` contains the reason for refusing it, or `None` if nothing was received.
     fn read(conn: &mut Conn) -> Result<Self, Option<BadRequest>> {
         let until = Instant::now() + ARRIVAL;
         loop {
@@ -395,7 +396,7 @@ impl Destination {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let mut head =
             format!("{method} {path} HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n").into_bytes();
-        // What is between the client and the proxy, and no farther (RFC 9110, 7.6.1).
+        // Headers that apply to this hop only (RFC 9110, 7.6.1).
         let near =
             ["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade"];
         for header in request.headers.iter() {
@@ -446,7 +447,7 @@ enum NotReached {
     Broken(io::Error),
 }
 
-/// `host`, `host:port`, `[address]:port`; small letters, and without the root's dot.
+/// `host`, `host:port`, `[address]:port`; in lower case, without the trailing dot.
 fn authority(text: &str, port: Option<u16>) -> Result<(String, u16), BadRequest> {
     let (host, given) = hosts::split(text)?;
     let port = given.or(port).ok_or(BadRequest::NoPort)?;

@@ -1,21 +1,21 @@
-//! Why a proxy cannot be opened, or a provider not be used.
+//! Why a proxy cannot be opened, or a provider cannot be used.
 
 use std::path::PathBuf;
 
-/// Why a proxy cannot be opened, or a provider not be used.
+/// Why a proxy cannot be opened, or a provider cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// The socket or the port.
-    #[error("cannot listen at {address}")]
+    /// The socket or the port is unavailable.
+    #[error("cannot listen on {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// A cassette.
+    /// A cassette cannot be read or written.
     #[error("cassette {}: {message}", path.display())]
     Cassette {
         /// The file.
@@ -23,16 +23,16 @@ pub enum GatewayError {
         /// What is wrong, and what to do.
         message: String,
     },
-    /// A cap in USD that cannot be kept.
+    /// A cap in USD cannot be enforced without a price.
     #[error("a cap in USD needs the price of the model: {0}")]
     Unpriced(String),
-    /// A specification that names no provider.
+    /// The specification names no provider.
     #[error("{0}")]
     Spec(String),
     /// A provider that cannot be used.
     #[error("cannot use the provider: {0}")]
     Provider(#[from] assay_model::ModelError),
-    /// The machine has no randomness for a token, or no thread.
-    #[error("cannot get {0} from the system")]
-    Machine(&'static str),
+    /// The operating system has no randomness, thread or pipe left.
+    #[error("cannot get {0} from the operating system")]
+    System(&'static str),
 }

@@ -17,7 +17,7 @@ use crate::cassette::{self, Recording};
 use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
 use crate::ledger::Exchange;
-use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely, route};
+use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely_protocol, route};
 use crate::provider::Kind;
 use crate::shared::Shared;
 use crate::sse::Events;
@@ -28,15 +28,15 @@ use crate::varying::{self, Part};
 /// Error recorded when the agent disconnected before the reply was complete.
 const AWAY: &str = "the agent disconnected";
 
-/// Answers a request. Whether the connection can serve another.
+/// Answers a request. Returns whether the connection can serve another.
 pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<Stop>) -> bool {
     let limits = &shared.options.limits;
     let refuse = |conn: &mut Conn, status: u16, reason: &str, keep: bool| {
         shared.refuse(&format!("{} {}", head.method, head.path), status, reason);
-        let body = likely(&head.path).dialect().error(status, reason).to_string();
+        let body = likely_protocol(&head.path).dialect().error(status, reason).to_string();
         conn.reply(status, &JSON, body.as_bytes(), keep).is_ok() && keep
     };
-    // Claude Code looks so whether anybody is there.
+    // Claude Code checks this way whether the server is reachable.
     if (head.method.as_str(), head.path.as_str()) == ("HEAD", "/") {
         return conn.reply(200, &[], b"", head.keep).is_ok() && head.keep;
     }
@@ -106,7 +106,7 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
     }
 }
 
-/// A request that was let through.
+/// An admitted request.
 struct Call<'a> {
     shared: &'a Shared,
     head: &'a Head,
@@ -122,8 +122,9 @@ impl Call<'_> {
         let is_generated = matches!(self.route.operation, Operation::Generate { .. });
         let pins = Pins {
             model: &exchange.model,
-            // Only what the user set: what is left of a cap is far from what providers recording as a limit of one reply, and a
-            // limit that the agent did not set would change what is measured.
+            // Only what the user set: the rest of a cap is far above what providers accept as the
+            // limit of one reply, and a limit that the agent did not set would change what is
+            // measured.
             max_output_tokens: session.max_output_tokens.filter(|_| is_generated),
             provider_tools: &session.provider_tools,
             is_home: matches!(&session.provider.inner.kind, Kind::Server(server) if server.is_home()),
@@ -218,7 +219,7 @@ impl Call<'_> {
         keep
     }
 
-    /// Answers with an error of the gateway's own.
+    /// Answers with an error of the gateway itself.
     fn fail(&self, conn: &mut Conn, mut exchange: Exchange, status: u16, message: String) -> bool {
         let body = self.dialect.error(status, &format!("assay: {message}")).to_string();
         exchange.status = status;
@@ -241,7 +242,7 @@ impl Call<'_> {
         exchange.first_byte_seconds.get_or_insert_with(|| self.started.elapsed().as_secs_f64());
     }
 
-    /// Passes a reply on, and learns from it on the way.
+    /// Forwards a reply, and reads usage and calls from it.
     fn send_reply(
         &self,
         conn: &mut Conn,
@@ -288,8 +289,8 @@ impl Call<'_> {
         passed.is_ok() && self.head.keep
     }
 
-    /// A stream, piece by piece.
-    #[expect(clippy::too_many_arguments, reason = "each is one thing that a stream touches")]
+    /// Forwards a stream, piece by piece.
+    #[expect(clippy::too_many_arguments, reason = "each is a separate part of the exchange")]
     fn send_stream(
         &self,
         conn: &mut Conn,
@@ -365,7 +366,7 @@ impl Call<'_> {
         conn.end().map_err(gone)
     }
 
-    /// A reply in one piece.
+    /// Forwards a reply in one piece.
     fn send_whole(
         &self,
         conn: &mut Conn,
@@ -406,7 +407,7 @@ impl Call<'_> {
         }
         let headers = [("content-type", content_type)];
         conn.reply(exchange.status, &headers, &bytes, self.head.keep).map_err(|_| PassError::Away)?;
-        // Passed on as it is: what the agent makes of it is its own.
+        // Forwarded as it is: handling it is up to the agent.
         if let Err(error) = reply
             && exchange.error.is_none()
         {
@@ -415,7 +416,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Keeps the reply, where replies are kept.
+    /// Records the reply if the session records.
     fn record_reply(&self, exchange: &Exchange, parts: Vec<Part>, recorded: RecordedReply) {
         if !self.shared.records {
             return;
@@ -440,7 +441,7 @@ impl Call<'_> {
     }
 }
 
-/// Why a reply was not passed on to its end.
+/// Why a reply was not forwarded to its end.
 #[derive(Debug, thiserror::Error)]
 enum PassError {
     #[error("{AWAY}")]
@@ -453,7 +454,7 @@ enum PassError {
     TooLarge { mebibytes: u64 },
 }
 
-/// A reply as it was passed on.
+/// A reply as it was forwarded.
 #[derive(Default)]
 struct RecordedReply {
     status: u16,
@@ -462,7 +463,7 @@ struct RecordedReply {
     broke: bool,
 }
 
-/// Learns from an event. Whether it holds nothing but the usage.
+/// Reads an event. Returns whether it contains only the usage.
 fn observe_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
     let Ok(event) = serde_json::from_slice::<Value>(data) else { return false };
     dialect.observe(&event, seen);
@@ -470,7 +471,7 @@ fn observe_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
     is_empty && event.get("usage").is_some_and(Value::is_object)
 }
 
-/// Learns from an event, and keeps it unless it holds nothing but the usage.
+/// Reads an event, and keeps it unless it contains only the usage.
 fn forward_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Vec<u8>) {
     if observe_event(dialect, seen, data) {
         return;
@@ -483,22 +484,24 @@ fn forward_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut
     kept.push(b'\n');
 }
 
-/// What a request may have cost where its usage never came: an estimate, by the characters that were sent and received.
+/// Estimates the usage of a request whose usage was not reported, from the characters sent and
+/// received.
 struct Unmetered {
     /// Characters of the request.
     request: u64,
-    /// Tries that broke off before a reply began.
+    /// Tries that were interrupted before a reply began.
     tries: u64,
 }
 
 impl Unmetered {
-    /// The tokens of a reply, and how many of them are an estimate; `None` where the provider counted all of them.
+    /// The tokens of a reply, and how many of them are an estimate; `None` if the provider counted
+    /// all of them.
     fn reply(&self, usage: Option<Usage>, seen: &Seen) -> (Usage, Option<Usage>) {
         let usage = match usage {
             Some(usage) if seen.finished => return (usage, None),
             usage => usage.unwrap_or_default(),
         };
-        // The beginning may say what was read, and the end would have said what was written.
+        // The beginning of a stream may report the input; its end would have reported the output.
         let input = if usage.prompt() == 0 { estimate(self.request) } else { 0 };
         let output = estimate(seen.received()).saturating_sub(usage.output);
         let guess = Usage { input, output, ..Usage::default() };
@@ -507,7 +510,7 @@ impl Unmetered {
         (tokens, Some(guess))
     }
 
-    /// A try that broke off before a reply began: the provider may have read it.
+    /// Counts a try that was interrupted before a reply began: the provider may have read it.
     fn count_failed_try(&mut self) {
         self.tries += 1;
     }

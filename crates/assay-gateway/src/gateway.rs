@@ -1,4 +1,4 @@
-//! What opens proxies for the trials of a run.
+//! Opens proxies for the trials of a run.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::proxy::Proxy;
 use crate::session::SessionConfig;
 use crate::shared::Options;
 
-/// What all trials of a run share.
+/// Options that all trials of a run share.
 #[derive(Debug, Clone, Default)]
 pub struct GatewayOptions {
     /// Bounds on sizes and times.
@@ -26,13 +26,13 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway without proxies.
+    /// Creates a gateway without proxies.
     pub fn new(options: GatewayOptions) -> Self {
         let GatewayOptions { limits, prices } = options;
         Self { options: Arc::new(Options { limits, prices }) }
     }
 
-    /// A proxy for a trial.
+    /// Opens a proxy for a trial.
     pub fn open(&self, session: SessionConfig) -> Result<Proxy, GatewayError> {
         Proxy::open(Arc::clone(&self.options), session)
     }

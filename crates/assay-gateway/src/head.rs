@@ -4,39 +4,39 @@ use std::time::Instant;
 
 use crate::conn::{Conn, Ended};
 
-/// Most headers of a request.
+/// Maximum number of headers of a request.
 const HEADERS: usize = 100;
-/// What is passed on to a provider; nothing else is.
+/// Headers that are forwarded to a provider; all others are dropped.
 const PASSED: [&str; 2] = ["anthropic-version", "anthropic-beta"];
 
-/// What matters of a head.
+/// The relevant parts of a head.
 #[derive(Debug, Default)]
 pub(crate) struct Head {
     pub(crate) method: String,
-    /// Without its query.
+    /// Without the query.
     pub(crate) path: String,
     pub(crate) query: String,
-    /// What was shown as authorisation. It reaches no ledger.
+    /// The credential that was presented. It is never recorded.
     pub(crate) token: Option<String>,
     pub(crate) passed: Vec<(&'static str, String)>,
     pub(crate) keep: bool,
     framing: Framing,
     expects: bool,
-    /// A body that was squeezed.
+    /// Whether the body is compressed.
     pub(crate) encoded: bool,
 }
 
-/// Where a body ends.
+/// How the end of a body is determined.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Framing {
     #[default]
-    Unsaid,
+    Unspecified,
     Length(usize),
     Chunked,
 }
 
 impl Head {
-    /// Reads one. `None` where the connection ended, or was still for too long, before a first byte.
+    /// Reads a head. `None` if the connection ended or was idle for too long before the first byte.
     pub(crate) fn read(
         conn: &mut Conn,
         most: usize,
@@ -121,16 +121,16 @@ impl Head {
         Ok(Some((head, count)))
     }
 
-    /// Two ways to end a body are how requests are smuggled (RFC 9112, 6.3).
+    /// Sets the framing once: a body with two ends allows request smuggling (RFC 9112, 6.3).
     fn frame(&mut self, framing: Framing) -> Result<(), Ended> {
-        if self.framing != Framing::Unsaid && self.framing != framing {
+        if self.framing != Framing::Unspecified && self.framing != framing {
             return Err(Ended::Malformed("both content-length and transfer-encoding are set"));
         }
         self.framing = framing;
         Ok(())
     }
 
-    /// Whether a query has a pair.
+    /// Whether the query contains a pair.
     pub(crate) fn has_query(&self, pair: &str) -> bool {
         self.query.split('&').any(|given| given == pair)
     }
@@ -146,7 +146,7 @@ impl Head {
         let length = match self.framing {
             Framing::Chunked => return chunks(conn, most, until),
             Framing::Length(length) => length,
-            Framing::Unsaid => 0,
+            Framing::Unspecified => 0,
         };
         while conn.ahead().len() < length {
             conn.more(until)?;

@@ -15,30 +15,30 @@ pub struct Ledger {
     pub trial: String,
     /// From 1.
     pub attempt: u32,
-    /// The provider: `anthropic`, `scripted:FILE`, an address.
+    /// The provider: `anthropic`, `scripted:FILE`, a URL.
     pub provider: String,
     /// The model that was pinned.
     pub model: Option<String>,
-    /// Sums.
+    /// Totals over all requests.
     pub totals: Totals,
-    /// Requests, in the order in which they were received.
+    /// Requests, in order of arrival.
     pub exchanges: Vec<Exchange>,
-    /// Requests that were turned away, at most 100 of them.
+    /// Refused requests, at most 100.
     pub refused: Vec<Refused>,
-    /// What became of the watched skills.
+    /// Exposure of the watched skills.
     pub exposure: Vec<SkillExposure>,
-    /// Which cap stopped the trial.
+    /// The cap that stopped the trial.
     pub capped: Option<Capped>,
     /// Seconds in which at least one request waited for the provider's limits.
     #[serde(default, alias = "held_seconds")]
     pub paused_seconds: f64,
-    /// Seconds of the longest time in which requests were under way and nothing of a reply came. Waits for the provider's limits
-    /// are left out.
+    /// Longest time, in seconds, in which requests were pending and nothing of a reply was
+    /// received. Waits for the provider's limits do not count.
     #[serde(default)]
     pub silent_seconds: f64,
     /// Where a replay first differed from its cassette.
     pub mismatch: Option<Mismatch>,
-    /// Why the cassette is not whole.
+    /// Why the cassette is incomplete.
     pub cassette_error: Option<String>,
 }
 
@@ -50,21 +50,21 @@ impl Ledger {
 /// A cap that was reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capped {
-    /// Whose.
+    /// Whether the cap is the trial's or the run's.
     pub scope: CapScope,
-    /// Of what.
+    /// What the cap counts.
     pub of: CapKind,
-    /// In words, with both figures.
+    /// The reason in words, with both figures.
     pub reason: String,
 }
 
-/// Whose a cap is.
+/// The scope of a cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapScope {
-    /// One trial's.
+    /// One trial.
     Trial,
-    /// All trials' of a run together.
+    /// All trials of a run together.
     Run,
 }
 
@@ -89,16 +89,16 @@ pub enum CapKind {
     Usd,
 }
 
-/// Sums over requests.
+/// Totals over requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Requests that were received and let through.
+    /// Admitted requests.
     pub requests: u64,
     /// Tokens.
     pub tokens: Usage,
-    /// How many requests count an estimate, because their usage never came.
+    /// Requests whose tokens are partly an estimate, because their usage was not reported.
     pub estimated: u64,
-    /// How many of `tokens` are an estimate. No cap counts these.
+    /// The estimated part of `tokens`; caps ignore it.
     #[serde(default)]
     pub estimated_tokens: Usage,
     /// The estimated part of `usd`; caps ignore it.
@@ -106,14 +106,14 @@ pub struct Totals {
     pub estimated_usd: f64,
     /// In USD, as the provider charges; `None` where a price is unknown.
     pub usd: Option<f64>,
-    /// In USD, had nothing been cached: all that was read at the price of input.
+    /// In USD as if nothing had been cached: all input at the full input price.
     pub usd_without_cache: Option<f64>,
     /// Seconds in which requests waited for the provider's limits, added up over requests.
     pub waited_seconds: f64,
 }
 
 impl Default for Totals {
-    /// Nothing was asked, and nothing is owed.
+    /// No requests and no cost.
     fn default() -> Self {
         Self {
             requests: 0,
@@ -129,7 +129,7 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Adds a request that has ended.
+    /// Adds a finished request.
     pub(crate) fn add(&mut self, exchange: &Exchange) {
         self.waited_seconds += exchange.waited_seconds;
         self.estimated += u64::from(exchange.estimated);
@@ -147,7 +147,7 @@ impl Totals {
         self.tokens.total().saturating_sub(self.estimated_tokens.total())
     }
 
-    /// What they cost in USD; `None` where a price is unknown.
+    /// The cost of the reported tokens in USD; `None` if a price is unknown.
     pub fn reported_usd(&self) -> Option<f64> {
         Some((self.usd? - self.estimated_usd).max(0.0))
     }
@@ -159,44 +159,44 @@ impl Totals {
 pub struct Exchange {
     /// From 0.
     pub ordinal: usize,
-    /// How it was spoken.
+    /// The protocol of the request.
     pub protocol: Protocol,
-    /// The path that was asked for, without its query.
+    /// The requested path, without its query.
     pub path: String,
-    /// The model that the agent asked for.
+    /// The model that the agent requested.
     #[serde(alias = "asked_model")]
     pub requested_model: String,
-    /// The model that the provider was asked for.
+    /// The model that was requested from the provider.
     pub model: String,
-    /// The model that the provider says it used.
+    /// The model that the provider reported.
     pub replied_model: Option<String>,
-    /// The status that the agent got; 0 where it got none.
+    /// The status sent to the agent; 0 if none was.
     pub status: u16,
     /// Whether the reply was a stream.
     pub stream: bool,
     /// Whether the reply reached its end as its protocol defines it.
     pub complete: bool,
-    /// How many tools were offered to the model.
+    /// The number of tools offered to the model.
     pub tools: usize,
-    /// What the model called, by name, in order.
+    /// The tools that the model called, by name, in order.
     pub calls: Vec<String>,
-    /// The usage as the provider gave it.
+    /// The usage as reported by the provider.
     pub usage: Value,
-    /// The same in four fields; `None` where the reply is none that costs.
+    /// The same in four fields; `None` if the reply costs nothing.
     pub tokens: Option<Usage>,
-    /// Whether some of `tokens` are an estimate, because the usage never came or cannot be true.
+    /// Whether `tokens` is partly an estimate, because the usage was missing or implausible.
     pub estimated: bool,
-    /// How many of `tokens` are an estimate: by the characters that were sent and received, four to a token.
+    /// The estimated part of `tokens`: from the characters sent and received, four to a token.
     #[serde(default)]
     pub estimated_tokens: Usage,
-    /// How much of `usd` is an estimate.
+    /// The estimated part of `usd`.
     #[serde(default)]
     pub estimated_usd: f64,
     /// In USD, as the provider charges.
     pub usd: Option<f64>,
-    /// In USD, had nothing been cached.
+    /// In USD as if nothing had been cached.
     pub usd_without_cache: Option<f64>,
-    /// Seconds spent waiting, not answering.
+    /// Seconds spent waiting before the request was sent.
     pub waited_seconds: f64,
     /// The waits, in order.
     pub waits: Vec<Wait>,
@@ -204,18 +204,19 @@ pub struct Exchange {
     pub first_byte_seconds: Option<f64>,
     /// Seconds from the request's last byte to the reply's last.
     pub seconds: f64,
-    /// What was taken out of the request or changed in it.
+    /// What was removed from the request or changed in it.
     pub stripped: Vec<String>,
-    /// Bytes of the request's body as it came.
+    /// Bytes of the request's body as received.
     pub request_bytes: u64,
-    /// Bytes of the reply's body as it was passed on.
+    /// Bytes of the reply's body as forwarded.
     pub reply_bytes: u64,
-    /// What went wrong.
+    /// The error, if any.
     pub error: Option<String>,
-    /// Whether the agent went away, or its time was over, before the reply had come.
+    /// Whether the agent disconnected, or ran out of time, before the reply was complete.
     #[serde(default)]
     pub abandoned: bool,
-    /// Whether the gateway itself refused the request or could not play its script: the provider was not asked.
+    /// Whether the gateway itself refused the request or could not play its script: no provider was
+    /// called.
     #[serde(default)]
     pub misconfigured: bool,
     /// Whether the provider refused the conversation because it is longer than the model's context.
@@ -224,7 +225,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Whether tokens are counted and nothing is asked of a model.
+    /// Whether the request only counts tokens and generates nothing.
     pub fn counts_only(&self) -> bool {
         self.path.ends_with("/count_tokens") || self.path.ends_with(":countTokens")
     }
@@ -233,41 +234,41 @@ impl Exchange {
 /// A wait before a request was sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The status of the try before it, where there was one.
+    /// The status of the preceding try, if there was one.
     pub status: Option<u16>,
-    /// Why.
+    /// The reason.
     pub message: String,
-    /// How long.
+    /// The duration.
     pub seconds: f64,
 }
 
-/// A request that was turned away.
+/// A refused request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// The method and path, shortened and escaped.
     pub request: String,
-    /// The status that was answered.
+    /// The status of the answer.
     pub status: u16,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What became of one skill, read from what the model was really sent. Requests are counted from 0.
+/// Exposure of one skill, determined from what was sent to the model. Requests are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillExposure {
-    /// Its name.
+    /// The skill's name.
     pub skill: String,
-    /// The first request that told the model the skill's name or description.
+    /// The first request with the skill's name or description.
     pub advertised: Option<usize>,
-    /// The request in which enough of the body had been delivered.
+    /// The request by which enough of the body had been delivered.
     pub opened: Option<usize>,
-    /// Distinct telling lines of the body.
+    /// Distinctive lines of the body, without duplicates.
     pub body_lines: usize,
     /// How many of them were delivered.
     pub body_lines_delivered: usize,
 }
 
-/// Where a replay first differed.
+/// Where a replay first differed from its cassette.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The request.
@@ -277,10 +278,10 @@ pub struct Mismatch {
     /// Where in that part, as a JSON pointer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// What stood there when it was recorded, with names, dates and times in one form.
+    /// The value when it was recorded, with names, dates and times normalized.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "kept")]
     pub recorded: Option<String>,
-    /// What stands there now.
+    /// The value in the replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,
 }

@@ -1,28 +1,34 @@
-//! The only way between an agent and its model.
+//! The gateway between agents and their models.
 //!
-//! [`Gateway::open`] gives a [`Proxy`] for one trial: a Unix socket, or a port on loopback, behind which a server protocols
-//! Anthropic Messages, OpenAI Responses and chat completions, and Gemini's generateContent. It passes requests on to a
-//! [`Provider`], which is a server or a script, and keeps a [`Ledger`].
+//! [`Gateway::open`] returns a [`Proxy`] for one trial: a Unix socket, or a port on loopback, with
+//! a server for Anthropic Messages, OpenAI Responses and chat completions, and Gemini's
+//! `generateContent`. It forwards requests to a [`Provider`], which is a server or a script, and
+//! keeps a [`Ledger`].
 //!
 //! # What a caller can rely on
 //!
-//! - The agent gets a token of its own; the provider's key never leaves this process. What the agent sends as
-//!   authorisation, cookie or any header but `anthropic-version` and `anthropic-beta` is dropped, and so are the
-//!   provider's headers but the content type and `retry-after`.
-//! - The address, the path below it and the model are the [`SessionConfig`]'s, and so is the most tokens of a reply where it
-//!   sets one; the gateway never sets one by itself. Tools that the
-//!   provider would run are taken out of requests, and recorded; what would read or keep state at the provider, or make
-//!   it fetch something, is switched off or refused. Redirects are not followed.
-//! - Streams are passed on as they come. Each request counts once, with the usage as the provider gave it. A reply that
-//!   broke off, or came without usage, counts an estimate of what was sent and received, and is marked `estimated`.
-//! - When a provider limits the rate, the gateway waits, for as long as the provider says or else with growing pauses,
-//!   and tells how long: [`Proxy::waited`]. Nobody in the process who uses the same address and key asks meanwhile.
-//! - Caps stop a trial before its next request. Requests under way are finished: a cap is exceeded by at most what they
-//!   read and write. Caps count what the provider reported: an estimate alone reaches none.
-//! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an endless wait.
+//! - The agent gets a token of its own; the provider's key never leaves this process. Whatever the
+//!   agent sends as authorization, cookie or header is dropped, except `anthropic-version` and
+//!   `anthropic-beta`. So are the provider's headers, except the content type and `retry-after`.
+//! - The base URL and the model are those of the [`SessionConfig`], and so is the maximum number of
+//!   tokens of a reply if it sets one; the gateway sets none by itself. Tools that the provider
+//!   would run are removed from requests, and recorded. Whatever would read or store state at the
+//!   provider, or make it fetch something, is switched off or refused. Redirects are not followed.
+//! - Streams are forwarded as they arrive. Each request counts once, with the usage as the provider
+//!   reported it. A reply that was interrupted, or came without usage, counts an estimate of what
+//!   was sent and received, and is marked `estimated`.
+//! - If a provider limits the rate, the gateway waits, for as long as the provider says or else
+//!   with growing pauses, and reports how long: [`Proxy::waited`]. No request of this process with
+//!   the same address and key is sent meanwhile.
+//! - Caps stop a trial before its next request. Requests under way are finished: a cap is exceeded
+//!   by at most what they read and write. Caps count what the provider reported: an estimate alone
+//!   reaches none.
+//! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an
+//!   endless wait.
 //! - [`Proxy::close`] ends every connection, and removes the socket.
 //!
-//! An [`EgressListener`] is another way out, for work that is not the model's: an HTTP proxy that opens listed hosts.
+//! An [`EgressListener`] is for traffic to other servers than the model's: an HTTP proxy that
+//! allows listed hosts.
 //!
 //! Threads, and no asynchronous runtime: one for each connection of an agent, which ends with it.
 
@@ -52,7 +58,7 @@ mod sync;
 mod upstream;
 mod varying;
 
-pub use budget::{Budget, Permit, Start};
+pub use budget::{Admission, Budget, Permit};
 pub use cassette::Cassette;
 pub use egress::{EgressConnection, EgressLedger, EgressListener, Hosts, HostsError};
 pub use error::GatewayError;

@@ -4,30 +4,31 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds on sizes and times, at one proxy.
+/// Limits on sizes and times of one proxy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Most bytes of a request's head.
+    /// Maximum bytes of a request's head.
     pub head_bytes: usize,
-    /// Most bytes of a request's body. Anthropic takes 32 MB.
+    /// Maximum bytes of a request's body. Anthropic accepts 32 MB.
     pub request_bytes: usize,
-    /// Most bytes of a reply.
+    /// Maximum bytes of a reply.
     pub reply_bytes: u64,
-    /// Most connections of an agent at once.
+    /// Maximum number of concurrent connections of an agent.
     pub connections: usize,
-    /// Most time for a request's head to arrive, from its first byte, and then for its body.
+    /// Timeout for a request's head to arrive, from its first byte, and then for its body.
     pub arrival: Duration,
-    /// Most time in which a connection between two requests, or an agent that is being answered, may be still.
+    /// Idle timeout of a connection between two requests, or of an agent that reads a reply.
     pub client_idle: Duration,
-    /// Most time in which a provider may be still.
+    /// Maximum time without data from a provider.
     pub provider_idle: Duration,
-    /// Most time that one request waits for a provider, all its retries together.
+    /// Maximum time that one request waits for a provider, all its retries together.
     pub patience: Duration,
-    /// Most time that requests of one trial wait, all together; what comes later gets the provider's answer as it is.
+    /// Maximum time that the requests of one trial wait in total; after that, the provider's errors
+    /// are forwarded as they are.
     pub trial_patience: Duration,
-    /// Most retries of one request.
+    /// Maximum number of retries of one request.
     pub retries: u32,
-    /// Most requests of a trial that are recorded; more are refused.
+    /// Maximum number of recorded requests of a trial; further ones are refused.
     pub requests: usize,
 }
 
@@ -49,7 +50,8 @@ impl Default for Limits {
     }
 }
 
-/// Spending limits. Only usage reported by the provider counts, not estimates. `None` means no limit.
+/// Spending limits. Only usage reported by the provider counts, not estimates. `None` means no
+/// limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caps {

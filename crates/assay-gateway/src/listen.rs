@@ -13,15 +13,16 @@ use crate::conn::Stream;
 use crate::error::GatewayError;
 use crate::session::Listen;
 
-/// Takes connections.
+/// A listening socket or port.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Unix(UnixListener),
     Tcp(TcpListener),
 }
 
-/// Listens at a socket that only its owner can use. The folder's path may have any length: a socket address holds 107 bytes
-/// (unix(7)), so longer paths are bound through `/proc/self/fd`. The file's name is limited to about 90 bytes.
+/// Listens at a socket that only its owner can use. The folder's path may have any length: a socket
+/// address fits 107 bytes (unix(7)), so longer paths are bound through `/proc/self/fd`. The file's
+/// name is limited to about 90 bytes.
 pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
     let bound = || -> rustix::io::Result<UnixListener> {
         let (folder, named);
@@ -42,7 +43,8 @@ pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
             SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
             None,
         )?;
-        // The file is made with the socket's own mode (Linux, net/unix/af_unix.c: unix_bind_bsd).
+        // The file is created with the socket's own mode (Linux, net/unix/af_unix.c:
+        // unix_bind_bsd).
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(near)?)?;
         rustix::net::listen(&socket, 64)?;

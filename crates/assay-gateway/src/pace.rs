@@ -1,4 +1,4 @@
-//! Requests and tokens a minute, shared by all who use one provider.
+//! Limits of requests and tokens per minute, shared by all users of a provider.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -10,21 +10,21 @@ use crate::sync::lock;
 
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// How fast a provider may be asked. Unset limits nothing.
+/// How fast a provider may be called. An unset field sets no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     /// Requests in any minute.
     pub requests_per_minute: Option<u32>,
-    /// Tokens in any minute. A request's are counted when it is answered.
+    /// Tokens in any minute. Those of a request are counted when it is answered.
     pub tokens_per_minute: Option<u64>,
 }
 
-/// What happened in the last minute.
+/// Requests and tokens of the last minute.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     pace: Pace,
-    asked: Mutex<VecDeque<Instant>>,
+    sent: Mutex<VecDeque<Instant>>,
     counted: Mutex<VecDeque<(Instant, u64)>>,
 }
 
@@ -33,7 +33,7 @@ impl Pacer {
         Self { pace, ..Self::default() }
     }
 
-    /// Takes a turn, or says how long to wait before trying again.
+    /// Reserves a request, or returns how long to wait before trying again.
     pub(crate) fn reserve(&self, now: Instant) -> Result<(), Duration> {
         let old = |at: &Instant| now.duration_since(*at) >= WINDOW;
         if let Some(most) = self.pace.tokens_per_minute {
@@ -49,21 +49,21 @@ impl Pacer {
             }
         }
         if let Some(most) = self.pace.requests_per_minute {
-            let mut asked = lock(&self.asked);
-            while asked.front().is_some_and(old) {
-                asked.pop_front();
+            let mut sent = lock(&self.sent);
+            while sent.front().is_some_and(old) {
+                sent.pop_front();
             }
-            if asked.len() >= most.max(1) as usize
-                && let Some(at) = asked.front()
+            if sent.len() >= most.max(1) as usize
+                && let Some(at) = sent.front()
             {
                 return Err(WINDOW.saturating_sub(now.duration_since(*at)));
             }
-            asked.push_back(now);
+            sent.push_back(now);
         }
         Ok(())
     }
 
-    /// Counts what a request took.
+    /// Counts the tokens of a request.
     pub(crate) fn count(&self, tokens: u64, now: Instant) {
         if self.pace.tokens_per_minute.is_some() {
             lock(&self.counted).push_back((now, tokens));
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minute_holds_so_much() {
+    fn pace_limits_requests_and_tokens_per_minute() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let pacer = Pacer::new(Pace { requests_per_minute: Some(2), tokens_per_minute: Some(100) });

@@ -1,4 +1,4 @@
-//! Who answers: a provider's server, any server by its address, or a script.
+//! Model providers: a provider's server, any server by its URL, or a script.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::error::GatewayError;
 use crate::pace::{Pace, Pacer};
 use crate::server::{Server, ServerProtocols};
 
-/// Who answers. Cheap to clone; clones share their pace.
+/// A model provider. Cheap to clone; clones share their pace.
 #[derive(Debug, Clone)]
 pub struct Provider {
     pub(crate) inner: Arc<Inner>,
@@ -30,29 +30,31 @@ pub(crate) enum Kind {
     Server(Box<Server>),
 }
 
-/// What there is to say of a provider beside its name.
+/// The options of a provider, besides its name.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderOptions {
-    /// Where it is reached, in place of its own address.
+    /// Base URL, in place of the provider's own.
     pub base_url: Option<String>,
-    /// The name of the variable that holds the key, in place of the provider's own.
+    /// Environment variable with the API key, in place of the provider's own.
     pub api_key_env: Option<String>,
-    /// Whether a missing key is no error, because nothing will be asked.
+    /// Whether a missing key is accepted, because no request will be sent.
     pub keyless: bool,
-    /// Where relative paths of scripts start.
+    /// The folder that relative script paths start from.
     pub directory: PathBuf,
-    /// How fast it may be asked.
+    /// How fast it may be called.
     pub pace: Pace,
 }
 
-/// A server of no provider in particular: no key goes there by itself.
+/// A server of no particular provider: no key is sent to it by default.
 const ANY: Service = Service { home: "", base_env: "", key_env: &[] };
 
 impl Provider {
-    /// Opens a provider by its name: `anthropic`, `openai`, `gemini`, `scripted:FILE`, or the address of a server, which is
-    /// asked in the agent's own protocol (Ollama, vLLM, llama.cpp, another gateway).
+    /// Opens a provider by its name: `anthropic`, `openai`, `gemini`, `scripted:FILE`, or the URL
+    /// of a server, which is called in the agent's own protocol (Ollama, vLLM, llama.cpp, another
+    /// gateway).
     ///
-    /// `env` looks variables up: keys, addresses and proxies, as [`assay_model::open`] does. No request is sent here.
+    /// `env` looks up variables for keys, addresses and proxies, as [`assay_model::open`] does. No
+    /// request is sent here.
     pub fn open(
         spec: &str,
         options: &ProviderOptions,
@@ -78,13 +80,13 @@ impl Provider {
             }
         };
         let base_url = if is_address { Some(spec.to_owned()) } else { options.base_url.clone() };
-        let settled = ModelOptions {
+        let model_options = ModelOptions {
             base_url,
             api_key_env: options.api_key_env.clone(),
             needs_key: !options.keyless,
             ..ModelOptions::default()
         };
-        let endpoint = Endpoint::resolve(service, &settled, env)?;
+        let endpoint = Endpoint::resolve(service, &model_options, env)?;
         let inner = Inner {
             name: spec.to_owned(),
             kind: Kind::Server(Box::new(Server::new(endpoint, protocols))),
@@ -98,17 +100,18 @@ impl Provider {
         &self.inner.name
     }
 
-    /// Whether its answers say anything about a model. `false` for scripts.
+    /// Whether its replies measure a model. `false` for scripts.
     pub fn measures_a_model(&self) -> bool {
         matches!(self.inner.kind, Kind::Server(_))
     }
 
-    /// Whether the condition's mere name can change an answer. Only a script's can.
+    /// Whether the name of the condition can change a reply. Only a script reads it.
     pub fn reads_condition(&self) -> bool {
         matches!(&self.inner.kind, Kind::Script(script) if script.reads_condition())
     }
 
-    /// What its answers depend on beside requests, for a trial's identity: the digest of a script; `Null` otherwise.
+    /// What its replies depend on besides requests, for a trial's identity: the digest of a script;
+    /// `Null` otherwise.
     pub fn identity(&self) -> Value {
         match &self.inner.kind {
             Kind::Script(script) => json!({"script": script.digest()}),

@@ -1,4 +1,4 @@
-//! A proxy: where one trial's agent connects.
+//! A proxy: the endpoint that one trial's agent connects to.
 
 use std::collections::BTreeMap;
 use std::io::{PipeReader, PipeWriter};
@@ -27,12 +27,13 @@ use crate::shared::{Options, Shared};
 use crate::sync::lock;
 use crate::upstream::Stop;
 
-/// How often it is looked whether agents have gone.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-/// What a connection's thread has for a stack; only what is used recordings memory.
+/// How often disconnected agents are detected.
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// Stack size of a connection's thread; only the part in use takes memory.
 const STACK: usize = 1 << 20;
 
-/// Where one trial's agent connects. Closing it, or dropping it, ends every connection and removes the socket.
+/// The endpoint that one trial's agent connects to. Closing or dropping it ends every connection
+/// and removes the socket.
 #[derive(Debug)]
 pub struct Proxy {
     connections: Arc<Connections>,
@@ -55,7 +56,7 @@ struct Connections {
 #[derive(Debug)]
 struct Open {
     client: Stream,
-    /// Of the request at hand.
+    /// Stops the current request.
     stop: Option<Arc<Stop>>,
 }
 
@@ -73,7 +74,7 @@ impl Proxy {
             _ => None,
         };
         let mut random = [0; 24];
-        SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::Machine("randomness"))?;
+        SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::System("random bytes"))?;
         let token: String = "assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect();
         let (listener, socket, address) = listen(&session.listen)?;
         let shared = Arc::new(Shared::new(options, session, &token, recordings));
@@ -89,32 +90,33 @@ impl Proxy {
             let recorder = Recorder::create(path, &shared.session.trial, shared.session.attempt)?;
             lock(&shared.state).recorder = Some(recorder);
         }
-        let (woken, wake) = std::io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
+        let (woken, wake) = std::io::pipe().map_err(|_| GatewayError::System("a pipe"))?;
         let connections = Arc::clone(&proxy.connections);
         let acceptor = thread::Builder::new()
             .name("gateway-proxy".to_owned())
             .spawn(move || connections.accept(&listener, &woken))
-            .map_err(|_| GatewayError::Machine("thread"))?;
+            .map_err(|_| GatewayError::System("a thread"))?;
         proxy.acceptor = Some((acceptor, wake));
         Ok(proxy)
     }
 
-    /// The socket, where there is one.
+    /// The socket, if it listens on one.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_deref()
     }
 
-    /// The address on loopback, where there is one.
+    /// The address on loopback, if it listens on one.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
-    /// What the agent is given in a key's place. Everything else is turned away.
+    /// The token that the agent gets instead of a key. Requests without it are refused.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The base URL that an agent is given, with the address on loopback or, for a socket, the port of a forwarder to it.
+    /// The base URL for an agent, with the port on loopback or, for a socket, the port of a
+    /// forwarder to it.
     pub fn base_url(&self, protocol: Protocol, port: u16) -> String {
         let port = self.address.map_or(port, |address| address.port());
         format!("http://127.0.0.1:{port}{}", protocol.base_path())
@@ -125,27 +127,28 @@ impl Proxy {
         PauseSignal(Arc::clone(&self.connections.shared))
     }
 
-    /// How long requests have waited for the provider's limits so far. Time in which several did counts once.
+    /// How long requests have waited for the provider's limits so far. Overlapping waits count
+    /// once.
     pub fn waited(&self) -> Duration {
         self.connections.shared.waited()
     }
 
-    /// Whether a request waits now.
+    /// Whether a request is waiting now.
     pub fn is_waiting(&self) -> bool {
         self.connections.shared.is_waiting()
     }
 
-    /// Which cap has stopped the trial, if one has.
+    /// The cap that has stopped the trial, if any.
     pub fn capped(&self) -> Option<Capped> {
         self.connections.shared.capped()
     }
 
-    /// What went through so far.
+    /// The ledger so far.
     pub fn ledger(&self) -> Ledger {
         self.connections.shared.ledger()
     }
 
-    /// Ends every connection, removes the socket, and says what went through.
+    /// Ends every connection, removes the socket, and returns the ledger.
     pub fn close(mut self) -> Ledger {
         self.stop_accepting();
         self.connections.shared.ledger()
@@ -163,7 +166,7 @@ impl Proxy {
                     stop.stop();
                 }
             }
-            // What is stopped ends at once. The bound is for what nobody thought of.
+            // Stopped requests end at once. The bound is for unforeseen cases.
             let until = Instant::now() + Duration::from_secs(10);
             while !open.is_empty() && Instant::now() < until {
                 let waited = self.connections.emptied.wait_timeout(open, Duration::from_millis(100));
@@ -176,7 +179,8 @@ impl Proxy {
     }
 }
 
-/// Says how long requests have waited for the provider's limits; what it holds of the proxy keeps nothing open.
+/// Reports how long requests have waited for the provider's limits. It does not keep the proxy
+/// open.
 #[derive(Debug, Clone)]
 pub struct PauseSignal(Arc<Shared>);
 
@@ -208,7 +212,8 @@ fn hex(byte: u8) -> [char; 2] {
 }
 
 impl Connections {
-    /// Takes connections until the proxy is closed, and looks whether agents have gone.
+    /// Accepts connections until the proxy is closed, and stops the requests of agents that
+    /// disconnected.
     fn accept(self: &Arc<Self>, listener: &Listener, woken: &PipeReader) {
         let mut next = 0;
         while !self.closed.load(Ordering::SeqCst) {
@@ -216,7 +221,7 @@ impl Connections {
                 PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
                 PollFd::new(woken, PollFlags::IN),
             ];
-            let _ = poll(&mut ready, Some(&LOOK));
+            let _ = poll(&mut ready, Some(&POLL_INTERVAL));
             for connection in lock(&self.open).values() {
                 if let Some(stop) = &connection.stop
                     && connection.client.is_gone()
@@ -252,7 +257,7 @@ impl Connections {
         let connections = Arc::clone(self);
         let spawned =
             thread::Builder::new().name("gateway-agent".to_owned()).stack_size(STACK).spawn(move || {
-                // Taken off whatever happens.
+                // Removed even after a panic.
                 let _guard = Guard { connections: &connections, number };
                 connections.serve(number, stream);
             });
@@ -261,7 +266,7 @@ impl Connections {
         }
     }
 
-    /// Answers one request of a connection after the other.
+    /// Answers the requests of a connection one after another.
     fn serve(&self, number: u64, stream: Stream) {
         let limits = &self.shared.options.limits;
         let mut conn = Conn::new(stream);
@@ -290,7 +295,7 @@ impl Connections {
 
     fn set_stop(&self, number: u64, stop: Option<Arc<Stop>>) {
         if let Some(open) = lock(&self.open).get_mut(&number) {
-            // A proxy that closed a moment ago has told only those that it saw.
+            // A proxy that closed a moment ago has stopped only the requests that it saw.
             if self.closed.load(Ordering::SeqCst)
                 && let Some(stop) = &stop
             {
@@ -301,7 +306,7 @@ impl Connections {
     }
 }
 
-/// Takes a connection off the list when its thread ends, also by a panic.
+/// Removes a connection from the list when its thread ends, even by a panic.
 struct Guard<'a> {
     connections: &'a Connections,
     number: u64,

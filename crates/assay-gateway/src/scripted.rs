@@ -1,4 +1,5 @@
-//! A script in a provider's place: it answers in the protocol it is asked in, and goes wrong where it says so.
+//! A script as the provider: it answers in the protocol of the request, with the faults that it
+//! defines.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -56,7 +57,7 @@ pub(crate) fn plan_reply(
     if turn.fault == Some(Fault::Break) {
         plan.breaks = true;
         if upstream.stream {
-            // At least the first event is sent: it says that the reply has begun.
+            // At least the first event is sent: it shows that the reply has begun.
             let half = plan.pieces.len().div_ceil(2).max(1).min(plan.pieces.len().saturating_sub(1));
             plan.pieces.truncate(half);
         } else if let Some(piece) = plan.pieces.first_mut() {
@@ -66,7 +67,7 @@ pub(crate) fn plan_reply(
     Ok(plan)
 }
 
-/// What is answered, and how it goes wrong.
+/// A planned reply, with its faults.
 pub(crate) struct ReplyPlan {
     status: u16,
     content_type: &'static str,
@@ -88,7 +89,7 @@ impl ReplyPlan {
         }
     }
 
-    /// Plays it.
+    /// Plays the reply.
     pub(crate) fn into_reply(self, stop: &Arc<Stop>, idle: Duration) -> Result<UpstreamReply, UpstreamError> {
         if self.hangs {
             stop.pause(idle);
@@ -108,7 +109,7 @@ impl ReplyPlan {
     }
 }
 
-/// Pieces of a body, one a read; the next one is the last of the list.
+/// Pieces of a body, one per read; the last of the list comes next.
 pub(crate) struct Pieces {
     pub(crate) pieces: Vec<Vec<u8>>,
     pub(crate) breaks: bool,

@@ -11,14 +11,15 @@ use crate::protocol::{Operation, Protocol};
 use crate::sync::lock;
 use crate::upstream::{Stop, UpstreamError, UpstreamReply, UpstreamRequest};
 
-/// Most idle connections that are kept.
-const KEPT: usize = 64;
-/// Most time for reaching a provider.
+/// Maximum number of idle connections.
+const MAX_IDLE: usize = 64;
+/// Timeout for connecting to a provider.
 const CONNECT: Duration = Duration::from_secs(30);
-/// Betas of Anthropic's that open what a trial is not to have: files, remote tools, code and skills at the provider.
+/// Anthropic's betas that a trial must not have: files, remote tools, code and skills at the
+/// provider.
 const BETAS: [&str; 5] = ["files-api", "mcp-client", "code-execution", "skills-", "web-fetch"];
 
-/// Which protocols a server is asked in.
+/// The protocols that a server supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerProtocols {
     Anthropic,
@@ -63,7 +64,7 @@ impl Server {
         self.endpoint.key.as_ref()
     }
 
-    /// The address of a request; `None` where the server does not speak so.
+    /// The URL of a request; `None` if the server does not support its protocol.
     fn url(&self, ask: &UpstreamRequest<'_>) -> Option<String> {
         let protocol = ask.route.protocol;
         let spoken = match self.protocols {
@@ -78,7 +79,7 @@ impl Server {
             return None;
         }
         let base = &self.endpoint.base;
-        // OpenAI's addresses hold the version, as its own library has them.
+        // OpenAI's base URLs contain the version, as in its own library.
         let root = if self.protocols == ServerProtocols::Openai {
             base
         } else {
@@ -125,7 +126,7 @@ impl Server {
             let version = given("anthropic-version").map_or(ANTHROPIC_VERSION, String::as_str);
             request = request.header("anthropic-version", version);
             if let Some(betas) =
-                given("anthropic-beta").map(|betas| harmless(betas)).filter(|b| !b.is_empty())
+                given("anthropic-beta").map(|betas| allowed_betas(betas)).filter(|b| !b.is_empty())
             {
                 request = request.header("anthropic-beta", betas);
             }
@@ -151,13 +152,13 @@ impl Server {
             let message = "the provider sent an unsupported compressed reply".to_owned();
             return Err(UpstreamError { message, may_cost: true, is_final: true });
         }
-        let told = ["retry-after", "retry-after-ms", "date", "x-should-retry"];
+        let names = ["retry-after", "retry-after-ms", "date", "x-should-retry"];
         let body = body.into_reader();
         Ok(UpstreamReply {
             status: parts.status.as_u16(),
             content_type: header("content-type").unwrap_or_else(|| "application/json".to_owned()),
             retry_after: header("retry-after"),
-            headers: told.into_iter().filter_map(|name| Some((name, header(name)?))).collect(),
+            headers: names.into_iter().filter_map(|name| Some((name, header(name)?))).collect(),
             body: Box::new(Reader {
                 body,
                 agent: Some(agent),
@@ -181,8 +182,8 @@ impl Server {
                 | Error::InvalidProxyUrl
                 | Error::ConnectProxyFailed(_)
                 | Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)
-        ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused || is_disbelieved(io));
-        // Certificates and addresses do not mend themselves.
+        ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused || is_certificate_rejected(io));
+        // Certificate and address errors are permanent.
         let is_final = matches!(
             error,
             Error::Tls(_)
@@ -200,20 +201,21 @@ impl Server {
     }
 }
 
-/// Whether a certificate was not believed: then nothing was sent.
-fn is_disbelieved(error: &io::Error) -> bool {
+/// Whether a certificate was rejected: then nothing was sent.
+fn is_certificate_rejected(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// Betas without those that open another way to the provider.
-fn harmless(betas: &str) -> String {
+/// Betas without those that a trial must not have.
+fn allowed_betas(betas: &str) -> String {
     let kept =
         betas.split(',').map(str::trim).filter(|beta| !BETAS.iter().any(|name| beta.starts_with(name)));
     kept.collect::<Vec<_>>().join(",")
 }
 
-/// A body that gives its connection back when it is read to its end, and closes it otherwise.
+/// A body that returns its connection for reuse when it is read to its end, and closes it
+/// otherwise.
 struct Reader {
     body: ureq::BodyReader<'static>,
     agent: Option<Agent>,
@@ -230,7 +232,7 @@ impl Read for Reader {
         {
             let is_well = self.stop.release();
             let mut idle = lock(&self.idle);
-            if is_well && idle.len() < KEPT {
+            if is_well && idle.len() < MAX_IDLE {
                 idle.push(agent);
             }
         }
@@ -251,8 +253,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn betas_that_open_doors_are_dropped() {
-        let check = |given: &str, expected: &str| assert_eq!(harmless(given), expected, "{given}");
+    fn forbidden_betas_are_dropped() {
+        let check = |given: &str, expected: &str| assert_eq!(allowed_betas(given), expected, "{given}");
         check("", "");
         check(
             "claude-code-20250219, interleaved-thinking-2025-05-14",

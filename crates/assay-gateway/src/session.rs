@@ -1,4 +1,4 @@
-//! What one trial may do at the gateway.
+//! The configuration of one trial at the gateway.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,48 +12,49 @@ use crate::limits::Caps;
 use crate::provider::Provider;
 use crate::varying::Varying;
 
-/// What one trial may do at the gateway.
+/// The configuration of one trial at the gateway.
 #[derive(Debug, Clone)]
 pub struct SessionConfig {
-    /// The trial's identity, for ledger and cassette.
+    /// The trial's id, for ledger and cassette.
     pub trial: String,
     /// From 1.
     pub attempt: u32,
-    /// Who answers.
+    /// The model provider.
     pub provider: Provider,
     /// Where the agent connects.
     pub listen: Listen,
-    /// The model that is asked whatever the agent asks for; `None` lets the agent choose.
+    /// The model to call, whatever the agent requests; `None` lets the agent choose.
     pub model: Option<String>,
-    /// Most tokens of one reply: lowers what the agent asks for, and is set where it asks for nothing. `None` leaves
-    /// requests as they are.
+    /// Maximum tokens of one reply: lowers what the agent requests, and is set if it requests no
+    /// limit. `None` leaves requests as they are.
     pub max_output_tokens: Option<u64>,
-    /// What the trial may spend.
+    /// Caps of the trial.
     pub caps: Caps,
-    /// The budget that its requests are charged to. A trial that was [started](Budget::start) has the one of its permit, which is the
-    /// run's as well.
+    /// The budget that its requests are charged to. An [admitted](Budget::admit) trial has that of
+    /// its permit, which charges the run as well.
     pub budget: Budget,
-    /// Most time that its requests wait for the provider's limits, all together; `None` for
+    /// Maximum time that its requests wait for the provider's limits, all together; `None` for
     /// [`Limits::trial_patience`](crate::Limits::trial_patience) alone.
     pub patience: Option<Duration>,
-    /// What its tokens cost, in place of what the run says.
+    /// Prices of its tokens, in place of the run's.
     pub prices: Option<Prices>,
-    /// Most requests at the provider at once; others wait.
+    /// Maximum number of concurrent requests to the provider; others wait.
     pub concurrency: usize,
-    /// Skills whose way into requests is followed.
+    /// Skills to look for in requests.
     pub skills: Vec<WatchedSkill>,
-    /// Types of the provider's own tools that are let through (`web_search`); none by default.
+    /// Types of the provider's own tools that are allowed (`web_search`); none by default.
     pub provider_tools: Vec<String>,
-    /// What the agent varies by itself, where replies are kept.
+    /// What the agent varies by itself, for recording and replay.
     pub varying: Varying,
-    /// Whether replies are kept, or come from where they were kept.
+    /// Whether replies are recorded or replayed.
     pub cassette: Cassette,
-    /// Where in the experiment the trial stands; only scripts look at it.
+    /// The trial's place in the experiment; only scripts use it.
     pub script_context: ScriptContext,
 }
 
 impl SessionConfig {
-    /// One without caps and with a budget of its own, for any model, with at most four requests at once.
+    /// A configuration without caps, with a budget of its own, for any model, with at most four
+    /// concurrent requests.
     pub fn new(trial: impl Into<String>, provider: Provider, listen: Listen) -> Self {
         Self {
             trial: trial.into(),
@@ -81,11 +82,11 @@ impl SessionConfig {
 pub enum Listen {
     /// A Unix socket that does not exist yet. It is readable by its owner only.
     Socket(PathBuf),
-    /// A port on 127.0.0.1; 0 takes a free one.
+    /// A port on 127.0.0.1; 0 chooses a free one.
     Loopback(u16),
 }
 
-/// A skill whose way into requests is followed.
+/// A skill to look for in requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedSkill {
     /// Its name.

@@ -1,4 +1,4 @@
-//! What the threads of a proxy share.
+//! State that the threads of a proxy share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex};
@@ -14,22 +14,22 @@ use crate::silence::Silence;
 use crate::sync::lock;
 use crate::upstream::Stop;
 
-/// Most requests that were turned away and are told of.
+/// Maximum number of refused requests that are recorded.
 const REFUSED: usize = 100;
 
-/// What all trials of a run share.
+/// Options that all trials of a run share.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) limits: Limits,
     pub(crate) prices: Prices,
 }
 
-/// What the threads of a proxy share.
+/// State that the threads of a proxy share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Arc<Options>,
     pub(crate) session: SessionConfig,
-    /// The token's digest: comparing digests tells nothing by its time.
+    /// The token's digest: comparing digests reveals nothing by its timing.
     token: blake3::Hash,
     pub(crate) recordings: Option<BTreeMap<usize, Recording>>,
     pub(crate) records: bool,
@@ -47,15 +47,15 @@ pub(crate) struct State {
     pub(crate) totals: Totals,
     pub(crate) refused: Vec<Refused>,
     pub(crate) watches: Vec<Watched>,
-    /// Texts that were read already: agents send their whole conversation each time.
+    /// Texts that were already scanned: agents send their whole conversation each time.
     pub(crate) texts: BTreeSet<[u8; 16]>,
     pub(crate) capped: Option<Capped>,
     pub(crate) mismatch: Option<Mismatch>,
-    /// Which replies of the cassette were played.
+    /// Recordings of the cassette that were played.
     pub(crate) played_recordings: BTreeSet<usize>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) cassette_error: Option<String>,
-    /// How often the rule of a script's line has answered.
+    /// How often the rule on each line of a script has answered.
     pub(crate) played: BTreeMap<usize, u32>,
 }
 
@@ -113,12 +113,12 @@ impl Shared {
         }
     }
 
-    /// Whether a request waits now.
+    /// Whether a request is waiting now.
     pub(crate) fn is_waiting(&self) -> bool {
         lock(&self.waiting).now > 0
     }
 
-    /// Which cap has stopped the trial.
+    /// The cap that has stopped the trial.
     pub(crate) fn capped(&self) -> Option<Capped> {
         lock(&self.state).capped.clone()
     }
@@ -134,12 +134,13 @@ impl Shared {
         lock(&self.silence).note_data(Instant::now());
     }
 
-    /// The longest time in which a reply was awaited and nothing of it came.
+    /// The longest time in which a reply was pending and nothing of it was received.
     pub(crate) fn silent(&self) -> Duration {
         lock(&self.silence).longest(Instant::now())
     }
 
-    /// Waits for a provider, on nobody's time, while a place at it is taken. `false` where the request was ended meanwhile.
+    /// Waits for a provider while a slot is taken; the time does not count as silence. `false` if
+    /// the request was ended meanwhile.
     pub(crate) fn wait(&self, stop: &Stop, time: Duration) -> bool {
         {
             let mut waiting = lock(&self.waiting);
@@ -159,7 +160,7 @@ impl Shared {
         went_on
     }
 
-    /// Takes one of the places at the provider. `None` where the request was ended meanwhile.
+    /// Takes a slot at the provider. `None` if the request was ended meanwhile.
     pub(crate) fn take_slot(&self, stop: &Stop) -> Option<Slot<'_>> {
         let mut slots = lock(&self.slots);
         while *slots == 0 {
@@ -175,7 +176,7 @@ impl Shared {
     }
 }
 
-/// A place at the provider.
+/// A slot at the provider.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
     inside: &'a Shared,

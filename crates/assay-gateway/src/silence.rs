@@ -1,8 +1,9 @@
-//! How long a provider that was asked has sent nothing.
+//! How long a provider with a pending request has sent nothing.
 
 use std::time::{Duration, Instant};
 
-/// Measures the time during which requests are pending and nothing is received. Idle time does not count.
+/// Measures the time during which requests are pending and nothing is received. Idle time does not
+/// count.
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
     under_way: usize,
@@ -12,7 +13,7 @@ pub(crate) struct Silence {
 }
 
 impl Silence {
-    /// A request is sent, or goes on after a wait.
+    /// A request is sent, or continues after a wait.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.under_way += 1;
         self.since.get_or_insert(now);
@@ -35,7 +36,7 @@ impl Silence {
         self.since = (self.under_way > 0).then_some(now);
     }
 
-    /// The longest silence, that of the moment included.
+    /// The longest silence, including the current one.
     pub(crate) fn longest(&self, now: Instant) -> Duration {
         let current = self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         self.longest.max(self.so_far + current)
@@ -47,24 +48,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silence_is_time_in_which_something_is_awaited() {
+    fn silence_counts_only_pending_requests() {
         let start = Instant::now();
         let at = |second: u64| start + Duration::from_secs(second);
         let longest = |silence: &Silence, second: u64| silence.longest(at(second)).as_secs();
         let mut silence = Silence::default();
-        assert_eq!(longest(&silence, 100), 0, "nothing was asked");
+        assert_eq!(longest(&silence, 100), 0, "no request was sent");
         silence.begin(at(100));
         assert_eq!(longest(&silence, 107), 7);
         silence.note_data(at(110));
         silence.note_data(at(111));
         silence.end(at(111));
-        assert_eq!(longest(&silence, 500), 10, "what nobody waits for is no silence");
-        // Given up and asked again: nothing has come yet.
+        assert_eq!(longest(&silence, 500), 10, "idle time is not silence");
+        // Given up and sent again: nothing was received yet.
         silence.begin(at(500));
         silence.end(at(508));
         silence.begin(at(600));
         assert_eq!(longest(&silence, 605), 13);
-        // Two at once count once.
+        // Two concurrent requests count once.
         silence.begin(at(605));
         silence.end(at(606));
         assert_eq!(longest(&silence, 610), 18);

@@ -1,20 +1,21 @@
 //! Server-sent events in a stream of bytes.
 
-/// Longest event that is read. Codex's last one holds the whole reply.
+/// Maximum length of an event. Codex's last one contains the whole reply.
 const LONGEST: usize = 16 << 20;
 
-/// Cuts a stream into events.
+/// Splits a stream into events.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// Whether the event at hand is too long to be read.
+    /// Whether the current event is too long.
     skipping: bool,
 }
 
 impl Events {
-    /// Takes bytes, and gives the data of every event that they complete. What is too long is left out.
+    /// Reads bytes, and passes on the data of every event that they complete. Events that are too
+    /// long are skipped.
     pub(crate) fn feed(&mut self, bytes: &[u8], mut event: impl FnMut(&[u8])) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.line.len() + self.data.len() + part.len() > LONGEST {
@@ -52,7 +53,7 @@ impl Events {
         self.line.clear();
     }
 
-    /// The end of the stream: some servers leave out the last empty line.
+    /// Ends the stream: some servers leave out the last empty line.
     pub(crate) fn end(&mut self, mut event: impl FnMut(&[u8])) {
         self.end_line(&mut event);
         self.end_line(&mut event);
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_cut_wherever_bytes_are() {
+    fn events_are_split_at_any_byte() {
         let check = |stream: &str, expected: &[&str]| {
             for size in [1, 2, 3, 7, 1_000] {
                 let (mut events, mut found) = (Events::default(), Vec::new());
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_left_out() {
+    fn overlong_event_is_skipped() {
         let (mut events, mut found) = (Events::default(), 0);
         events.feed(b"data: ", |_| found += 1);
         for _ in 0..20 {

@@ -12,10 +12,10 @@ pub(crate) struct UpstreamRequest<'a> {
     pub(crate) route: &'a Route,
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
-    /// Whether Anthropic is asked for what is in beta.
+    /// Whether Anthropic's beta features are requested.
     pub(crate) beta: bool,
     pub(crate) body: &'a [u8],
-    /// Headers that are passed on.
+    /// Headers to forward.
     pub(crate) headers: &'a [(&'static str, String)],
     pub(crate) idle: Duration,
     pub(crate) stop: &'a Arc<Stop>,
@@ -26,7 +26,7 @@ pub(crate) struct UpstreamReply {
     pub(crate) status: u16,
     pub(crate) content_type: String,
     pub(crate) retry_after: Option<String>,
-    /// What the provider asks to be waited, beside what its body says.
+    /// Headers that say how long to wait, besides the body.
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Box<dyn Read + Send>,
 }
@@ -35,13 +35,13 @@ pub(crate) struct UpstreamReply {
 #[derive(Debug)]
 pub(crate) struct UpstreamError {
     pub(crate) message: String,
-    /// Whether the provider may have worked, and charge for it.
+    /// Whether the provider may have processed the request, and charge for it.
     pub(crate) may_cost: bool,
-    /// Whether another try is pointless.
+    /// Whether retrying is pointless.
     pub(crate) is_final: bool,
 }
 
-/// Ends one request from outside: the agent went away, or the proxy closes.
+/// Ends one request from outside: the agent disconnected, or the proxy closes.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     state: Mutex<StopState>,
@@ -71,7 +71,7 @@ impl Stop {
         lock(&self.state).stopped
     }
 
-    /// Has an agent's connections closed when the request is ended.
+    /// Closes an agent's connections when the request is ended.
     pub(crate) fn watch(&self, agent: ureq::Agent) {
         let mut state = lock(&self.state);
         if state.stopped {
@@ -82,12 +82,12 @@ impl Stop {
         }
     }
 
-    /// Gives the agent back that was watched. `false` where it was shut down already.
+    /// Stops watching the agent. `false` if it was already shut down.
     pub(crate) fn release(&self) -> bool {
         lock(&self.state).agent.take().is_some()
     }
 
-    /// Waits. `false` where the request was ended meanwhile.
+    /// Waits. `false` if the request was ended meanwhile.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut state = lock(&self.state);

@@ -1,4 +1,4 @@
-//! What agents vary by themselves, and where two requests differ beside that.
+//! What agents vary by themselves, and where two requests differ otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -10,16 +10,17 @@ use serde_json::Value;
 use crate::ledger::Mismatch;
 use crate::protocol::Protocol;
 
-/// What an agent varies by itself, from one run to the next of the same trial.
+/// What an agent varies by itself between runs of the same trial.
 ///
-/// Names made at random, dates, times, durations and folders in `/tmp` vary in every agent's requests, and need not be said.
+/// Random names, dates, times, durations and folders in `/tmp` vary in every agent's requests, and
+/// need not be listed.
 #[derive(Debug, Clone)]
 pub struct Varying {
     fields: BTreeSet<String>,
     texts: Vec<(Regex, String)>,
 }
 
-/// Of the agents that are known, all together.
+/// What the known agents vary, all together.
 const KNOWN_FIELDS: [&str; 6] =
     ["metadata", "prompt_cache_key", "client_metadata", "user", "safety_identifier", "session_id"];
 const KNOWN_TEXTS: [(&str, &str); 2] = [
@@ -38,7 +39,7 @@ pub struct PatternError {
 }
 
 impl Varying {
-    /// Fields of a request, by name, and patterns in its texts, each with what stands for it.
+    /// Fields of a request, by name, and patterns in its texts, each with its replacement.
     ///
     /// # Errors
     /// Fails with the first invalid pattern.
@@ -53,7 +54,7 @@ impl Varying {
 }
 
 impl Default for Varying {
-    /// What any of the agents varies that are known.
+    /// What any of the known agents varies.
     fn default() -> Self {
         let fields = KNOWN_FIELDS.map(str::to_owned).into_iter().collect();
         let compile = |(pattern, form): (&str, &str)| Some((Regex::new(pattern).ok()?, form.to_owned()));
@@ -72,10 +73,10 @@ pub(crate) struct Part {
     pub(crate) text: String,
 }
 
-/// Fields of which each item is a part of its own.
+/// Fields of which each item is a separate part.
 const LISTS: [&str; 4] = ["messages", "input", "contents", "tools"];
 
-/// The parts of a request. What varies is not in them.
+/// The parts of a request, without what varies.
 pub(crate) fn parts(protocol: Protocol, path: &str, body: &Value, varying: &Varying) -> Vec<Part> {
     let part = |name: String, text: String| Part { name, digest: short(text.as_bytes()), text };
     let mut parts = vec![part("path".to_owned(), format!("{protocol} {path}"))];
@@ -105,7 +106,7 @@ pub(crate) fn difference(kept: &[(String, String)], now: &[Part]) -> Option<Stri
     changed.or_else(gone).cloned()
 }
 
-/// What a mismatch has to tell: where in the part the two first differ, and what stands there.
+/// Describes a mismatch: where in the part the two first differ, and the values there.
 pub(crate) fn describe(ordinal: usize, part: String, kept: Option<&str>, now: Option<&str>) -> Mismatch {
     let parsed = |text: Option<&str>| text.and_then(|text| serde_json::from_str::<Value>(text).ok());
     let (at, kept, now) = match (parsed(kept), parsed(now)) {
@@ -146,7 +147,7 @@ fn first(kept: &Value, now: &Value, at: String) -> Difference {
     }
 }
 
-/// A value around one of its characters, shortened and escaped.
+/// An excerpt of a value around one of its characters, escaped.
 fn shown(value: &Value, around: usize) -> String {
     const BEFORE: usize = 40;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -158,7 +159,7 @@ fn short(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().as_str().get(..16).unwrap_or_default().to_owned()
 }
 
-/// A value with what varies in its texts put into one form, and with its keys in order.
+/// A value with its varying texts normalized and its keys in order.
 fn normal(value: &Value, varying: &Varying) -> Value {
     match value {
         Value::String(text) => Value::String(normalize_text(text, varying)),
@@ -167,7 +168,8 @@ fn normal(value: &Value, varying: &Varying) -> Value {
             let sorted: BTreeMap<&String, &Value> = object.iter().collect();
             let of = |(name, value): (&String, &Value)| {
                 let mut value = normal(value, varying);
-                // Their order says nothing, and Gemini CLI lists skills there in that of the catalogue.
+                // The order has no meaning, and Gemini CLI lists skills here in that of the
+                // catalogue.
                 if let Value::Array(items) = &mut value
                     && name == "enum"
                 {
@@ -181,7 +183,7 @@ fn normal(value: &Value, varying: &Varying) -> Value {
     }
 }
 
-/// Names, dates, times and durations in a text, each in one form.
+/// Normalizes names, dates, times and durations in a text.
 fn normalize_text(text: &str, varying: &Varying) -> String {
     const PATTERNS: [(&str, &str); 7] = [
         (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
@@ -207,11 +209,12 @@ fn normalize_text(text: &str, varying: &Varying) -> String {
     catalogue_in_order(&text)
 }
 
-/// The entries of a catalogue of skills (`<skill>…</skill>`) and of a listing of a skill's files (`<skill_files>`) in the order of their
-/// texts: Gemini CLI reads folders side by side and lists what was read first, and so does OpenCode with files. OpenCode lists ten
-/// of them at most, and of more than ten another ten each time: which they are is not told.
+/// Sorts the entries of a skill catalogue (`<skill>…</skill>`) and of a listing of a skill's files
+/// (`<skill_files>`): Gemini CLI and OpenCode list them in the order in which parallel reads
+/// finish. OpenCode lists at most ten files, and a different ten each time if there are more, so
+/// that their names are replaced.
 fn catalogue_in_order(text: &str) -> String {
-    /// What OpenCode lists at most.
+    /// Maximum number of files that OpenCode lists.
     const SAMPLE: usize = 10;
     static PATTERNS: LazyLock<Option<[Regex; 5]>> = LazyLock::new(|| {
         let compile = |pattern: &str| Regex::new(pattern).ok();
@@ -236,7 +239,7 @@ fn catalogue_in_order(text: &str) -> String {
     listed.into_owned()
 }
 
-/// What a pattern finds in a text, sorted, in the places where it was found.
+/// Sorts the matches of a pattern in a text, in place.
 fn in_order(pattern: &Regex, text: &str) -> String {
     let mut entries: Vec<&str> = pattern.find_iter(text).map(|found| found.as_str()).collect();
     entries.sort_unstable();
@@ -251,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_a_catalogue_changes_no_digest() {
+    fn catalogue_order_changes_no_digest() {
         let body = |skills: [&str; 3]| {
             let entry = |name: &str| format!("<skill>\n<name>{name}</name>\n</skill>");
             json!({ "system": format!("Skills:\n{}\nEnd.", skills.map(entry).join("\n")) })
@@ -274,9 +277,9 @@ mod tests {
         assert_ne!(digests(&tool(["a", "b"])), digests(&tool(["a", "c"])));
     }
 
-    /// What OpenCode's tool for skills gives: files in the order in which its search met them.
+    /// OpenCode's tool for skills returns files in the order in which its search found them.
     #[test]
-    fn the_order_of_a_skills_files_changes_no_digest() {
+    fn skill_file_order_changes_no_digest() {
         let digests = |files: &[String]| {
             let listed: String = files.iter().map(|file| format!("<file>{file}</file>\n")).collect();
             let content = format!("Note: file list is sampled.\n\n<skill_files>\n{listed}</skill_files>\n");
@@ -292,7 +295,7 @@ mod tests {
         // Ten are a sample.
         let all: Vec<usize> = (0..20).collect();
         assert_eq!(digests(&files(&all[..10])), digests(&files(&all[10..])));
-        // Elsewhere the order of files is what the agent did.
+        // Elsewhere the order of files is the agent's choice.
         let body =
             |text: &str| parts(Protocol::default(), "/v1", &json!({ "input": text }), &Varying::default());
         let (one, two) = ("<file>a</file><file>b</file>", "<file>b</file><file>a</file>");
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_by_itself_changes_no_digest() {
+    fn varying_values_change_no_digest() {
         let body = |id: &str, date: &str, took: &str, said: &str| {
             json!({
                 "model": "m", "metadata": {"user_id": id},
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pattern_compiles_and_finds_its_own() {
+    fn every_pattern_matches_its_example() {
         let check = |text: &str, expected: &str| {
             assert_eq!(normalize_text(text, &Varying::default()), expected, "{text}");
         };
@@ -344,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_varies_is_its_own() {
+    fn varying_fields_are_per_agent() {
         let ours = Varying::new(&["session"], &[(r"run-\d+", "run-<n>")]).unwrap();
         let digest = |body: Value, varying: &Varying| {
             let parts = parts(Protocol::OpenaiCompletions, "/v1", &body, varying);
@@ -363,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told() {
+    fn first_difference_is_described() {
         let check = |kept: Value, now: Value, expected: (&str, &str, &str)| {
             let found =
                 describe(3, "messages[1]".to_owned(), Some(&kept.to_string()), Some(&now.to_string()));

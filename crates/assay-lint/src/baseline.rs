@@ -65,8 +65,8 @@ const SECOND: &str = "assay.lint-baseline/2";
 /// As the second, and its files are relative to the folder in which it was written.
 const FIRST: &str = "assay.lint-baseline/1";
 
-/// Code, file and line digest. No digest in versions 1 and 2: their findings were known by messages,
-/// which have been reworded since.
+/// Code, file and line digest. No digest in versions 1 and 2: their findings were known by
+/// messages, which have been reworded since.
 pub(crate) type Key = (String, String, Option<String>);
 /// The folders of packages as found, each with its canonical path.
 pub(crate) type Folders = BTreeMap<String, PathBuf>;
@@ -200,7 +200,7 @@ mod tests {
         links.map(|found| found.span.0.expect("a span").line).collect()
     }
 
-    /// The baseline of a folder as it is, read back, after an edit of its text.
+    /// The baseline of a folder, read back after an edit of its text.
     fn baseline(root: &Path, edit: impl Fn(&str) -> String) -> Baseline {
         let file = root.join("baseline.json");
         let outcome = lint(&[root.to_path_buf()], &Options::default());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_known_whatever_their_messages() {
+    fn baseline_ignores_messages() {
         let temp = tempfile::tempdir().expect("a folder");
         write(temp.path(), "See [one](one.md).\n");
         let reworded = |text: &str| {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn another_finding_of_a_known_rule_is_new() {
+    fn baseline_reports_new_findings_of_a_known_rule() {
         let temp = tempfile::tempdir().expect("a folder");
         write(temp.path(), "See [one](one.md).\n");
         let (known, old) = (baseline(temp.path(), str::to_owned), baseline(temp.path(), second_form));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_known_up_to_their_count() {
+    fn baseline_counts_duplicates() {
         let temp = tempfile::tempdir().expect("a folder");
         let line = "See [one](one.md).\n\n";
         write(temp.path(), &line.repeat(2));

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_say_nothing_twice() {
+    fn summaries_do_not_repeat() {
         for rule in rules() {
             let summary = Explanation::of(rule.code).expect("a rule").summary();
             let mut sentences: Vec<&str> =

@@ -183,7 +183,7 @@ mod tests {
     use crate::rule::Findings;
 
     #[test]
-    fn a_fix_that_changes_a_type_is_not_carried_out() {
+    fn type_changing_fix_is_not_applied() {
         let temp = tempfile::tempdir().expect("a folder");
         let file = temp.path().join("SKILL.md");
         let check_in = |front: &str, value: &str, text: &str, carried_out: bool| {

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_a_folder() {
+    fn paths_are_made_relative_to_a_folder() {
         let check = |path: &str, folder: &str, expected: &str| {
             assert_eq!(relative(Path::new(path), Path::new(folder)), Path::new(expected), "{path} {folder}");
         };

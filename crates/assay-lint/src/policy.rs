@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_fit_folders_and_what_lies_beneath() {
+    fn patterns_match_folders_and_their_content() {
         let check = |pattern: &str, path: &str, expected: bool| {
             let patterns = Patterns::new([pattern]).expect("a pattern");
             assert_eq!(patterns.matches(Path::new(path)), expected, "{pattern} {path}");

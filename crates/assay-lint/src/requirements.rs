@@ -1,9 +1,10 @@
-//! What a skill's bundled scripts need beside themselves: modules that they import, and commands
-//! that they call.
+//! The requirements of a skill's bundled scripts: modules that they import, and commands that they
+//! call.
 //!
-//! Read from the scripts' trees, by name, and nothing is executed. What a script can do without is
-//! omitted: an import whose failure it handles, and a command that it asks for before it calls it,
-//! unless it gives up without. What is only known while a script runs is not seen.
+//! Read from the scripts' trees, by name, and nothing is executed. Optional requirements are
+//! omitted: an import whose failure is handled, and a command that is checked for before it is
+//! called, unless the script gives up without it. Requirements that only exist at run time are not
+//! found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_of_python_are_found_where_the_script_needs_them() {
+    fn python_imports_are_found_if_required() {
         let check = |script: &str, expected: &[&str]| {
             let found = of(&[("scripts/a.py", script), ("scripts/helpers/tool.py", "")]);
             assert_eq!(names(&found.python), expected, "{script}");
@@ -396,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_python_are_found_where_they_are_written_out() {
+    fn python_commands_are_found_if_literal() {
         let check = |script: &str, expected: &[&str]| {
             let found = of(&[("a.py", script)]);
             let found: Vec<&str> =
@@ -414,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_the_shell_are_found_unless_it_can_do_without() {
+    fn shell_commands_are_found_unless_optional() {
         let check = |script: &str, expected: &[&str]| {
             assert_eq!(names(&of(&[("scripts/a.sh", script)]).commands), expected, "{script}");
         };

@@ -17,7 +17,7 @@ pub struct Hits {
     pub errors: usize,
     /// With a warning and no error.
     pub warnings: usize,
-    /// With notes only.
+    /// With findings of severity `info` only.
     pub notes: usize,
 }
 
@@ -103,7 +103,7 @@ impl Stats {
             "share",
             "error",
             "warning",
-            "note",
+            "info",
             "",
             "---------:|--------:|--------:|---------:|--------:|",
         );

@@ -1,4 +1,4 @@
-//! What an HTTP answer means: an answer, a failure that may pass, or a refusal.
+//! Classifies an HTTP reply: an answer, a transient failure, or a refusal.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::backoff;
 use crate::overflow::exceeds_context;
 use crate::text::{Secret, excerpt};
 
-/// An answer as it came.
+/// A reply as received.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -19,39 +19,39 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
 }
 
-/// What an answer means.
+/// The classification of a reply.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum ReplyClass {
     /// The provider's answer.
     Answer(Value),
-    /// Something that may pass.
+    /// A failure that may be transient.
     Failed(Failure),
-    /// Something that will not.
+    /// A permanent error.
     Refused(ModelError),
 }
 
-/// A try that failed.
+/// A failed try.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The HTTP status, where there was one.
     pub(crate) status: Option<u16>,
-    /// What was said, fit to be shown.
+    /// The message, safe to display.
     pub(crate) message: String,
-    /// The wait that was asked for.
-    pub(crate) told: Option<Duration>,
+    /// The wait that the provider requested.
+    pub(crate) requested_wait: Option<Duration>,
     /// Whether the provider limits the rate or is overloaded.
     pub(crate) limits: bool,
-    /// Whether another try is pointless.
+    /// Whether retrying is pointless.
     pub(crate) is_final: bool,
 }
 
 impl Failure {
-    /// Nothing came, or it broke off.
+    /// Nothing was received, or the reply was interrupted.
     pub(crate) fn network(message: String) -> Self {
-        Self { status: None, message, told: None, limits: false, is_final: false }
+        Self { status: None, message, requested_wait: None, limits: false, is_final: false }
     }
 
-    /// The error that it is when there is no other try.
+    /// The error to return if there is no further try.
     pub(crate) fn end(self, tries: u32) -> ModelError {
         let message = self.message;
         match self.status {
@@ -62,26 +62,26 @@ impl Failure {
     }
 }
 
-/// Judges an answer.
-pub(crate) fn classify_reply(reply: &Reply, key: Option<&Secret>) -> Verdict {
+/// Classifies a reply.
+pub(crate) fn classify_reply(reply: &Reply, key: Option<&Secret>) -> ReplyClass {
     let shown = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         excerpt(key.map_or_else(|| text.to_string(), |key| key.scrub(&text)).as_bytes())
     };
-    let protocol = |message: String| Verdict::Refused(ModelError::Protocol { message });
+    let protocol = |message: String| ReplyClass::Refused(ModelError::Protocol { message });
     match reply.status {
         200..=299 => {
             let kept = key.map_or(Cow::Borrowed(reply.body.as_slice()), |key| key.scrub_kept(&reply.body));
             match serde_json::from_slice::<Value>(&kept) {
-                // Gateways report what their provider said within an answer that succeeded.
+                // Gateways report a provider's error in a reply with a success status.
                 Ok(body) if body.get("error").is_some_and(|error| error.is_object() || error.is_string()) => {
                     match inner_status(&body) {
                         Some(status) => failure(status, reply, key),
                         None => protocol(format!("an error instead of a reply: {}", shown(&reply.body))),
                     }
                 }
-                Ok(body) => Verdict::Answer(body),
-                Err(error) if error.is_eof() => Verdict::Failed(Failure::network(format!(
+                Ok(body) => ReplyClass::Answer(body),
+                Err(error) if error.is_eof() => ReplyClass::Failed(Failure::network(format!(
                     "the reply was interrupted after {} bytes: {}",
                     reply.body.len(),
                     shown(&reply.body)
@@ -102,8 +102,8 @@ pub(crate) fn classify_reply(reply: &Reply, key: Option<&Secret>) -> Verdict {
     }
 }
 
-/// Judges an answer that reports an error.
-fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> Verdict {
+/// Classifies a reply that reports an error.
+fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> ReplyClass {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let error = body.get("error");
     let said = [error.and_then(|error| error.get("message")), error, body.get("message"), body.get("detail")]
@@ -113,34 +113,35 @@ fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> Verdict {
         .map_or_else(|| String::from_utf8_lossy(&reply.body).into_owned(), str::to_owned);
     let mut message = excerpt(key.map_or_else(|| said.clone(), |key| key.scrub(&said)).as_bytes());
     if !matches!(status, 401 | 403 | 404 | 429) && exceeds_context(&String::from_utf8_lossy(&reply.body)) {
-        return Verdict::Refused(ModelError::ContextExceeded { status, message });
+        return ReplyClass::Refused(ModelError::ContextExceeded { status, message });
     }
 
     let header = |name: &str| Some(reply.headers.get(name)?.to_str().ok()?.to_owned());
-    let told = backoff::requested_wait(&header, &reply.body);
+    let requested_wait = backoff::requested_wait(&header, &reply.body);
     let word =
         |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str).unwrap_or_default();
-    // No wait pays a bill (OpenAI's code for an account that has run out).
+    // Waiting does not help if the account has run out (OpenAI's code).
     let is_spent = [word("code"), word("type")].contains(&"insufficient_quota");
     let retried = matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505);
     if status < 500 && (!retried || is_spent) {
         if status == 401 && key.is_none() {
             message.push_str("; no API key was sent (hint: set api_key_env to the variable with the key)");
         }
-        return Verdict::Refused(ModelError::Refused { status, message });
+        return ReplyClass::Refused(ModelError::Refused { status, message });
     }
-    let is_overload = status == 503 && (told.is_some() || message.to_ascii_lowercase().contains("overload"));
-    Verdict::Failed(Failure {
+    let is_overload =
+        status == 503 && (requested_wait.is_some() || message.to_ascii_lowercase().contains("overload"));
+    ReplyClass::Failed(Failure {
         status: Some(status),
         message,
-        told,
+        requested_wait,
         limits: matches!(status, 429 | 529) || is_overload,
-        // OpenAI and Anthropic say so where another try is pointless.
+        // OpenAI and Anthropic set this header if retrying is pointless.
         is_final: !retried || header("x-should-retry").as_deref() == Some("false"),
     })
 }
 
-/// The status that an error within a successful answer names: `{"error": {"code": 429}}`.
+/// The status named by an error in a reply with a success status: `{"error": {"code": 429}}`.
 fn inner_status(body: &Value) -> Option<u16> {
     let code = body.get("error")?.get("code")?;
     let status = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
     use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
-    fn judged(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> String {
+    fn classified(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> String {
         let key = Secret::new("sk-0123456789abcdef".to_owned());
         let headers: HeaderMap = headers
             .iter()
@@ -160,20 +161,20 @@ mod tests {
             .collect();
         let reply = Reply { status, headers, body: body.as_bytes().to_vec() };
         match classify_reply(&reply, Some(&key)) {
-            Verdict::Answer(body) => format!("answer {body}"),
-            Verdict::Refused(error) => format!("refused: {error}"),
-            Verdict::Failed(failure) => {
-                let told = failure.told.map_or(String::new(), |told| format!(" after {told:?}"));
-                let pointless = if failure.is_final { "for good " } else { "" };
-                format!("{pointless}failed{told}: {}", failure.end(3))
+            ReplyClass::Answer(body) => format!("answer {body}"),
+            ReplyClass::Refused(error) => format!("refused: {error}"),
+            ReplyClass::Failed(failure) => {
+                let after = failure.requested_wait.map_or(String::new(), |wait| format!(" after {wait:?}"));
+                let permanently = if failure.is_final { "permanently " } else { "" };
+                format!("{permanently}failed{after}: {}", failure.end(3))
             }
         }
     }
 
     #[test]
-    fn answers_are_judged() {
+    fn replies_are_classified() {
         let check = |status, headers: &[(&'static str, &'static str)], body: &str, expected: &str| {
-            let found = judged(status, headers, body);
+            let found = classified(status, headers, body);
             assert!(found.starts_with(expected), "{status} {body:?}\n found {found}\n expected {expected}");
         };
         let limited = "failed: rate limited by the provider";
@@ -181,7 +182,7 @@ mod tests {
         check(200, &[], r#"{"a":1,"error":null}"#, "answer {");
         check(200, &[], r#"{"a":"sk-0123456789abcdef"}"#, r#"answer {"a":"[key]"}"#);
         check(200, &[], r#"{"error":{"code":429,"message":"slow"}}"#, limited);
-        check(200, &[], r#"{"error":{"code":"502","message":"x"}}"#, "failed: the provider failed (502)");
+        check(200, &[], r#"{"error":{"code":"502","message":"x"}}"#, "failed: provider error (status 502");
         check(200, &[], r#"{"error":"what"}"#, "refused: cannot read the provider's reply: an error instead");
         check(200, &[], "<html>", "refused: cannot read the provider's reply: not JSON: <html>");
         check(200, &[], "{\"a\":", "failed: cannot reach the provider (tries: 3): the reply was interrupted");
@@ -218,7 +219,7 @@ mod tests {
         check(400, &[], long, &exceeded(400));
         check(500, &[], long, &exceeded(500));
         check(404, &[], long, "refused: the provider refused the request (404)");
-        check(409, &[], "", "failed: the provider failed (409)");
+        check(409, &[], "", "failed: provider error (status 409");
         check(429, &[("retry-after", "7")], "", "failed after 7s: rate limited by the provider (status 429");
         check(
             429,
@@ -226,10 +227,10 @@ mod tests {
             r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#,
             "refused: the provider refused the request (429): pay",
         );
-        check(500, &[], "oops", "failed: the provider failed (500) 3 times: oops");
-        check(500, &[("x-should-retry", "false")], "", "for good failed");
-        check(501, &[], "", "for good failed: the provider failed (501)");
-        check(503, &[], "maintenance", "failed: the provider failed (503)");
+        check(500, &[], "oops", "failed: provider error (status 500, tries: 3): oops");
+        check(500, &[("x-should-retry", "false")], "", "permanently failed");
+        check(501, &[], "", "permanently failed: provider error (status 501");
+        check(503, &[], "maintenance", "failed: provider error (status 503");
         check(503, &[], r#"{"error":{"message":"The model is overloaded."}}"#, limited);
         check(
             529,

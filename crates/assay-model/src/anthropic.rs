@@ -1,16 +1,17 @@
-//! Messages, as Anthropic has them.
+//! Anthropic's Messages API.
 //!
-//! Two `cache_control` breakpoints are set, on the system text (which covers the tools before it) and on the last
-//! message: the next turn then reads the whole conversation so far from the cache, at a tenth of the price, and writing
-//! it costs a quarter more once. Texts under a model's smallest cacheable size are simply not cached.
+//! Two `cache_control` breakpoints are set, on the system text (which covers the tools before it)
+//! and on the last message: the next turn then reads the whole conversation so far from the cache
+//! at a tenth of the price, and writing it costs a quarter more once. Texts shorter than a model's
+//! minimum for caching are not cached.
 //!
-//! A model's message goes back block by block as it came, so that signed thinking stays valid.
+//! A model's message is sent back block by block as received, so that signed thinking stays valid.
 
 use serde_json::{Value, json};
 
 use crate::endpoint::Service;
-use crate::provider::{Dialect, Ids, as_object, count, insert_some, lacks};
-use crate::tokens::believed;
+use crate::provider::{Dialect, Ids, as_object, count, insert_some, missing};
+use crate::tokens::plausible_usage;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
 /// The provider itself.
@@ -20,13 +21,14 @@ pub const SERVICE: Service = Service {
     key_env: &["ANTHROPIC_API_KEY"],
 };
 
-/// The version of the protocol, sent with every request.
+/// The version of the API, sent with every request.
 pub const VERSION: &str = "2023-06-01";
 
-/// `max_tokens` is required. What is asked for where nobody says: the most that every model since Claude 3.5 allows.
+/// The default of `max_tokens`, which is required: the most that every model since Claude 3.5
+/// allows.
 const MAX_TOKENS: u32 = 8_192;
 
-/// Messages.
+/// The Messages dialect.
 #[derive(Debug)]
 pub(crate) struct Anthropic {
     pub(crate) model: String,
@@ -65,7 +67,7 @@ impl Dialect for Anthropic {
     }
 
     fn reply(&self, body: &Value, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let blocks = body.get("content").and_then(Value::as_array).ok_or_else(|| lacks("content", body))?;
+        let blocks = body.get("content").and_then(Value::as_array).ok_or_else(|| missing("content", body))?;
         let mut ids = Ids::new(&request.messages);
         let mut text = String::new();
         let mut reasoning = String::new();
@@ -79,7 +81,7 @@ impl Dialect for Anthropic {
                 "tool_use" => {
                     let name = field("name").to_owned();
                     if name.is_empty() {
-                        return Err(lacks("name of a called tool", body));
+                        return Err(missing("name of a called tool", body));
                     }
                     let arguments = block.get("input").cloned().unwrap_or_else(|| json!({}));
                     let id = ids.unique_id(block.get("id").and_then(Value::as_str));
@@ -111,8 +113,8 @@ impl Dialect for Anthropic {
     }
 }
 
-/// The messages. What stands between two turns of the model becomes one message of the user, results first, as the
-/// protocol wants it.
+/// Converts the messages. Everything between two turns of the model becomes one user message,
+/// results first, as the API requires.
 fn conversation(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
     let mut results: Vec<Value> = Vec::new();
@@ -129,7 +131,7 @@ fn conversation(messages: &[Message]) -> Vec<Value> {
             }
             Message::Assistant { text, tool_calls, raw } => {
                 let blocks = assistant(text, tool_calls, raw);
-                // A turn without a word cannot be sent; what surrounds it becomes one message.
+                // A turn without content cannot be sent; the messages around it become one.
                 if !blocks.is_empty() {
                     flush(&mut out, &mut results, &mut texts);
                     out.push(json!({"role": "assistant", "content": blocks}));
@@ -141,7 +143,7 @@ fn conversation(messages: &[Message]) -> Vec<Value> {
     out
 }
 
-/// Ends a message of the user.
+/// Ends a user message.
 fn flush(out: &mut Vec<Value>, results: &mut Vec<Value>, texts: &mut Vec<Value>) {
     let mut blocks = std::mem::take(results);
     blocks.append(texts);
@@ -150,7 +152,7 @@ fn flush(out: &mut Vec<Value>, results: &mut Vec<Value>, texts: &mut Vec<Value>)
     }
 }
 
-/// The blocks of a model's message: as they came, less empty texts, which are refused.
+/// The blocks of a model's message: as received, without empty texts, which the API rejects.
 fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Vec<Value> {
     if let Some(blocks) = raw.as_array() {
         let is_empty = |block: &Value| {
@@ -170,18 +172,18 @@ fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Vec<Value> {
     blocks
 }
 
-/// A text that is not refused: those of white space alone are.
+/// Replaces a text of whitespace alone, which the API rejects.
 fn non_blank(text: &str) -> &str {
     if text.trim().is_empty() { "(nothing)" } else { text }
 }
 
-/// The four fields. `input_tokens` leaves out what a cache held or took.
+/// The four fields. `input_tokens` excludes tokens read from or written to a cache.
 pub fn usage(raw: &Value) -> Option<Usage> {
     let (input, output) = (count(raw, "/input_tokens"), count(raw, "/output_tokens"));
     if input.is_none() && output.is_none() {
         return None;
     }
-    believed(Usage {
+    plausible_usage(Usage {
         input: input.unwrap_or(0),
         output: output.unwrap_or(0),
         cache_read: count(raw, "/cache_read_input_tokens").unwrap_or(0),

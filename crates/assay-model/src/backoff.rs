@@ -6,36 +6,36 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-/// The wait before the first retry. It doubles with each.
+/// The wait before the first retry. It doubles with each retry.
 const FIRST: Duration = Duration::from_millis(500);
-/// The longest wait of our own choice. Eight retries together wait some 124 seconds, and at least 92: longer than
-/// a quota window of one minute.
+/// The longest wait if the provider requests none. Eight retries together wait about 124 seconds,
+/// and at least 92: longer than a quota window of one minute.
 const LONGEST: Duration = Duration::from_mins(1);
-/// The longest wait that a provider may ask for. What asks for more is tried again after this.
-const LONGEST_TOLD: Duration = Duration::from_mins(5);
+/// The longest wait that a provider may request; a longer one is shortened to this.
+const MAX_REQUESTED_WAIT: Duration = Duration::from_mins(5);
 
-/// The wait before retry number `retry` (from 0) where the provider does not say: exponential, between three and five
-/// quarters of the nominal time by chance.
+/// The wait before retry number `retry` (from 0) if the provider requests none: exponential, with
+/// random jitter of a quarter in both directions.
 pub fn retry_wait(retry: u32) -> Duration {
     let nominal = FIRST.saturating_mul(2_u32.saturating_pow(retry.min(16))).min(LONGEST);
     nominal.mul_f64(0.75 + 0.5 * chance())
 }
 
-/// A little time on top of a wait that many threads share, so that they do not come back at one instant: at most a tenth
-/// of the wait and at most a second.
+/// A random extra time for a wait that many threads share, so that they do not all retry at once:
+/// at most a tenth of the wait, and at most a second.
 pub fn spread_wait(wait: Duration) -> Duration {
     (wait / 10).min(Duration::from_secs(1)).mul_f64(chance())
 }
 
-/// A number in [0, 1) that no seed determines: the standard library keys its hashers at random.
+/// A random number in [0, 1) without a seed: the standard library keys its hashers at random.
 fn chance() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     bits as f64 / 2_f64.powi(53)
 }
 
-/// What an answer says about when to come back: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date
-/// (RFC 9110, 10.2.3; read against the answer's own `date`), else Google's `RetryInfo` in the body. `None` where it says
-/// nothing, or zero.
+/// The wait that a reply requests: `retry-after-ms`, else `retry-after` in seconds or as an HTTP
+/// date (RFC 9110, 10.2.3; relative to the reply's own `date`), else Google's `RetryInfo` in the
+/// body. `None` if there is none, or zero.
 pub fn requested_wait(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> Option<Duration> {
     let milliseconds = || seconds(&header("retry-after-ms")?).map(|ms| ms / 1_000.0);
     let after = || {
@@ -48,16 +48,16 @@ pub fn requested_wait(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> O
         })
     };
     let seconds = milliseconds().or_else(after).or_else(|| retry_info(body))?;
-    let wait = Duration::from_secs_f64(seconds.min(LONGEST_TOLD.as_secs_f64()));
+    let wait = Duration::from_secs_f64(seconds.min(MAX_REQUESTED_WAIT.as_secs_f64()));
     (!wait.is_zero()).then_some(wait)
 }
 
-/// A count that is no less than zero.
+/// A non-negative number.
 fn seconds(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)
 }
 
-/// `error.details[].retryDelay` (`"18s"`), as `google.rpc.RetryInfo` is written in JSON.
+/// `error.details[].retryDelay` (`"18s"`), the JSON form of `google.rpc.RetryInfo`.
 fn retry_info(body: &[u8]) -> Option<f64> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let details = body.get("error")?.get("details")?.as_array()?;
@@ -65,8 +65,8 @@ fn retry_info(body: &[u8]) -> Option<f64> {
     seconds(delay.strip_suffix('s')?)
 }
 
-/// Seconds since 1970 of an IMF-fixdate, the one form that RFC 9110 (5.6.7) lets senders write:
-/// `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Seconds since 1970 of an IMF-fixdate, the only form that RFC 9110 (5.6.7) allows senders: `Sun,
+/// 06 Nov 1994 08:49:37 GMT`.
 fn http_date(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -78,7 +78,8 @@ fn http_date(text: &str) -> Option<u64> {
     let parts: Vec<u64> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
     let [hour @ 0..=23, minute @ 0..=59, second @ 0..=60] = parts.as_slice() else { return None };
 
-    // Days since 1 March of year 0, so that leap days end the years; 719,468 of them come before 1970.
+    // Days since 1 March of year 0, so that leap days end the years; 719,468 of them come before
+    // 1970.
     let (shifted_year, shifted_month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
     let days = 365 * shifted_year + shifted_year / 4 - shifted_year / 100
         + shifted_year / 400
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_honoured() {
+    fn requested_wait_is_read_from_headers_and_body() {
         let check = |headers: &[(&str, &str)], body: &str, expected: Option<u64>| {
             let header = |name: &str| {
                 headers.iter().find(|(given, _)| *given == name).map(|(_, value)| (*value).to_owned())
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_small() {
+    fn spread_is_small() {
         for _ in 0..50 {
             assert!(spread_wait(Duration::from_millis(100)) <= Duration::from_millis(10));
             assert!(spread_wait(Duration::from_mins(5)) <= Duration::from_secs(1));

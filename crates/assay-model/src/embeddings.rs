@@ -1,22 +1,24 @@
-//! Vectors for texts, from any server that speaks OpenAI's `/v1/embeddings`.
+//! Vectors for texts, from any server with OpenAI's `/v1/embeddings`.
 
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::open::{Rest, rest};
-use crate::provider::lacks;
+use crate::open::{StatelessModel, open_stateless};
+use crate::provider::missing;
 use crate::text::escape;
 use crate::transport::Transport;
 use crate::{Call, ModelError, ModelOptions, openai};
 
-/// Most texts of one request: what text-embeddings-inference takes unless told otherwise. OpenAI takes 2,048.
+/// Maximum number of texts per request: the default limit of text-embeddings-inference. OpenAI
+/// accepts 2,048.
 const BATCH: usize = 32;
 
-/// Most bytes of the texts of one request. OpenAI takes 300,000 tokens, and a token is a byte at least.
+/// Maximum bytes of the texts of one request. OpenAI accepts 300,000 tokens, and a token has at
+/// least one byte.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// A model of embeddings behind an address.
+/// An embedding model on a server.
 pub struct Embeddings {
     model: String,
     transport: Transport,
@@ -24,14 +26,16 @@ pub struct Embeddings {
 }
 
 impl Embeddings {
-    /// A model by its name at its server, which is reached at `options.base_url` (`http://127.0.0.1:8080/v1`), or else where
-    /// OpenAI is. Keys go where those of a chat model go ([`open`](crate::open)). No request is sent here.
+    /// Opens a model by its name on its server, at `options.base_url` (`http://127.0.0.1:8080/v1`)
+    /// or else at OpenAI. Keys are used as for a chat model ([`open`](crate::open)). No request is
+    /// sent here.
     pub fn open(
         model: &str,
         options: &ModelOptions,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ModelError> {
-        let Rest { model, transport } = rest(model, &openai::SERVICE, "/embeddings", options, env)?;
+        let StatelessModel { model, transport } =
+            open_stateless(model, &openai::SERVICE, "/embeddings", options, env)?;
         Ok(Self { model, transport, dimensions: OnceLock::new() })
     }
 
@@ -40,20 +44,21 @@ impl Embeddings {
         &self.model
     }
 
-    /// Where it is asked.
+    /// The URL that requests are sent to.
     pub fn url(&self) -> &str {
         self.transport.url()
     }
 
-    /// Numbers in each of its vectors, once it has answered.
+    /// The number of dimensions of its vectors, known after the first reply.
     pub fn dimensions(&self) -> Option<usize> {
         self.dimensions.get().copied()
     }
 
-    /// A vector for each text, as the server gave it, in as many requests as it takes. `progress` hears how many texts are done.
+    /// Returns the server's vector for each text, in as many requests as needed. `progress` is
+    /// called with the number of finished texts.
     ///
-    /// An answer that leaves out a text, names one twice, holds what is no finite number, or is of another width than those
-    /// before is [`ModelError::Protocol`].
+    /// A reply with a missing or duplicate text, a number that is not finite, or a different number
+    /// of dimensions is a [`ModelError::Protocol`].
     pub fn embed(
         &self,
         texts: &[&str],
@@ -74,7 +79,7 @@ impl Embeddings {
     }
 
     fn vectors(&self, body: &Value, count: usize) -> Result<Vec<Vec<f32>>, ModelError> {
-        let data = body.get("data").and_then(Value::as_array).ok_or_else(|| lacks("list `data`", body))?;
+        let data = body.get("data").and_then(Value::as_array).ok_or_else(|| missing("list `data`", body))?;
         let mut found: Vec<Option<Vec<f32>>> = vec![None; count];
         for item in data {
             let place = indexed_slot(item, &mut found)?;
@@ -88,7 +93,7 @@ impl Embeddings {
             .get("embedding")
             .and_then(Value::as_array)
             .filter(|numbers| !numbers.is_empty())
-            .ok_or_else(|| lacks("list of numbers `embedding`", item))?;
+            .ok_or_else(|| missing("list of numbers `embedding`", item))?;
         let own: Vec<f32> = numbers
             .iter()
             .map(single)
@@ -96,14 +101,14 @@ impl Embeddings {
             .ok_or_else(|| protocol("a vector contains a value that is not a finite number"))?;
         let width = *self.dimensions.get_or_init(|| own.len());
         if own.len() != width {
-            let told = format!("a vector has {} dimensions where others have {width}", own.len());
-            return Err(protocol(&told));
+            let message = format!("a vector has {} dimensions where others have {width}", own.len());
+            return Err(protocol(&message));
         }
         Ok(own)
     }
 }
 
-/// How many of these texts go into one request; one at least.
+/// How many of these texts go into one request; at least one.
 fn batch(texts: &[&str]) -> usize {
     let mut bytes = 0;
     let fit = texts.iter().take(BATCH).take_while(|text| {
@@ -119,12 +124,12 @@ pub(crate) fn single(number: &Value) -> Option<f32> {
     number.as_f64().map(|number| number as f32).filter(|number| number.is_finite())
 }
 
-/// The place of what an item's `index` names.
+/// The slot for an item, by its `index`.
 pub(crate) fn indexed_slot<'a, T>(
     item: &Value,
     all: &'a mut [Option<T>],
 ) -> Result<&'a mut Option<T>, ModelError> {
-    let index = item.get("index").and_then(Value::as_u64).ok_or_else(|| lacks("number `index`", item))?;
+    let index = item.get("index").and_then(Value::as_u64).ok_or_else(|| missing("number `index`", item))?;
     let count = all.len();
     let place = usize::try_from(index).ok().and_then(|index| all.get_mut(index));
     let place = place.ok_or_else(|| protocol(&format!("index {index} is out of range (count: {count})")))?;
@@ -134,11 +139,11 @@ pub(crate) fn indexed_slot<'a, T>(
     Ok(place)
 }
 
-/// All of them, where none is missing.
+/// All items, if none is missing.
 pub(crate) fn require_all<T>(all: Vec<Option<T>>, what: &str, of: &str) -> Result<Vec<T>, ModelError> {
     let (count, there) = (all.len(), all.iter().flatten().count());
-    let told = || protocol(&format!("{there} of {count} {of}s have a {what}"));
-    all.into_iter().collect::<Option<_>>().ok_or_else(told)
+    let error = || protocol(&format!("{there} of {count} {of}s have a {what}"));
+    all.into_iter().collect::<Option<_>>().ok_or_else(error)
 }
 
 pub(crate) fn protocol(message: &str) -> ModelError {
@@ -150,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_of_bounded_size() {
+    fn requests_have_a_bounded_size() {
         let check = |lengths: &[usize], expected: usize| {
             let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Where a provider is reached, and with which key.
+//! The address of a provider, and the key for it.
 
 use std::net::IpAddr;
 
@@ -9,40 +9,41 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use crate::text::{Secret, escape};
 use crate::{ModelError, ModelOptions};
 
-/// What is known of a provider beforehand.
+/// What is known about a provider in advance.
 #[derive(Debug)]
 pub struct Service {
-    /// Its own address.
+    /// Its own base URL.
     pub home: &'static str,
-    /// The variable that replaces it.
+    /// The variable that overrides it.
     pub base_env: &'static str,
-    /// Where its key may stand, in order.
+    /// The variables that may contain its key, in order.
     pub key_env: &'static [&'static str],
 }
 
-/// Where to send, and as whom.
+/// The address and credentials for requests.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// Without a slash at the end.
+    /// The base URL, without a trailing slash.
     pub base: String,
-    /// The key, where one is to be sent.
+    /// The key, if one is to be sent.
     pub key: Option<Secret>,
-    /// What leads there.
+    /// The HTTP proxy for requests.
     pub proxy: Option<Proxy>,
-    /// Whether it is the provider's own.
+    /// Whether it is the provider's own address.
     pub is_home: bool,
-    /// Whose certificates are believed.
+    /// The accepted certificate authorities.
     pub tls: TlsConfig,
 }
 
 impl Endpoint {
-    /// Settles address and key.
+    /// Determines address and key.
     ///
-    /// The address is the option's, else the variable's, else the provider's own. The key is what the variable named by
-    /// the option holds, else what the provider's own variable holds. An address from an experiment that is neither the
-    /// provider's nor on this machine gets a key only where the experiment names its variable: an experiment may come
-    /// from anywhere, and a key is not to follow it there by itself. Without a key no header is sent for one, which is
-    /// what Ollama, vLLM and llama.cpp expect.
+    /// The address is the option's, else the variable's, else the provider's own. The key is the
+    /// value of the variable that the option names, else of the provider's own variable. An address
+    /// from an experiment that is neither the provider's nor on this machine gets a key only if the
+    /// experiment names its variable: an experiment may come from an untrusted source, which must
+    /// not receive a key by default. Without a key, no header is sent for one, as Ollama, vLLM and
+    /// llama.cpp expect.
     pub fn resolve(
         service: &Service,
         options: &ModelOptions,
@@ -93,14 +94,15 @@ impl Endpoint {
             )));
         }
         let proxy = if is_local { None } else { proxy(&uri, &set)? };
-        let tls = if uri.scheme_str() == Some("https") { roots(&set)? } else { TlsConfig::default() };
+        let tls =
+            if uri.scheme_str() == Some("https") { root_certificates(&set)? } else { TlsConfig::default() };
         Ok(Self { base: base.to_owned(), key: key.map(|(_, key)| Secret::new(key)), proxy, is_home, tls })
     }
 }
 
-/// The certificate authorities of the file that `SSL_CERT_FILE` names, in place of those that are built in; so OpenSSL has it,
-/// and what goes by it.
-fn roots(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> {
+/// The certificate authorities of the file in `SSL_CERT_FILE`, in place of the built-in ones, as in
+/// OpenSSL and programs that use it.
+fn root_certificates(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> {
     let Some(path) = set("SSL_CERT_FILE") else { return Ok(TlsConfig::default()) };
     let wrong = |what: String| {
         ModelError::Spec(format!(
@@ -123,7 +125,8 @@ fn roots(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> 
     Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&found)).build())
 }
 
-/// Checks an address. What may hold a secret (a user, a query) is refused: keys stand in variables.
+/// Checks a base URL. Parts that may contain a secret (a user, a query) are rejected: keys belong
+/// in variables.
 fn address(base: &str, origin: &str) -> Result<Uri, ModelError> {
     let wrong = |what: &str| {
         ModelError::Spec(format!(
@@ -152,7 +155,8 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The proxy that the variables name for an address, unless `NO_PROXY` lists its host or a domain above it.
+/// The proxy from the variables for an address, unless `NO_PROXY` lists its host or a parent
+/// domain.
 fn proxy(uri: &Uri, set: &dyn Fn(&str) -> Option<String>) -> Result<Option<Proxy>, ModelError> {
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
     let either = |name: &'static str| {
@@ -170,9 +174,9 @@ fn proxy(uri: &Uri, set: &dyn Fn(&str) -> Option<String>) -> Result<Option<Proxy
     }
     let by_scheme = if uri.scheme_str() == Some("https") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
     let Some((name, value)) = either(by_scheme).or_else(|| either("ALL_PROXY")) else { return Ok(None) };
-    // What it holds stays out of the message: a proxy's address may hold a password.
-    let spoken = !value.contains("://") || value.starts_with("http://") || value.starts_with("https://");
-    Proxy::new(&value).ok().filter(|_| spoken).map(Some).ok_or_else(|| {
+    // The value is not in the message, because a proxy's URL may contain a password.
+    let supported = !value.contains("://") || value.starts_with("http://") || value.starts_with("https://");
+    Proxy::new(&value).ok().filter(|_| supported).map(Some).ok_or_else(|| {
         ModelError::Spec(format!("{name} is not an HTTP proxy: set it to http://HOST:PORT, or unset it"))
     })
 }
@@ -203,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_where_they_belong() {
+    fn keys_are_sent_to_trusted_addresses_only() {
         let check = |base: Option<&str>,
                      key_env: Option<&str>,
                      vars: &[(&str, &str)],
@@ -219,7 +223,7 @@ mod tests {
         check(Some("http://127.0.0.1:11434/v1"), None, &[], None);
         check(Some("http://127.0.0.1:11434/v1"), None, key, Some("own"));
         check(Some("http://[::1]:8000/v1"), None, key, Some("own"));
-        // A stranger's address gets no key by itself, and the user's own does.
+        // An unknown address gets no key by default; one that the user sets does.
         check(Some("https://elsewhere.example.net/v1"), None, key, None);
         check(Some("https://elsewhere.example.net/v1"), Some("EXAMPLE_API_KEY"), key, Some("own"));
         check(
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_settled() {
+    fn addresses_are_resolved() {
         let check = |base: Option<&str>, vars: &[(&str, &str)], expected: &str, home: bool| {
             let mut all = vec![("EXAMPLE_API_KEY", "k")];
             all.extend(vars);
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn configuration_errors_are_reported() {
         let check = |base: Option<&str>, key_env: Option<&str>, vars: &[(&str, &str)], expected: &str| {
             let error = resolve(base, key_env, vars).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -275,7 +279,7 @@ mod tests {
             let vars = &[("EXAMPLE_API_KEY", "k"), ("SSL_CERT_FILE", path)];
             let error = resolve(None, None, vars).unwrap_err().to_string();
             assert!(error.contains("SSL_CERT_FILE") && error.contains(expected), "{error}");
-            // An address without TLS does not ask for it.
+            // An address without TLS does not need it.
             resolve(Some("http://127.0.0.1:1"), None, vars).unwrap();
         };
         check("/no/such/file", "No such file");
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_come_from_the_variables_alone() {
+    fn proxies_come_from_variables() {
         let check = |base: &str, vars: &[(&str, &str)], expected: Option<&str>| {
             let endpoint = resolve(Some(base), None, vars).unwrap();
             assert_eq!(endpoint.proxy.as_ref().map(Proxy::host), expected, "{base} {vars:?}");

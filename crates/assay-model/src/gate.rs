@@ -1,7 +1,7 @@
-//! One gate for all who use one provider with one key.
+//! A gate shared by all users of one provider with one key.
 //!
-//! After a provider has named a time to come back, nobody who uses the same address and key asks before it. Sixteen
-//! trials at once then wait out one limit together instead of each finding it for itself.
+//! After a provider has requested a wait, no call with the same address and key is sent before its
+//! end. Sixteen concurrent trials then wait for one limit together instead of each running into it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,24 @@ use std::time::Instant;
 
 use crate::text::Secret;
 
-/// Every gate of the process, by the digest of address and key. As many as there are providers in use.
+/// All gates of the process, by the digest of address and key: as many as there are providers in
+/// use.
 static GATES: LazyLock<Mutex<BTreeMap<[u8; 32], Arc<Gate>>>> = LazyLock::new(Mutex::default);
 
-/// Says before when nobody may ask.
+/// Blocks calls until a time.
 #[derive(Debug, Default)]
 pub struct Gate {
     closed: Mutex<Option<Closed>>,
 }
 
-/// A gate that was closed, and why.
+/// A closed gate, and why it is closed.
 #[derive(Debug, Clone)]
 pub struct Closed {
-    /// Nobody asks before.
+    /// No call is sent before this time.
     pub until: Instant,
     /// The HTTP status that closed it.
     pub status: u16,
-    /// What was said.
+    /// The provider's message.
     pub message: String,
 }
 
@@ -39,7 +40,7 @@ impl Gate {
         Arc::clone(lock(&GATES).entry(*hasher.finalize().as_bytes()).or_default())
     }
 
-    /// Closes it, unless it is closed for longer already.
+    /// Closes the gate, unless it is closed for longer already.
     pub fn close(&self, until: Instant, status: u16, message: &str) {
         let mut closed = lock(&self.closed);
         if closed.as_ref().is_none_or(|closed| closed.until < until) {
@@ -47,13 +48,13 @@ impl Gate {
         }
     }
 
-    /// Why it is closed, if it still is.
+    /// Why the gate is closed, if it still is.
     pub fn closed(&self, now: Instant) -> Option<Closed> {
         lock(&self.closed).clone().filter(|closed| closed.until > now)
     }
 }
 
-/// A panic elsewhere leaves nothing here half done.
+/// Locks a mutex even if it is poisoned: a panic leaves nothing here half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_closure_holds() {
+    fn longest_closure_applies() {
         let gate = Gate::default();
         let now = Instant::now();
         assert!(gate.closed(now).is_none());

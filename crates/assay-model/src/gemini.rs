@@ -1,14 +1,15 @@
-//! `generateContent`, as Google has it for Gemini.
+//! Google's `generateContent` API for Gemini.
 //!
-//! A model's content goes back part by part as it came: its thought signatures stand in the parts that they sign.
+//! A model's content is sent back part by part as received: each part carries its own thought
+//! signature.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use crate::endpoint::Service;
-use crate::provider::{Dialect, Ids, as_object, count, insert_some, lacks};
-use crate::tokens::believed;
+use crate::provider::{Dialect, Ids, as_object, count, insert_some, missing};
+use crate::tokens::plausible_usage;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
 /// The provider itself.
@@ -18,11 +19,11 @@ pub const SERVICE: Service = Service {
     key_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
 };
 
-/// `generateContent`.
+/// The `generateContent` dialect.
 #[derive(Debug)]
 pub(crate) struct Gemini;
 
-/// The path of a model: `models/NAME` unless the name says otherwise (`tunedModels/NAME`).
+/// The path of a model: `models/NAME`, unless the name contains its folder (`tunedModels/NAME`).
 pub(crate) fn path(model: &str) -> String {
     let folder = if model.contains('/') { "" } else { "models/" };
     format!("/v1beta/{folder}{model}:generateContent")
@@ -38,7 +39,7 @@ impl Dialect for Gemini {
             .tools
             .iter()
             .map(|tool| {
-                // `parameters` would take a subset of OpenAPI's schemas only.
+                // `parameters` accepts only a subset of OpenAPI's schemas.
                 json!({
                     "name": tool.name, "description": tool.description,
                     "parametersJsonSchema": tool.parameters,
@@ -72,9 +73,9 @@ impl Dialect for Gemini {
             retries: Vec::new(),
         };
         let Some(candidate) = body.pointer("/candidates/0") else {
-            // A prompt that was blocked has no candidates.
+            // A blocked prompt has no candidates.
             let is_blocked = body.pointer("/promptFeedback/blockReason").is_some();
-            return if is_blocked { Ok(reply) } else { Err(lacks("candidates", body)) };
+            return if is_blocked { Ok(reply) } else { Err(missing("candidates", body)) };
         };
 
         let mut ids = Ids::new(&request.messages);
@@ -86,7 +87,7 @@ impl Dialect for Gemini {
             }
             if let Some(call) = part.get("functionCall") {
                 let name = call.get("name").and_then(Value::as_str);
-                let name = name.ok_or_else(|| lacks("name of a called function", body))?.to_owned();
+                let name = name.ok_or_else(|| missing("name of a called function", body))?.to_owned();
                 let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
                 let id = ids.unique_id(call.get("id").and_then(Value::as_str));
                 reply.tool_calls.push(ToolCall { id, name, arguments });
@@ -107,7 +108,7 @@ impl Dialect for Gemini {
     }
 }
 
-/// The contents. Results of one turn's calls stand together in one content.
+/// Converts the contents. The results of one turn's calls are in one content.
 fn contents(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
     let mut results: Vec<Value> = Vec::new();
@@ -131,10 +132,10 @@ fn contents(messages: &[Message]) -> Vec<Value> {
                 }
             }
             Message::Tool { call_id, text, is_error } => {
-                // Google's own words for what a function gave.
+                // Google's names for the result of a function.
                 let field = if *is_error { "error" } else { "output" };
                 let mut response = json!({});
-                // Only ids that Google gave are known to it.
+                // Google accepts only ids that it assigned itself.
                 insert_some(
                     &mut response,
                     "id",
@@ -158,7 +159,7 @@ fn flush(out: &mut Vec<Value>, results: &mut Vec<Value>) {
     }
 }
 
-/// The parts of a model's message that did not come from Google.
+/// The parts of a model's message that is not from Google.
 fn parts(text: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
     let mut parts = Vec::new();
     if !text.is_empty() {
@@ -171,8 +172,8 @@ fn parts(text: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
     parts
 }
 
-/// The four fields. `promptTokenCount` includes what a cache held; results of Google's own tools come on top of it, and
-/// thoughts on top of `candidatesTokenCount`.
+/// The four fields. `promptTokenCount` includes cached tokens but not results of Google's own
+/// tools; `candidatesTokenCount` does not include thoughts.
 pub fn usage(raw: &Value) -> Option<Usage> {
     let prompt = count(raw, "/promptTokenCount");
     let candidates = count(raw, "/candidatesTokenCount");
@@ -183,7 +184,7 @@ pub fn usage(raw: &Value) -> Option<Usage> {
     let cached = count(raw, "/cachedContentTokenCount").unwrap_or(0).min(prompt);
     let tools = count(raw, "/toolUsePromptTokenCount").unwrap_or(0);
     let thoughts = count(raw, "/thoughtsTokenCount").unwrap_or(0);
-    believed(Usage {
+    plausible_usage(Usage {
         input: (prompt - cached).saturating_add(tools),
         output: candidates.unwrap_or(0).saturating_add(thoughts),
         cache_read: cached,

@@ -1,28 +1,33 @@
 //! Language models behind one trait.
 //!
-//! [`ChatModel`]: messages and tools in, one message and its usage out. [`open`] gives one by its name. Calls block, and one
-//! model serves any number of threads. A model never holds a conversation: the caller does.
+//! [`ChatModel`]: messages and tools in, one message and its usage out. [`open`] returns a model by
+//! its name. Calls block, and one model serves any number of threads. A model keeps no
+//! conversation: the caller does.
 //!
-//! [`Embeddings`] and [`Rerank`] hold no conversation: texts in, vectors or scores out, over the same transport.
+//! [`Embeddings`] and [`Rerank`] have no conversations: texts in, vectors or scores out, over the
+//! same transport.
 //!
 //! # Own clients
 //!
-//! The clients for OpenAI's chat completions (and the many servers that speak them), Anthropic and Gemini are assay's own
-//! and thin, over `ureq`. An evaluator has to keep what a general client drops: the usage as it was sent, every retry, every
-//! wait. The library `genai` was weighed; it is asynchronous and brings 209 crates.
+//! The clients for OpenAI's chat completions (which many servers support), Anthropic and Gemini are
+//! assay's own thin ones, over `ureq`. An evaluation has to keep what a general client drops: the
+//! usage as sent, every retry, every wait. The library `genai` was considered; it is asynchronous
+//! and adds 209 crates.
 //!
 //! # What a caller can rely on
 //!
-//! - Statuses 408, 409, 425, 429, 5xx (not 501 and 505) and breaks of the network are tried again, after the time that the
-//!   provider asks for (up to 5 minutes) or else after exponentially growing times with jitter. Other refusals never are.
-//! - Once a provider has limited the rate and named a time, nobody in the process who uses the same address and key asks
-//!   before it.
-//! - A call ends within moments of its deadline or of being cancelled, and closes its connection, so that the provider
-//!   stops too. No wait is begun that would end after the deadline.
-//! - An answer is at most 64 MiB. Whatever it holds, it ends in a reply or an error.
-//! - Keys are read through the caller's lookup only and stand in no error and no record.
+//! - Statuses 408, 409, 425, 429, 5xx (not 501 and 505) and network errors are retried, after the
+//!   time that the provider requests (up to 5 minutes) or else after exponentially growing times
+//!   with jitter. Other refusals are not retried.
+//! - Once a provider has limited the rate and requested a wait, no call of this process with the
+//!   same address and key is sent before its end.
+//! - A call ends within moments of its deadline or of being cancelled, and closes its connection,
+//!   so that the provider stops too. No wait is started that would end after the deadline.
+//! - A reply is at most 64 MiB. Whatever it contains, the result is a reply or an error.
+//! - Keys are read through the caller's lookup only, and appear in no error and no record.
 //!
-//! A try that broke off may have been billed. Its usage is unknown; [`ChatReply::retries`] tells of it.
+//! A try that was interrupted may have been billed. Its usage is unknown; [`ChatReply::retries`]
+//! records it.
 
 mod answer;
 mod anthropic;
@@ -62,40 +67,42 @@ use serde_json::Value;
 
 /// A model that answers conversations.
 pub trait ChatModel: Send + Sync {
-    /// `provider:model`, as experiments and records name it.
+    /// `provider:model`, as in experiments and records.
     fn id(&self) -> &str;
 
-    /// One turn.
+    /// Requests one turn.
     fn chat(&self, request: &ChatRequest, call: &Call<'_>) -> Result<ChatReply, ModelError>;
 
-    /// Whether its answers say anything about a model. `false` for scripts.
+    /// Whether its replies measure a model. `false` for scripts.
     fn measures_a_model(&self) -> bool {
         true
     }
 
-    /// What its answers depend on beside the conversation, for a trial's identity: the digest of a script; `Null` otherwise.
+    /// What its replies depend on besides the conversation, for a trial's identity: the digest of a
+    /// script; `Null` otherwise.
     fn identity(&self) -> Value {
         Value::Null
     }
 
-    /// Whether [`ScriptContext::condition`] can change an answer, so that it belongs to a trial's identity. Only scripts can.
+    /// Whether [`ScriptContext::condition`] can change a reply, so that it belongs to a trial's
+    /// identity. Only scripts read it.
     fn reads_condition(&self) -> bool {
         false
     }
 }
 
-/// What a call may depend on beside its messages.
+/// The circumstances of a call, besides its messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// No wait is begun that would end after this, and what is under way then is given up.
+    /// No wait is started that would end after this, and a pending request is ended then.
     pub deadline: Option<Instant>,
-    /// Set from outside to give up soon.
+    /// Set from outside to cancel the call.
     pub cancel: &'a AtomicBool,
-    /// Where in the experiment the call stands; only scripts look at it.
+    /// The call's place in the experiment; only scripts read it.
     pub script_context: &'a ScriptContext,
 }
 
-/// Where in an experiment a call stands.
+/// The place of a call in an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScriptContext {
     /// The task's name.
@@ -104,20 +111,20 @@ pub struct ScriptContext {
     pub condition: String,
     /// From 1.
     pub repetition: u32,
-    /// Drawn from the trial's identity.
+    /// Derived from the trial's identity.
     pub seed: u64,
 }
 
-/// A conversation so far, and what may be called.
+/// A conversation so far, and the available tools.
 #[derive(Debug, Clone, Default)]
 pub struct ChatRequest {
     /// The system message.
     pub system: String,
-    /// In order.
+    /// The messages, in order.
     pub messages: Vec<Message>,
-    /// What may be called.
+    /// The available tools.
     pub tools: Vec<Tool>,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the reply.
     pub max_output_tokens: Option<u32>,
     /// Sampling temperature; the provider's default if unset.
     pub temperature: Option<f64>,
@@ -129,31 +136,32 @@ pub struct ChatRequest {
 pub enum Message {
     /// From the user.
     User {
-        /// What was said.
+        /// The text.
         text: String,
     },
     /// From the model.
     Assistant {
-        /// What was said.
+        /// The text.
         text: String,
-        /// What was called.
+        /// The tool calls.
         tool_calls: Vec<ToolCall>,
-        /// The provider's own form of this message, replayed as it was (signed reasoning, thought signatures).
+        /// The provider's own form of this message, sent back unchanged (signed reasoning, thought
+        /// signatures).
         #[serde(skip_serializing_if = "Value::is_null", default)]
         raw: Value,
     },
-    /// What a call gave.
+    /// The result of a tool call.
     Tool {
         /// The call it answers.
         call_id: String,
-        /// What it gave.
+        /// The result.
         text: String,
         /// Whether it failed.
         is_error: bool,
     },
 }
 
-/// Something that may be called.
+/// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name.
@@ -169,32 +177,32 @@ pub struct Tool {
 pub struct ToolCall {
     /// Unique in the conversation.
     pub id: String,
-    /// Of the tool.
+    /// The tool's name.
     pub name: String,
-    /// As sent; a string where it was not valid JSON.
+    /// As sent; a string if it was not valid JSON.
     pub arguments: Value,
 }
 
 /// One turn of a model.
 #[derive(Debug, Clone)]
 pub struct ChatReply {
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// What was called.
+    /// The tool calls.
     pub tool_calls: Vec<ToolCall>,
-    /// The provider's reasoning in words, where it gives any.
+    /// The provider's reasoning text, if it returns any.
     pub reasoning: Option<String>,
     /// Why it ended.
     pub stop: Stop,
-    /// Tokens; `None` where the provider did not say, or said more than [`MOST_TOKENS`].
+    /// Tokens; `None` if the provider reported none, or more than [`MOST_TOKENS`].
     pub usage: Option<Usage>,
-    /// The usage as it was sent.
+    /// The usage as sent.
     pub raw_usage: Value,
     /// The provider's own form of the message, for [`Message::Assistant`].
     pub raw: Value,
-    /// The model the provider says it used.
+    /// The model that the provider reported.
     pub model: Option<String>,
-    /// What was tried before, in order. The first may be a wait before the first try.
+    /// Earlier tries, in order. The first may be a wait before the first try.
     pub retries: Vec<Retry>,
 }
 
@@ -202,42 +210,43 @@ pub struct ChatReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It had no more to say.
+    /// The reply is complete.
     End,
-    /// It waits for its calls.
+    /// It waits for the results of its calls.
     Tools,
-    /// It ran out of tokens.
+    /// It reached the token limit.
     Length,
     /// It refused, or was filtered.
     Refusal,
-    /// Another reason, in the provider's word.
+    /// Another reason, as named by the provider.
     Other(String),
 }
 
-/// A try that failed and was followed by another; or, with a message that begins `held back`, a wait before the first
-/// try because another call had met the provider's limit.
+/// A failed try that was followed by another; or, with a message that begins `waiting for a rate
+/// limit`, a wait before the first try because another call had met the provider's limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retry {
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
-    /// What was said.
+    /// The error message.
     pub message: String,
-    /// How long was waited afterwards.
+    /// The wait after it.
     pub waited: Duration,
 }
 
-/// Why a model did not answer. All but `Cancelled` and `ContextExceeded` are infrastructure: none is the agent's failure.
+/// Why a model did not reply. All but `Cancelled` and `ContextExceeded` are infrastructure errors:
+/// none is the agent's failure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The provider limits the rate, or is overloaded, and the time ran out over the waiting.
+    /// The provider limits the rate, or is overloaded, and time or retries ran out.
     #[error("rate limited by the provider (status {status}, tries: {tries}): {message}")]
     RateLimited {
         /// The HTTP status.
         status: u16,
-        /// How often it was tried. Zero where another call had met the limit.
+        /// The number of tries. Zero if another call had met the limit.
         tries: u32,
-        /// What it said.
+        /// The provider's message.
         message: String,
     },
     /// The provider refuses the request as it is: wrong key, unknown model, bad argument.
@@ -245,7 +254,7 @@ pub enum ModelError {
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// The provider's message.
         message: String,
     },
     /// The conversation exceeds the model's context window.
@@ -253,43 +262,43 @@ pub enum ModelError {
     ContextExceeded {
         /// The HTTP status.
         status: u16,
-        /// What the provider said.
+        /// The provider's message.
         message: String,
     },
     /// The provider failed.
-    #[error("the provider failed ({status}) {tries} times: {message}")]
+    #[error("provider error (status {status}, tries: {tries}): {message}")]
     Server {
         /// The HTTP status.
         status: u16,
-        /// How often it was tried.
+        /// The number of tries.
         tries: u32,
-        /// What it said.
+        /// The provider's message.
         message: String,
     },
-    /// Nothing came, or it broke off.
+    /// Nothing was received, or the reply was interrupted.
     #[error("cannot reach the provider (tries: {tries}): {message}")]
     Network {
-        /// How often it was tried.
+        /// The number of tries.
         tries: u32,
-        /// What was seen.
+        /// The network error.
         message: String,
     },
-    /// An answer that is not the protocol's.
+    /// A reply that does not follow the protocol.
     #[error("cannot read the provider's reply: {message}")]
     Protocol {
-        /// What is wrong, with the beginning of the answer.
+        /// What is wrong, with the beginning of the reply.
         message: String,
     },
-    /// The time ran out while an answer was awaited from a provider that had limited no rate.
+    /// The deadline passed while waiting for a reply, without a rate limit.
     #[error("the deadline passed before the model replied")]
     Deadline,
-    /// Given up from outside.
+    /// Cancelled from outside.
     #[error("cancelled")]
     Cancelled,
-    /// A script has no turn for what happened.
+    /// A script has no turn for the request.
     #[error("{0}")]
     Script(String),
-    /// A specification that names no model.
+    /// An invalid model specification.
     #[error("{0}")]
     Spec(String),
 }

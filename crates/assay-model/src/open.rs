@@ -1,4 +1,4 @@
-//! From a model's name to the model.
+//! Opens models by their names.
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use crate::{ChatModel, ModelError, ModelOptions};
 
 /// Opens a model by its name: `openai:NAME`, `anthropic:NAME`, `gemini:NAME` or `scripted:FILE`.
 ///
-/// `env` looks variables up, so that the library reads no environment itself: each provider's key and address
-/// (`OPENAI_API_KEY`, `OPENAI_BASE_URL`; `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`; `GEMINI_API_KEY` or `GOOGLE_API_KEY`,
-/// `GOOGLE_GEMINI_BASE_URL`) and the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, also in lower case).
+/// `env` looks up variables, so that the library does not read the environment itself: each
+/// provider's key and address (`OPENAI_API_KEY`, `OPENAI_BASE_URL`; `ANTHROPIC_API_KEY`,
+/// `ANTHROPIC_BASE_URL`; `GEMINI_API_KEY` or `GOOGLE_API_KEY`, `GOOGLE_GEMINI_BASE_URL`) and the
+/// proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, also in lower case).
 ///
-/// A `base_url` that is neither the provider's own nor on this machine gets a key only where `api_key_env` names it. No
-/// request is sent here.
+/// A `base_url` that is neither the provider's own nor on this machine gets a key only if
+/// `api_key_env` names it. No request is sent here.
 pub fn open(
     spec: &str,
     options: &ModelOptions,
@@ -53,7 +54,7 @@ pub fn open(
         "openai" => {
             let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
             let dialect = OpenAi { model, is_home: endpoint.is_home };
-            let transport = bearing(endpoint, "/chat/completions", options)?;
+            let transport = bearer_transport(endpoint, "/chat/completions", options)?;
             Ok(Arc::new(HostedModel { id, dialect, transport, options: options.clone() }))
         }
         "anthropic" => {
@@ -77,14 +78,15 @@ pub fn open(
     }
 }
 
-/// Whether a model's name may become part of a path, as it does at one provider, and of every record.
+/// Whether a model's name may be part of a URL path, as it is with one provider, and of every
+/// record.
 fn is_plain(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
     name.chars().all(is_plain) && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// Requests that show the key, where there is one, as OpenAI's do.
-pub(crate) fn bearing(
+/// A transport that sends the key, if there is one, as a bearer token.
+pub(crate) fn bearer_transport(
     endpoint: Endpoint,
     path: &str,
     options: &ModelOptions,
@@ -94,24 +96,24 @@ pub(crate) fn bearing(
     Transport::new(endpoint, path, headers, options)
 }
 
-/// A model that holds no conversation, and how it is reached.
-pub(crate) struct Rest {
+/// A model without conversations, and its transport.
+pub(crate) struct StatelessModel {
     pub(crate) model: String,
     pub(crate) transport: Transport,
 }
 
-/// A model by its name, behind `path` of a service.
-pub(crate) fn rest(
+/// Opens a model by its name, at `path` of a service.
+pub(crate) fn open_stateless(
     model: &str,
     service: &Service,
     path: &str,
     options: &ModelOptions,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Rest, ModelError> {
+) -> Result<StatelessModel, ModelError> {
     if !is_plain(model) {
-        let told = format!("{:?} is not a valid model name", escape(model));
-        return Err(ModelError::Spec(told));
+        let message = format!("{:?} is not a valid model name", escape(model));
+        return Err(ModelError::Spec(message));
     }
     let endpoint = Endpoint::resolve(service, options, env)?;
-    Ok(Rest { model: model.to_owned(), transport: bearing(endpoint, path, options)? })
+    Ok(StatelessModel { model: model.to_owned(), transport: bearer_transport(endpoint, path, options)? })
 }

@@ -1,29 +1,30 @@
-//! Chat completions, as OpenAI has them and many servers speak them (Ollama, vLLM, llama.cpp, gateways).
+//! OpenAI's chat completions API, which many servers support (Ollama, vLLM, llama.cpp, gateways).
 //!
-//! A model's own message is sent back with its content, its calls as they came (some gateways keep signatures in them),
-//! and, where it called, the reasoning fields that some servers want back (`reasoning_content`, `reasoning`,
-//! `reasoning_details`). Other fields of it are answers only. Arguments that were no JSON object go back inside one,
-//! because servers that parse the conversation refuse anything else.
+//! A model's own message is sent back with its content, its calls as received (some gateways keep
+//! signatures in them), and, if it has calls, the reasoning fields that some servers require
+//! (`reasoning_content`, `reasoning`, `reasoning_details`). Its other fields occur in replies only.
+//! Arguments that were not a JSON object are sent back inside one, because servers that parse the
+//! conversation reject anything else.
 
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::Service;
-use crate::provider::{Dialect, Ids, as_object, count, insert_some, lacks};
-use crate::tokens::believed;
+use crate::provider::{Dialect, Ids, as_object, count, insert_some, missing};
+use crate::tokens::plausible_usage;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
 /// The provider itself.
 pub const SERVICE: Service =
     Service { home: "https://api.openai.com/v1", base_env: "OPENAI_BASE_URL", key_env: &["OPENAI_API_KEY"] };
 
-/// Fields of a message that hold reasoning.
+/// Fields of a message that contain reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
-/// Chat completions.
+/// The chat completions dialect.
 #[derive(Debug)]
 pub(crate) struct OpenAi {
     pub(crate) model: String,
-    /// OpenAI's own models take no `max_tokens` any more; other servers know no other name.
+    /// OpenAI's own models no longer accept `max_tokens`; other servers accept no other name.
     pub(crate) is_home: bool,
 }
 
@@ -58,15 +59,15 @@ impl Dialect for OpenAi {
     }
 
     fn reply(&self, body: &Value, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let choice = body.pointer("/choices/0").ok_or_else(|| lacks("choices", body))?;
+        let choice = body.pointer("/choices/0").ok_or_else(|| missing("choices", body))?;
         let message = choice.get("message").filter(|message| message.is_object());
-        let message = message.ok_or_else(|| lacks("message", body))?;
+        let message = message.ok_or_else(|| missing("message", body))?;
 
         let mut ids = Ids::new(&request.messages);
         let mut tool_calls = Vec::new();
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let name = call.pointer("/function/name").and_then(Value::as_str);
-            let name = name.ok_or_else(|| lacks("name of a called function", body))?.to_owned();
+            let name = name.ok_or_else(|| missing("name of a called function", body))?.to_owned();
             let arguments = match call.pointer("/function/arguments") {
                 Some(Value::String(text)) => {
                     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
@@ -89,7 +90,7 @@ impl Dialect for OpenAi {
             _ if refusal.is_some() => Stop::Refusal,
             Some("length") => Stop::Length,
             Some("content_filter") => Stop::Refusal,
-            // Some servers say `stop` where they call.
+            // Some servers send `stop` with calls.
             Some("stop" | "tool_calls" | "function_call") | None if !tool_calls.is_empty() => Stop::Tools,
             Some("stop") | None => Stop::End,
             Some(other) => Stop::Other(other.to_owned()),
@@ -128,7 +129,7 @@ fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Value {
             let arguments = as_object(&call.arguments);
             insert_some(&mut value, "id", Some(call.id.as_str()));
             insert_some(&mut value, "type", Some("function"));
-            // As it came where that is an object: every byte counts for a provider's cache.
+            // As received if it is an object: a provider's cache depends on every byte.
             let as_sent = value.pointer("/function/arguments").and_then(Value::as_str).map(str::to_owned);
             let written = as_sent.filter(|_| call.arguments.is_object());
             let written = written.unwrap_or_else(|| arguments.to_string());
@@ -153,7 +154,7 @@ fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Value {
     Value::Object(message)
 }
 
-/// The words of a content: a text, a list of parts with text, or nothing.
+/// The text of a content: a string, a list of parts with text, or nothing.
 fn words(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -165,7 +166,8 @@ fn words(content: Option<&Value>) -> String {
     }
 }
 
-/// The four fields of a Responses object's `usage`: `input_tokens` includes what a cache held, `output_tokens` reasoning.
+/// The four fields of a Responses object's `usage`: `input_tokens` includes cached tokens,
+/// `output_tokens` includes reasoning.
 pub fn responses_usage(raw: &Value) -> Option<Usage> {
     let (input, output) = (count(raw, "/input_tokens"), count(raw, "/output_tokens"));
     if input.is_none() && output.is_none() {
@@ -173,12 +175,18 @@ pub fn responses_usage(raw: &Value) -> Option<Usage> {
     }
     let input = input.unwrap_or(0);
     let cached = count(raw, "/input_tokens_details/cached_tokens").unwrap_or(0).min(input);
-    believed(Usage { input: input - cached, output: output.unwrap_or(0), cache_read: cached, cache_write: 0 })
+    plausible_usage(Usage {
+        input: input - cached,
+        output: output.unwrap_or(0),
+        cache_read: cached,
+        cache_write: 0,
+    })
 }
 
-/// The four fields. `prompt_tokens` includes what a cache held (`cached_tokens`; DeepSeek's `prompt_cache_hit_tokens`).
-/// `completion_tokens` includes reasoning; where a server leaves it out (xAI; Google's compatible endpoint), its total is
-/// larger than the sum, and what is missing was written.
+/// The four fields. `prompt_tokens` includes cached tokens (`cached_tokens`; DeepSeek's
+/// `prompt_cache_hit_tokens`). `completion_tokens` includes reasoning; if a server leaves it out
+/// (xAI; Google's compatible endpoint), its total is larger than the sum, and the difference counts
+/// as output.
 pub fn usage(raw: &Value) -> Option<Usage> {
     let (prompt, completion) = (count(raw, "/prompt_tokens"), count(raw, "/completion_tokens"));
     if prompt.is_none() && completion.is_none() {
@@ -190,7 +198,7 @@ pub fn usage(raw: &Value) -> Option<Usage> {
         .unwrap_or(0)
         .min(prompt);
     let written = count(raw, "/total_tokens").unwrap_or(0).saturating_sub(prompt);
-    believed(Usage {
+    plausible_usage(Usage {
         input: prompt - cached,
         output: completion.max(written),
         cache_read: cached,

@@ -1,26 +1,27 @@
-//! What can be chosen of a model.
+//! The options of a model.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What an experiment says of a model beside its name.
+/// The options of a model in an experiment, besides its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelOptions {
-    /// Where the provider is reached, in place of its own address.
+    /// The provider's base URL, in place of its own.
     pub base_url: Option<String>,
-    /// The name of the variable that holds the key, in place of the provider's own.
+    /// The variable with the key, in place of the provider's own.
     pub api_key_env: Option<String>,
-    /// Whether a model that lacks its key is an error, as it is by default. One that is only looked at needs none.
+    /// Whether a missing key is an error, which is the default. A model that is not called needs no
+    /// key.
     pub needs_key: bool,
-    /// Most tokens of an answer, where a request does not say.
+    /// Maximum tokens of a reply, unless a request sets it.
     pub max_output_tokens: Option<u32>,
-    /// Sampling temperature, where a request does not say.
+    /// Sampling temperature, unless a request sets it.
     pub temperature: Option<f64>,
-    /// Most time for one try, its answer included. 300 seconds by default.
+    /// Timeout of one try, including its reply. 300 seconds by default.
     pub request_timeout: Duration,
-    /// Most retries of one call. 8 by default.
+    /// Maximum number of retries of one call. 8 by default.
     pub max_retries: u32,
-    /// Where relative paths of scripts start.
+    /// The folder that relative script paths start from.
     pub directory: PathBuf,
 }
 

@@ -1,9 +1,11 @@
-//! Whether a provider refuses a conversation because it is longer than the model's context.
+//! Detects errors about a conversation that is longer than the model's context.
 
-/// Whether an error's text says that the conversation is longer than the model's context. The words are those of Anthropic, OpenAI,
-/// Gemini, Mistral, Moonshot, xAI, Z.ai, Qwen, Bedrock, vLLM, SGLang, llama.cpp and LM Studio.
+/// Whether an error's text means that the conversation is longer than the model's context. The
+/// phrases are those of Anthropic, OpenAI, Gemini, Mistral, Moonshot, xAI, Z.ai, Qwen, Bedrock,
+/// vLLM, SGLang, llama.cpp and LM Studio.
 ///
-/// A request for a longer *reply* than the model can give is a mistake in the set-up, and none of these.
+/// A request for a longer *reply* than the model allows is a configuration error, and does not
+/// count.
 pub fn exceeds_context(text: &str) -> bool {
     const CODES: [&str; 4] = [
         "context_length_exceeded",
@@ -37,7 +39,8 @@ pub fn exceeds_context(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let asks_too_much = REPLIES.iter().any(|name| text.contains(name))
         && (text.contains("is too large") || text.contains("supported range"));
-    // vLLM uses one sentence for a reply limit above the context and for a conversation that leaves no room for the reply.
+    // vLLM uses one sentence for a reply limit above the context and for a conversation that leaves
+    // no room for the reply.
     let number_after = |words: &str| -> Option<u64> {
         let rest = text.split(words).nth(1)?.trim_start();
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -59,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn providers_say_it_in_their_own_words() {
+    fn context_errors_of_providers_are_recognized() {
         for text in [
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#,
             "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length",

@@ -1,31 +1,31 @@
-//! One small request before anything is spent: whether a model can be reached, with the key, under its name.
+//! A small request before a run: can the model be reached, with the key, under its name?
 
 use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::endpoint::{Endpoint, Service};
-use crate::open::bearing;
+use crate::open::bearer_transport;
 use crate::{
     Call, ChatModel, ChatRequest, Message, ModelError, ModelOptions, anthropic, gemini, open, openai,
 };
 
-/// What a model is asked: as little as every provider takes, with no limit that the experiment does not set.
+/// The prompt: as short as every provider accepts, without limits that the experiment does not set.
 pub const PREFLIGHT_PROMPT: &str = "This checks the connection before a run. Reply with the word OK.";
 
-/// In which protocol the model will be asked.
+/// The API that the model will be called with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Api {
     /// The provider's own: chat completions, Messages, generateContent.
     Chat,
-    /// OpenAI's Responses, which some of its models speak and nothing else.
+    /// OpenAI's Responses, the only API of some of its models.
     Responses,
 }
 
 /// Sends one short request to a model. Returns the name of the model that replied, if reported.
 ///
 /// # Errors
-/// What a first turn of an agent would meet.
+/// The errors that an agent's first turn would get.
 pub fn preflight(
     spec: &str,
     api: Api,
@@ -33,11 +33,11 @@ pub fn preflight(
     env: &dyn Fn(&str) -> Option<String>,
     call: &Call<'_>,
 ) -> Result<Option<String>, ModelError> {
-    // Opened in either case: it checks the name.
+    // Always opened, because this checks the name.
     let model: Arc<dyn ChatModel> = open(spec, options, env)?;
     if let (Api::Responses, Some(("openai", name))) = (api, spec.split_once(':')) {
         let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
-        let transport = bearing(endpoint, "/responses", options)?;
+        let transport = bearer_transport(endpoint, "/responses", options)?;
         let mut body = json!({ "model": name, "input": PREFLIGHT_PROMPT, "store": false });
         if let (Some(most), Some(body)) = (options.max_output_tokens, body.as_object_mut()) {
             body.insert("max_output_tokens".to_owned(), json!(most));
@@ -50,7 +50,7 @@ pub fn preflight(
     Ok(model.chat(&request, call)?.model)
 }
 
-/// The address at which a model is reached; `None` for scripts and for what cannot be resolved.
+/// The URL of a model; `None` for scripts, and if it cannot be resolved.
 pub fn address(spec: &str, options: &ModelOptions, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let service: &Service = match spec.split_once(':')?.0 {
         "openai" => &openai::SERVICE,

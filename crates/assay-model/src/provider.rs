@@ -1,4 +1,4 @@
-//! What all providers have in common: a dialect spoken over a transport.
+//! What all providers have in common: a dialect over a transport.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use crate::text::excerpt;
 use crate::transport::{Answer, Transport};
 use crate::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions};
 
-/// How one provider writes requests and answers.
+/// How one provider writes requests and replies.
 pub(crate) trait Dialect: Send + Sync {
-    /// The body of a request. Limits and temperature are settled.
+    /// The body of a request. Limits and temperature are already set.
     fn request(&self, request: &ChatRequest) -> Value;
 
-    /// The reply in an answer to `request`. Without retries: those are the transport's.
+    /// Parses the reply to `request`. Its retries are added by the caller.
     fn reply(&self, body: &Value, request: &ChatRequest) -> Result<ChatReply, ModelError>;
 }
 
@@ -31,24 +31,24 @@ impl<D: Dialect> ChatModel for HostedModel<D> {
     }
 
     fn chat(&self, request: &ChatRequest, call: &Call<'_>) -> Result<ChatReply, ModelError> {
-        let settled = ChatRequest {
+        let request = ChatRequest {
             max_output_tokens: request.max_output_tokens.or(self.options.max_output_tokens),
             temperature: request.temperature.or(self.options.temperature),
             ..request.clone()
         };
-        let body = self.dialect.request(&settled);
+        let body = self.dialect.request(&request);
         let Answer { body, retries } = self.transport.post(&body, call)?;
-        let reply = self.dialect.reply(&body, &settled)?;
+        let reply = self.dialect.reply(&body, &request)?;
         Ok(ChatReply { retries, ..reply })
     }
 }
 
-/// An answer without what every answer of its provider has.
-pub(crate) fn lacks(what: &str, body: &Value) -> ModelError {
+/// The error for a reply without a required part.
+pub(crate) fn missing(what: &str, body: &Value) -> ModelError {
     ModelError::Protocol { message: format!("missing {what}: {}", excerpt(body.to_string().as_bytes())) }
 }
 
-/// A count of tokens; `None` where there is none. Some gateways write whole numbers as floats.
+/// A token count, if there is one. Some gateways write whole numbers as floats.
 pub(crate) fn count(usage: &Value, pointer: &str) -> Option<u64> {
     let number = usage.pointer(pointer)?;
     number.as_u64().or_else(|| {
@@ -59,13 +59,13 @@ pub(crate) fn count(usage: &Value, pointer: &str) -> Option<u64> {
     })
 }
 
-/// How many turns the model has had.
+/// The number of turns of the model.
 pub(crate) fn turns(messages: &[Message]) -> usize {
     messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
 }
 
-/// Gives every call an id that the conversation has not seen. Some servers send none, and some begin again with each
-/// message. What is made up depends on the place in the conversation alone.
+/// Gives every call an id that is new in the conversation. Some servers send none, and some restart
+/// with each message. A generated id depends only on the position in the conversation.
 pub(crate) struct Ids {
     seen: BTreeSet<String>,
     turn: usize,
@@ -97,7 +97,8 @@ impl Ids {
     }
 }
 
-/// A call's arguments as an object, which is what providers take back. What was no valid JSON stands in one field of it.
+/// A call's arguments as an object, which providers require. Invalid JSON is put into a field of
+/// it.
 pub(crate) fn as_object(arguments: &Value) -> Value {
     match arguments {
         Value::Object(_) => arguments.clone(),
@@ -106,7 +107,7 @@ pub(crate) fn as_object(arguments: &Value) -> Value {
     }
 }
 
-/// Puts a value under a name where there is one.
+/// Inserts a value under a name, if there is one.
 pub(crate) fn insert_some(body: &mut Value, name: &str, value: Option<impl Into<Value>>) {
     if let (Some(object), Some(value)) = (body.as_object_mut(), value) {
         object.insert(name.to_owned(), value.into());

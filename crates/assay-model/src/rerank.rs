@@ -1,34 +1,36 @@
-//! How relevant documents are to a query, from any server that speaks `/v1/rerank` as Jina and Cohere have it.
+//! Relevance of documents to a query, from any server with `/v1/rerank` in the form of Jina and
+//! Cohere.
 
 use serde_json::{Value, json};
 
 use crate::embeddings::{indexed_slot, protocol, require_all, single};
 use crate::endpoint::Service;
-use crate::open::{Rest, rest};
-use crate::provider::lacks;
+use crate::open::{StatelessModel, open_stateless};
+use crate::provider::missing;
 use crate::transport::Transport;
 use crate::{Call, ModelError, ModelOptions};
 
-/// Jina, whose form of the request others took over (vLLM, llama.cpp, Infinity; Cohere's is the same without options).
+/// Jina, whose request format others have adopted (vLLM, llama.cpp, Infinity; Cohere's is the same
+/// without options).
 pub(crate) const SERVICE: Service =
     Service { home: "https://api.jina.ai/v1", base_env: "JINA_BASE_URL", key_env: &["JINA_API_KEY"] };
 
-/// A model of relevance behind an address.
+/// A relevance model on a server.
 pub struct Rerank {
     model: String,
     transport: Transport,
 }
 
 impl Rerank {
-    /// A model by its name at its server, which is reached at `options.base_url` (`http://127.0.0.1:8080/v1`), or else where
-    /// Jina is. `JINA_API_KEY` goes there and to this machine, and to others only what `options.api_key_env` names. No
-    /// request is sent here.
+    /// Opens a model by its name on its server, at `options.base_url` (`http://127.0.0.1:8080/v1`)
+    /// or else at Jina. `JINA_API_KEY` is sent there and to this machine; other addresses get only
+    /// the key that `options.api_key_env` names. No request is sent here.
     pub fn open(
         model: &str,
         options: &ModelOptions,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ModelError> {
-        let Rest { model, transport } = rest(model, &SERVICE, "/rerank", options, env)?;
+        let StatelessModel { model, transport } = open_stateless(model, &SERVICE, "/rerank", options, env)?;
         Ok(Self { model, transport })
     }
 
@@ -37,15 +39,16 @@ impl Rerank {
         &self.model
     }
 
-    /// Where it is asked.
+    /// The URL that requests are sent to.
     pub fn url(&self) -> &str {
         self.transport.url()
     }
 
-    /// A score for each document, as the server gave it: a higher one is more relevant. Most servers give shares of 1, some
-    /// logits.
+    /// Returns the server's score for each document: higher is more relevant. Most servers return
+    /// values from 0 to 1, some return logits.
     ///
-    /// An answer that leaves out a document, names one twice or holds what is no finite number is [`ModelError::Protocol`].
+    /// A reply with a missing or duplicate document, or a number that is not finite, is a
+    /// [`ModelError::Protocol`].
     pub fn scores(&self, query: &str, documents: &[&str], call: &Call<'_>) -> Result<Vec<f32>, ModelError> {
         if documents.is_empty() {
             return Ok(Vec::new());
@@ -57,12 +60,12 @@ impl Rerank {
         let results = answer
             .get("results")
             .and_then(Value::as_array)
-            .ok_or_else(|| lacks("list `results`", &answer))?;
+            .ok_or_else(|| missing("list `results`", &answer))?;
         let mut found: Vec<Option<f32>> = vec![None; documents.len()];
         for item in results {
             let place = indexed_slot(item, &mut found)?;
             let number =
-                item.get("relevance_score").ok_or_else(|| lacks("number `relevance_score`", item))?;
+                item.get("relevance_score").ok_or_else(|| missing("number `relevance_score`", item))?;
             let score = single(number);
             *place = Some(score.ok_or_else(|| protocol("a relevance_score is not a finite number"))?);
         }

@@ -1,50 +1,53 @@
 //! A model that plays turns from a file.
 //!
-//! It stands in for a model where none may be asked: in quickstarts and tests. It measures nothing, and says so
+//! It replaces a model in quickstarts and tests. It measures nothing, and reports that
 //! ([`ChatModel::measures_a_model`]).
 //!
 //! # The file
 //!
-//! JSON Lines. Blank lines and lines that begin with `#` are left out. Every other line is a rule. **The first rule that
-//! applies answers.** A rule applies if everything holds that it asks for; all of it is optional:
+//! JSON Lines. Blank lines and lines that begin with `#` are ignored. Every other line is a rule.
+//! **The first rule that applies answers.** A rule applies if all its conditions are true; all are
+//! optional:
 //!
-//! | key | holds if |
+//! | key | is true if |
 //! |---|---|
-//! | `task`, `condition` | the name is one of these; `*` stands for anything |
+//! | `task`, `condition` | the name is one of these; `*` matches anything |
 //! | `repetition` | it is one of these (from 1) |
-//! | `turn` | the model has had so many turns (from 0) |
-//! | `results` | it has been given so many results of calls |
-//! | `tools` | whether it is offered any tool: agents make side calls without |
-//! | `seen` | each text stands somewhere in the system text, in a message or in a tool's result |
-//! | `unseen` | none does |
+//! | `turn` | the model has had this number of turns (from 0) |
+//! | `results` | it has received this number of call results |
+//! | `tools` | a tool is offered (`true`), or none (`false`): agents make side calls without tools |
+//! | `seen` | each text occurs in the system text, a message or a tool's result |
+//! | `unseen` | none of them occurs |
 //! | `chance` | a number drawn from [0, 1) is below it |
 //!
-//! Each takes one value or a list. What a call's arguments say is not seen: else a script could not tell what a command
-//! asked for from what came back. The number for `chance` is drawn from the trial's seed and the rule's `draw`, or its
-//! line where it has none: rules of one `draw` see the same number throughout a trial, so a trial succeeds or fails as a
-//! whole.
+//! Each accepts one value or a list. The arguments of calls are not searched: otherwise a script
+//! could not distinguish a command from its output. The number for `chance` is drawn from the
+//! trial's seed and the rule's `draw`, or its line by default: rules with the same `draw` use the
+//! same number throughout a trial, so that a trial succeeds or fails as a whole.
 //!
-//! What it answers: the text `say`; a call that opens the skill `skill`; a call of the shell tool for each command in
-//! `run`, then for each file in `run_files` with the file's contents as the command. Without a call the turn is the last;
-//! an agent that was told to end by a command of its own (mini-swe-agent) gets that one.
-//! `run_files` start at the script's own folder and stay in it. Which tool is called is read from those that are offered,
-//! because agents name them as they please: the one with the name of a shell, else the first; the one with the name of a
-//! loader of skills, else the shell.
+//! The reply has the text `say`; a call that opens the skill `skill`; a call of the shell tool for
+//! each command in `run`, then for each file in `run_files` with the file's contents as the
+//! command. A turn without a call is the last; an agent whose prompt asks for a final command
+//! (mini-swe-agent) gets that one. `run_files` are relative to the script's folder and stay in it.
+//! The tools to call are chosen by name among those offered, because agents name them differently:
+//! the one with the name of a shell, else the first; the one with the name of a skill loader, else
+//! the shell.
 //!
-//! Through a gateway, a rule can also go wrong: `fault` is `break`, `hang`, `not-json` or a status (with `retry_after` in
-//! seconds), and `times` says how often a rule applies at most in one trial.
+//! Through a gateway, a rule can also produce a fault: `fault` is `break`, `hang`, `not-json` or a
+//! status (with `retry_after` in seconds), and `times` limits how often a rule applies in one
+//! trial.
 //!
 //! ```text
 //! # The skill makes the difference in four of five trials.
-//! {"task": "ledger-*", "turn": 0, "seen": "ledger-export", "run": ["cat /skills/ledger-export/SKILL.md"]}
-//! {"task": "ledger-*", "turn": 1, "seen": "minor units", "chance": 0.8, "draw": "solve", "run_files": ["moves/ledger.sh"]}
-//! {"say": "Done."}
+//! {"task": "ledger-*", "turn": 0, "seen": "ledger-export", "run": ["cat
+//! /skills/ledger-export/SKILL.md"]} {"task": "ledger-*", "turn": 1, "seen": "minor units",
+//! "chance": 0.8, "draw": "solve", "run_files": ["moves/ledger.sh"]} {"say": "Done."}
 //! ```
 
 mod fault;
 mod files;
-mod hand;
 mod rule;
+mod tool_call;
 mod wildcard;
 
 use std::path::Path;
@@ -63,32 +66,32 @@ pub use fault::Fault;
 use files::{inside, read};
 use rule::Rule;
 
-/// A script, read and checked.
+/// A parsed and checked script.
 #[derive(Debug)]
 pub struct Script {
-    /// As errors name it.
+    /// Its name in errors.
     file: String,
     rules: Vec<Rule>,
     digest: String,
 }
 
-/// What a script answers in one turn.
+/// The reply of a script in one turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     /// The line of the rule, from 1.
     pub line: usize,
-    /// What is said.
+    /// The text.
     pub say: String,
-    /// What is called.
+    /// The tool calls.
     pub calls: Vec<ToolCall>,
-    /// What goes wrong instead.
+    /// The fault that replaces the reply.
     pub fault: Option<Fault>,
-    /// Tokens, counted by proxy.
+    /// Tokens, counted by a proxy.
     pub usage: Usage,
 }
 
 impl Script {
-    /// Reads `file` and all it runs. `directory` is where a relative path starts.
+    /// Reads `file` and all files it runs. Relative paths start from `directory`.
     pub fn open(file: &str, directory: &Path) -> Result<Self, ModelError> {
         let shown = escape(file);
         let path = directory.join(file);
@@ -127,12 +130,13 @@ impl Script {
         &self.digest
     }
 
-    /// Whether a rule asks for the condition's name.
+    /// Whether a rule has a `condition`.
     pub fn reads_condition(&self) -> bool {
         self.rules.iter().any(|rule| rule.condition.is_some())
     }
 
-    /// The answer to a request. `played` says how often the rule of a line has answered in this trial.
+    /// The reply to a request. `played` returns how often the rule on a line has answered in this
+    /// trial.
     pub fn next_turn(
         &self,
         script_context: &ScriptContext,
@@ -161,13 +165,13 @@ impl Script {
             ))
         };
         if let Some(skill) = &rule.skill {
-            calls.push(hand::open_skill(request, skill).ok_or_else(lacks_tool)?);
+            calls.push(tool_call::open_skill(request, skill).ok_or_else(lacks_tool)?);
         }
         for command in &rule.commands {
-            calls.push(hand::run_command(&request.tools, command).ok_or_else(lacks_tool)?);
+            calls.push(tool_call::run_command(&request.tools, command).ok_or_else(lacks_tool)?);
         }
         if calls.is_empty() {
-            calls.extend(hand::submit(request));
+            calls.extend(tool_call::submit(request));
         }
         let named =
             |(index, (name, arguments))| ToolCall { id: format!("call-{turn}-{index}"), name, arguments };
@@ -190,7 +194,7 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// Faults and rules that wear out need somebody who counts, and who speaks HTTP.
+    /// Faults and `times` need a gateway, which counts replies and sends HTTP.
     pub(crate) fn open(file: &str, directory: &Path) -> Result<Self, ModelError> {
         let script = Script::open(file, directory)?;
         if let Some(rule) = script.rules.iter().find(|rule| rule.fault.is_some() || rule.times.is_some()) {
@@ -245,7 +249,8 @@ impl ChatModel for Scripted {
     }
 }
 
-/// Tokens of what was sent: a proxy, for no provider counted them. Texts, names, arguments and schemas; no framing.
+/// Tokens of the request, by a proxy, because no provider counted them: texts, names, arguments and
+/// schemas, without framing.
 fn prompt_tokens(request: &ChatRequest) -> u64 {
     let tools = request
         .tools
@@ -258,7 +263,7 @@ fn prompt_tokens(request: &ChatRequest) -> u64 {
     (tokens(&request.system) + tools.sum::<usize>() + messages.sum::<usize>()) as u64
 }
 
-/// Tokens of what was answered: the same proxy.
+/// Tokens of the reply, by the same proxy.
 fn reply_tokens(say: &str, tool_calls: &[ToolCall]) -> u64 {
     (tokens(say) + calls(tool_calls)) as u64
 }
@@ -267,8 +272,8 @@ fn calls(tool_calls: &[ToolCall]) -> usize {
     tool_calls.iter().map(|call| tokens(&call.name) + tokens(&call.arguments.to_string())).sum()
 }
 
-/// The digest of a script and of the files it runs, each with its length before it, so that no two scripts run together
-/// to the same bytes.
+/// The digest of a script and of the files it runs, each prefixed with its length, so that
+/// different scripts never give the same bytes.
 fn digest(text: &str, rules: &[Rule]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"assay script 1\0");

@@ -1,17 +1,17 @@
-//! Text from outside, made fit for messages.
+//! Untrusted text, made safe for messages.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How much of an answer an error shows, in bytes.
-const SHOWN: usize = 200;
+/// Maximum bytes of a reply that an error shows.
+const EXCERPT: usize = 200;
 
-/// A key. It shows itself to nobody.
+/// A key that is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes it over.
+    /// Wraps a key.
     pub fn new(text: String) -> Self {
         Self(text)
     }
@@ -21,13 +21,13 @@ impl Secret {
         &self.0
     }
 
-    /// Takes the key out of a text that is to be shown.
+    /// Removes the key from a text that will be displayed.
     pub fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 
-    /// Takes the key out of an answer that is to be kept. Keys of fewer than 16 characters are passwords of local
-    /// servers (`ollama`, `EMPTY`): words that a model may well say.
+    /// Removes the key from a reply that will be stored. Keys of fewer than 16 characters are
+    /// placeholders for local servers (`ollama`, `EMPTY`): words that a model may well write.
     pub fn scrub_kept<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         const SHORTEST: usize = 16;
         let key = self.0.as_bytes();
@@ -44,9 +44,9 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The first 200 bytes of an answer, on one line, with everything escaped that a terminal would act on.
+/// The first 200 bytes of a reply, on one line, with terminal control characters escaped.
 pub fn excerpt(bytes: &[u8]) -> String {
-    let end = bytes.len().min(SHOWN);
+    let end = bytes.len().min(EXCERPT);
     let shown = bytes.get(..end).unwrap_or_default();
     let mut out = escape(&String::from_utf8_lossy(shown));
     if bytes.len() > end {
@@ -55,8 +55,8 @@ pub fn excerpt(bytes: &[u8]) -> String {
     if out.is_empty() { "nothing".to_owned() } else { out }
 }
 
-/// A text on one line: tabs and line ends become spaces; controls, format characters and what reverses a line's direction
-/// are written as code points.
+/// A text on one line: tabs and line ends become spaces; control characters, format characters and
+/// bidirectional overrides are written as code points.
 pub fn escape(text: &str) -> String {
     assay_diagnostic::escape(&text.trim().replace(['\n', '\r', '\t'], " "))
 }
@@ -75,12 +75,12 @@ mod tests {
         check(b"\xff\xfe", "\u{fffd}\u{fffd}");
         let long = excerpt(&[b'x'; 5_000]);
         assert_eq!(long, format!("{}… (5000 bytes)", "x".repeat(200)));
-        // A character cut in two does no harm.
+        // A character that is cut in two is replaced.
         assert!(excerpt("ä".repeat(300).as_bytes()).starts_with('ä'));
     }
 
     #[test]
-    fn keys_are_taken_out() {
+    fn keys_are_removed() {
         let key = Secret::new("sk-0123456789abcdef".to_owned());
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(key.scrub("bad sk-0123456789abcdef!"), "bad [key]!");

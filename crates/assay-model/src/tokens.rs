@@ -4,31 +4,33 @@ use serde_json::Value;
 
 use crate::Usage;
 
-/// Characters of a token, on average, where a provider's own count never came.
+/// Average characters per token, for replies without a reported usage.
 ///
-/// OpenAI's rule of thumb ("What are tokens and how to count them?", help.openai.com). See [`estimate`].
+/// OpenAI's rule of thumb ("What are tokens and how to count them?", help.openai.com). See
+/// [`estimate`].
 pub const CHARS_PER_TOKEN: u64 = 4;
 
-/// Most tokens of one request and its reply that are believed: the largest context window of any model that is generally
-/// served (Llama 4 Scout, April 2025).
+/// Maximum plausible tokens of one request and its reply: the largest context window of any
+/// generally available model (Llama 4 Scout, April 2025).
 pub const MOST_TOKENS: u64 = 10_000_000;
 
 /// Counts the tokens of a text in the `cl100k_base` vocabulary.
 ///
-/// A proxy: no current model of Anthropic or Google uses that vocabulary, and newer ones of OpenAI do not either. What was
-/// processed is what a provider's [`Usage`](crate::Usage) says; this serves forecasts, context windows and scripts.
+/// A proxy: no current model of Anthropic or Google uses that vocabulary, nor do newer ones of
+/// OpenAI. The actual count is a provider's [`Usage`](crate::Usage); this one is for forecasts,
+/// context windows and scripts.
 pub fn tokens(text: &str) -> usize {
     bpe_openai::cl100k_base().count(text)
 }
 
-/// Tokens of so many characters, by [`CHARS_PER_TOKEN`]: what stands for a usage that never came. Always marked as
-/// `estimated`, and no cap is reached by it.
+/// Estimates the tokens of a number of characters, by [`CHARS_PER_TOKEN`], if no usage was
+/// reported. Always marked as `estimated`; caps ignore it.
 pub fn estimate(chars: u64) -> u64 {
     chars.div_ceil(CHARS_PER_TOKEN)
 }
 
-/// Characters of what a model is shown of a JSON value: its texts and the names of its fields, without the marks of JSON.
-/// Images and files in base64 have no characters that a model reads, and count as nothing.
+/// Characters of a JSON value that a model reads: its texts and the names of its fields, without
+/// JSON's punctuation. Images and files in base64 count as nothing.
 pub fn chars(value: &Value) -> u64 {
     let text = |text: &str| text.chars().count() as u64;
     match value {
@@ -49,8 +51,8 @@ pub fn chars(value: &Value) -> u64 {
     }
 }
 
-/// A provider's usage, where it can be true: one of more than [`MOST_TOKENS`] is none.
-pub(crate) fn believed(usage: Usage) -> Option<Usage> {
+/// A provider's usage, if it is plausible: more than [`MOST_TOKENS`] is not.
+pub(crate) fn plausible_usage(usage: Usage) -> Option<Usage> {
     let Usage { input, output, cache_read, cache_write } = usage;
     let total = [output, cache_read, cache_write].into_iter().fold(input, u64::saturating_add);
     (total <= MOST_TOKENS).then_some(usage)
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_counted_and_not_bytes() {
+    fn characters_are_counted_instead_of_bytes() {
         let check = |value: Value, expected: u64| assert_eq!(chars(&value), expected, "{value}");
         check(json!("日本語ü"), 4);
         check(json!({"role": "user", "content": "say \"hi\"\n"}), 4 + 4 + 7 + 9);
@@ -82,11 +84,11 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_larger_than_any_context_window_is_not_believed() {
+    fn usage_above_any_context_window_is_rejected() {
         let usage = |output| Usage { input: 4, output, cache_read: 6, cache_write: 0 };
-        assert_eq!(believed(usage(MOST_TOKENS - 10)), Some(usage(MOST_TOKENS - 10)));
+        assert_eq!(plausible_usage(usage(MOST_TOKENS - 10)), Some(usage(MOST_TOKENS - 10)));
         for absurd in [MOST_TOKENS, 1_000_000_000_000, u64::MAX] {
-            assert_eq!(believed(usage(absurd)), None, "{absurd}");
+            assert_eq!(plausible_usage(usage(absurd)), None, "{absurd}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One request, however often it takes.
+//! Sends one request, with retries.
 //!
-//! A request runs on a thread of its own with a connection of its own, so that a call can be given up at once: the
-//! connection is then closed, which ends the thread and tells the provider to stop. Connections that served well are
-//! kept for later calls.
+//! Each try runs on its own thread with its own connection, so that a call can be ended at once:
+//! closing the connection ends the thread and makes the provider stop. Connections that completed a
+//! request are kept for later calls.
 //!
-//! What is tried again: statuses 408, 409, 425, 429 and 5xx (not 501 and 505), and breaks of the network. A try that broke
-//! off may have been billed; its usage is unknown, and only [`Retry`] tells of it.
+//! Statuses 408, 409, 425, 429 and 5xx (not 501 and 505) and network errors are retried. A try that
+//! was interrupted may have been billed; its usage is unknown, and only [`Retry`] records it.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,25 +16,25 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use ureq::Agent;
 
-use crate::answer::{Failure, Reply, Verdict, classify_reply};
+use crate::answer::{Failure, Reply, ReplyClass, classify_reply};
 use crate::backoff;
 use crate::endpoint::Endpoint;
 use crate::gate::{Closed, Gate};
 use crate::text::{Secret, escape};
 use crate::{Call, ModelError, ModelOptions, Retry};
 
-/// How often cancelling and the deadline are looked at.
+/// How often cancellation and deadline are checked.
 const POLL: Duration = Duration::from_millis(50);
-/// Most bytes of an answer.
+/// Maximum bytes of a reply.
 const LARGEST: u64 = 64 << 20;
-/// Most idle connections that are kept.
-const KEPT: usize = 64;
-/// Most time for reaching a provider.
+/// Maximum number of idle connections.
+const MAX_IDLE: usize = 64;
+/// Timeout for connecting to a provider.
 const CONNECT: Duration = Duration::from_secs(30);
-/// The longest time for one try that is believed.
+/// Maximum timeout of one try.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// Sends requests to one address.
+/// Sends requests to one URL.
 pub(crate) struct Transport {
     url: String,
     headers: Vec<(&'static str, Secret)>,
@@ -46,29 +46,29 @@ pub(crate) struct Transport {
     max_retries: u32,
 }
 
-/// An answer, and what came before it.
+/// A reply, and the tries before it.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) body: Value,
     pub(crate) retries: Vec<Retry>,
 }
 
-/// Why there was no answer.
-enum Broken {
+/// Why a try gave no reply.
+enum FetchError {
     Cancelled,
     Deadline,
     Failed(Failure),
     Unreadable(String),
 }
 
-/// Why a wait was not begun or not ended.
-enum Unwaited {
+/// Why a wait was not started or was ended.
+enum WaitError {
     Cancelled,
     Deadline(Option<Closed>),
 }
 
 impl Transport {
-    /// For requests to `path` below an endpoint's address, with `headers` beside those of every request.
+    /// A transport for requests to `path` below an endpoint's address, with additional `headers`.
     pub(crate) fn new(
         endpoint: Endpoint,
         path: &str,
@@ -101,28 +101,28 @@ impl Transport {
         })
     }
 
-    /// Where it sends.
+    /// The URL that requests are sent to.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Sends `body` until there is an answer, or there will be none.
+    /// Sends `body` until there is a reply, or retrying is pointless.
     pub(crate) fn post(&self, body: &Value, call: &Call<'_>) -> Result<Answer, ModelError> {
         let bytes: Arc<[u8]> = body.to_string().into_bytes().into();
         let mut retries = Vec::new();
         let mut tries = 0;
         let mut limited: Option<(u16, String)> = None;
 
-        // Others may have met the limit already.
-        let (waited, held) = self.wait(Instant::now(), call).map_err(|unwaited| match unwaited {
-            Unwaited::Cancelled => ModelError::Cancelled,
-            Unwaited::Deadline(Some(closed)) => {
+        // Another call may have met the limit already.
+        let (waited, closed) = self.wait(Instant::now(), call).map_err(|unwaited| match unwaited {
+            WaitError::Cancelled => ModelError::Cancelled,
+            WaitError::Deadline(Some(closed)) => {
                 ModelError::RateLimited { status: closed.status, tries: 0, message: closed.message }
             }
-            Unwaited::Deadline(None) => ModelError::Deadline,
+            WaitError::Deadline(None) => ModelError::Deadline,
         })?;
-        if let Some(Closed { status, message, .. }) = held {
-            let said = format!("rate limited, as another call was: {message}");
+        if let Some(Closed { status, message, .. }) = closed {
+            let said = format!("waiting for a rate limit that another call met: {message}");
             retries.push(Retry { status: Some(status), message: said, waited });
             limited = Some((status, message));
         }
@@ -131,14 +131,14 @@ impl Transport {
             tries += 1;
             let failure = match self.fetch(&bytes, call) {
                 Ok(reply) => match classify_reply(&reply, self.key.as_ref()) {
-                    Verdict::Answer(body) => return Ok(Answer { body, retries }),
-                    Verdict::Refused(error) => return Err(error),
-                    Verdict::Failed(failure) => failure,
+                    ReplyClass::Answer(body) => return Ok(Answer { body, retries }),
+                    ReplyClass::Refused(error) => return Err(error),
+                    ReplyClass::Failed(failure) => failure,
                 },
-                Err(Broken::Failed(failure)) => failure,
-                Err(Broken::Unreadable(message)) => return Err(ModelError::Protocol { message }),
-                Err(Broken::Cancelled) => return Err(ModelError::Cancelled),
-                Err(Broken::Deadline) => {
+                Err(FetchError::Failed(failure)) => failure,
+                Err(FetchError::Unreadable(message)) => return Err(ModelError::Protocol { message }),
+                Err(FetchError::Cancelled) => return Err(ModelError::Cancelled),
+                Err(FetchError::Deadline) => {
                     return Err(limited.map_or(ModelError::Deadline, |(status, message)| {
                         ModelError::RateLimited { status, tries, message }
                     }));
@@ -148,36 +148,36 @@ impl Transport {
                 && let Some(status) = failure.status
             {
                 limited = Some((status, failure.message.clone()));
-                if let Some(told) = failure.told {
-                    self.gate.close(Instant::now() + told, status, &failure.message);
+                if let Some(requested_wait) = failure.requested_wait {
+                    self.gate.close(Instant::now() + requested_wait, status, &failure.message);
                 }
             }
             if failure.is_final || tries > self.max_retries {
                 return Err(failure.end(tries));
             }
-            let pause = match failure.told {
-                Some(told) => told + backoff::spread_wait(told),
+            let pause = match failure.requested_wait {
+                Some(requested_wait) => requested_wait + backoff::spread_wait(requested_wait),
                 None => backoff::retry_wait(tries - 1),
             };
             match self.wait(Instant::now() + pause, call) {
                 Ok((waited, _)) => {
                     retries.push(Retry { status: failure.status, message: failure.message, waited });
                 }
-                Err(Unwaited::Cancelled) => return Err(ModelError::Cancelled),
-                Err(Unwaited::Deadline(_)) => return Err(failure.end(tries)),
+                Err(WaitError::Cancelled) => return Err(ModelError::Cancelled),
+                Err(WaitError::Deadline(_)) => return Err(failure.end(tries)),
             }
         }
     }
 
-    /// Waits until a time and until the gate is open. A wait that would end after the deadline is not begun.
-    /// Gives how long it took, and why the gate was closed if it was.
-    fn wait(&self, until: Instant, call: &Call<'_>) -> Result<(Duration, Option<Closed>), Unwaited> {
+    /// Waits until a time and until the gate is open. A wait that would end after the deadline is
+    /// not started. Returns its duration, and why the gate was closed if it was.
+    fn wait(&self, until: Instant, call: &Call<'_>) -> Result<(Duration, Option<Closed>), WaitError> {
         let started = Instant::now();
-        let mut held = None;
+        let mut met = None;
         let mut opening: Option<(Instant, Instant)> = None;
         loop {
             if call.cancel.load(Ordering::Relaxed) {
-                return Err(Unwaited::Cancelled);
+                return Err(WaitError::Cancelled);
             }
             let now = Instant::now();
             let closed = self.gate.closed(now);
@@ -188,41 +188,42 @@ impl Transport {
             }
             let end = opening.map_or(until, |(_, opens)| until.max(opens));
             if call.deadline.is_some_and(|deadline| end.max(now) >= deadline) {
-                return Err(Unwaited::Deadline(closed));
+                return Err(WaitError::Deadline(closed));
             }
             if end <= now {
-                return Ok((now - started, held));
+                return Ok((now - started, met));
             }
-            held = closed.or(held);
+            met = closed.or(met);
             thread::sleep((end - now).min(POLL));
         }
     }
 
-    /// One try.
-    fn fetch(&self, body: &Arc<[u8]>, call: &Call<'_>) -> Result<Reply, Broken> {
+    /// Makes one try.
+    fn fetch(&self, body: &Arc<[u8]>, call: &Call<'_>) -> Result<Reply, FetchError> {
         let agent = lock(&self.idle).pop().unwrap_or_else(|| self.config.new_agent());
         let (sender, receiver) = mpsc::channel();
         let job = {
             let (agent, url, headers) = (agent.clone(), self.url.clone(), self.headers.clone());
             let (body, timeout) = (Arc::clone(body), self.timeout);
-            // Nobody listens any more where the call was given up.
+            // The receiver is gone if the call was ended.
             move || drop(sender.send(send_request(&agent, &url, &headers, &body, timeout)))
         };
-        let network = |message: String| Broken::Failed(Failure::network(message));
+        let network = |message: String| FetchError::Failed(Failure::network(message));
         thread::Builder::new()
             .name("model-request".to_owned())
             .spawn(job)
             .map_err(|error| network(format!("cannot start a thread for the request: {error}")))?;
 
-        // The thread's own time-out comes first; this one is for what it does not bound.
+        // The thread has its own timeout, which comes first; this one is for what it does not
+        // cover.
         let limit = Instant::now() + self.timeout + Duration::from_secs(1);
         let broken = loop {
             let now = Instant::now();
             if call.cancel.load(Ordering::Relaxed) {
-                break Broken::Cancelled;
+                break FetchError::Cancelled;
             }
             if call.deadline.is_some_and(|deadline| now >= deadline) {
-                break Broken::Deadline;
+                break FetchError::Deadline;
             }
             if now >= limit {
                 break network(format!("no reply within {} s", self.timeout.as_secs_f64()));
@@ -231,7 +232,7 @@ impl Transport {
             match receiver.recv_timeout(left.min(POLL)) {
                 Ok(Ok(reply)) => {
                     let mut idle = lock(&self.idle);
-                    if idle.len() < KEPT {
+                    if idle.len() < MAX_IDLE {
                         idle.push(agent);
                     }
                     return Ok(reply);
@@ -247,8 +248,8 @@ impl Transport {
         Err(broken)
     }
 
-    /// What an error of the network means.
-    fn broken(&self, error: &ureq::Error) -> Broken {
+    /// Classifies a network error.
+    fn broken(&self, error: &ureq::Error) -> FetchError {
         use ureq::Error;
         let text = match error {
             Error::Timeout(_) => format!("no reply within {} s ({error})", self.timeout.as_secs_f64()),
@@ -256,23 +257,25 @@ impl Transport {
         };
         let message = escape(&self.key.as_ref().map_or_else(|| text.clone(), |key| key.scrub(&text)));
         match error {
-            Error::BodyExceedsLimit(_) => Broken::Unreadable(format!("larger than {} MiB", LARGEST >> 20)),
-            Error::Protocol(_) | Error::Http(_) | Error::LargeResponseHeader(..) => {
-                Broken::Unreadable(format!("not HTTP: {message}"))
+            Error::BodyExceedsLimit(_) => {
+                FetchError::Unreadable(format!("larger than {} MiB", LARGEST >> 20))
             }
-            // Certificates do not mend themselves.
+            Error::Protocol(_) | Error::Http(_) | Error::LargeResponseHeader(..) => {
+                FetchError::Unreadable(format!("not HTTP: {message}"))
+            }
+            // Certificate errors are permanent.
             Error::Tls(_) | Error::Rustls(_) | Error::BadUri(_) | Error::InvalidProxyUrl => {
-                Broken::Failed(Failure { is_final: true, ..Failure::network(message) })
+                FetchError::Failed(Failure { is_final: true, ..Failure::network(message) })
             }
             Error::Io(io) if io.kind() == std::io::ErrorKind::InvalidData => {
-                Broken::Failed(Failure { is_final: true, ..Failure::network(message) })
+                FetchError::Failed(Failure { is_final: true, ..Failure::network(message) })
             }
-            _ => Broken::Failed(Failure::network(message)),
+            _ => FetchError::Failed(Failure::network(message)),
         }
     }
 }
 
-/// Sends a request and reads the whole answer. What comes with an error's status is worth no error of its own.
+/// Sends a request and reads the whole reply. An error while reading an error's body adds nothing.
 fn send_request(
     agent: &Agent,
     url: &str,
@@ -295,7 +298,7 @@ fn send_request(
     Ok(Reply { status: parts.status.as_u16(), headers: parts.headers, body: bytes })
 }
 
-/// A panic elsewhere leaves nothing here half done.
+/// Locks a mutex even if it is poisoned: a panic leaves nothing here half done.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

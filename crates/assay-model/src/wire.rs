@@ -1,6 +1,8 @@
-//! What it takes to pass on what others say to a provider: addresses and keys, waits, usage, texts fit to be shown.
+//! The parts of a client that forwards requests to a provider: addresses and keys, waits, usage,
+//! texts that are safe to display.
 //!
-//! For those who hold no conversation of their own. Whoever does uses a [`ChatModel`](crate::ChatModel).
+//! For callers that do not run a conversation themselves; others use a
+//! [`ChatModel`](crate::ChatModel).
 
 pub use crate::anthropic::{SERVICE as ANTHROPIC, VERSION as ANTHROPIC_VERSION, usage as messages_usage};
 pub use crate::backoff::{requested_wait, retry_wait, spread_wait};

@@ -1,7 +1,8 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
-/// Columns for a terminal. Tables wider than it are printed in several parts that repeat the first columns.
+/// Columns for a terminal. Tables wider than it are printed in several parts that repeat the first
+/// columns.
 pub(crate) struct Columns {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -18,7 +19,8 @@ const WORDS: usize = 30;
 const PADDING: usize = 2;
 
 impl Columns {
-    /// Columns with titles, each with whether it is aligned to the right; every part begins with the first `keys` of them.
+    /// Columns with titles, each with whether it is aligned to the right; every part begins with
+    /// the first `keys` of them.
     pub(crate) fn new(header: impl IntoIterator<Item = (String, bool)>, keys: usize) -> Self {
         let (header, right) = header.into_iter().unzip();
         Self { header, rows: Vec::new(), right, keys }
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_do_not_fit_stand_below_with_the_first_one_again() {
+    fn overflowing_columns_repeat_the_first_one_below() {
         let header = ["name", "first", "second", "third"].map(|title| (title.to_owned(), title != "name"));
         let mut columns = Columns::new(header, 1);
         columns.add_row(["a", "1", "22", "333"].map(str::to_owned));

@@ -1,12 +1,13 @@
 //! A report as paragraphs, tables and plots, before any markup.
 //!
-//! assay's own text may have `code` between backticks. Names from skills, tasks and models are [`Cell::Name`].
+//! assay's own text may have `code` between backticks. Names from skills, tasks and models are
+//! [`Cell::Name`].
 
 use assay_analysis::VerdictKind;
 
 use crate::plot::Plot;
 
-/// A whole report.
+/// A complete report.
 pub(crate) struct Document {
     /// The run's name.
     pub(crate) run: String,
@@ -128,7 +129,7 @@ impl Grid {
         Self { detail: true, ..self }
     }
 
-    /// Makes columns such as a terminal shows with the details only.
+    /// Adds columns that a terminal shows with the details only.
     pub(crate) fn detail_columns(&mut self, titles: &[&str]) {
         for column in &mut self.columns {
             column.detail |= matches!(&column.title, Cell::Text(title) if titles.contains(&title.as_str()));

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_holds_its_pieces_and_escapes_them() {
+    fn page_contains_its_parts_escaped() {
         let column = |label: &str, count| Bar { label: label.to_owned(), count, expected: Some(count) };
         let page = Exhibit {
             title: "<script>x</script>".to_owned(),

@@ -9,7 +9,7 @@ use assay_analysis::{Arm, Comparison, TaskRow};
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
 use crate::sentences::groups;
-use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds, usd};
+use crate::text::{clean, count, counted, p_value, percent, percents, points, points_between, seconds, usd};
 
 const NONE: &str = "–";
 
@@ -36,6 +36,9 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     for arm in arms {
         // A figure is marked where some of it is an estimate.
         let about = |figure: String| if arm.estimated.is_some() { format!("≈{figure}") } else { figure };
+        // Without a valid trial there is nothing to know.
+        let missing = if arm.trials > 0 { "unknown" } else { NONE };
+        let known = |figure: Option<String>| Cell::from(figure.unwrap_or_else(|| missing.to_owned()));
         let mut row = labels.cells(&arm.who, &arm.condition);
         row.extend([or_none(arm.score, percent), percents(arm.score_ci95).into()]);
         row.extend(labels.fractional().then(|| or_none(arm.pass_rate, percent)));
@@ -43,9 +46,9 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
             arm.tasks.into(),
             arm.trials.into(),
             arm.infrastructure.into(),
-            arm.tokens.map_or_else(|| "unknown".to_owned(), |tokens| about(count(tokens))).into(),
-            arm.cost_usd.map_or_else(|| "unknown".to_owned(), |cost| about(usd(cost))).into(),
-            or_none(arm.seconds, seconds),
+            known(arm.tokens.map(|tokens| about(count(tokens)))),
+            known(arm.cost_usd.map(|cost| about(usd(cost)))),
+            known(arm.seconds.map(seconds)),
             or_none(arm.turns, |turns| format!("{turns:.1}")),
         ]);
         grid.rows.push(row);
@@ -109,7 +112,8 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
             p_value(comparison.p_interval).into(),
             p_value(comparison.p_interval_adjusted).into(),
             or_none(comparison.run_to_run_noise, plus_minus),
-            or_none(comparison.mde, plus_minus),
+            // No lift is larger than 100 pp.
+            or_none(comparison.mde, |mde| if mde > 1.0 { ">100".to_owned() } else { plus_minus(mde) }),
             format!("{better}/{equal}/{worse}").into(),
         ]);
         grid.rows.push(row);
@@ -152,8 +156,7 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
                 let lift = arm.lift.map_or(String::new(), |lift| format!(" ({})", points(lift)));
                 let lost = match arm.infrastructure {
                     0 => String::new(),
-                    1 => ", 1 infra error".to_owned(),
-                    errors => format!(", {errors} infra errors"),
+                    errors => format!(", {}", counted(errors, "infra error", "infra errors")),
                 };
                 let score = arm.score.filter(|_| fractional);
                 let score = score.map_or(String::new(), |score| format!("{}, ", percent(score)));
@@ -245,13 +248,13 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
     let figures = [
         "tasks",
         "variance of lifts",
-        "share within tasks",
+        "share from trials",
         "2 × repetitions",
         "2 × tasks",
         "repetitions sufficient",
     ];
     let mut grid = labels.grid(
-        "Lifts of tasks, and predicted change in CI width with twice the repetitions or twice the tasks",
+        "Variance of the tasks' lifts, and predicted change in the width of the lift's CI",
         &[],
         &figures,
     );
@@ -274,16 +277,16 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
 pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
     let mut grid = labels.grid(
         if labels.fractional() {
-            "Scores: variance within and between tasks, and predicted change in CI width"
+            "Variance of single trials, and predicted change in the width of the score's CI"
         } else {
-            "Pass rates: variance within and between tasks, and predicted change in CI width"
+            "Variance of single trials, and predicted change in the width of the pass rate's CI"
         },
         &[],
         &[
             "tasks",
             "trials",
-            "within tasks",
-            "between tasks",
+            "variance within tasks",
+            "variance between tasks",
             "share between tasks",
             "2 × repetitions",
             "2 × tasks",

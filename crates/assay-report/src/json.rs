@@ -52,12 +52,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_one_document_that_begins_with_its_schema_and_loses_nothing() {
+    fn json_report_round_trips_with_its_schema_first() {
         let mut report = whole();
         report.run = "\u{1b}[31m\"<b>\u{202e}\n".to_owned();
         let text = Json.render(&report, Style { color: true, ..Style::default() });
         assert!(text.starts_with("{\n  \"schema\": \"assay.report/2\",") && text.ends_with("}\n"), "{text}");
-        // Nothing in it can act on a terminal, and it reads back as it was.
+        // It contains no control characters for a terminal, and is read back unchanged.
         assert!(!text.contains('\u{1b}'), "{text}");
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read["run"], report.run);

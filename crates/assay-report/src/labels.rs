@@ -19,10 +19,10 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn of(report: &Report) -> Self {
-        Self { fractional: report.fractional_scores, ..Self::among(&report.arms) }
+        Self { fractional: report.fractional_scores, ..Self::new(&report.arms) }
     }
 
-    pub(crate) fn among(arms: &[Arm]) -> Self {
+    pub(crate) fn new(arms: &[Arm]) -> Self {
         let agents: BTreeSet<_> = arms.iter().map(|arm| (&arm.who.agent, &arm.who.model)).collect();
         let models: BTreeSet<_> = arms.iter().filter_map(|arm| arm.who.model.as_ref()).collect();
         let sandboxes: BTreeSet<_> = arms.iter().map(|arm| &arm.who.sandbox).collect();
@@ -44,7 +44,8 @@ impl Labels {
         self.agents || self.sandboxes
     }
 
-    /// The shortest unambiguous name of an agent; `None` with one agent in one sandbox. Not cleaned.
+    /// The shortest unambiguous name of an agent; `None` with one agent in one sandbox. Not
+    /// cleaned.
     pub(crate) fn group(&self, who: &AgentKey) -> Option<String> {
         let mut parts = Vec::new();
         if self.agents {
@@ -67,8 +68,8 @@ impl Labels {
         }
     }
 
-    /// A table whose first columns are the agent, if there are several, and the condition; then columns of words, then of
-    /// numbers.
+    /// A table whose first columns are the agent, if there are several, and the condition; then
+    /// columns of words, then of numbers.
     pub(crate) fn grid(&self, caption: &str, words: &[&str], numbers: &[&str]) -> Grid {
         let agent: &[&str] = if self.several() { &["agent"] } else { &[] };
         let grid = Grid::new(caption, &[agent, &["condition"], words].concat(), numbers);

@@ -1,7 +1,7 @@
 //! Reports for the terminal and as Markdown, HTML and JSON.
 //!
-//! Renderers format results and compute none. Names from skills, tasks and models are untrusted: each renderer escapes them
-//! for its medium.
+//! Renderers format results and compute none. Names from skills, tasks and models are untrusted:
+//! each renderer escapes them for its medium.
 
 mod columns;
 mod doc;
@@ -27,7 +27,7 @@ pub use notes::note;
 pub use redact::redact;
 pub use renderer::{Renderer, Style};
 pub use sentences::verdict_line;
-pub use text::{clean, seconds};
+pub use text::{clean, counted, seconds};
 pub use view::{view_html, view_text};
 
 /// All renderers.

@@ -1,6 +1,7 @@
 //! Markdown as GitHub renders it.
 //!
-//! Untrusted names are code spans, in which markup, mentions and links have no effect; other untrusted text is escaped.
+//! Untrusted names are code spans, in which markup, mentions and links have no effect; other
+//! untrusted text is escaped.
 
 use assay_analysis::Report;
 
@@ -102,13 +103,13 @@ fn code(name: &str) -> String {
     format!("{fence}{space}{name}{space}{fence}")
 }
 
-/// Own words at the beginning of a block, where a sign would begin a list or a rule.
+/// Plain words at the beginning of a block, where a sign would begin a list or a rule.
 fn words(text: &str) -> String {
     let sign = if text.starts_with(['+', '-', '=']) { "\\" } else { "" };
     format!("{sign}{}", inline(text))
 }
 
-/// Own words, with what is code as code and all else as it is written.
+/// Plain words, with code as code and everything else as written.
 fn inline(text: &str) -> String {
     spans(text)
         .into_iter()
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stay_names() {
+    fn markdown_names_are_escaped() {
         let check = |name: &str, expected: &str| assert_eq!(cell(&Cell::Name(name.to_owned())), expected);
         check("curated", "`curated`");
         check("a|b", "`a\\|b`");
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn words_from_outside_are_no_markup() {
+    fn external_words_are_not_markup() {
         let check = |text: &str, expected: &str| assert_eq!(words(text), expected, "{text}");
         check("`placebo` helps", "`placebo` helps");
         check("<img src=x>", "&lt;img src=x&gt;");

@@ -30,7 +30,7 @@ pub fn note(note: &Note) -> String {
              tampering with the verifier."
         ),
         Note::Late { trials } => format!(
-            "{} graded after the agent's deadline, when its processes may still have been running. Such a trial counts as \
+            "{} graded after the agent's deadline, when the agent may still have been running. Such a trial counts as \
              timed out.",
             counted(*trials, "trial was", "trials were")
         ),
@@ -42,8 +42,8 @@ pub fn note(note: &Note) -> String {
         Note::DifferentTimes { arm, baseline, measured: [base, own], overlap } => {
             let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
             format!(
-                "{} and `{baseline}` were measured at different times ({} to {} and {} to {} UTC, overlap {:.0}%). Changes in \
-                 between, such as to the model or its provider, are part of their difference.",
+                "{} and `{baseline}` were measured at different times ({} to {} and {} to {} UTC, overlap {:.0}%). The \
+                 difference between them includes changes over time, such as a new version of the model.",
                 name(arm),
                 short(&own[0]),
                 short(&own[1]),
@@ -68,17 +68,19 @@ pub fn note(note: &Note) -> String {
             counted(*tasks, "task", "tasks")
         ),
         Note::SharedSkills(shared) => shared.to_string(),
-        Note::Unfinished { trials, imported } => format!(
-            "{} no record yet: {}.",
-            counted(*trials, "planned trial has", "planned trials have"),
+        Note::NotExecuted { trials, planned, imported } => format!(
+            "{} of {} {} not executed. All figures and verdicts are of the executed trials. {}",
+            count(*trials as f64),
+            counted(*planned, "planned trial", "planned trials"),
+            if *trials == 1 { "was" } else { "were" },
             if *imported {
-                "import the jobs again once they have finished"
+                "Import the jobs again once they have finished."
             } else {
-                "run the experiment again to continue"
+                "Run the experiment again to execute the rest."
             }
         ),
         Note::UnreadPlacebo { arm, opened } => format!(
-            "{} was opened in only {:.0}% of its trials, so it is effectively a second baseline.",
+            "{} was opened in only {:.0}% of its trials and is therefore effectively a second baseline.",
             name(arm),
             100.0 * opened
         ),
@@ -94,7 +96,7 @@ pub fn note(note: &Note) -> String {
              error rates are higher than stated (optional stopping)."
         ),
         Note::Unreadable { records } => format!(
-            "{} cannot be read; {} unfinished.",
+            "{} cannot be read; {} not executed.",
             counted(*records, "record", "records"),
             if *records == 1 { "its trial counts as" } else { "their trials count as" }
         ),
@@ -121,20 +123,24 @@ fn tokens(note: &TokenNote) -> String {
             agents.join(", ")
         ),
         TokenNote::Differ { agent, trials, equal, less } => {
-            let omitted =
-                if *less > 0 { format!("; in {less} the transcript omits some") } else { String::new() };
+            let omitted = if *less > 0 {
+                format!("; in {less} the transcript omits some tokens")
+            } else {
+                String::new()
+            };
             format!(
-                "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials{omitted}."
+                "{agent}: the gateway and the transcript count the same tokens in {equal} of {}{omitted}.",
+                counted(*trials, "trial", "trials")
             )
         }
         TokenNote::Beside { agent, tokens } => format!(
-            "{agent}: the transcript omits requests outside the task, such as titles: {} tokens per trial, which the gateway \
-             counts.",
+            "{agent}: the transcript omits requests outside the task, such as titles. The gateway counts their tokens ({} per \
+             trial).",
             count(*tokens as f64)
         ),
         TokenNote::Estimated { agent, trials, estimates, share } => format!(
-            "{agent}: in {estimates} of {}, the provider's usage is missing or impossible for some replies. Their tokens and \
-             cost are estimated from characters ({:.0}% of all tokens; marked ≈) and do not count against the caps of the run.",
+            "{agent}: in {estimates} of {}, the provider's usage is missing or impossible for some replies. The tokens and \
+             cost of these replies are estimated from characters ({:.0}% of all tokens; marked ≈) and do not count against the caps of the run.",
             counted(*trials, "trial", "trials"),
             100.0 * share
         ),
@@ -143,10 +149,10 @@ fn tokens(note: &TokenNote) -> String {
 
 fn helps(arm: &ArmName, what: &str, lift: f64) -> String {
     format!(
-        "{} helps: {what} raised the pass rate by {} pp. Up to as much of another condition's gain may come from having any \
-         skill at all.",
+        "{} helps: {what} raised the pass rate by {lift} pp. Up to {lift} pp of another condition's gain may come from having \
+         any skill at all.",
         name(arm),
-        points(lift)
+        lift = points(lift)
     )
 }
 
@@ -154,14 +160,14 @@ fn helps(arm: &ArmName, what: &str, lift: f64) -> String {
 fn control(note: &ControlNote) -> String {
     let on = |tasks: usize| match tasks {
         1 => "the one negative control".to_owned(),
-        tasks => format!("the {} negative controls", count(tasks as f64)),
+        tasks => format!("the {}", counted(tasks, "negative control", "negative controls")),
     };
     let verb = |arms: &ArmNames, one: &'static str, several: &'static str| {
         if arms.arms.len() == 1 { one } else { several }
     };
     match note {
         ControlNote::Helped { arm, tasks, lift } => format!(
-            "{} helps on {} ({} pp), where no skill should. Check for leaked answers before relying on its other gains.",
+            "{} helps on {} ({} pp), on which no skill should help. Check for leaked answers before relying on gains on other tasks.",
             name(arm),
             on(*tasks),
             points(*lift)

@@ -1,4 +1,4 @@
-//! Secrets do not belong into what is published.
+//! Removes secrets from published text.
 
 /// The replacement of a secret.
 const MARK: &str = "[redacted]";
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_leave_and_words_stay() {
+    fn keys_are_redacted_and_words_kept() {
         let check =
             |text: &str, expected: &str| assert_eq!(redact(text, &["hunter2hunter2".to_owned()]), expected);
         check("key sk-abcdefghij0123456789, then", "key [redacted], then");

@@ -7,20 +7,21 @@ pub trait Renderer {
     /// The name it has on the command line.
     fn name(&self) -> &'static str;
 
-    /// The report, whole, with a line break at its end.
+    /// The complete report, with a line break at its end.
     fn render(&self, report: &Report, style: Style) -> String;
 }
 
-/// What the reader's screen is like, and how much a terminal is to show. Pages show everything.
+/// The reader's screen, and how much a terminal shows. Pages show everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style {
     /// Whether to colour. Nothing needs colour to be understood.
     pub color: bool,
-    /// Columns of the terminal; `None` where the text goes elsewhere.
+    /// Columns of the terminal; `None` for other outputs.
     pub width: Option<usize>,
     /// Whether to show the checks that changed against the baseline.
     pub tests: bool,
-    /// Whether to show the details: cost against pass rate, variance, parts of the suite, and how to read the figures.
+    /// Whether to show the details: cost against pass rate, variance, parts of the suite, and how
+    /// to read the figures.
     pub details: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The sections of a report, and what each contains.
+//! The sections of a report, and their content.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use assay_analysis::{AgentKey, Comparison, Report};
 use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
 use crate::sentences::{groups, lost, replied, sentence, who};
-use crate::text::{clean, counted};
+use crate::text::{clean, count, counted};
 use crate::{grids, plot};
 
 /// Arranges a report into sections.
@@ -47,8 +47,9 @@ fn facts(report: &Report, labels: &Labels) -> String {
         [agent] => labeled(agent),
         _ => Vec::new(),
     };
+    let cells = report.tasks.iter().flat_map(|row| &row.arms);
     let repetitions: BTreeSet<usize> =
-        report.tasks.iter().flat_map(|row| &row.arms).map(|arm| arm.trials + arm.infrastructure).collect();
+        cells.map(|arm| arm.trials + arm.infrastructure).filter(|executed| *executed > 0).collect();
     let baseline = report.comparisons.first().map(|comparison| clean(&comparison.baseline));
     let baseline = baseline.map_or_else(String::new, |name| format!(" (baseline: `{name}`)"));
     facts.extend([
@@ -60,18 +61,27 @@ fn facts(report: &Report, labels: &Labels) -> String {
         },
     ]);
     // Where all tasks have the same number.
-    if let [repetitions @ 1..=usize::MAX] = repetitions.iter().copied().collect::<Vec<_>>()[..] {
+    if let [repetitions] = repetitions.iter().copied().collect::<Vec<_>>()[..] {
         facts.push(counted(repetitions, "repetition", "repetitions"));
     }
-    facts.extend([
-        counted(trials, "valid trial", "valid trials"),
-        format!("equivalence margin ±{:.0} percentage points (pp)", 100.0 * report.margin),
-    ]);
+    facts.push(counted(trials, "valid trial", "valid trials"));
+    facts.extend(not_executed(report));
+    facts.push(format!("equivalence margin ±{:.0} percentage points (pp)", 100.0 * report.margin));
     facts.extend(family(report));
     facts.join(" · ")
 }
 
-/// Agent, model and sandbox, each with what it is.
+/// How much of the run was not executed.
+fn not_executed(report: &Report) -> Option<String> {
+    let controls = report.negative_controls.iter().flat_map(|controls| &controls.arms);
+    let arms = || report.arms.iter().chain(controls.clone());
+    let missing: usize = arms().map(|arm| arm.unfinished).sum();
+    let planned: usize = arms().map(|arm| arm.planned).sum();
+    (missing > 0)
+        .then(|| format!("{} of {} not executed", count(missing as f64), counted(planned, "trial", "trials")))
+}
+
+/// Agent, model and sandbox, each with a label.
 fn labeled(key: &AgentKey) -> Vec<String> {
     let model = key.model.as_ref().map(|model| format!("model: {}", clean(model)));
     let agent = format!("agent: {}", clean(&key.agent));
@@ -91,17 +101,15 @@ fn family(report: &Report) -> Option<String> {
         (Some(name), 1, others) if alone => Some(format!(
             "primary comparison: `{}` against the baseline, judged by its 95% CI · {}",
             clean(name),
-            match others {
-                1 => "1 other comparison".to_owned(),
-                _ => format!("{others} other comparisons, Bonferroni-adjusted"),
-            }
+            counted(others, "other comparison", "other comparisons, Bonferroni-adjusted")
         )),
         (Some(name), primary, others) if primary > 0 => Some(format!(
-            "{primary} primary comparisons (`{}` against the baseline) and {}, Bonferroni-adjusted separately",
+            "{} (`{}` against the baseline) and {}, Bonferroni-adjusted separately",
+            counted(primary, "primary comparison", "primary comparisons"),
             clean(name),
             counted(others, "other", "others")
         )),
-        _ => Some(format!("{others} comparisons, Bonferroni-adjusted")),
+        _ => Some(format!("{}, Bonferroni-adjusted", counted(others, "comparison", "comparisons"))),
     }
 }
 
@@ -141,7 +149,7 @@ fn verdict(comparison: &Comparison, margin: f64) -> Block {
 fn controls(report: &Report) -> Section {
     let mut blocks = Vec::new();
     if let Some(controls) = &report.negative_controls {
-        let labels = Labels::among(&controls.arms);
+        let labels = Labels::new(&controls.arms);
         blocks.push(Block::Text(
             "Tasks on which no skill should help; the expected verdict is `negligible`. They are excluded from all other \
              tables, and their comparisons are Bonferroni-adjusted separately."
@@ -219,21 +227,24 @@ fn tests(report: &Report, labels: &Labels) -> Section {
     let text = match (reported, changed) {
         (0, _) => None,
         (_, 0) => Some(format!(
-            "None of the {reported} checks reported by the verifiers has another result than in the baseline."
+            "No check has a different result under a condition than under the baseline (the verifiers report {}).",
+            counted(reported, "check", "checks")
         )),
         (_, changed) => {
             let shown = grid.as_ref().map_or(0, |grid| grid.rows.len());
             let rest = match changed - shown {
                 0 => String::new(),
                 _ => format!(
-                    " The {shown} largest differences are shown; the report as JSON (`--format json`) lists all."
+                    " Only the {} shown; the report as JSON (`--format json`) lists all.",
+                    counted(shown, "largest difference is", "largest differences are")
                 ),
             };
             Some(format!(
-                "For exploration only. The verifiers report {}. In {changed} of {compared} comparisons of a check under a condition \
-                 with the same check under the baseline, it passed in fewer than half of the trials of the one and in at \
-                 least half of the trials of the other.{rest}",
-                counted(reported, "check", "checks")
+                "For exploration only. The verifiers report {}. Each check is compared between each condition and the baseline, \
+                 which gives {}. In {changed} of these comparisons, the check passed in at least half of the \
+                 condition's trials but in fewer than half of the baseline's trials, or the reverse.{rest}",
+                counted(reported, "check", "checks"),
+                counted(compared, "comparison", "comparisons")
             ))
         }
     };
@@ -255,11 +266,10 @@ fn cost(report: &Report, labels: &Labels) -> Section {
             .collect();
         blocks.push(Block::Text(format!(
             "The cost per trial is unknown for {}: {}.",
-            match (arms.len(), labels.several()) {
-                (1, false) => "1 condition".to_owned(),
-                (n, false) => format!("{n} conditions"),
-                (1, true) => "1 arm".to_owned(),
-                (n, true) => format!("{n} arms"),
+            if labels.several() {
+                counted(arms.len(), "arm", "arms")
+            } else {
+                counted(arms.len(), "condition", "conditions")
             },
             clean(&arms.join(", "))
         )));
@@ -271,16 +281,24 @@ fn cost(report: &Report, labels: &Labels) -> Section {
 fn variance(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
     if !report.exploration.repetitions.is_empty() {
-        let rates = if labels.fractional() { "scores" } else { "pass rates" };
-        blocks.push(Block::Text(format!(
-            "A task's lift varies between tasks and, within a task, between repetitions. Repetitions are sufficient if at most \
-             half of the variance of the lifts is within tasks. Twice as many tasks narrow the CI by 29%; twice as many \
-             repetitions narrow it by at most as much, and by less the smaller the share within tasks is. Variances are of {rates} \
-             from 0 to 1."
-        )));
+        blocks.push(Block::Text(
+            "The measured lifts of the tasks differ for two reasons: the tasks' true lifts differ, and the results of trials vary by \
+             chance. `share from trials` is the share of the variance of lifts that comes from chance in trials. If this share is \
+             at most 50%, the number of repetitions is sufficient. Twice as many tasks would narrow the CI by 29%. Twice as many \
+             repetitions would narrow the CI by 0 to 29%: the smaller the share from trials, the smaller this effect. Variances are computed from \
+             numbers between 0 and 1 (50% is 0.5, and 10 pp is 0.1)."
+                .to_owned(),
+        ));
         blocks.push(Block::Grid(grids::repetitions(&report.exploration.repetitions, labels)));
     }
     if !report.exploration.variance.is_empty() {
+        let rates = if labels.fractional() { "scores" } else { "pass rates" };
+        blocks.push(Block::Text(format!(
+            "The results of single trials also vary for two reasons. Within a task, results vary by chance. Between tasks, the true \
+             {rates} differ. `share between tasks` is the share of the variance of single trials that comes from differences \
+             between tasks. `share between tasks` and `share from trials` are not comparable: the first is a share of the \
+             variance of single trials, and the second is a share of the variance of lifts, which are means over repetitions."
+        )));
         blocks.push(Block::Grid(grids::variance(&report.exploration.variance, labels)));
     }
     Section { title: "Variance and number of repetitions", level: Level::Details, blocks }
@@ -291,8 +309,8 @@ fn strata(report: &Report, labels: &Labels) -> Section {
         grids::strata(&report.exploration.strata, labels).into_iter().map(Block::Grid).collect();
     blocks.extend(grids::pooled(&report.exploration.pooled).map(Block::Grid));
     if !blocks.is_empty() {
-        let text = "For exploration only: groups of tasks have no verdict. Their 95% CIs are not adjusted for the number of groups, and \
-                    need at least 5 tasks or clusters.";
+        let text = "For exploration only: groups of tasks have no verdict. The 95% CIs of groups are not adjusted for the number of \
+                    groups. A group with fewer than 5 tasks or clusters has no CI.";
         blocks.insert(0, Block::Text(text.to_owned()));
     }
     let pooled = !report.exploration.pooled.is_empty();
@@ -305,7 +323,7 @@ fn exclusions(report: &Report) -> Section {
     Section { title: "Excluded", level: Level::Summary, blocks }
 }
 
-/// The usual names of conditions, and what each provides.
+/// The usual names of conditions, and the skills that each provides.
 const CONDITIONS: [(&str, &str); 4] = [
     ("none", "`none`: no skill."),
     ("curated", "`curated`: the skills that belong to the task."),
@@ -316,10 +334,10 @@ const CONDITIONS: [(&str, &str); 4] = [
 fn reading(report: &Report, labels: &Labels) -> Section {
     let margin = 100.0 * report.margin;
     let trial = "Trial: one execution of the agent on one task under one condition. Repetitions: the number of trials of each task \
-                 under each condition. A trial is valid unless it ended with an infrastructure error.";
+                 under each condition. A trial is valid if it was executed and did not end with an infrastructure error.";
     let rates = if labels.fractional() {
         "A trial's score is its reward, between 0 and 1; it passes with a score of 1. A task's score is the mean over its valid \
-         trials, and its pass rate is the share of them that passed. Scores, pass rates and lifts are means over tasks, equally \
+         trials, and its pass rate is the share of these trials that passed. Scores, pass rates and lifts are means over tasks, equally \
          weighted. Lift: the condition's score minus the baseline's on the same tasks, in percentage points (pp)."
     } else {
         "A task's pass rate is the share of its valid trials that passed. Pass rates and lifts are means over tasks, equally \
@@ -339,40 +357,45 @@ fn reading(report: &Report, labels: &Labels) -> Section {
         rates.to_owned(),
         format!(
             "Verdicts, in the order of decision. `negligible`: two one-sided tests show that the lift is within ±{margin:.0} pp. \
-             `helps`: the adjusted CI is above 0. `harms`: it is below 0. `inconclusive`: none of these is shown. The adjusted CI \
-             and the two tests are Bonferroni-adjusted, so that the primary comparisons have an overall error rate of 5%, and \
-             the other comparisons separately one of 5%."
+             `helps`: the adjusted CI is above 0. `harms`: the adjusted CI is below 0. `inconclusive`: none of these is shown."
         ),
+        "Primary comparison: the comparison that the experiment is made for. Each agent has at most one. The adjusted CI and the two \
+         tests are Bonferroni-adjusted: the verdicts of all primary comparisons together have an error rate of 5%, and the \
+         verdicts of all other comparisons together also have an error rate of 5%."
+            .to_owned(),
         "The adjusted CI and the unadjusted 95% CI treat the tasks as a sample of a larger population. The fixed-tasks 95% CI \
-         takes the tasks as given: it shows how much the lift would vary if the same tasks were run again. It does not affect \
-         the verdict."
+         takes the tasks as given: it shows how much the lift would vary if the same tasks were run again. The fixed-tasks CI \
+         does not affect the verdict."
             .to_owned(),
         "MDE (minimum detectable effect): the smallest true lift that this comparison, with its number of tasks and its variance, \
-         would detect with 80% power at the level of the adjusted CI. It does not affect the verdict."
+         would detect with 80% power at the level of the adjusted CI. The MDE does not affect the verdict."
             .to_owned(),
-        "Run-to-run noise: the lift between two random halves of the baseline's own repetitions, where the true lift is 0, scaled \
-         to the comparison's number of trials. 95% of the splits differ by at most this much. It is the same for conditions with \
-         as many trials, and does not affect the verdict."
+        "Run-to-run noise: how large a lift can be by chance alone. The baseline's repetitions of each task are split into two \
+         random halves, 1,000 times. The pass rates of the two halves differ by chance alone. Each difference is multiplied \
+         by a factor, because a comparison has more trials than two halves. Run-to-run noise is the 95th percentile of the results. Conditions that are compared on the same tasks with equal numbers of trials \
+         have the same run-to-run noise. Run-to-run noise does not affect the verdict."
             .to_owned(),
         format!(
-            "Normalized gain: a positive lift as a share of what the baseline left to gain (1 minus its {rate}), a negative lift \
-             as a share of the baseline's {rate}. It does not affect the verdict. Tasks better/equal/worse: the number of tasks \
-             on which the condition did better than the baseline, equally well and worse."
+            "Normalized gain: a positive lift divided by 1 minus the baseline's {rate}, or a negative lift divided by the \
+             baseline's {rate}. The normalized gain does not affect the verdict. Tasks better/equal/worse: the number of tasks on \
+             which the condition's {rate} is higher than the baseline's, equal to the baseline's, and lower."
         ),
-        "p is the smallest error rate at which the CI excludes 0. The adjusted p is p times the number of comparisons that are \
-         adjusted together: it is at most 0.05 exactly when the adjusted CI excludes 0. Sign-flip and Wilcoxon p-values are in the \
-         report as JSON (`--format json`)."
+        "p: the p-value of the lift, for the hypothesis that the true lift is 0. Adjusted p: p times the number of comparisons that are \
+         adjusted together, at most 1. The adjusted p is at most 0.05 exactly when the adjusted CI excludes 0. Sign-flip and \
+         Wilcoxon p-values are in the report as JSON (`--format json`)."
             .to_owned(),
-        "Trials with an infrastructure error (`infra errors`) have no result. A verdict becomes `inconclusive` if it would change \
-         on the assumption that these trials passed at a rate 25 pp higher in the condition and 25 pp lower in the baseline than \
-         the valid trials of the same task, or vice versa. It also does if the shares of trials with such an error differ by \
-         more than 5 pp between condition and baseline."
+        "Trials with an infrastructure error (`infra errors`) have no result. Such errors make a verdict `inconclusive` in two \
+         cases. In the first case, the shares of trials with an infrastructure error differ by more than 5 pp between condition \
+         and baseline. In the second case, the verdict depends on how these trials would have ended. assay computes the verdict \
+         under two assumptions. First: in the condition, trials with errors would have passed 25 pp more often than valid trials, \
+         and in the baseline 25 pp less often. Second: the reverse. If either verdict differs, the verdict is `inconclusive`."
             .to_owned(),
         "Skill exposure funnel: the share of valid trials in which at least one skill of the condition reached a stage. Offered: \
-         the skill's files were in the sandbox. Advertised: the model was sent the skill's entry in a list of skills, its \
-         description, or the path of one of its files. Mentioned: the model made a tool call with a path in the skill's folder, \
-         or called the agent's own tool for loading skills. Opened: at least half of the distinctive lines of the skill's \
-         `SKILL.md` reached the model. Executed: a file of the skill was run; a skill without such a file counts as not executed."
+         the skill's files were in the sandbox. Advertised: the model was sent the skill's description, the path of a \
+         file of the skill, or a list of skills with an entry for this skill. Mentioned: the model made a tool call with a path in the \
+         skill's folder, or called the agent's own tool for loading skills. Opened: at least half of the distinctive lines of \
+         the skill's `SKILL.md` reached the model. Executed: a file of the skill was run; a skill without files that can be run \
+         counts as not executed."
             .to_owned(),
     ]);
     Section { title: "How to read this report", level: Level::Details, blocks: vec![Block::List(lines)] }

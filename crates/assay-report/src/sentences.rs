@@ -2,15 +2,16 @@
 
 use assay_analysis::{AgentKey, Arm, Comparison, Reason, RepliedModel, Report, VerdictKind};
 
-use crate::text::{clean, count, counted, level, percent, points, points_between, pp};
+use crate::text::{clean, counted, level, percent, points, points_between, pp};
 
 /// Why losses make a comparison inconclusive, and what to do.
-const LOST: &str = "Infrastructure errors could change the verdict, or are unevenly distributed: run the experiment again to \
-                    retry these trials.";
+const LOST: &str = "Infrastructure errors could change the verdict, or their share differs by more than 5 pp between the \
+                    conditions: run the experiment again to retry the trials with such errors.";
 
 /// The same for trials that were executed by another program.
-const LOST_ELSEWHERE: &str = "Infrastructure errors could change the verdict, or are unevenly distributed: only the program \
-                              that executed these trials can retry them.";
+const LOST_ELSEWHERE: &str = "Infrastructure errors could change the verdict, or their share differs by more than 5 pp \
+                              between the conditions: only the program that executed the trials can retry those with such \
+                              errors.";
 
 fn loss_advice(comparison: &Comparison) -> &'static str {
     if comparison.imported { LOST_ELSEWHERE } else { LOST }
@@ -20,10 +21,9 @@ fn loss_advice(comparison: &Comparison) -> &'static str {
 pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     let tasks = comparison.tasks;
     let Some((lift, family)) = comparison.lift.zip(comparison.family) else {
-        let few = match (tasks, comparison.clusters) {
-            (1, _) => "1 task has".to_owned(),
-            (_, None) => format!("{tasks} tasks have"),
-            (_, Some(_)) => format!("{} have", units(comparison)),
+        let few = match comparison.clusters {
+            Some(_) if tasks != 1 => format!("{} have", units(comparison)),
+            _ => counted(tasks, "task has", "tasks have"),
         };
         let lost = if comparison.reason == Some(Reason::Losses) {
             format!(" {}", loss_advice(comparison))
@@ -35,7 +35,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
         format!(
-            " If the trials lost to infrastructure errors passed at a rate 25 pp below or above that of the valid trials, and those of the baseline the other way round, the lift is {} to {} pp.",
+            " If the trials with infrastructure errors had passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the lift would be {} or {} pp.",
             points(low),
             points(high)
         )
@@ -72,16 +72,15 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     }
 }
 
-/// A comparison's verdict with its explanation, in one line without color.
+/// A comparison's condition and verdict with its explanation, in one line without color.
 pub fn verdict_line(comparison: &Comparison, margin: f64) -> String {
     let sentence = sentence(comparison, margin);
-    let (condition, baseline) = (clean(&comparison.condition), clean(&comparison.baseline));
-    format!("{condition} against {baseline}: {}. {sentence}", comparison.verdict.word())
+    format!("{}: {}. {sentence}", clean(&comparison.condition), comparison.verdict.word())
 }
 
 /// The number of tasks, and of clusters: the units of the interval.
 pub(crate) fn units(comparison: &Comparison) -> String {
-    let tasks = format!("{} tasks", comparison.tasks);
+    let tasks = counted(comparison.tasks, "task", "tasks");
     let Some(clusters) = comparison.clusters else { return tasks };
     let effective = comparison.effective_clusters.unwrap_or(clusters as f64);
     let weight = if (effective - clusters as f64).abs() < 0.05 {
@@ -92,23 +91,22 @@ pub(crate) fn units(comparison: &Comparison) -> String {
     format!("{tasks} in {}{weight}", counted(clusters, "cluster", "clusters"))
 }
 
-/// The sample sizes needed to detect a lift of the observed size and one of the size of the margin; `margin` is in percentage points.
+/// The sample sizes needed to detect a lift of the observed size and one of the size of the margin;
+/// `margin` is in percentage points.
 fn needed(comparison: &Comparison, margin: f64) -> String {
-    let about = |tasks: usize| format!("≈{}", count(tasks as f64));
+    let about = |tasks: usize| format!("≈{}", counted(tasks, "task", "tasks"));
+    let total = |tasks: usize| format!("{} in total", about(tasks));
     // With enough tasks already, only skew keeps the interval from excluding 0.
     let confirm = comparison.tasks_to_confirm.filter(|tasks| *tasks > comparison.tasks);
     match (confirm, comparison.tasks_needed) {
         (Some(confirm), Some(detect)) => format!(
-            " {} tasks in total would be needed to detect a lift of {}, and {} to detect one of ±{margin:.0} pp (80% power).",
-            about(confirm),
+            " {} would be needed to detect a lift of {}, and {} to detect a lift of ±{margin:.0} pp (80% power).",
+            total(confirm),
             comparison.lift.map_or_else(String::new, pp),
             about(detect)
         ),
         (None, Some(detect)) => {
-            format!(
-                " {} tasks in total would be needed to detect a lift of ±{margin:.0} pp (80% power).",
-                about(detect)
-            )
+            format!(" {} would be needed to detect a lift of ±{margin:.0} pp (80% power).", total(detect))
         }
         (_, None) => String::new(),
     }
@@ -127,22 +125,22 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
         let bounds = arm.bounds.map_or(String::new(), |[low, high]| {
             let rate = if fractional { "score" } else { "pass rate" };
             format!(
-                "; {rate} {} if all of these had failed, {} if all had passed",
+                "; the {rate} would be {} if all such trials had failed, and {} if all had passed",
                 percent(low),
                 percent(high)
             )
         });
         lines.push(format!(
-            "{}: {} of {} trials ended with an infrastructure error ({}){bounds}",
+            "{}: {} of {} ended with an infrastructure error ({}){bounds}",
             clean(&arm.condition),
             arm.infrastructure,
-            arm.planned,
+            counted(arm.planned - arm.unfinished, "executed trial", "executed trials"),
             causes.join(", ")
         ));
     }
     for arm in arms.iter().filter(|arm| arm.tampered + arm.timed_out > 0) {
         lines.push(format!(
-            "{}: {} tampered, {} timed out; both count as failed",
+            "{}: {} tampered with, {} timed out; such trials count as failed",
             clean(&arm.condition),
             arm.tampered,
             arm.timed_out

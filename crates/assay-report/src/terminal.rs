@@ -8,7 +8,7 @@ use crate::sections::document;
 use crate::text::clean;
 use crate::{Renderer, Style};
 
-/// The longest name in a table; the JSON has whole names.
+/// The longest name in a table; the JSON has complete names.
 const NAME: usize = 48;
 
 /// Tables and sentences for a terminal.
@@ -39,7 +39,7 @@ struct Page {
 }
 
 impl Page {
-    /// Writes the document. Its notes already say whether it is a demonstration.
+    /// Writes the document. Its notes already mention a demonstration.
     fn document(&mut self, document: &Document) {
         self.title(&format!("Run: {}", document.run));
         self.sentences("", 0, &document.facts);
@@ -70,14 +70,21 @@ impl Page {
             _ => None,
         });
         let width = verdicts.max().unwrap_or(0);
-        for (number, block) in blocks.into_iter().enumerate() {
-            if number > 0 && matches!(block, Block::Who(_) | Block::Grid(_)) {
+        let mut previous: Option<&Block> = None;
+        for block in blocks {
+            let apart = match block {
+                Block::Who(_) | Block::Grid(_) => previous.is_some(),
+                Block::Text(_) => matches!(previous, Some(Block::Grid(_))),
+                _ => false,
+            };
+            if apart {
                 self.line("");
             }
+            previous = Some(block);
             match block {
                 Block::Who(who) => self.title(&format!(" {who}")),
                 Block::Text(text) => self.sentences(" ", 1, text),
-                Block::List(lines) => lines.iter().for_each(|line| self.sentences(" ", 1, line)),
+                Block::List(lines) => lines.iter().for_each(|line| self.sentences(" ", 3, line)),
                 Block::Verdict(verdict) => self.verdict(verdict, width),
                 Block::Grid(grid) => self.table(grid),
                 Block::Plot(_) => {}
@@ -109,7 +116,7 @@ impl Page {
         if self.style.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// Sentences, the first line after `mark` and the others below its beginning. `mark` is as wide as `indent`.
+    /// Sentences, the first line after `mark` and the others indented.
     fn sentences(&mut self, mark: &str, indent: usize, text: &str) {
         for (number, line) in wrapped(text, self.style.sentence() - indent).iter().enumerate() {
             let begin = if number == 0 { mark.to_owned() } else { " ".repeat(indent) };

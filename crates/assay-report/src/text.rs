@@ -1,6 +1,6 @@
 //! Words and numbers for people.
 
-pub use assay_diagnostic::clean;
+pub use assay_diagnostic::{clean, counted};
 
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
@@ -59,11 +59,6 @@ pub(crate) fn count(number: f64) -> String {
     text
 }
 
-/// A number with the word for one or for several.
-pub(crate) fn counted(number: usize, one: &str, several: &str) -> String {
-    format!("{} {}", count(number as f64), if number == 1 { one } else { several })
-}
-
 /// Money.
 pub(crate) fn usd(usd: f64) -> String {
     format!("${usd:.4}")
@@ -84,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted() {
         assert_eq!(points(0.354), "+35");
         assert_eq!(points(-0.354), "−35");
         assert_eq!(points(-0.001), "+0");
@@ -101,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_are_shown_and_not_obeyed() {
+    fn hostile_names_are_escaped() {
         assert_eq!(clean("a\u{1b}[31mb\nc"), "a\u{fffd}[31mb\u{fffd}c");
         assert_eq!(clean("safe\u{202e}txt"), "safe\u{fffd}txt");
         assert_eq!(clean("one\u{2028}two\u{61c}"), "one\u{fffd}two\u{fffd}");

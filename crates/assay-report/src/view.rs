@@ -3,8 +3,10 @@
 mod html;
 mod terminal;
 
+use assay_audit::adherence::{Change, Status};
 use assay_audit::calibrated::Finding;
-use assay_audit::view::{Cell, RowKind, View};
+use assay_audit::directive::Modality;
+use assay_audit::view::{Cell, CheckRow, DirectiveRow, RowKind, Shown, Side, View};
 
 pub use html::view_html;
 pub use terminal::view_text;
@@ -23,12 +25,25 @@ fn word(kind: RowKind) -> &'static str {
 
 /// Facts of both runs: name, with, without.
 fn facts(view: &View) -> Vec<[String; 3]> {
-    let both = |name: &str, of: &dyn Fn(&assay_audit::view::Side) -> String| {
-        [name.to_owned(), of(&view.with), of(&view.without)]
-    };
+    let both =
+        |name: &str, of: &dyn Fn(&Side) -> String| [name.to_owned(), of(&view.with), of(&view.without)];
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let optional = |text: Option<String>| text.map_or_else(|| "–".to_owned(), |text| clean(&text));
     vec![
-        both("trace", &|side| clean(&side.trace)),
+        both("trial or trace", &|side| {
+            let short = |id: &String| id.chars().take(12).collect::<String>();
+            clean(&side.name.trial.as_ref().map_or_else(|| side.trace.clone(), short))
+        }),
+        both("condition", &|side| clean(&side.name.condition_name)),
+        both("repetition", &|side| optional(side.name.repetition.map(|number| number.to_string()))),
+        both("outcome", &|side| optional(side.outcome.clone())),
+        both("checks passed", &|side| {
+            let is_with = std::ptr::eq(side, &raw const view.with);
+            let of = |row: &CheckRow| if is_with { row.with } else { row.without };
+            let known: Vec<bool> = view.checks.iter().filter_map(of).collect();
+            let passed = known.iter().filter(|passed| **passed).count();
+            if known.is_empty() { "–".to_owned() } else { format!("{passed} of {}", known.len()) }
+        }),
         both("steps", &|side| count(side.steps as f64)),
         both("tokens", &|side| count(side.tokens as f64)),
         both("skill listed", &|side| yes(side.exposure.listed)),
@@ -36,8 +51,11 @@ fn facts(view: &View) -> Vec<[String; 3]> {
         both("skill opened", &|side| {
             side.opened_at.map_or_else(|| "no".to_owned(), |at| format!("step {at}"))
         }),
-        both("matched words", &|side| format!("{:.0}", side.evidence)),
-        both("overlap score vs. other run", &|side| format!("{:.3}", side.adoption)),
+        both("directives followed", &|side| {
+            format!("{} of {}", side.directives.followed, side.directives.total)
+        }),
+        both("directives violated", &|side| side.directives.violated.to_string()),
+        both("adoption vs. other run", &|side| format!("{:.3}", side.adoption)),
     ]
 }
 
@@ -48,23 +66,94 @@ fn caution(view: &View) -> &'static str {
             "The run without the skill opened it as well, so it is not a control: differences cannot be attributed to the skill."
         }
         (None, None) => {
-            "Neither run opened the skill: matches have another source and are not attributed to it."
+            "Neither run opened the skill: what they follow has another source and is not attributed to it."
         }
         (Some(_), None) => {
-            "A single pair shows where text of the skill occurs. It does not show how much of that is chance."
+            "A single pair shows which directives were followed. It does not show how much of that is chance."
         }
     }
 }
 
-/// The number of lines of the skill that match.
-fn found_lines(view: &View) -> String {
-    let found = view.skill.lines.iter().filter(|line| !line.places.is_empty()).count();
-    let of = view.skill.lines.iter().filter(|line| !line.text.trim().is_empty()).count();
+/// How many directives differ.
+fn differing_directives(view: &View) -> String {
+    let differ = view.directives.iter().filter(|row| differs(row)).count();
     format!(
-        "{} of {} lines of the skill match text in the run with the skill",
-        count(found as f64),
-        count(of as f64)
+        "Of {} of the skill, {} in the two runs",
+        counted(view.directives.len(), "directive", "directives"),
+        match differ {
+            0 => "none differs".to_owned(),
+            1 => "1 differs".to_owned(),
+            differ => format!("{} differ", count(differ as f64)),
+        }
     )
+}
+
+fn differs(row: &DirectiveRow) -> bool {
+    row.with.status != row.without.status
+}
+
+/// Whether a directive is listed by itself: it differs, or a run violated it.
+fn is_listed(row: &DirectiveRow) -> bool {
+    differs(row) || row.with.status == Status::Violated
+}
+
+/// The status of a directive, with its step.
+fn status(row: &DirectiveRow, shown: &Shown) -> String {
+    let word = match shown.status {
+        Status::Followed => "followed",
+        Status::Violated => "violated",
+        Status::NotApplicable => "not applicable",
+        Status::Unknown if row.modality == Modality::Forbidden => "no violation seen",
+        Status::Unknown => "cannot tell",
+    };
+    match &shown.location {
+        Some(location) if location.step > 0 => format!("{word} (step {})", location.step),
+        Some(_) => format!("{word} (at the end)"),
+        None => word.to_owned(),
+    }
+}
+
+/// Where a directive comes from.
+fn line_of(file: &str, line: usize) -> String {
+    if file == "SKILL.md" || file.is_empty() {
+        format!("line {line}")
+    } else {
+        format!("{} line {line}", clean(file))
+    }
+}
+
+/// The directives that are not listed, by their status in both runs.
+fn other_directives(view: &View) -> Option<String> {
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for row in view.directives.iter().filter(|row| !is_listed(row)) {
+        let name = match row.with.status {
+            Status::Followed => "followed in both",
+            Status::Violated => "violated in both",
+            Status::NotApplicable => "not applicable in both",
+            Status::Unknown => "cannot tell in both",
+        };
+        match kinds.iter_mut().find(|(known, _)| known == name) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((name.to_owned(), 1)),
+        }
+    }
+    let parts: Vec<String> = kinds.into_iter().map(|(name, count)| format!("{name}: {count}")).collect();
+    (!parts.is_empty()).then(|| format!("Other directives: {}", parts.join(", ")))
+}
+
+/// The result of a check in both runs, and how it changed.
+fn check_result(row: &CheckRow) -> [&'static str; 3] {
+    let word = |passed: Option<bool>| match passed {
+        Some(true) => "passed",
+        Some(false) => "failed",
+        None => "–",
+    };
+    let change = match row.change {
+        Some(Change::Gained) => "gained",
+        Some(Change::Lost) => "lost",
+        None => "",
+    };
+    [word(row.with), word(row.without), change]
 }
 
 /// The label of a call or a message.

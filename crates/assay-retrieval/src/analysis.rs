@@ -1,8 +1,8 @@
-//! From text to the words of an index.
+//! Splits text into the words of an index.
 //!
 //! The default is that of bm25s 0.3 with English stop words: the text in lower case, the pattern
-//! `\\b\\w\\w+\\b`, and Lucene's 33 stop words taken out. `\\w` is Python's: letters, numbers and
-//! `_`, without combining marks.
+//! `\\b\\w\\w+\\b`, without Lucene's 33 stop words. `\\w` is Python's: letters, numbers and `_`,
+//! without combining marks.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,13 +85,13 @@ fn is_enclosed(c: char) -> bool {
     matches!(c, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f149}' | '\u{1f150}'..='\u{1f169}' | '\u{1f170}'..='\u{1f189}')
 }
 
-/// Whether a word says nothing.
+/// Whether a word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
 impl Stemmer {
-    /// The stem of a word, where it is not the word itself.
+    /// The stem of a word, if it is not the word itself.
     pub fn stem(self, word: &str) -> &str {
         match self {
             Self::None => word,
@@ -109,7 +109,7 @@ fn singular(word: &str) -> &str {
     }
 }
 
-/// Endings, the longest first; what is left has to have at least four letters.
+/// Endings, the longest first; at least four letters have to remain.
 const ENDINGS: [&str; 18] = [
     "ization", "ation", "ating", "ement", "ator", "ated", "ness", "ment", "able", "ate", "ing", "ion", "ive",
     "ed", "er", "ly", "al", "e",
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_pythons() {
+    fn words_match_python() {
         let check = |text: &str, expected: &[&str]| {
             let mut words = Vec::new();
             each_word(&text.to_lowercase(), |word| words.push(word.to_owned()));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_kind_meet() {
+    fn words_of_one_stem_match() {
         let check = |words: &[&str], stem: &str| {
             for word in words {
                 assert_eq!(Stemmer::English.stem(word), stem, "{word}");

@@ -1,10 +1,10 @@
-//! How much English words say in general.
+//! The information content of English words in general.
 //!
 //! Word frequencies of a small library are unreliable: `my` may occur in one skill of twenty and
 //! then looks as rare as `pivot`. So the confidence of `best` weighs the words of a request by
 //! these lists, not by the library's frequencies. The lists were written for assay: function words
 //! of English by grammar (pronouns, prepositions, conjunctions, auxiliaries, particles, with their
-//! contracted forms), and words of everyday talk.
+//! contracted forms), and everyday words.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ const FUNCTION: &str = "\
     wherever whether which whichever while who whoever whole whom whose why will willing wish with within without won wonder would wouldn yeah yes yet you \
     your yours yourself yourselves";
 
-/// Words that say little.
+/// Words with little information.
 const COMMON: &str = "\
     able actually add answer anymore ask asked asking bad best better big bit bring call called change check choose day days different difficult easy \
     eight end exactly explain feel felt find five found four full half happen happened happening happens hard help helped helping high hold hope hour \
@@ -38,7 +38,7 @@ const COMMON: &str = "\
     stay stop stopped talk ten three today tomorrow tonight turn turns understand wait week weeks word words work worked working works world worry wrong \
     year years yesterday young";
 
-/// What a word of everyday talk weighs, where others weigh 1.
+/// The weight of an everyday word; others have 1.
 const LITTLE: f64 = 0.35;
 
 static WEIGHTS: LazyLock<HashMap<&str, f64>> = LazyLock::new(|| {
@@ -46,7 +46,7 @@ static WEIGHTS: LazyLock<HashMap<&str, f64>> = LazyLock::new(|| {
     common.chain(FUNCTION.split_ascii_whitespace().map(|word| (word, 0.0))).collect()
 });
 
-/// How much a word says, from 0 to 1. A word of no list says as much as a word can.
+/// The information of a word, from 0 to 1. A word in no list has the highest.
 pub(crate) fn weight(lower: &str) -> f64 {
     WEIGHTS.get(lower).copied().unwrap_or(1.0)
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_weigh_what_they_say() {
+    fn word_weights_match_the_lists() {
         let check = |word: &str, expected: f64| assert!((weight(word) - expected).abs() < 1e-12, "{word}");
         for word in ["the", "my", "does", "don", "ll"] {
             check(word, 0.0);

@@ -96,7 +96,7 @@ mod tests {
         ["export the ledger in minor units", "audit the log", "the ledger and the log", "migrate schema"];
 
     #[test]
-    fn scores_are_the_formula_by_hand() {
+    fn scores_match_the_formula() {
         let index = Bm25::new(TEXTS, Parameters { k1: 1.2, b: 0.5 });
         let ranked = index.rank("ledger");
         // N = 4, df = 2: idf = ln(1 + 2.5/2.5) = ln 2. Lengths 6, 3, 5, 2, mean 4. Text 2: 1 / (1 +
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_hold_at_the_edges() {
+    fn ranks_are_valid_at_the_edges() {
         let index = Bm25::new(TEXTS, Parameters::default());
         assert_eq!(index.rank(""), []);
         assert_eq!(index.rank("nothing here matches"), []);

@@ -11,17 +11,17 @@ pub struct Document {
     pub name: String,
     /// Its description.
     pub description: String,
-    /// Its SKILL.md, whole.
+    /// Its complete SKILL.md.
     pub document: String,
     /// The repository it comes from. No score may depend on it; pools do.
     pub repo: String,
-    /// Its class in the corpus's own taxonomy (`category`, or SkillRet's `major`), where it has
-    /// one. No score may depend on it.
+    /// Its class in the corpus's own taxonomy (`category`, or SkillRet's `major`), if it has one.
+    /// No score may depend on it.
     pub category: String,
 }
 
 /// A line of a corpus file: the project's own, or SkillRet's, which has both `body` and `skill_md`,
-/// and `null` where there is nothing.
+/// and `null` for missing values.
 #[derive(Deserialize)]
 struct Line {
     #[serde(alias = "_id", alias = "skill_id")]
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_texts_the_first_that_is_one_counts() {
+    fn first_valid_text_counts() {
         let check = |line: &str, document: &str, category: &str| {
             let read = read_document(line).unwrap().unwrap();
             assert_eq!((read.document.as_str(), read.category.as_str()), (document, category), "{line}");

@@ -1,10 +1,10 @@
-//! Files that are written whole or not at all, and read from where a caller says.
+//! Files that are written atomically, and read at a given offset.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file beside its place, and moves it there when it is whole.
+/// Writes a temporary file beside the target, and renames it when it is complete.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = builder().tempfile_in(folder)?;
@@ -35,8 +35,8 @@ pub(crate) fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result
     std::os::unix::fs::FileExt::read_exact_at(file, into, at)
 }
 
-/// The same where the system reads at an offset and moves the file's own position, which nothing
-/// here relies on.
+/// The same if the system reads at an offset and moves the file's own position, which is not used
+/// here.
 #[cfg(windows)]
 pub(crate) fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
     while !into.is_empty() {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_replaces_another_whole_and_is_read_at_an_offset() {
+    fn files_are_replaced_atomically_and_read_at_an_offset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         write_whole(&path, b"first").unwrap();

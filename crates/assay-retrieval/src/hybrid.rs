@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn rankings_are_fused_as_by_hand() {
+    fn fused_rankings_match_hand_computation() {
         let check = |fusion: Fusion, expected: &[(u32, f32)]| {
             let hits = hybrid(fusion).search("x", 10).unwrap();
             let is_close = hits.len() == expected.len()

@@ -24,7 +24,7 @@ pub enum Field {
     Headings,
     /// The body without its headings and its front matter.
     Body,
-    /// The whole SKILL.md, front matter included.
+    /// The complete SKILL.md, front matter included.
     Document,
 }
 
@@ -43,7 +43,7 @@ pub struct Index {
     stemmer: Stemmer,
     ids: Vec<String>,
     words: HashMap<String, u32, RandomState>,
-    /// Where a word's entries begin, by its number; one more at the end.
+    /// The start of a word's entries, by its number; one more at the end.
     starts: Vec<usize>,
     documents: Vec<u32>,
     counts: Vec<Counts>,
@@ -60,12 +60,12 @@ struct PartialIndex {
     lengths: Vec<Lengths>,
 }
 
-/// Parts that each thread is given to index, so that none waits long for another.
+/// Parts to index for each thread, so that none waits long for another.
 const PARTS: usize = 4;
 
 impl Index {
-    /// Indexes documents. Their order does not count but for equal scores, where the smaller id
-    /// comes first: they are put in order of their ids, and of several with one id the first stays.
+    /// Indexes documents. Their order matters only for equal scores, where the smaller id comes
+    /// first: they are sorted by id, and of several with one id the first is kept.
     pub fn build(documents: Vec<Document>, stemmer: Stemmer) -> Self {
         Self::of(&ordered(documents), stemmer)
     }
@@ -120,7 +120,7 @@ impl Index {
     }
 
     fn merge_parts(&mut self, parts: Vec<PartialIndex>) {
-        // Numbers of a part's words in the whole, by their number in the part.
+        // Numbers of a part's words in the index, by their number in the part.
         let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
         let mut parts = parts;
         for part in &mut parts {
@@ -165,7 +165,7 @@ impl Index {
         self.lengths.is_empty()
     }
 
-    /// A document's id, by its number; empty where only the index it is a part of knows it.
+    /// A document's id, by its number; empty if only the full index has it.
     pub fn id(&self, document: u32) -> &str {
         self.ids.get(document as usize).map_or("", String::as_str)
     }
@@ -287,7 +287,7 @@ impl Index {
         weigh: impl Fn(usize, &Counts, &Lengths) -> f32 + Sync,
     ) -> Vec<f32> {
         let mut weights = vec![0.0; self.documents.len()];
-        // Each word's entries are a slice of their own.
+        // Each word's entries are a separate slice.
         let mut slices: Vec<(usize, u32, &mut [f32])> = Vec::with_capacity(self.starts.len());
         let mut rest = weights.as_mut_slice();
         for (pair, holders) in self.starts.windows(2).zip(holders) {
@@ -331,7 +331,7 @@ struct Reader {
     part: PartialIndex,
 }
 
-/// The number of a word that says nothing.
+/// The number of a stop word.
 const STOP: u32 = u32::MAX;
 
 impl Reader {
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_told_apart() {
+    fn fields_are_separated() {
         let text = "---\nname: x\n---\n# Audit logs\nRead the log.\n```\n# no heading\n```\n";
         let index = Index::build(vec![document("b", text), document("a", "")], Stemmer::None);
         assert_eq!((index.len(), index.id(0), index.id(1)), (2, "a", "b"));
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_do_not_show() {
+    fn chunks_do_not_appear_in_results() {
         let all: Vec<Document> =
             (0..600).map(|n| document(&format!("{n:04}"), &format!("word{} common", n % 7))).collect();
         let index = Index::build(all, Stemmer::None);
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_id_the_first_stays() {
+    fn first_document_of_an_id_is_kept() {
         let index = Index::build(vec![document("a", "first"), document("a", "second")], Stemmer::None);
         assert_eq!(index.len(), 1);
         assert_eq!((index.words_of("first").len(), index.words_of("second").len()), (1, 0));

@@ -65,8 +65,8 @@ pub struct RelevantSets<'a> {
     /// The documents that are relevant.
     pub relevant: BTreeSet<&'a str>,
     /// Documents any of which may replace a relevant one (near-duplicates, or declared acceptable).
-    /// They count if the relevant documents are too few to fill the ranking: each takes the part of
-    /// one relevant document not yet seen.
+    /// They count if the relevant documents are too few to fill the ranking: each replaces one
+    /// relevant document not yet seen.
     pub acceptable: BTreeSet<&'a str>,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn values_by_hand() {
+    fn metrics_match_hand_computation() {
         let ranking = ["x", "a", "y", "b", "z", "c"];
         let scores = score(&ranking, &judged(&["a", "b", "q"], &[]));
         let log = |n: f64| n.log2();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acceptable_stands_in_once() {
+    fn acceptable_document_replaces_one_relevant() {
         let strict = score(&["b", "c", "a"], &judged(&["a"], &[]));
         let lenient = score(&["b", "c", "a"], &judged(&["a"], &["b", "c"]));
         assert!((of(Metric::Mrr, &strict) - 1.0 / 3.0).abs() < 1e-12);

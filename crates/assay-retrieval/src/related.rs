@@ -8,7 +8,7 @@
 use crate::analysis::{Stemmer, each_word};
 
 /// Words of one meaning or of one kind of file. Everyday words with other meanings (`word`,
-/// `sheet`, `page`, `note`) are in none.
+/// `sheet`, `page`, `note`) are left out.
 const GROUPS: [&[&str]; 32] = [
     &[
         "spreadsheet",

@@ -44,7 +44,7 @@ pub enum RetrieverError {
     /// A model's answer cannot be used.
     #[error("{what}")]
     Unusable {
-        /// What was received and expected.
+        /// The received and expected values.
         what: String,
     },
     /// A model in a folder cannot be read or run.
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_the_formula_by_hand() {
+    fn scores_match_the_formula() {
         let index = index();
         let bm25 = Lexical::bm25("bm25", &index, &[Field::Name, Field::Description], 1.5, 0.75);
         // Lengths 3, 2, 4, 3 in order of ids; mean 3. `log` occurs in 3 of 4: idf = ln(1 +
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_weigh_as_they_are_told() {
+    fn fields_have_the_given_weights() {
         let index = index();
         let weighting = Weighting { k1: 1.0, weights: [4.0, 1.0, 0.0, 0.0, 0.0], b: [0.0; FIELDS] };
         let hits = Lexical::bm25f("bm25f", &index, &weighting).rank("ledger ledger", 10);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_are_in_order() {
+    fn best_results_are_sorted() {
         let check = |scores: &[f32], most: usize, expected: &[u32]| {
             let found: Vec<u32> = best(scores, most).into_iter().map(|hit| hit.0).collect();
             assert_eq!(found, expected);
@@ -291,7 +291,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_best_are_those_of_a_whole_sort(scores in proptest::collection::vec(0_u8..20, 0..200), most in 0_usize..30) {
+        fn best_results_match_a_full_sort(scores in proptest::collection::vec(0_u8..20, 0..200), most in 0_usize..30) {
             let scores: Vec<f32> = scores.into_iter().map(f32::from).collect();
             let mut all: Vec<Hit> = (0_u32..).zip(scores.iter().copied()).filter(|hit| hit.1 > 0.0).collect();
             all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));

@@ -104,7 +104,8 @@ impl Searcher {
         self.other.as_ref().map_or(catalogue::DEFAULT, |other| other.name())
     }
 
-    /// The confidence from which a skill fits that is not the first, where the retriever has one.
+    /// The confidence from which a skill other than the first is suitable, if the retriever has
+    /// one.
     pub fn threshold(&self) -> Option<f64> {
         self.other.is_none().then_some(DEFAULT_THRESHOLD)
     }
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_says_what_made_it() {
+    fn hits_are_explained() {
         let searcher = searcher();
         let check = |request: &str, id: &str, field: &str, sentence: &str, terms: &[&str]| {
             let answer = searcher.search(request, 2).unwrap();
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_finds_nothing() {
+    fn unknown_words_find_nothing() {
         let searcher = searcher();
         let check = |request: &str, words: usize, known: usize, hits: usize| {
             let answer = searcher.search(request, 5).unwrap();
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_no_skill_holds_lower_the_confidence() {
+    fn unknown_words_lower_the_confidence() {
         let searcher = searcher();
         let first = |request: &str| {
             let answer = searcher.search(request, 3).unwrap();
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_no_skill_holds_is_replaced_by_those_of_its_kind() {
+    fn unknown_word_is_replaced_by_related_ones() {
         let document = |id: &str, name: &str, description: &str| Document {
             id: id.to_owned(),
             name: name.to_owned(),

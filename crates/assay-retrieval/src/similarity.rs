@@ -19,8 +19,8 @@ pub fn shingle_similarity(one: &str, other: &str) -> f64 {
     if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
-/// A text's set of word 3-grams, for comparing it with many others. Kept are 64 bits of a hash of
-/// each: two sets of a thousand share one by chance with a probability under 10^-13.
+/// A text's set of word 3-grams, for comparing it with many others. 64 bits of a hash of each are
+/// kept: two sets of a thousand share one by chance with a probability under 10^-13.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shingles(Vec<u64>);
 
@@ -33,7 +33,7 @@ impl Shingles {
             hasher.finish()
         };
         let words: Vec<u64> = words(text).into_iter().map(hash).collect();
-        // Odd, so that no two words make the same of what came before them.
+        // Odd, so that multiplying maps different prefixes to different values.
         let join = |gram: &[u64]| {
             gram.iter()
                 .fold(0, |sum: u64, word| (sum.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn similarity_is_the_share_of_common_three_grams() {
+    fn similarity_is_the_jaccard_index_of_three_grams() {
         let check = |one: &str, other: &str, expected: f64| {
             let (found, back) = (shingle_similarity(one, other), shingle_similarity(other, one));
             assert!((found - expected).abs() < 1e-12, "{one} | {other}: {found}");

@@ -22,7 +22,7 @@ pub enum AnswersError {
     #[error(transparent)]
     Io(#[from] Io),
     /// A file that is not an answer.
-    #[error("{} is no answer: {source}", path.display())]
+    #[error("{} is not a valid answer: {source}", path.display())]
     Format {
         /// The file.
         path: PathBuf,

@@ -109,8 +109,8 @@ impl<'a> Bench<'a> {
         self.template.fill(&prompt.text, &self.ordered_skills(prompt, repetition))
     }
 
-    /// The digest holds what is really sent, so that a changed description asks again exactly what
-    /// showed it.
+    /// The digest covers the prompt as sent, so that a changed description repeats exactly the
+    /// queries that showed it.
     fn question(&self, place: usize, repetition: u32) -> PlannedQuery {
         let prompt = &self.prompts[place];
         let text = self.question_text(prompt, repetition);

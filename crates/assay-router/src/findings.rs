@@ -129,7 +129,7 @@ pub struct WrongPrompt {
     pub acceptable: usize,
     /// Results in all.
     pub answers: usize,
-    /// What was chosen instead, the most frequent first.
+    /// The other choices, the most frequent first.
     pub chosen: Vec<String>,
 }
 
@@ -320,12 +320,12 @@ fn first_choice(routed: &Routed) -> Option<&str> {
     routed.ranking.first().map(String::as_str)
 }
 
-/// Whether the router says that no skill fits.
+/// Whether the router answers that no skill is suitable.
 fn abstains(routed: &Routed) -> bool {
     routed.status == Status::Finished && routed.ranking.is_empty()
 }
 
-/// Off topic, an empty ranking is right. On topic, the expected skill has to stand among the first
+/// Off topic, an empty ranking is right. On topic, the expected skill has to be among the first
 /// `most`, or with `lenient` one of the acceptable ones.
 fn is_right(prompt: &Prompt, routed: &Routed, most: usize, lenient: bool) -> bool {
     let Some(expected) = &prompt.expected else { return abstains(routed) };

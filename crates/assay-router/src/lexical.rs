@@ -1,4 +1,4 @@
-//! Routers that count words and ask no model: what a model has to beat.
+//! Routers that count words and call no model: the baseline for models.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::Candidate;
 /// A router without a model, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lexical {
-    /// Share of the request's words that stand in the description.
+    /// Share of the request's words that occur in the description.
     OverlapDescription,
     /// The same over the description and the section "When to Activate" (the routing check of
     /// Agent-Skills-for-Context-Engineering).
@@ -18,7 +18,7 @@ pub enum Lexical {
     Bm25Description,
     /// BM25 over the description and the section "When to Activate".
     Bm25Activation,
-    /// BM25 over the whole SKILL.md.
+    /// BM25 over the complete SKILL.md.
     Bm25Document,
 }
 
@@ -72,7 +72,7 @@ impl Lexical {
     }
 }
 
-/// What stands below the first heading "When to Activate", up to the next heading of its level.
+/// The text below the first heading "When to Activate", up to the next heading of its level.
 fn activation(document: &str) -> String {
     let lines = document.lines().skip_while(|line| line.trim_end() != "## When to Activate").skip(1);
     lines.take_while(|line| !line.starts_with("## ")).collect::<Vec<_>>().join("\n")
@@ -86,7 +86,7 @@ fn words(text: &str) -> Vec<String> {
     let mut word = String::new();
     for c in lower.chars().chain([' ']) {
         if c.is_ascii_lowercase() || (!word.is_empty() && (c.is_ascii_digit() || c == '_' || c == '-')) {
-            // Keeps it one word for tokenizers that split at `-`.
+            // Makes it one word for tokenizers that split at `-`.
             word.push(if c == '-' { '_' } else { c });
         } else {
             if word.len() >= 3 {
@@ -98,8 +98,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Words that say nothing of a subject; the published check has a list of its own, which is not at
-/// hand.
+/// Words without a subject; the published check has its own list, which is not available.
 const STOP: [&str; 22] = [
     "about", "and", "any", "are", "but", "can", "for", "from", "has", "have", "how", "into", "not", "our",
     "that", "the", "this", "was", "what", "when", "with", "you",
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_the_plans() {
+    fn words_match_the_plan() {
         let check = |text: &str, expected: &[&str]| assert_eq!(words(text), expected, "{text}");
         check("An LLM-as-judge, 3x v2 snake_case ab a1b", &["llm_as_judge", "snake_case", "a1b"]);
         check("", &[]);

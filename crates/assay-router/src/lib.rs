@@ -37,7 +37,7 @@ pub struct Candidate {
     pub name: String,
     /// Its description.
     pub description: String,
-    /// Its SKILL.md, whole.
+    /// Its complete SKILL.md.
     pub document: String,
 }
 
@@ -45,14 +45,14 @@ pub struct Candidate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// With a ranking; an empty one says that no skill fits.
+    /// With a ranking; an empty one means that no skill is suitable.
     Finished,
     /// With two invalid replies. A result: it counts as wrong.
     FormatFailure,
-    /// The model could not be reached or did not answer. No result; the next run asks again.
+    /// The model could not be reached or did not answer. No result; the next run repeats it.
     ModelUnavailable,
-    /// The request was refused, or the answer cannot be read at all. No result; the next run asks
-    /// again.
+    /// The request was refused, or the answer cannot be read at all. No result; the next run
+    /// repeats it.
     Error,
 }
 

@@ -14,7 +14,7 @@ pub struct Prompt {
     pub id: String,
     /// The request.
     pub text: String,
-    /// The skill that serves it best; `None` where no skill does.
+    /// The best skill for it; `None` if no skill is suitable.
     pub expected: Option<String>,
     /// Skills that serve it too.
     pub acceptable: Vec<String>,
@@ -64,11 +64,11 @@ struct Line {
 /// Reads a prompts file: JSON Lines with `prompt_id`, `prompt`, `expected_primary_skill`,
 /// `acceptable_secondary_skills` and `rejected_skills`.
 ///
-/// A request is off topic where nothing is expected (`null`, an empty text or `none`), where
-/// `off_topic` says so, or where `reason` begins with "Negative control": the published file forces
-/// a label on such requests. Unusable lines are excluded with a diagnostic; `skills` are the names
-/// in the library. A misspelled key would silently make a query off-topic, so a key that is not one
-/// of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
+/// A request is off topic if nothing is expected (`null`, an empty text or `none`), if `off_topic`
+/// is set, or if `reason` begins with "Negative control": the published file forces a label on such
+/// requests. Unusable lines are excluded with a diagnostic; `skills` are the names in the library.
+/// A misspelled key would silently make a query off-topic, so a key that is not one of [`KEYS`] is
+/// an error too ([`UNKNOWN_KEY`]).
 pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Prompt>, Vec<Diagnostic>) {
     let mut prompts: Vec<Prompt> = Vec::new();
     let mut diagnostics = Vec::new();
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_used_is_told() {
+    fn unusable_prompts_are_reported() {
         let text = r#"{"prompt_id":"p1","prompt":"x","expected_primary_skill":"a","rejected_skills":["b"]}
 {"prompt_id":"p1","prompt":"again","expected_primary_skill":"a"}
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_with_its_line() {
+    fn unknown_key_is_an_error_with_its_line() {
         let text = r#"{"prompt_id":"p1","prompt":"x","expected_primary_skill":"a","reason":"because","off_topic":false}
 {"prompt_id":"p2","prompt":"y","expected_primary_skil":"a","x":1}
 "#;

@@ -89,6 +89,11 @@ fn shares(findings: &Findings) -> String {
     lines(&table)
 }
 
+/// A p-value, which is never printed as 0.
+fn format_p(p: f64) -> String {
+    if p < 0.001 { "p <0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
 /// Details of one router.
 fn router_text(router: &RouterFindings) -> String {
     let mut text = format!("\n{}\n", escape(&router.router));
@@ -99,7 +104,7 @@ fn router_text(router: &RouterFindings) -> String {
     facts.extend(router.cost_usd.map(|usd| format!("${usd:.4}")));
     text.push_str(&format!("  {}\n", facts.join("; ")));
     if let Some(versus) = &router.lift {
-        let p = versus.p.map_or(String::new(), |p| format!(", p = {p:.3}"));
+        let p = versus.p.map_or(String::new(), |p| format!(", {}", format_p(p)));
         let signed = |points: f64| format!("{:+.1}", 100.0 * points).replace('-', "−");
         let ci = versus
             .ci95
@@ -141,4 +146,16 @@ fn failures(failures: &[WrongPrompt]) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_p_value_is_zero() {
+        for (p, expected) in [(0.0, "p <0.001"), (0.000_9, "p <0.001"), (0.487, "p = 0.487")] {
+            assert_eq!(format_p(p), expected);
+        }
+    }
 }

@@ -25,7 +25,7 @@ struct ReplyJson {
 }
 
 /// Reads an answer: one JSON object with `ranking`, and nothing else but white space, or a code
-/// fence of its own around it.
+/// fence around it.
 pub(crate) fn read(text: &str) -> Result<Reply, serde_json::Error> {
     let text = without_fence(text.trim());
     let form: ReplyJson = serde_json::from_str(text)?;

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_stands_once() {
+    fn every_placeholder_occurs_once() {
         for n in [0, 1, 2, 15, 300] {
             let mut places = order(n, 7);
             places.sort_unstable();

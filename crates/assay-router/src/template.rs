@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_once() {
+    fn placeholders_are_filled_once() {
         let check = |text: &str, request: &str, expected: &str| {
             let skills = [skill("a", "does {{USER_PROMPT}}"), skill("b", "B.")];
             let skills: Vec<&Candidate> = skills.iter().collect();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_ask_is_no_template() {
+    fn template_without_placeholders_is_rejected() {
         assert!(Template::new(TEMPLATE).is_ok());
         let error = Template::new("{{SKILL_BLOCK}}").unwrap_err();
         assert_eq!(error.to_string(), "the template has no placeholder {{USER_PROMPT}}");

@@ -1,6 +1,6 @@
-//! Archives: what they would unpack to, and where. Zip by its central directory (APPNOTE 6.3.10,
-//! §4.3.12), tar by its headers (POSIX.1-2017, pax, "ustar Interchange Format"), gzip (RFC 1952).
-//! Nothing is written anywhere.
+//! Archives: the paths and kinds of the files that they would unpack. Zip by its central directory
+//! (APPNOTE 6.3.10, §4.3.12), tar by its headers (POSIX.1-2017, pax, "ustar Interchange Format"),
+//! gzip (RFC 1952). Nothing is written anywhere.
 
 use std::io::Read;
 

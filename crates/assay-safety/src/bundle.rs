@@ -35,11 +35,11 @@ pub struct Link {
 /// A package's content, in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bundle {
-    /// The path of the document, where there is one.
+    /// The path of the document, if there is one.
     pub document: Option<String>,
     /// `description` as the model is shown it.
     pub description: String,
-    /// `allowed-tools`, each tool on its own; `None` where the field is missing.
+    /// `allowed-tools`, each tool separately; `None` if the field is missing.
     pub tools: Option<Vec<String>>,
     /// Regular files, the document among them.
     pub files: Vec<File>,

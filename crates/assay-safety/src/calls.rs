@@ -194,7 +194,7 @@ fn decoded(call: &Call, name: &str, method: &str) -> Option<Value> {
             | "zlib.inflateSync",
             _,
         ) => {
-            // The text is inflated already where the bytes were known.
+            // The text is inflated already if the bytes were known.
             first.decoded(first.text.clone())
         }
         ("Buffer.from", _) => match how(1).as_str() {
@@ -498,7 +498,8 @@ fn network(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -
     Some(Value { name: Some(name.to_owned()), ..Value::tainted(taint) })
 }
 
-/// Whether the arguments include a whole file of secrets: `open(".env")`, `readFileSync('.env')`.
+/// Whether the arguments include a complete file of secrets: `open(".env")`,
+/// `readFileSync('.env')`.
 fn opens_dotenv(written: &str) -> bool {
     static OPENS: LazyLock<Regex> = LazyLock::new(|| {
         regex(r#"(?:open|readFileSync|createReadStream|Path|read_text)\(\s*["']([^"']*)["']"#)

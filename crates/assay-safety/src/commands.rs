@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::arguments::{Interpreter, base, flag, interpreter, operand};
-use super::effects::{credentials, destruction, lasting, outbound, packages, rights, written};
+use super::effects::{check_persistence, credentials, destruction, outbound, packages, rights, written};
 use super::paths::{credential, dotenv, home, local, untrusted, written as place_of};
 use super::rule::declare_rules;
 use super::rules::{ESCAPE_PATH, REMOTE_RUN};
@@ -167,8 +167,8 @@ fn outcome(
         | "od" | "sponge" | "pv" | "gzip" | "openssl" => carried(shell, name, &operands, input),
         "xclip" | "xsel" if flag(texts, &["-o", "-out", "--output"]) => Value::tainted(Taint::PRIVATE),
         "sed" | "awk" | "grep" | "cut" | "xclip" | "strings" | "egrep" | "rg" => {
-            // A filter picks from what flows through it: a variable out of the environment is no
-            // longer all of it.
+            // A filter selects from its input: a variable out of the environment is no longer all
+            // of it.
             let mut taint = if input.taint.has(Taint::ENVIRONMENT) && name != "sed" && name != "awk" {
                 let selects_secret = texts.iter().any(|text| {
                     let lower = text.to_ascii_lowercase();
@@ -181,14 +181,14 @@ fn outcome(
             for operand in &operands {
                 taint = taint.with(content(shell, operand).taint);
             }
-            // What is picked out of `.env` is a setting, and what it is picked for is to be used.
+            // A value selected from `.env` is a setting for use.
             Value::tainted(taint.without(Taint::DOTENV))
         }
         _ => observed(shell, name, &operands),
     }
 }
 
-/// Commands that output what they read, packed or transformed.
+/// Commands that output their input, packed or transformed.
 fn carried(shell: &mut Shell<'_, '_>, name: &str, operands: &[&Value], input: &Value) -> Value {
     let mut taint = input.taint;
     for operand in operands {
@@ -332,12 +332,12 @@ fn check_command(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: 
     }
     outbound(shell, name, arguments, texts, command);
     credentials(shell, name, texts, span);
-    lasting(shell, name, texts, command);
+    check_persistence(shell, name, texts, command);
     rights(shell, name, texts, span);
     destruction(shell, name, texts, span);
     if shell.site.script && !shell.site.mentioned {
         for word in arguments {
-            // A script of the package lies at least one folder below its root.
+            // A script of the package is at least one folder below its root.
             let steps = word.str().matches("../").count();
             let deep = shell.site.path.matches('/').count();
             if steps > deep + 1 && word.str().starts_with("../") {
@@ -386,7 +386,7 @@ fn interpreted(
         {
             let mut value = content(shell, file);
             value.taint = value.taint.with(file.taint);
-            // A substitution of a process gives what it writes, and a file its content.
+            // A process substitution has the taint of its output, and a file that of its content.
             if file.taint.has(Taint::NETWORK.with(Taint::DECODED)) {
                 value.text.clone_from(&file.text);
             }

@@ -96,8 +96,8 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
     }
 }
 
-/// Whether a URL is a package index other than the public ones: of languages, of
-/// large makers, of clouds that host private ones for their customers.
+/// Whether a URL is a package index other than the public ones: of languages, of large vendors, of
+/// clouds that host private ones for their customers.
 pub(crate) fn foreign_index(address: &str) -> bool {
     static KNOWN: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -111,7 +111,7 @@ pub(crate) fn foreign_index(address: &str) -> bool {
         && !KNOWN.is_match(address)
 }
 
-/// Commands that send something out, and what they send.
+/// Commands that send something out, and the data that they send.
 pub(crate) fn outbound(
     shell: &mut Shell<'_, '_>,
     name: &str,
@@ -325,7 +325,7 @@ fn vital(target: &str) -> bool {
         || home(target) && !target.contains("Downloads")
 }
 
-/// A repository that is pushed to an address which the script brings along.
+/// A repository that is pushed to an address in the script.
 fn pushed(shell: &mut Shell<'_, '_>, texts: &[&str], span: &Range<usize>) {
     let words: Vec<&str> = texts.iter().copied().filter(|text| !text.starts_with('-')).collect();
     let address = |text: &str| {
@@ -382,7 +382,7 @@ pub(crate) fn credentials(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str],
 }
 
 /// What stays after the work is done, and the agent's own configuration.
-pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], command: &Command) {
+pub(crate) fn check_persistence(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], command: &Command) {
     let span = &command.span;
     match name {
         "crontab"
@@ -410,7 +410,7 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
             if texts.first() == Some(&"config")
                 && texts.iter().any(|text| text.eq_ignore_ascii_case("core.hooksPath")) =>
         {
-            // Hooks that are kept in the repository are how its contributors share them.
+            // Hooks in the repository are how its contributors share them.
             let folder = texts.last().copied().unwrap_or_default();
             let own = !flag(texts, &["--global", "--system"])
                 && !folder.starts_with(['/', '~', '$'])

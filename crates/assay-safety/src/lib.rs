@@ -1,11 +1,11 @@
-//! What a skill would have an agent do that its user would not want.
+//! Detects actions of a skill that its user would not want.
 //!
-//! [`scan`] looks through a [`Bundle`]: the page, scripts, resources, archives and links of a
-//! package. A first pass over the bytes determines which kinds of rule can match; only then is a
-//! page cut into pieces, a script parsed, a text decoded. All matching is in linear time, all
-//! recursion is bounded, and what a bound omits is itself a finding.
+//! [`scan`] searches a [`Bundle`]: the page, scripts, resources, archives and links of a package. A
+//! first pass over the bytes determines which kinds of rule can match; only then is a page cut into
+//! pieces, a script parsed, a text decoded. All matching is in linear time, all recursion is
+//! bounded, and anything a bound omits is itself a finding.
 //!
-//! How often the scanner misses, and how often it cries wolf, is measured by [`self_test`];
+//! [`self_test`] measures how often the scanner misses and how often it raises a false alarm;
 //! docs/SAFETY.md has the figures.
 
 mod archive;
@@ -106,7 +106,7 @@ fn scan_file(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
             check_prose(scan, &inner, &Mapped::verbatim(&spelled, 0), Kind::Hidden, "");
         }
     }
-    // A page's pieces are asked each on its own.
+    // The pieces of a page are checked separately.
     let named = Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
     let page = named && !text.starts_with("#!");
     let hits = needles::hits(text.as_bytes(), |hits| {
@@ -129,7 +129,7 @@ fn scan_file(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
     }
 }
 
-/// Checks a text by what its file's name says it is.
+/// Checks a text by the type in its file's name.
 fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
     let name = site.path.rsplit(['/', '!']).next().unwrap_or(site.path).to_ascii_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -280,7 +280,7 @@ fn bare_commands(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     }
 }
 
-/// Checks what a text says.
+/// Checks the prose of a text.
 fn check_prose(scan: &mut Scan, site: &Site<'_>, text: &Mapped, kind: Kind, context: &str) {
     for phrase in prose::scan(text, kind, context) {
         let here = Site { map: None, mentioned: site.mentioned || phrase.mentioned, ..*site };

@@ -1,8 +1,8 @@
 //! Lures: text over several sentences, list items or headings that makes the reader run a program.
 //!
-//! Each rule starts from one rare phrase (a password that is given, a paste into a terminal, a link
-//! to a program) and asks for the others within a few hundred bytes of it. So the work is linear in
-//! the text, and how the page is laid out does not matter.
+//! Each rule starts from one rare phrase (a password in the text, a paste into a terminal, a link
+//! to a program) and requires the others within a few hundred bytes of it. So the work is linear in
+//! the text, and the layout of the page does not matter.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What a password protects.
+/// The archive or file that a password protects.
 static PACKED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\b(?:extract(?:ing|ed)?|unzip|unrar|unpack(?:ing|ed)?|decompress|unarchive|archive|installer|password[- ]protected)\b|\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso)\b",
@@ -201,8 +201,8 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
             r"\b(?:read|capture|collect|dump|log|record|upload|send|extract|grab|monitor|retrieve|fetch|access|obtain|save|store|append|write|include|get)\b(?: (?:all|any|the|of|user'?s?|users'|current|system|contents?|data|text|whatever|is|in|on|from|everything|that))* clipboard\b|\bclipboard(?:'s)? contents?\b[^\n.]{0,60}\b(?:to|into|in) (?:a |the |an )?[^\n]{0,20}(?:files?\b|logs?\b|server|https?://|metadata)",
         )
     });
-    // An attack may speak of the clipboard in the description too. To keep it is then the second
-    // signal.
+    // An attack may mention the clipboard in the description too. Keeping its content is then the
+    // second signal.
     static KEPT: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"\b(?:upload|send|log|record|dump|append|post|transmit|save|store|write)\b[^\n]{0,80}\bclipboard\b[^\n]{0,80}(?:\bfiles?\b|\blogs?\b|server|https?://|\.(?:txt|log|json|csv)\b)",
@@ -329,8 +329,8 @@ fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     }
 }
 
-/// Sentences that have something posted to an address which takes it from anyone: interfaces that
-/// are meant to be used ask who is there.
+/// Sentences that post something to an address which accepts it from anyone: legitimate interfaces
+/// require authentication.
 fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static OPEN: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -351,7 +351,7 @@ fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
         let hit = found.as_str();
         let start = lower[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         let before = &lower[start.max(floor(lower, found.start().saturating_sub(400)))..found.start()];
-        // A command on its own, or a row of a table, is how an interface is described.
+        // A command on its own, or a row of a table, describes an interface.
         if before.trim_start_matches([' ', '$', '`']).is_empty()
             || before.trim_start().starts_with('|')
             || !hit.contains("://")
@@ -371,11 +371,11 @@ fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     }
 }
 
-/// Addresses that what the user has is put into, and all of a file of secrets that goes with a
-/// request.
+/// Addresses into which the user's data is filled, and a complete file of secrets that is sent with
+/// a request.
 fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static FILLED: LazyLock<Regex> = LazyLock::new(|| regex(r"https?://[^\s)`]*[?&][\w-]+=(?:[<{\[$]|your)"));
-    static TELLING: LazyLock<Regex> = LazyLock::new(|| {
+    static DATA: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"\bclipboard\b|\bsystem (?:information|info|details|metadata)\b|\bhostname\b|\benvironment variables\b|\bsystem prompt\b|\b(?:conversation|chat|browsing|browser|command|shell) history\b|\bcontents of (?:the |your )?(?:file|document|conversation)\b|[\s`(/]\.env\b|\bcredentials\b|\bfile contents\b",
         )
@@ -390,7 +390,7 @@ fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     });
     for found in FILLED.find_iter(lower).take(MOST) {
         let whole = line(text, &found.range());
-        if !local(found.as_str()) && TELLING.is_match(&lower[whole.clone()]) {
+        if !local(found.as_str()) && DATA.is_match(&lower[whole.clone()]) {
             let mentioned = site.mentioned || prose::warned(&lower[warning(lower, &found.range())]);
             scan.report(
                 &Site { mentioned, ..*site },
@@ -415,14 +415,14 @@ fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     }
 }
 
-/// Where a warning about a passage would be: before it, or on its own line.
+/// The position of a warning about a passage: before it, or on its own line.
 fn warning(text: &str, range: &Range<usize>) -> Range<usize> {
     floor(text, range.start.saturating_sub(200))..line(text, range).end
 }
 
 /// The same in languages other than English: a secret and a sending, an instruction to set others
-/// aside, something kept from the user. Only the words that carry the meaning are known, in the
-/// commonest languages.
+/// aside, something hidden from the user. Only the words that carry the meaning are known, in the
+/// most common languages.
 fn abroad(scan: &mut Scan, site: &Site<'_>, text: &str) {
     static SECRET: &str = r"(?:\.ssh/|\.ssh\b|id_rsa|id_ed25519|\.aws/|\.env\b|\.netrc|\.npmrc|密钥|密碼|密码|凭证|凭据|私钥|令牌|环境变量|парол\p{L}*|ключ\p{L}*|токен\p{L}*|секрет\p{L}*|passw(?:o|ö)rt\p{L}*|schlüssel\p{L}*|zugangsdaten|umgebungsvariablen|contraseñas?|credenciales|claves? privadas?|variables de entorno|mots? de passe|identifiants|clés? (?:privée|ssh|api)\p{L}*|senhas?|chaves? privadas?|パスワード|認証情報|秘密鍵|環境変数|비밀번호|자격 증명|개인 키)";
     static SENDING: &str = r"(?:上传|发送|传到|送到|发到|提交给|отправ\p{L}*|загруз\p{L}*|перешл\p{L}*|передай\p{L}*|hochlad\p{L}*|lad(?:e|en)\b|send(?:e|en|et)\b|schick\p{L}*|übermitt\p{L}*|übertrag\p{L}*|env(?:í|i)(?:a|e|ar|alos?|alas?)\b|s(?:u|ú)b(?:e|elo|elos|ir)\b|envoie\p{L}*|envoye[zr]?|téléverse\p{L}*|transmet\p{L}*|envie\b|enviar\b|送信|アップロード|전송|업로드|보내)";
@@ -447,8 +447,8 @@ fn abroad(scan: &mut Scan, site: &Site<'_>, text: &str) {
         for found in pattern.find_iter(text).take(20) {
             let near = &text[around(text, &found.range(), 200, 250)];
             let sends = std::ptr::eq(rule, &raw const EXFIL_INSTRUCTION);
-            // Documentation speaks of keys and of sending requests: an address, or a tool that
-            // sends, has to stand by.
+            // Documentation mentions keys and sending requests: an address, or a tool that sends,
+            // has to be nearby.
             if sends && (!near.contains("http") || local(near) || found.as_str().is_ascii()) {
                 continue;
             }

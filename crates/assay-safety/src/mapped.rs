@@ -40,7 +40,7 @@ impl Mapped {
         }
     }
 
-    /// Where a byte of the text comes from.
+    /// The position in the source of a byte of the text.
     pub(crate) fn source(&self, at: usize) -> usize {
         let next = self.pieces.partition_point(|&(text, _)| text <= at);
         match next.checked_sub(1).map(|index| self.pieces[index]) {
@@ -94,9 +94,9 @@ pub(crate) fn fold(mapped: &Mapped) -> Mapped {
     gather(&folded).unwrap_or(folded)
 }
 
-/// Puts runs of at least six single letters together (`i g n o r e`); two spaces have become one by
-/// then, so that the words of such a run are gone, and the rules ask for them without spaces.
-/// `None` where there is no such run.
+/// Joins runs of at least six single letters (`i g n o r e`); two spaces have become one by then,
+/// so that the words of such a run are gone, and the rules match them without spaces. `None` if
+/// there is no such run.
 fn gather(mapped: &Mapped) -> Option<Mapped> {
     let bytes = mapped.text.as_bytes();
     let single = |at: usize| {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folding_reads_as_a_person_does() {
+    fn folding_matches_the_visible_text() {
         let check = |text: &str, expected: &str| {
             assert_eq!(fold(&Mapped::verbatim(text, 0)).text, expected, "{text:?}");
         };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_leads_back_to_its_source() {
+    fn stretches_map_back_to_the_source() {
         let text = "ab \u{200b} \u{43e}cd";
         let folded = fold(&Mapped::verbatim(text, 10));
         assert_eq!(folded.text, "ab ocd");

@@ -8,7 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use super::mapped::Mapped;
 use super::needles::{self, Hits};
 
-/// What a piece of a page is.
+/// The kind of a piece of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Running text, list items, headings and cells of tables.
@@ -107,7 +107,7 @@ struct Cutter {
     pieces: Vec<Piece>,
     headings: Vec<(HeadingLevel, String)>,
     before: String,
-    /// What stood before a table's row, while in one.
+    /// The text above a table's row, while in one.
     above: Option<String>,
     current: Option<(Kind, Mapped, String)>,
     quotes: usize,
@@ -341,7 +341,7 @@ fn unseen(tag: &str) -> bool {
                 .is_some_and(|head| head.split_whitespace().any(|word| word == "hidden"))
 }
 
-/// The end of a text, at most so many bytes.
+/// The end of a text, at most the given number of bytes.
 pub(crate) fn tail(text: &str, most: usize) -> String {
     let mut at = text.len().saturating_sub(most);
     while !text.is_char_boundary(at) {
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_comes_apart() {
+    fn pages_are_cut_into_pieces() {
         let check = |text: &str, expected: &[(Kind, &str)]| {
             let expected: Vec<_> = expected.iter().map(|&(kind, text)| (kind, text.to_owned())).collect();
             assert_eq!(shown(text), expected, "{text:?}");
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_lead_back() {
+    fn pieces_map_back_to_the_page() {
         let text = "- item\n\n  ```sh\n  ls -l\n  pwd\n  ```\n";
         let piece =
             cut(text, 0..0, 0, true).into_iter().find(|piece| piece.kind == Kind::Block).expect("a block");

@@ -26,7 +26,7 @@ impl Hits {
     /// Words near the name of a secret.
     pub(crate) const ALL: Self = Self(15);
 
-    /// What a trigger word is a candidate for.
+    /// The candidate kinds of a trigger word.
     fn of(trigger: Trigger) -> Self {
         match trigger {
             Trigger::Prose => Self::PROSE,
@@ -90,7 +90,7 @@ pub(crate) fn hits(bytes: &[u8], enough: impl Fn(Hits) -> bool) -> Hits {
     NEEDLES.as_ref().map_or(Hits::ALL, |needles| needles.hits(bytes, enough))
 }
 
-/// A first pass with the words of one rule, for tests of what they lead to.
+/// A first pass with the words of one rule, for tests.
 #[cfg(test)]
 pub(crate) mod only {
     use std::cell::RefCell;

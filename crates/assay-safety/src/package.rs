@@ -1,4 +1,4 @@
-//! Rules on a whole package, and extraction of commands from files.
+//! Rules on a complete package, and extraction of commands from files.
 
 use std::ops::Range;
 use std::sync::LazyLock;

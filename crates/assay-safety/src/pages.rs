@@ -1,5 +1,5 @@
 //! The pages in tests/rules: an example of each rule, which has to be found. A rule that could
-//! never fire, because no trigger word of its own leads to it or nothing reports it, fails here.
+//! never match, because none of its trigger words leads to it or nothing reports it, fails here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,7 +103,7 @@ fn package(blocks: &[Block]) -> Bundle {
 }
 
 /// Rules that depend on other rules' trigger words, as
-/// `a_use_of_the_shell_is_seen_where_another_rule_looks_for_commands` shows.
+/// `shell_use_is_recorded_while_checking_commands` shows.
 const BY_OTHERS: [&str; 1] = ["capability-undeclared"];
 
 #[test]
@@ -135,7 +135,7 @@ fn every_rule_finds_its_example() {
 }
 
 #[test]
-fn a_use_of_the_shell_is_seen_where_another_rule_looks_for_commands() {
+fn shell_use_is_recorded_while_checking_commands() {
     let page = |tools: &str, command: &str| {
         let front = format!("---\nname: tables\ndescription: Aligns tables.\nallowed-tools: {tools}\n---\n");
         package(&[("md".to_owned(), "SKILL.md".to_owned(), format!("{front}```bash\n{command}\n```\n"))])

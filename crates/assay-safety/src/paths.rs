@@ -37,8 +37,8 @@ pub(crate) fn credential(text: &str) -> Option<&str> {
         .map(|found| found.as_str().trim_matches(|c: char| c.is_whitespace() || "'\"`;|)".contains(c)))
 }
 
-/// Whether a path names the file in which a project keeps its secrets: `.env`, `.env.production`,
-/// but no example of one.
+/// Whether a path names the file with a project's secrets: `.env`, `.env.production`, but not an
+/// example of one.
 pub(crate) fn dotenv(path: &str) -> bool {
     let name = path.trim_matches(['"', '\'', '<', '>']).rsplit(['/', '\\', '@', '=']).next().unwrap_or(path);
     let lower = name.to_ascii_lowercase();

@@ -55,7 +55,7 @@ pub(crate) struct Phrase {
     pub(crate) rule: &'static Rule,
     pub(crate) span: Range<usize>,
     pub(crate) message: String,
-    /// Whether it is described, forbidden or quoted rather than said.
+    /// Whether it is described, forbidden or quoted rather than stated.
     pub(crate) mentioned: bool,
 }
 
@@ -733,7 +733,7 @@ fn quoted(text: &str, hit: &Range<usize>) -> bool {
     let marks = ['"', '\u{201c}', '\u{201d}', '\u{ab}', '\u{bb}', '`'];
     let before = &text[floor(text, hit.start.saturating_sub(24))..hit.start];
     let after = &text[hit.end..floor(text, (hit.end + 40).min(text.len()))];
-    // An odd number of marks before it on the line opens a quotation that has not ended.
+    // An odd number of marks before it on the line means an open quotation.
     let line = &text[floor(text, hit.start.saturating_sub(300))..hit.start];
     line.matches(marks).count() % 2 == 1
         && before.contains(marks)
@@ -821,8 +821,7 @@ fn described(around: &str) -> bool {
     VOCABULARY.is_match(around)
 }
 
-/// Whether a heading or the paragraph before says that what follows is an attack, or is not to be
-/// done.
+/// Whether a heading or the paragraph before states that an attack follows, or a counterexample.
 pub(crate) fn described_strongly(context: &str) -> bool {
     static STRONG: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -842,7 +841,7 @@ pub(crate) fn warned(near: &str) -> bool {
     WARNING.is_match(near)
 }
 
-/// Whether a block says of itself that it shows what not to do.
+/// Whether a block states that it shows what not to do.
 pub(crate) fn marked(block: &str) -> bool {
     static MARK: LazyLock<Regex> = LazyLock::new(|| {
         regex(

@@ -6,19 +6,19 @@ use std::fmt;
 use assay_diagnostic::Severity;
 use serde::Serialize;
 
-/// What kind of harm a rule looks for. Error rates are given per family.
+/// The kind of harm that a rule detects. Error rates are given per family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Text that sets aside the agent's other instructions or its safeguards.
     Override,
-    /// Text that keeps something from the user, or hides from them itself.
+    /// Text that hides something from the user, or is hidden itself.
     Concealment,
     /// Characters that a reader does not see, or takes for others.
     HiddenText,
     /// Commands or instructions that have to be decoded first.
     Encoded,
-    /// Code that comes from the network and runs unseen.
+    /// Code from the network that runs unseen.
     RemoteCode,
     /// Downloads that may be something else tomorrow.
     Unpinned,
@@ -108,16 +108,16 @@ impl fmt::Display for Family {
 pub struct Rule {
     /// A stable name in kebab case.
     pub code: &'static str,
-    /// What it belongs to.
+    /// Its family.
     pub family: Family,
     /// How much a finding matters where nothing speaks for it. A passage that only describes an
     /// attack is `info`.
     pub severity: Severity,
-    /// What it says, in a sentence.
+    /// Its meaning, in a sentence.
     pub summary: &'static str,
-    /// Words of which one has to occur, in any case, before what finds the rule looks at a text;
-    /// nothing for rules on characters, archives, links and the like, which are always looked for.
-    /// The first pass over a file is made of them: see `needles`.
+    /// Words of which one has to occur, in any case, before the rule's search reads a text; empty
+    /// for rules on characters, archives, links and the like, which are always searched for. The
+    /// first pass over a file is made of them: see `needles`.
     #[serde(skip)]
     pub(crate) triggers: &'static [(Trigger, &'static [&'static str])],
 }
@@ -129,7 +129,7 @@ pub(crate) enum Trigger {
     Prose,
     /// Commands and calls.
     Code,
-    /// Keys, and the names that are given to them.
+    /// Keys, and their usual names.
     Secret,
     /// Comments, and elements that are not shown.
     Comment,

@@ -14,7 +14,7 @@ use super::site::{Scan, Site};
 use super::value::{Taint, Value, unescape};
 use assay_syntax::code::{DEPTH, Language, Node, children, head, named, text, tree};
 
-/// Most bytes of variables that are put in.
+/// Most bytes of expanded variables.
 const BUDGET: usize = 32 << 20;
 
 /// Scans a script.
@@ -45,12 +45,12 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, source:
 pub(crate) struct Call {
     /// The function's full name, if known: `os.system`, `child_process.exec`.
     pub(crate) name: String,
-    /// What a method is called on.
+    /// The object of a method call.
     pub(crate) object: Value,
     pub(crate) arguments: Vec<Value>,
     pub(crate) keywords: Vec<(String, Value)>,
     pub(crate) span: Range<usize>,
-    /// The arguments as they are.
+    /// The arguments as written.
     pub(crate) written: String,
     /// Integers that are in the arguments: characters by number.
     pub(crate) numbers: Vec<u32>,
@@ -77,7 +77,7 @@ pub(crate) struct Script<'s, 'a> {
     pub(crate) language: Language,
     variables: BTreeMap<String, Value>,
     aliases: BTreeMap<String, String>,
-    /// Calls that were judged, as part of a larger expression.
+    /// Calls that were already checked as part of a larger expression.
     done: BTreeSet<usize>,
     budget: usize,
 }
@@ -114,8 +114,7 @@ impl Script<'_, '_> {
                 }
             }
             "for_statement" | "as_pattern" | "for_in_statement" => {
-                // `for line in open(…)`, `with open(…) as f`: what is taken out of it has its
-                // taint.
+                // `for line in open(…)`, `with open(…) as f`: values from it have its taint.
                 let mut kids = named(node);
                 let right = node.child_by_field_name("right").or_else(|| named(node).next());
                 let left = node
@@ -474,7 +473,7 @@ impl Script<'_, '_> {
         calls::check_call(self, &call)
     }
 
-    /// `fetch(…).then(code => …)`: what the function is given has the promise's taint.
+    /// `fetch(…).then(code => …)`: the function's argument has the promise's taint.
     fn promised(&mut self, call: &Call, list: Node<'_>) {
         let method = call.name.rsplit('.').next().unwrap_or_default();
         if !call.name.contains('.') || !matches!(method, "then" | "on" | "get") {

@@ -49,7 +49,7 @@ pub struct SetRate {
     pub rate: Option<f64>,
     /// Lower and upper end of the interval of the rate.
     pub interval: [f64; 2],
-    /// The packages that were judged wrongly, each with the codes of its findings above `info`.
+    /// The misclassified packages, each with the codes of its findings above `info`.
     pub names: BTreeMap<String, Vec<String>>,
 }
 

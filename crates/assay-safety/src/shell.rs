@@ -1,4 +1,4 @@
-//! What a shell script would run, as far as can be determined without running it.
+//! The effects of a shell script, as far as can be determined without running it.
 //!
 //! Words are expanded as in the shell: quotes and backslashes removed, known variables replaced,
 //! substitutions evaluated. `echo`, `printf`, `cat`, `base64 -d`, `xxd -r`, `rev` and `tr` are
@@ -26,8 +26,8 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
     shell.statements(tree.root_node(), &Value::default(), 0);
 }
 
-/// The text with `$ ` and `% ` at the start of lines blanked out, so that offsets stay. `None`
-/// where no line has one.
+/// The text with `$ ` and `% ` at the start of lines blanked out, so that offsets stay. `None` if
+/// no line has one.
 fn prompts(source: &str) -> Option<String> {
     if !source.lines().any(|line| line.starts_with("$ ") || line.starts_with("% ")) {
         return None;
@@ -88,7 +88,7 @@ impl Shell<'_, '_> {
         }
     }
 
-    /// A stage of a pipeline, or a statement on its own.
+    /// A stage of a pipeline, or a separate statement.
     fn stage(&mut self, node: Node<'_>, input: &Value, depth: usize) -> Value {
         if depth > DEPTH {
             return Value::default();
@@ -234,8 +234,7 @@ impl Shell<'_, '_> {
         commands::run(self, &command)
     }
 
-    /// A word, cut where the shell would: at spaces that came out of a variable or a substitution,
-    /// and at braces.
+    /// A word, split as the shell does: at spaces from a variable or a substitution, and at braces.
     fn split(&mut self, node: Node<'_>, words: &mut Vec<Value>, depth: usize) {
         let value = self.word(node, depth + 1);
         let raw = text(node, self.source);

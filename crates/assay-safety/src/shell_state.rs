@@ -1,4 +1,4 @@
-//! The state of a shell script that is followed: variables, files it wrote, and what is executed in
+//! The state of a simulated shell script: variables, files it wrote, and the text it executes in
 //! the end.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use super::site::{Scan, Site};
 use super::unicode::excerpt;
 use super::value::{Taint, Value};
 
-/// Where a command's output goes.
+/// The target of a command's output.
 #[derive(Debug, Clone)]
 pub(crate) struct Redirect {
     pub(crate) target: Value,
@@ -28,7 +28,7 @@ pub(crate) struct Command {
     pub(crate) outputs: Vec<Redirect>,
 }
 
-/// What is known at one point of a script.
+/// The state at one point of a script.
 pub(crate) struct Shell<'s, 'a> {
     pub(crate) scan: &'s mut Scan,
     pub(crate) site: &'s Site<'a>,
@@ -36,14 +36,14 @@ pub(crate) struct Shell<'s, 'a> {
     pub(crate) variables: BTreeMap<String, Value>,
     /// Files that were downloaded, by name.
     pub(crate) downloaded: BTreeSet<String>,
-    /// What was written into files, by name.
+    /// The content written to files, by name.
     pub(crate) hidden: BTreeMap<String, Value>,
     /// Whether the script has changed its folder.
     pub(crate) moved: bool,
     budget: usize,
 }
 
-/// Most bytes of variables that are put in: a script may name a long one a hundred thousand times.
+/// Most bytes of expanded variables: a script may name a long one a hundred thousand times.
 const BUDGET: usize = 32 << 20;
 
 impl<'s, 'a> Shell<'s, 'a> {

@@ -21,7 +21,7 @@ declare_rules! {
 struct Signals {
     /// A walk over the home folder.
     walk: Regex,
-    /// What is searched for by name.
+    /// Files that are searched for by name.
     secret_files: Regex,
     send: Regex,
     private: Regex,
@@ -77,7 +77,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
     let find = |pattern: &Regex| -> Option<Range<usize>> {
         pattern.find_iter(text).take(200).find(|found| !comment(found.start())).map(|found| found.range())
     };
-    // Of the line, so that a finding shows what it is about.
+    // Of the line, so that a finding shows its context.
     let line = |range: &Range<usize>| {
         let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);
@@ -107,7 +107,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
         && home()
         && let Some(secret_files) = find(&signals.secret_files)
     {
-        // Sought in the walk, or close by it: not in another part of a long script.
+        // Searched for in the walk, or close to it: not in another part of a long script.
         let near = secret_files.start.abs_diff(walk.start) < 600;
         if near && send().is_some() {
             scan.report(
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_together_counts() {
+    fn combined_phrases_count() {
         let check = |language: Language, text: &str, expected: &[&str]| {
             let mut found = Scan::new(&crate::SCANNERS);
             let site = Site { script: true, ..Site::of("scripts/x") };

@@ -16,11 +16,11 @@ use super::rules::UNSCANNED;
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// The rule's severity, or `info` where a passage only describes or forbids.
+    /// The rule's severity, or `info` if a passage only describes or forbids.
     pub severity: Severity,
     /// The file, relative to the package; a member of an archive after `!`.
     pub path: String,
-    /// The range in the file's decoded text, in bytes; `None` for the whole file.
+    /// The range in the file's decoded text, in bytes; `None` for the complete file.
     pub span: Option<Range<usize>>,
     /// The message: a lower-case fragment. It may quote the input: escape it before printing.
     pub message: String,
@@ -28,7 +28,7 @@ pub struct Finding {
 
 /// Most findings of one package that are kept.
 const FINDINGS: usize = 1_000;
-/// Most texts of one package that are parsed: blocks, scripts, and what they decode to.
+/// Most texts of one package that are parsed: blocks, scripts, and their decoded content.
 const PARSES: u32 = 2_000;
 /// Most layers that are taken off one another: a script in a string in a script.
 const LAYERS: u8 = 6;
@@ -52,7 +52,7 @@ pub(crate) struct Scan {
     pub(crate) findings: Vec<Finding>,
     scanners: &'static Scanners,
     fuel: u32,
-    /// Tools the skill was seen to use: `Bash`, `WebFetch`.
+    /// Tools that the skill uses: `Bash`, `WebFetch`.
     pub(crate) used: BTreeSet<&'static str>,
 }
 
@@ -99,7 +99,7 @@ impl Scan {
         self.add(site, rule, Severity::Info, Some(site.span(range)), message.into());
     }
 
-    /// Adds a finding about a file as a whole.
+    /// Adds a finding about a complete file.
     pub(crate) fn whole(&mut self, path: &str, rule: &'static Rule, message: impl Into<String>) {
         let site = Site::of(path);
         self.add(&site, rule, rule.severity, None, message.into());
@@ -162,14 +162,14 @@ pub(crate) struct Site<'a> {
     pub(crate) mentioned: bool,
     /// Layers decoded so far.
     pub(crate) depth: u8,
-    /// How the text came out of the file.
+    /// How the text was decoded from the file.
     pub(crate) via: Option<&'static str>,
     /// Whether it is a script of the package, and not a block of a page.
     pub(crate) script: bool,
 }
 
 impl<'a> Site<'a> {
-    /// A whole file.
+    /// A complete file.
     pub(crate) fn of(path: &'a str) -> Self {
         Self { path, map: None, fixed: None, mentioned: false, depth: 0, via: None, script: false }
     }

@@ -69,9 +69,9 @@ fn emoji(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{20e3}' | '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}')
 }
 
-/// The ASCII letter that a character is taken for, from the look-alikes of UTS #39 that stand for a
-/// single letter: Cyrillic, Greek, Armenian, full-width forms, mathematical alphabets, small
-/// capitals and the letter-like symbols.
+/// The ASCII letter that a character looks like, from the look-alikes of UTS #39 for a single
+/// letter: Cyrillic, Greek, Armenian, full-width forms, mathematical alphabets, small capitals and
+/// the letter-like symbols.
 pub(crate) fn imitates(c: char) -> Option<char> {
     const PAIRS: &[(&str, &str)] = &[
         ("аеорсухіѕјԁһӏԛԝвкмнтгьпзАВЕКМНОРСТУХЅІЈԌԚԜӀ", "aeopcyxisjdhlqwbkmhtrbn3ABEKMHOPCTYXSIJGQWI"),
@@ -90,7 +90,7 @@ pub(crate) fn imitates(c: char) -> Option<char> {
         0x2018 | 0x2019 | 0x2bc => return Some('\''),
         0x201c | 0x201d => return Some('"'),
         0x2010..=0x2015 => return Some('-'),
-        // Fast path: most decorative characters are here, and no look-alike is.
+        // Fast path: most decorative characters are here, and look-alikes are not.
         0x80..=0x130 | 0x2114..=0xa730 | 0xa732.. => return None,
         _ => {}
     }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_is_found() {
+    fn hidden_characters_are_found() {
         let check = |text: &str, expected: &[&str]| assert_eq!(codes(text), expected, "{text:?}");
         check("pass\u{202e}drow", &["hidden-bidi"]);
         check("ig\u{200b}nore", &["hidden-zero-width"]);

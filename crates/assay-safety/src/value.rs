@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::{GzDecoder, ZlibDecoder};
 
-/// The taint of a value: where its parts come from.
+/// The taint of a value: the origin of its parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taint(u8);
 
@@ -15,11 +15,11 @@ impl Taint {
     pub(crate) const DECODED: Self = Self(2);
     /// It contains credentials.
     pub(crate) const CREDENTIAL: Self = Self(4);
-    /// It is the whole environment.
+    /// It is the complete environment.
     pub(crate) const ENVIRONMENT: Self = Self(8);
     /// It came from an unencrypted, numeric, shortened or paste-site URL.
     pub(crate) const UNTRUSTED: Self = Self(16);
-    /// It is the whole of a file with a project's secrets.
+    /// It is a complete file with a project's secrets.
     pub(crate) const DOTENV: Self = Self(32);
     /// It is the clipboard, the screen, or an archive of the home folder.
     pub(crate) const PRIVATE: Self = Self(64);
@@ -33,7 +33,7 @@ impl Taint {
         Self(self.0 | other.0)
     }
 
-    /// Without what is in `other`.
+    /// Without the flags of `other`.
     pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -51,7 +51,7 @@ pub(crate) struct Value {
     pub(crate) taint: Taint,
     /// The parts of a list that are known, for `["a", "b"]` and the like.
     pub(crate) items: Vec<Value>,
-    /// The name it was given as: `os.environ`, `process.env`.
+    /// The original name: `os.environ`, `process.env`.
     pub(crate) name: Option<String>,
 }
 

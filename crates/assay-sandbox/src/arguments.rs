@@ -11,7 +11,8 @@ use crate::runtime::Runtime;
 use crate::spec::OWN;
 use crate::{Network, Root, SandboxError, Spec};
 
-/// What is seen of the host's `/etc`: nothing that names users, machines or keys. Names that do not exist are skipped.
+/// The visible part of the host's `/etc`: nothing about users, machines or keys. Missing entries
+/// are skipped.
 const ETC: [&str; 16] = [
     "alternatives",
     "crypto-policies",
@@ -30,46 +31,48 @@ const ETC: [&str; 16] = [
     "ssl/openssl.cnf",
     "timezone",
 ];
-/// Likewise, every name that begins so.
+/// Also every entry with this prefix.
 const ETC_PREFIX: &str = "python3";
-/// Of `/etc`, only where the host's network is reached.
+/// Additional entries of `/etc` if the host's network is reachable.
 const ETC_PUBLIC: [&str; 2] = ["hosts", "resolv.conf"];
-/// What a root filesystem has that is replaced by our own.
+/// Folders of a root filesystem that are replaced.
 const REPLACED: [&str; 6] = ["proc", "dev", "sys", "run", "tmp", "oldroot"];
 
-/// Files of `/proc` that list kernel keys of other users and sessions: namespaces do not isolate them.
+/// Files of `/proc` that list kernel keys of other users and sessions: namespaces do not isolate
+/// them.
 const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 
-/// The descriptor at which bubblewrap finds the system call filter.
+/// The descriptor from which bubblewrap reads the system call filter.
 const FILTER: &str = "9";
-/// Opens the file named first at that descriptor, and becomes the program named second. A descriptor beyond the three streams cannot be
-/// handed to a single child without unsafe code: opened here, it would reach every process that another thread starts meanwhile.
+/// Opens the first argument at that descriptor, and executes the rest. A descriptor beyond the
+/// three streams cannot be passed to a single child without unsafe code: opened here, it would be
+/// inherited by every process that another thread starts meanwhile.
 const OPEN_FILTER: &str = "filter=$1; shift; exec \"$@\" 9<\"$filter\"";
 
-/// The parts of `/proc` in which something can be written. For a caller who is root, what runs inside is the owner of
-/// the machine's files to the kernel, though it has no capability: `/proc/sys/kernel/core_pattern` alone would hand it
-/// the host, and bubblewrap leaves it open.
+/// The writable parts of `/proc`. If the caller is root, processes inside own the machine's files
+/// as far as the kernel is concerned, even without capabilities: `/proc/sys/kernel/core_pattern`
+/// alone would give them the host, and bubblewrap leaves it writable.
 pub(crate) fn writable_proc() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for name in ["acpi", "driver", "fs", "mtrr", "pressure", "scsi", "sys", "sysrq-trigger"] {
         let path = Path::new("/proc").join(name);
-        if name == "sys" && path.exists() || holds_writable(&path, 4) {
+        if name == "sys" && path.exists() || contains_writable(&path, 4) {
             found.push(path);
         }
     }
     found
 }
 
-fn holds_writable(path: &Path, depth: usize) -> bool {
+fn contains_writable(path: &Path, depth: usize) -> bool {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => found.permissions().mode() & 0o222 != 0,
         Ok(found) if found.is_dir() && depth > 0 => fs::read_dir(path)
-            .is_ok_and(|entries| entries.flatten().any(|entry| holds_writable(&entry.path(), depth - 1))),
+            .is_ok_and(|entries| entries.flatten().any(|entry| contains_writable(&entry.path(), depth - 1))),
         _ => false,
     }
 }
 
-/// A command line in the making.
+/// A command line under construction.
 #[derive(Default)]
 struct Line(Vec<OsString>);
 
@@ -95,7 +98,7 @@ impl Line {
     }
 }
 
-/// What the arguments depend on beside the specification.
+/// What the arguments depend on besides the specification.
 pub(crate) struct ArgumentContext<'a> {
     pub(crate) own_files: &'a OwnFiles,
     pub(crate) runtime: &'a Runtime,
@@ -103,10 +106,10 @@ pub(crate) struct ArgumentContext<'a> {
     pub(crate) read_only_proc: &'a [PathBuf],
 }
 
-/// The in-memory folders that can be written to, as paths inside.
+/// The writable in-memory folders, as paths inside.
 pub(crate) fn in_memory(spec: &Spec) -> Vec<PathBuf> {
     let ours = ["/dev/shm", "/run", "/tmp", "/var/tmp"].map(PathBuf::from).into_iter();
-    // Mounted afterwards, so that they hide ours.
+    // Mounted later, so that they hide ours.
     let ours = ours.filter(|path| spec.mounts.iter().all(|mount| mount.target != *path));
     let mut all: Vec<PathBuf> = ours.chain(spec.tmpfs.iter().cloned()).collect();
     all.sort();
@@ -114,7 +117,7 @@ pub(crate) fn in_memory(spec: &Spec) -> Vec<PathBuf> {
     all
 }
 
-/// The whole command line that starts bubblewrap.
+/// The complete command line of bubblewrap.
 pub(crate) fn command(program: &Path, arguments: Vec<OsString>, own: &OwnFiles) -> Command {
     let mut command = match &own.filter {
         Some(filter) => {
@@ -129,15 +132,17 @@ pub(crate) fn command(program: &Path, arguments: Vec<OsString>, own: &OwnFiles) 
     command
 }
 
-/// All arguments, the command line of the first process included. The specification was checked before.
+/// All arguments, including the command line of the first process. The specification has been
+/// checked.
 pub(crate) fn arguments(spec: &Spec, around: &ArgumentContext<'_>) -> Result<Vec<OsString>, SandboxError> {
     let mut line = Line::default();
     line.add(["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
     if spec.network == Network::None {
         line.add(["--unshare-net"]);
     }
-    // Not --die-with-parent: a bubblewrap that is killed between making its child and letting it go on leaves the child waiting
-    // for ever. Our first process ends by itself, and all with it, when its control socket closes.
+    // Not --die-with-parent: a bubblewrap that is killed after creating its child and before
+    // releasing it leaves the child waiting forever. Our first process, and everything with it,
+    // ends when its control socket closes.
     line.add(["--disable-userns", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
     line.add(["--clearenv", "--hostname", "sandbox", "--info-fd", "1"]);
 
@@ -158,7 +163,7 @@ pub(crate) fn arguments(spec: &Spec, around: &ArgumentContext<'_>) -> Result<Vec
         line.paths("--dev-bind", source, &Path::new("/dev").join(name));
     }
     line.tmpfs(Path::new("/dev/shm"), "1777", size);
-    // Its tmpfs may grow to half of the machine's memory, and nothing needs to create files in it.
+    // Its tmpfs may grow to half of the machine's memory, and no file needs to be created in it.
     line.path("--remount-ro", Path::new("/dev"));
     line.tmpfs(Path::new("/tmp"), "1777", size);
     line.tmpfs(Path::new("/run"), "0755", size);
@@ -184,13 +189,13 @@ pub(crate) fn arguments(spec: &Spec, around: &ArgumentContext<'_>) -> Result<Vec
 
 fn host_root(line: &mut Line, size: Option<u64>) {
     for name in ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"] {
-        as_it_is(line, &Path::new("/").join(name), name);
+        bind_unchanged(line, &Path::new("/").join(name), name);
     }
     line.tmpfs(Path::new("/var/tmp"), "1777", size);
 }
 
-/// A folder or file is bound read-only; a link is made anew.
-fn as_it_is(line: &mut Line, source: &Path, name: &str) {
+/// A folder or file is bound read-only; a link is recreated.
+fn bind_unchanged(line: &mut Line, source: &Path, name: &str) {
     let target = Path::new("/").join(name);
     match fs::symlink_metadata(source) {
         Ok(found) if found.is_symlink() => {
@@ -213,10 +218,10 @@ fn dir_root(line: &mut Line, dir: &Path, size: Option<u64>) -> Result<(), Sandbo
     for name in names {
         match name.to_str() {
             Some(name) if REPLACED.contains(&name) => {}
-            Some(name) => as_it_is(line, &dir.join(name), name),
+            Some(name) => bind_unchanged(line, &dir.join(name), name),
             None => {
                 return Err(SandboxError::Spec(format!(
-                    "the root filesystem holds {}, not UTF-8",
+                    "the root filesystem contains {}, which is not UTF-8",
                     name.display()
                 )));
             }
@@ -232,7 +237,8 @@ fn dir_root(line: &mut Line, dir: &Path, size: Option<u64>) -> Result<(), Sandbo
 fn etc(line: &mut Line, spec: &Spec, own: &OwnFiles) {
     let host = Path::new("/etc");
     if let Root::Dir(dir) = &spec.root {
-        // Bound over files of the root filesystem, where it has them: nothing can be added to what is read-only.
+        // Bound over existing files of the root filesystem only: nothing can be added to a
+        // read-only folder.
         for name in ETC_PUBLIC.iter().filter(|_| spec.network == Network::Public) {
             let is_file = fs::symlink_metadata(dir.join("etc").join(name)).is_ok_and(|found| found.is_file());
             if is_file && host.join(name).exists() {

@@ -1,8 +1,9 @@
-//! Kind `bubblewrap`: namespaces made by bubblewrap, with a first process of our own.
+//! Kind `bubblewrap`: namespaces created by bubblewrap, with a first process of our own.
 //!
-//! Each session is one bubblewrap and one process namespace. Bubblewrap gets three descriptors and no more: its standard
-//! input is the first process's socket, its standard output tells us the number of that process, its standard error is
-//! read where it does not start. So nothing that another thread starts at the same time can inherit anything of ours.
+//! Each session is one bubblewrap and one process namespace. Bubblewrap gets exactly three
+//! descriptors: its standard input is the first process's socket, its standard output reports that
+//! process's id, and its standard error is read if it does not start. Processes that other threads
+//! start at the same time therefore inherit no descriptor of the sandbox.
 
 use std::env;
 use std::fs::File;
@@ -30,17 +31,17 @@ use crate::streams::pipe;
 use crate::wire::{Answer, Order, Received, receive, send};
 use crate::{Enforcement, Mechanism, Root, Sandbox, SandboxError, Session, Spec};
 
-/// How long a sandbox may take to start, on a machine under heavy load.
+/// Timeout for starting a sandbox, even on a machine under heavy load.
 const START: Duration = Duration::from_secs(30);
-/// Open files of a process inside.
+/// Maximum open files of a process inside.
 const NOFILE: u64 = 65_536;
 
-/// Sandboxes made by bubblewrap, version 0.8.0 or newer.
+/// Sandboxes created by bubblewrap 0.8.0 or newer.
 ///
-/// What runs inside sees the caller's user number, and no other; it has no capability and can make no namespace. For a
-/// caller who is root it is root to the kernel where files are concerned: what it leaves in a writable mount belongs to
-/// root, set-user-id bits included. Keep writable mounts beneath folders that others cannot enter, take things out of
-/// them with [`assay_fs::copy_tree`], or do not be root.
+/// Processes inside run with the caller's user id and see no other; they have no capabilities and
+/// cannot create namespaces. If the caller is root, their files in writable mounts belong to root,
+/// set-user-id bits included. Keep writable mounts beneath folders that others cannot enter, copy
+/// files out of them with [`assay_fs::copy_tree`], or do not run as root.
 #[derive(Debug)]
 pub struct Bubblewrap {
     init: PathBuf,
@@ -53,8 +54,8 @@ pub struct Bubblewrap {
 }
 
 impl Bubblewrap {
-    /// `init init_args…` is a command line that calls [`crate::init_main`]: the running program itself, mostly. It has to
-    /// be a file that stays as it is while sessions are started.
+    /// `init init_args…` is a command line that calls [`crate::init_main`]: usually the running
+    /// program itself. The file must not change while sessions are started.
     pub fn new(init: PathBuf, init_args: Vec<String>) -> Self {
         Self {
             init,
@@ -67,7 +68,8 @@ impl Bubblewrap {
         }
     }
 
-    /// Uses no control groups even where it could: limits are then held by polling and by resource limits.
+    /// Uses no control groups even if it could: limits are then enforced by polling and by resource
+    /// limits.
     #[must_use]
     pub fn without_cgroups(mut self) -> Self {
         self.without_cgroups = true;
@@ -116,7 +118,8 @@ impl Sandbox for Bubblewrap {
         let (control, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(|error| system(error.into()))?;
-        // A file and not a pipe: bubblewrap must not end over our not reading it, before it has let its child go on.
+        // A file instead of a pipe: bubblewrap must not end because nothing reads it, before it has
+        // released its child.
         let info = memfd_create("info", MemfdFlags::CLOEXEC)
             .map(File::from)
             .map_err(|error| system(error.into()))?;
@@ -130,19 +133,19 @@ impl Sandbox for Bubblewrap {
 
         let mut groups = self.hierarchies().create(&spec.label, &spec.limits);
         let pid = wait_until_ready(&keeper, &info, complaint)?;
-        // It is alive and ours: only its own parent could have taken the number from it.
+        // It is alive and ours: only its own parent could have reaped it and freed its id.
         let fail =
             |error: rustix::io::Errno| SandboxError::Start(format!("its first process exited: {error}"));
         let handle = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH).map_err(fail)?;
         let handle = pidfd_open(handle, PidfdFlags::empty()).map_err(fail)?;
-        // Before anything else runs in it: all that will descends from it.
+        // Before anything else runs in it: all later processes descend from it.
         groups.add_process(pid);
         let enforcement = enforce(spec, &keeper, &groups, pid)?;
         Ok(Box::new(BubblewrapSession::new(spec, keeper, groups, enforcement, pid, handle)))
     }
 }
 
-/// Sends the resource limits, starts the watch, and says what holds what.
+/// Sends the resource limits, starts the watch, and returns what enforces each limit.
 fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<Enforcement, SandboxError> {
     let limits = &spec.limits;
     let hold = |asked: bool, controller, otherwise| match (asked, groups.mechanism_of(controller)) {
@@ -150,7 +153,7 @@ fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<E
         (true, Some(mechanism)) => mechanism,
         (true, None) => otherwise,
     };
-    // The kernel does not hold root to a number of processes, not even this one (setrlimit(2), RLIMIT_NPROC).
+    // The kernel does not limit the number of root's processes (setrlimit(2), RLIMIT_NPROC).
     let otherwise =
         if rustix::process::geteuid().is_root() { Mechanism::Watchdog } else { Mechanism::Rlimit };
     let enforcement = Enforcement {
@@ -177,19 +180,20 @@ fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<E
     Ok(enforcement)
 }
 
-/// Opens the in-memory folders of a sandbox in which nothing runs yet but our first process: later, a path could lead elsewhere.
+/// Opens the in-memory folders of a sandbox in which only the first process runs: later, a path
+/// could lead elsewhere.
 fn open_in_memory(spec: &Spec, init: i32) -> Vec<OwnedFd> {
     let root = PathBuf::from(format!("/proc/{init}/root"));
     let open = |path: &PathBuf| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(CWD, root.join(path.strip_prefix("/").ok()?), flags, Mode::empty()).ok()?;
-        // A root filesystem of the caller's may have no such folder in memory.
+        // A root filesystem of the caller may have no such folder in memory.
         assay_fs::is_open_in_memory(&folder).unwrap_or(false).then_some(folder)
     };
     in_memory(spec).iter().filter_map(open).collect()
 }
 
-/// The sources of the writable mounts, none of them beneath another.
+/// The sources of the writable mounts, none beneath another.
 fn writable_folders(spec: &Spec) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = spec
         .mounts
@@ -204,7 +208,7 @@ fn writable_folders(spec: &Spec) -> Vec<PathBuf> {
     folders
 }
 
-/// Waits for the first process to take orders; gives its number on the host.
+/// Waits for the first process to accept orders; returns its id on the host.
 fn wait_until_ready(keeper: &Keeper, info: &File, complaint: OwnedFd) -> Result<i32, SandboxError> {
     let end = Instant::now() + START;
     let control = keeper.control().as_fd();
@@ -217,7 +221,7 @@ fn wait_until_ready(keeper: &Keeper, info: &File, complaint: OwnedFd) -> Result<
             _ => return Err(SandboxError::Start(reason(complaint, left.is_zero()))),
         }
     }
-    // Bubblewrap wrote it before it let the first process go on.
+    // Bubblewrap wrote this before it released the first process.
     let mut text = vec![0; 4 << 10];
     let length = info.read_at(&mut text, 0).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[..length]);
@@ -227,7 +231,7 @@ fn wait_until_ready(keeper: &Keeper, info: &File, complaint: OwnedFd) -> Result<
 /// What bubblewrap, or the first process, wrote to its standard error.
 fn reason(complaint: OwnedFd, late: bool) -> String {
     let mut text = Vec::new();
-    // The writer is gone or going; whatever it had to say is in the pipe.
+    // The writer has ended or is ending; all its output is in the pipe.
     readable(complaint.as_fd(), Duration::from_millis(200));
     let _ = File::from(complaint).take(8 << 10).read_to_end(&mut text);
     let text = String::from_utf8_lossy(&text);
@@ -238,7 +242,7 @@ fn reason(complaint: OwnedFd, late: bool) -> String {
     }
 }
 
-/// Reads `"child-pid": 17` from what `--info-fd` gives.
+/// Parses `"child-pid": 17` from the output of `--info-fd`.
 fn child_pid(text: &str) -> Option<i32> {
     #[derive(serde::Deserialize)]
     struct Info {
@@ -248,7 +252,7 @@ fn child_pid(text: &str) -> Option<i32> {
     serde_json::from_str::<Info>(text).ok().map(|info| info.child_pid).filter(|&pid| pid > 0)
 }
 
-/// Bubblewrap in the `PATH`.
+/// Finds bubblewrap in the `PATH`.
 pub(crate) fn find_program() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let usable =
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_number_of_the_child() {
+    fn reads_the_id_of_the_child() {
         for (text, expected) in [
             ("{\n    \"child-pid\": 17,\n    \"ipc-namespace\": 4026532180\n}\n", Some(17)),
             ("{\"child-pid\": -1}", None),

@@ -1,13 +1,14 @@
-//! Control groups: what holds a sandbox's limits and counts what it uses.
+//! Control groups: they enforce a sandbox's limits and count its usage.
 //!
-//! Version 2 is used where the own group, or the one above it, can be written and gives its children the memory or the
-//! process controller. Version 1 is used where a controller's top folder can be written. In both, ours is a folder
-//! `assay`, with one group per sandbox in it: `<label>.<pid>.<start>.<namespace>.<number>`, where the process number, its start
-//! time and its PID namespace are those of the owner. Cleanup uses this to find leftovers. It skips those of
-//! other namespaces, where the number belongs to another process or to none.
+//! Version 2 is used if the own group, or its parent, is writable and gives its children the memory
+//! or the process controller. Version 1 is used if a controller's top folder is writable. In both,
+//! assay creates a folder `assay`, with one group per sandbox in it:
+//! `<label>.<pid>.<start>.<namespace>.<number>`, where the process id, its start time and its PID
+//! namespace are those of the owner. Cleanup uses this to find leftovers. It skips those of other
+//! namespaces, where the id belongs to another process or to none.
 //!
-//! A group of version 1 stands at the top of its hierarchy: limits that an outer group (of a batch engine, say) puts on
-//! us do not reach into it.
+//! A group of version 1 is at the top of its hierarchy: limits of an outer group (of a batch
+//! engine, say) do not apply to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,22 +21,22 @@ use crate::{Limits, Mechanism, Usage, procs};
 
 /// Our folder in a hierarchy.
 const HOME: &str = "assay";
-/// The period over which processor time is rationed, in microseconds: the kernel's default.
+/// The period of CPU quotas in microseconds: the kernel's default.
 const PERIOD: f64 = 100_000.0;
-/// The least quota the kernel takes, in microseconds.
+/// The smallest quota that the kernel accepts, in microseconds.
 const LEAST_QUOTA: f64 = 1_000.0;
 
-/// What a group can do.
+/// What a group controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Controller {
     Memory,
     Pids,
     Cpu,
-    /// Counting processor time; version 2 always does.
+    /// Counts CPU time; always available in version 2.
     Account,
 }
 
-/// The folders in which groups can be made here.
+/// The folders in which groups can be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hierarchies {
     homes: BTreeMap<Controller, (Version, PathBuf)>,
@@ -58,7 +59,7 @@ impl Version {
 }
 
 impl Hierarchies {
-    /// What this process can use. Makes our folder where it can.
+    /// Finds what this process can use, and creates the `assay` folder where it can.
     pub(crate) fn find() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         Self::find_in(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
@@ -92,7 +93,8 @@ impl Hierarchies {
         Self { homes }
     }
 
-    /// Makes the groups of a sandbox and sets its limits; what cannot be held is simply not in the result.
+    /// Creates the groups of a sandbox and sets its limits. Limits that cannot be enforced are
+    /// missing from the result.
     pub(crate) fn create(&self, label: &str, limits: &Limits) -> Groups {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let pid = std::process::id().cast_signed();
@@ -114,7 +116,7 @@ impl Hierarchies {
             let held = match (controller, version) {
                 (Controller::Memory, Version::V1) => limits.memory_bytes.is_some_and(|bytes| {
                     let held = set("memory.limit_in_bytes", bytes.to_string()).is_ok();
-                    // Together with swap, where swap is counted.
+                    // Together with swap, if swap is counted.
                     let _ = set("memory.memsw.limit_in_bytes", bytes.to_string());
                     held
                 }),
@@ -143,12 +145,12 @@ impl Hierarchies {
     }
 }
 
-/// The limit on processes leaves room for the sandbox's own first process.
+/// The process limit leaves room for the sandbox's own first process.
 pub(crate) fn with_our_own(pids: u32) -> u64 {
     u64::from(pids) + 1
 }
 
-/// A line of mountinfo (proc(5)) that is a hierarchy.
+/// A line of mountinfo (proc(5)) that describes a hierarchy.
 struct CgroupMount<'a> {
     version: Version,
     root: &'a str,
@@ -171,10 +173,11 @@ impl<'a> CgroupMount<'a> {
     }
 }
 
-/// The controllers of version 2 that groups below ours can have, each with the folder that holds our groups.
+/// The controllers of version 2 that groups below ours can have, each with the folder of our
+/// groups.
 ///
-/// A group with processes in it cannot give controllers to its children, except at the very top; so where our own
-/// group cannot, the one above it is tried.
+/// A group that contains processes cannot give controllers to its children, except at the very top;
+/// if our own group cannot, its parent is tried.
 fn delegated(mount: &CgroupMount<'_>, own: &str) -> Vec<(Controller, PathBuf)> {
     let below = Path::new(own).strip_prefix(mount.root).unwrap_or(Path::new(""));
     let own = mount.point.join(below.strip_prefix("/").unwrap_or(below));
@@ -226,7 +229,7 @@ fn number(path: &Path) -> Option<u64> {
     read(path).trim().parse().ok()
 }
 
-/// The number that follows `key` in a file of keys and values.
+/// The number after `key` in a file of keys and values.
 fn keyed(path: &Path, key: &str) -> Option<u64> {
     read(path).lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
 }
@@ -245,12 +248,13 @@ fn writable(dir: &Path) -> bool {
 /// The groups of one sandbox; removed when dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    /// By controller: the version, the folder, and whether a limit was set there. Controllers may share a folder.
+    /// By controller: the version, the folder, and whether a limit was set there. Controllers may
+    /// share a folder.
     dirs: BTreeMap<Controller, (Version, PathBuf, bool)>,
 }
 
 impl Groups {
-    /// Moves a process in, and what it starts from now on; drops the groups that do not take it.
+    /// Moves a process in, with its later children; drops the groups that do not accept it.
     pub(crate) fn add_process(&mut self, pid: i32) {
         self.dirs.retain(|_, (_, dir, _)| {
             let moved = fs::write(dir.join("cgroup.procs"), pid.to_string()).is_ok();
@@ -261,7 +265,7 @@ impl Groups {
         });
     }
 
-    /// What holds the limit of this controller.
+    /// What enforces the limit of this controller.
     pub(crate) fn mechanism_of(&self, controller: Controller) -> Option<Mechanism> {
         self.dirs.get(&controller).filter(|(.., held)| *held).map(|(version, ..)| version.mechanism())
     }
@@ -270,7 +274,7 @@ impl Groups {
         self.dirs.get(&controller).map(|(version, dir, _)| (*version, dir.as_path()))
     }
 
-    /// How many processes were killed for want of memory so far.
+    /// The number of processes killed for lack of memory so far.
     pub(crate) fn memory_kills(&self) -> u64 {
         let file = match self.dir(Controller::Memory) {
             Some((Version::V1, dir)) => dir.join("memory.oom_control"),
@@ -280,7 +284,7 @@ impl Groups {
         keyed(&file, "oom_kill ").unwrap_or(0)
     }
 
-    /// What was used so far.
+    /// The usage so far.
     pub(crate) fn usage(&self) -> Usage {
         let cpu_seconds = self.dir(Controller::Account).and_then(|(version, dir)| match version {
             Version::V1 => Some(number(&dir.join("cpuacct.usage"))? as f64 / 1e9),
@@ -304,7 +308,8 @@ impl Drop for Groups {
     }
 }
 
-/// Removes a group. The kernel may still count a process that has just died; a leftover is swept later.
+/// Removes a group. The kernel may still count a process that has just died; cleanup removes a
+/// leftover later.
 fn remove(dir: &Path) {
     for wait in [0, 1, 2, 4, 8, 16, 32, 64, 128] {
         std::thread::sleep(Duration::from_millis(wait));
@@ -315,11 +320,11 @@ fn remove(dir: &Path) {
     }
 }
 
-/// Removes the empty control groups of owners that are dead, and says how many.
+/// Removes the empty control groups of dead owners; returns their number.
 ///
-/// An owner that was killed leaves its groups behind (its sandboxes die with it). Groups that hold a process and those
-/// whose owner lives are left alone.
-pub fn sweep_cgroups() -> usize {
+/// An owner that was killed leaves its groups behind (its sandboxes die with it). Groups that
+/// contain a process, and those of live owners, are not touched.
+pub fn remove_stale_cgroups() -> usize {
     let namespace = assay_fs::pid_namespace().unwrap_or(0);
     let mut homes: Vec<PathBuf> = Hierarchies::find().homes.into_values().map(|(_, home)| home).collect();
     homes.sort();
@@ -337,7 +342,7 @@ fn owner_is_dead(name: &str, namespace: u64, stat: impl Fn(i32) -> Option<procs:
     let parts: Vec<&str> = name.split('.').collect();
     let (pid, start) = match parts[..] {
         [_, pid, start, theirs, _] if theirs.parse() == Ok(namespace) => (pid, start),
-        // As earlier versions named it.
+        // The name in earlier versions.
         [_, pid, start, _] => (pid, start),
         _ => return false,
     };
@@ -351,8 +356,9 @@ fn owner_is_dead(name: &str, namespace: u64, stat: impl Fn(i32) -> Option<procs:
 mod tests {
     use super::*;
 
-    /// A folder that looks like a hierarchy of version 2 to plain file operations.
-    /// What is not `given` to the children of `assay` cannot be had by writing, as where the kernel refuses.
+    /// A folder that looks like a hierarchy of version 2 to plain file operations. Controllers that
+    /// are not `given` to the children of `assay` cannot be enabled by writing, as if the kernel
+    /// refused.
     fn v2(dir: &Path, own: &str, offered: &str, given: &str) -> Hierarchies {
         let group = dir.join(own.trim_start_matches('/'));
         fs::create_dir_all(group.join(HOME)).unwrap();
@@ -363,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_delegated() {
+    fn finds_delegated_controllers() {
         for (own, offered, given, expected) in [
             ("/user/own", "cpu memory pids", "cpu memory pids", 4),
             ("/user/own", "memory", "memory", 2),
@@ -394,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_limits_in_the_words_of_each_version() {
+    fn writes_limits_in_the_format_of_each_version() {
         let limits =
             Limits { cpus: Some(1.5), memory_bytes: Some(1 << 20), pids: Some(9), storage_bytes: Some(1) };
         let cases: &[(Version, &[(&str, &str)])] = &[
@@ -433,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_leftovers_by_their_owner() {
+    fn recognizes_leftovers_by_their_owner() {
         let alive = |pid| {
             (pid == 7).then_some(procs::Stat {
                 parent: 1,

@@ -9,21 +9,22 @@ use similar::TextDiff;
 
 use assay_fs::{Change, ChangeKind, FsError, read_beneath};
 
-/// The largest file that is compared line by line.
+/// Maximum size of files that are compared line by line.
 const TEXT: u64 = 512 << 10;
-/// The most pairs of differing lines that are compared. The comparison takes time in proportion; beyond it, a file is
-/// shown as all old lines and then all new ones, so that the result never depends on the clock.
+/// Maximum number of pairs of differing lines that are compared. The time of a comparison is
+/// proportional to it; beyond it, a file is shown as all old lines and then all new ones, so that
+/// the result does not depend on timing.
 const PAIRS: usize = 25_000_000;
-/// Lines shown around a change: what every tool shows.
+/// Lines shown around a change, as in most tools.
 const CONTEXT: usize = 3;
-/// Where git and others look for a NUL byte to tell whether a file is text.
+/// The number of bytes that git and others search for a NUL byte to detect binary files.
 const SNIFF: usize = 8000;
 
 /// A unified diff of the changed files of two folders, at most `cap_bytes` long.
 ///
-/// Binary files, files above 512 KiB, links and other things are only named. Neither folder's links are followed. The
-/// content of files stands in it as it is: who shows it has to escape it. What does not fit is cut at a line, and a last
-/// line says how many changes are not shown.
+/// Binary files, files above 512 KiB, links and other entries are only named. Links are not
+/// followed. File contents are included unchanged: the caller has to escape them for display. What
+/// does not fit is cut at a line, and a last line gives the number of omitted changes.
 pub fn unified_diff(before: &Path, after: &Path, changes: &[Change], cap_bytes: usize) -> Vec<u8> {
     let mut diff = Vec::new();
     for (n, change) in changes.iter().enumerate() {
@@ -76,7 +77,7 @@ impl Side {
         fs::symlink_metadata(dir.join(path)).ok().map(|found| found.permissions().mode() & 0o7777)
     }
 
-    fn says(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Self::Absent => "nothing".to_owned(),
             Self::Text(text) => format!("a text of {} bytes", text.len()),
@@ -110,7 +111,7 @@ fn describe_change(before: &Path, after: &Path, change: &Change) -> String {
         (Side::Text(a), Side::Absent) => (a.as_str(), ""),
         (Side::Folder, Side::Folder) => return text,
         (old, new) => {
-            text.push_str(&format!("{} to {}\n", old.says(), new.says()));
+            text.push_str(&format!("{} to {}\n", old.describe(), new.describe()));
             return text;
         }
     };
@@ -128,7 +129,7 @@ fn describe_change(before: &Path, after: &Path, change: &Change) -> String {
     text
 }
 
-/// How many pairs of lines there are when what both begin and end with is set aside.
+/// The number of line pairs, without the common beginning and end.
 fn pairs(a: &str, b: &str) -> usize {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
     let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();

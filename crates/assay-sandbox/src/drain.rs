@@ -1,7 +1,7 @@
-//! Output that background processes still write after their command has ended.
+//! Output that background processes write after their command has ended.
 //!
-//! Were its reading end closed, a server that logs to the output it inherited would die of the broken pipe. So it is
-//! read on and thrown away, by a thread that starts when the first such stream is left.
+//! If its reading end were closed, a server that logs to its inherited output would be killed by
+//! the broken pipe. A thread, started with the first such stream, therefore reads and discards it.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 
-/// Most streams read at once; the oldest are closed first.
+/// Maximum number of streams; the oldest are closed first.
 const MOST: usize = 64;
 
-/// Reads and throws away.
+/// Reads and discards streams.
 #[derive(Debug, Default)]
 pub(crate) struct Drain {
     thread: Option<(Arc<Shared>, JoinHandle<()>)>,
@@ -22,7 +22,7 @@ pub(crate) struct Drain {
 #[derive(Debug)]
 struct Shared {
     wake: OwnedFd,
-    /// New streams; `None` when it is over.
+    /// New streams; `None` when the thread has to end.
     inbox: Mutex<Option<Vec<OwnedFd>>>,
 }
 
@@ -53,7 +53,7 @@ impl Drop for Drain {
         if let Some((shared, handle)) = self.thread.take() {
             *shared.inbox.lock().unwrap_or_else(PoisonError::into_inner) = None;
             shared.wake();
-            // A panic there has nothing to say to us.
+            // A panic of the thread has no consequences.
             let _ = handle.join();
         }
     }
@@ -61,7 +61,7 @@ impl Drop for Drain {
 
 impl Shared {
     fn wake(&self) {
-        // It fails only where a wake-up is pending already.
+        // It fails only if a wake-up is already pending.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 

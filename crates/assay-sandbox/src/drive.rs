@@ -1,4 +1,4 @@
-//! A running command, from its start to its end: output, deadline, cancellation.
+//! Runs a command from its start to its end: output, deadline, cancellation.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,63 +11,65 @@ use crate::streams::{CHUNK, Stream};
 use crate::wire::Ended;
 use crate::{Exit, LimitKind};
 
-/// How often cancellation and limits are looked at.
+/// How often cancellation and limits are checked.
 const TICK: Duration = Duration::from_millis(50);
-/// How long the output is still read after the command ended, while something holds it open.
+/// How long output is still read after the command ended, if something keeps it open.
 const DRAIN: Duration = Duration::from_millis(50);
-/// How long a killed process group may take until its whole sandbox is killed.
+/// Time for a killed process group to end, before its whole sandbox is killed.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long a killed sandbox may take until we give it up (a process in an uninterruptible wait).
+/// Time for a killed sandbox to end, before it is given up (a process in an uninterruptible wait).
 const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// A command that was started.
 pub(crate) trait Leader {
-    /// Readable when it may have ended.
+    /// Readable when the command may have ended.
     fn watch(&self) -> BorrowedFd<'_>;
-    /// Whether it has.
+    /// Whether the command has ended.
     fn state(&mut self) -> State;
     /// Kills its process group.
     fn kill(&mut self);
     /// Kills the sandbox.
     fn kill_sandbox(&mut self);
-    /// Has the whole sandbox stand still, or go on.
+    /// Freezes or thaws the whole sandbox.
     fn freeze(&mut self, turn: Turn);
-    /// A limit that was passed since it started, found by polling.
+    /// A limit that was exceeded since the start, found by polling.
     fn breach(&self) -> Option<LimitKind>;
 }
 
 /// The state of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It runs.
+    /// The command is running.
     Running,
-    /// It ended by itself or was killed.
+    /// The command ended by itself or was killed.
     Ended(Ended),
-    /// Its sandbox died under it.
+    /// The sandbox died while the command ran.
     Gone,
 }
 
-/// What came of it.
+/// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Driven {
+pub(crate) struct DriveResult {
     /// Never [`State::Running`].
     pub(crate) state: State,
-    /// Why we killed it, if we did.
+    /// Why it was killed, if we killed it.
     pub(crate) cause: Option<Exit>,
-    /// From the start.
+    /// Time from the start.
     pub(crate) wall: Duration,
 }
 
-/// Reads the streams until the command has ended; kills it when its time is over, on `cancel`, when it passes a limit and
-/// when a stream's file cannot be written. Has it stand still when its clock does.
+/// Reads the streams until the command has ended. Kills the command at its deadline, on `cancel`,
+/// when it exceeds a limit and when a stream's file cannot be written. Freezes it when its clock
+/// requires it.
 ///
-/// A process left in the background may hold the streams open; they are read for 50 ms after the end and then left.
+/// A background process may keep the streams open; they are read for 50 ms after the end and then
+/// abandoned.
 pub(crate) fn drive(
     leader: &mut dyn Leader,
     streams: &mut [Stream],
     clock: &mut Clock,
     cancel: &AtomicBool,
-) -> Driven {
+) -> DriveResult {
     let start = Instant::now();
     let mut buffer = vec![0; CHUNK];
     let mut killed: Option<Instant> = None;
@@ -115,22 +117,22 @@ pub(crate) fn drive(
         }
     };
     let wall = start.elapsed();
-    // It may have been killed from elsewhere while it stood still; what it left behind goes on.
+    // It may have been killed by something else while frozen; what it left behind is thawed.
     if let Some(turn) = clock.thaw() {
         leader.freeze(turn);
     }
     drain(streams, &mut buffer);
-    Driven { state, cause, wall }
+    DriveResult { state, cause, wall }
 }
 
-/// Waits for something and reads it; true when the leader is to be looked at.
+/// Waits for data and reads it; true if the leader has to be checked.
 fn wait_and_read(leader: &dyn Leader, streams: &mut [Stream], buffer: &mut [u8], wait: Duration) -> bool {
     let watch = leader.watch();
     let mut fds = vec![PollFd::from_borrowed_fd(watch, PollFlags::IN)];
     fds.extend(streams.iter().filter_map(|s| s.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))));
     let ready = wait_for(&mut fds, wait);
     drop(fds);
-    // The open ones, in the order they were polled in.
+    // The open ones, in the order of polling.
     let open = streams.iter_mut().filter(|stream| stream.fd().is_some());
     for (stream, _) in open.zip(&ready[1..]).filter(|(_, ready)| **ready) {
         stream.read(buffer);
@@ -160,7 +162,7 @@ fn drain(streams: &mut [Stream], buffer: &mut [u8]) {
 
 /// Which of them are ready, or closed at the other end, within `wait`.
 fn wait_for(fds: &mut [PollFd<'_>], wait: Duration) -> Vec<bool> {
-    // One millisecond more than asked at most, so that no wait is rounded to a busy loop.
+    // At least one millisecond, so that no wait is rounded to a busy loop.
     let wait = wait.max(Duration::from_millis(1));
     let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
     match poll(fds, Some(&timeout)) {

@@ -1,4 +1,4 @@
-//! A way out of a sandbox without network: a port of its loopback that leads to one Unix socket, and nowhere else.
+//! A forwarder in a sandbox without network: from a port of its loopback to one Unix socket.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,18 +11,21 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-/// Most connections at once; more wait until one ends.
+/// Maximum number of concurrent connections; others wait until one ends.
 const CONNECTIONS: usize = 128;
 
-/// The status when nothing could be started, as a shell has it for a program that cannot be run.
+/// The status if nothing could be started, as in a shell for a program that cannot be run.
 const NOT_STARTED: i32 = 126;
 
-/// Runs inside a sandbox: `PORT SOCKET PROGRAM ARGUMENT…`. Listens at the port of 127.0.0.1, runs the program, leads every
-/// connection to the socket, and returns the program's status, or 128 and the signal that ended it.
+/// Runs inside a sandbox: `PORT SOCKET PROGRAM ARGUMENT…`. Listens at the port of 127.0.0.1, runs
+/// the program, forwards every connection to the socket, and returns the program's status, or 128
+/// plus the signal that ended it.
 ///
-/// A program calls it when its arguments say so, and exits with what it returns; what still goes through the port ends then.
+/// A program calls it if its arguments say so, and exits with the returned status; open connections
+/// end then.
 ///
-/// Without a program it says `ready` when the port is open, closes its standard output, and goes on until it is killed.
+/// Without a program it prints `ready` when the port is open, closes its standard output, and runs
+/// until it is killed.
 pub fn forward_main(args: &[OsString]) -> i32 {
     match forward(args) {
         Ok(status) => status,
@@ -40,7 +43,7 @@ enum ForwardError {
     Usage,
     #[error("invalid port {}", .0.display())]
     Port(OsString),
-    #[error("cannot listen at port {port}: {error}")]
+    #[error("cannot listen on port {port}: {error}")]
     Listen { port: u16, error: io::Error },
     #[error(transparent)]
     Output(#[from] io::Error),
@@ -59,7 +62,7 @@ fn forward(args: &[OsString]) -> Result<i32, ForwardError> {
     let socket = PathBuf::from(socket);
     let Some((program, rest)) = line.split_first() else {
         let _ = io::stdout().write_all(b"ready\n").and_then(|()| io::stdout().flush());
-        // Whoever reads it waits for its end.
+        // The reader waits for the end of the output.
         let null = File::options().write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(&null).map_err(io::Error::from)?;
         rustix::stdio::dup2_stderr(&null).map_err(io::Error::from)?;
@@ -74,7 +77,7 @@ fn forward(args: &[OsString]) -> Result<i32, ForwardError> {
     Ok(status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(NOT_STARTED))
 }
 
-/// Takes connections until the process ends.
+/// Accepts connections until the process ends.
 fn serve(listener: &TcpListener, socket: &Path) {
     let open = Arc::new(());
     for near in listener.incoming().flatten() {
@@ -82,7 +85,7 @@ fn serve(listener: &TcpListener, socket: &Path) {
         while Arc::strong_count(&open) > CONNECTIONS {
             thread::sleep(std::time::Duration::from_millis(5));
         }
-        // Whoever finds nobody at the socket is hung up on.
+        // If nothing listens at the socket, the connection is closed.
         if let Ok(far) = UnixStream::connect(socket) {
             let open = Arc::clone(&open);
             thread::spawn(move || {
@@ -93,7 +96,7 @@ fn serve(listener: &TcpListener, socket: &Path) {
     }
 }
 
-/// Copies both ways until both sides are done.
+/// Copies in both directions until both sides are done.
 fn join(near: TcpStream, far: UnixStream) {
     let _ = near.set_nodelay(true);
     let (Ok(mut near_in), Ok(mut far_out)) = (near.try_clone(), far.try_clone()) else { return };
@@ -119,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_at_the_port_comes_out_of_the_socket() {
+    fn connections_are_forwarded_to_the_socket() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("proxy.sock");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_is_the_programs() {
+    fn status_is_that_of_the_program() {
         let check = |rest: &[&str], expected: i32| {
             let port = free_port().to_string();
             let mut line = vec![port.as_str(), "/nowhere"];

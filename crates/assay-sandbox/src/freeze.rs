@@ -1,22 +1,24 @@
-//! Time that is nobody's: a sandbox stands still while something outside of it is waited for.
+//! Freezes a sandbox while something outside of it is waited for; that time is not charged to the
+//! command.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Says when a sandbox is to stand still.
+/// Says when a sandbox must be frozen.
 pub trait FreezeSignal: fmt::Debug + Send + Sync {
-    /// Whether it is to stand still now.
+    /// Whether it must be frozen now.
     fn is_set(&self) -> bool;
 
-    /// How long it was to so far, the present time included. The deadline of a command moves by what was added while it ran.
+    /// The total time so far for which it had to be frozen, the current period included. The
+    /// deadline of a command is extended by the increase while it runs.
     fn set_time(&self) -> Duration;
 
-    /// Whether what runs is to be ended: what it waits for will not come.
+    /// Whether the command has to be ended: what it waits for will not come.
     fn is_over(&self) -> bool;
 }
 
-/// The state of a session, and how long it stood still.
+/// The freeze signal of a session, and how long it was frozen.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FreezeState {
     pub(crate) signal: Option<Arc<dyn FreezeSignal>>,
@@ -30,12 +32,12 @@ impl FreezeState {
     }
 }
 
-/// The time of one command.
+/// The clock of one command.
 #[derive(Debug)]
 pub(crate) struct Clock {
     signal: Option<Arc<dyn FreezeSignal>>,
     deadline: Option<Instant>,
-    /// What was held before it began.
+    /// The freeze time before the command started.
     before: Duration,
     since: Option<Instant>,
     frozen: Duration,
@@ -48,23 +50,23 @@ impl Clock {
         Self { signal, deadline, before, since: None, frozen: Duration::ZERO }
     }
 
-    /// When its time is over, as far as is known now.
+    /// The deadline, as far as currently known.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let paused = self.signal.as_ref().map_or(Duration::ZERO, |signal| signal.set_time());
         Some(self.deadline? + paused.saturating_sub(self.before))
     }
 
-    /// Whether it is to be ended before.
+    /// Whether the command has to be ended early.
     pub(crate) fn is_over(&self) -> bool {
         self.signal.as_ref().is_some_and(|signal| signal.is_over())
     }
 
-    /// Whether its sandbox is to stand still now.
+    /// Whether the sandbox must be frozen now.
     pub(crate) fn is_set(&self) -> bool {
         self.signal.as_ref().is_some_and(|signal| signal.is_set())
     }
 
-    /// What to do now: freeze, thaw, or nothing.
+    /// The next action: freeze, thaw, or nothing.
     pub(crate) fn turn(&mut self) -> Option<Turn> {
         match (self.is_set(), self.since) {
             (true, None) => {
@@ -76,24 +78,24 @@ impl Clock {
         }
     }
 
-    /// Whatever is to come runs.
+    /// Thaws, if frozen.
     pub(crate) fn thaw(&mut self) -> Option<Turn> {
         self.frozen += self.since.take()?.elapsed();
         Some(Turn::Thaw)
     }
 
-    /// How long its sandbox stood still.
+    /// How long the sandbox was frozen.
     pub(crate) fn frozen(&self) -> Duration {
         self.frozen
     }
 }
 
-/// What is to be done to a sandbox.
+/// A change of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Have it stand still.
+    /// Freeze it.
     Freeze,
-    /// Have it go on.
+    /// Thaw it.
     Thaw,
 }
 
@@ -104,9 +106,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default)]
-    struct Hand(Mutex<(bool, Duration)>);
+    struct TestSignal(Mutex<(bool, Duration)>);
 
-    impl FreezeSignal for Hand {
+    impl FreezeSignal for TestSignal {
         fn is_set(&self) -> bool {
             self.0.lock().unwrap().0
         }
@@ -119,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_moves_by_what_was_held_meanwhile() {
-        let hand = Arc::new(Hand::default());
-        let set = |held, seconds| *hand.0.lock().unwrap() = (held, Duration::from_secs(seconds));
+    fn deadline_is_extended_by_the_freeze_time() {
+        let signal = Arc::new(TestSignal::default());
+        let set = |held, seconds| *signal.0.lock().unwrap() = (held, Duration::from_secs(seconds));
         set(false, 40);
         let at = Instant::now() + Duration::from_secs(5);
-        let state = FreezeState { signal: Some(hand.clone()), frozen: Duration::ZERO };
+        let state = FreezeState { signal: Some(signal.clone()), frozen: Duration::ZERO };
         let mut clock = Clock::start(&state, Some(at));
         assert_eq!((clock.turn(), clock.deadline()), (None, Some(at)));
         set(true, 41);

@@ -1,11 +1,13 @@
-//! The first process of a sandbox: ours, so that the sandbox outlives its commands and ends with its owner.
+//! The first process of a sandbox, provided by assay, so that the sandbox outlives its commands and
+//! ends with its owner.
 //!
-//! It is process 1 of its namespace. It starts commands as the host orders over the socket that is its standard input,
-//! takes in every orphan, says how each command ended, and ends when the host's end of the socket closes. Then the
-//! kernel kills whatever is left in the namespace.
+//! It is process 1 of its namespace. It starts commands as ordered by the host over the socket that
+//! is its standard input, reaps every orphan, reports how each command ended, and ends when the
+//! host's end of the socket closes. Then the kernel kills whatever is left in the namespace.
 //!
-//! Commands are hostile. They inherit nothing but their own three streams; they cannot trace this process, for it is
-//! not dumpable; and they are the first to be killed when memory runs out, for it raises their score and not its own.
+//! Commands are hostile. They inherit only their own three streams; they cannot trace this process,
+//! because it is not dumpable; and they are killed first when memory runs out, because it raises
+//! their score and not its own.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -25,18 +27,19 @@ use rustix::process::{
 use crate::spawn::{Start, spawn};
 use crate::wire::{Answer, Ended, Order, Received, receive, send};
 
-/// Added to the commands' score for the kernel's choice of what to kill when memory runs out (of 1000).
+/// Added to the OOM score of commands (of 1000), so that the kernel kills them first when memory
+/// runs out.
 const OOM_SCORE: i32 = 500;
 
-/// Runs as the first process of a sandbox; returns the status to exit with.
+/// Runs as the first process of a sandbox; returns the exit status.
 ///
-/// A program that is given to [`crate::Bubblewrap::new`] calls it before anything else when its arguments say so, and
-/// exits with what it returns. Standard input has to be the host's socket.
+/// A program that is passed to [`crate::Bubblewrap::new`] calls it before anything else if its
+/// arguments say so, and exits with the returned status. Standard input must be the host's socket.
 pub fn init_main() -> i32 {
     match serve() {
         Ok(()) => 0,
         Err(error) => {
-            // Nothing is left to tell it to, should this fail.
+            // If this fails too, there is no other way to report it.
             let _ = writeln!(io::stderr(), "assay: the first process of the sandbox failed: {error}");
             2
         }
@@ -48,7 +51,7 @@ fn serve() -> io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
-    // Opened before this process stops being dumpable: then the file belongs to root.
+    // Opened before this process stops being dumpable: afterwards the file belongs to root.
     let mut oom = OomScore::open();
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     umask(Mode::from_raw_mode(0o022));
@@ -83,7 +86,7 @@ fn serve() -> io::Result<()> {
     }
 }
 
-/// Takes in every child that has died.
+/// Reaps all dead children.
 fn reap_children(running: &mut BTreeMap<i32, u64>, control: BorrowedFd<'_>) -> io::Result<()> {
     while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
         let how = match (status.exit_status(), status.terminating_signal()) {
@@ -115,16 +118,17 @@ fn execute_order(
         Order::Kill { id } => {
             for (&pid, _) in running.iter().filter(|&(_, &other)| other == id) {
                 if let Some(group) = Pid::from_raw(pid) {
-                    // It is not reaped, so the number is still its own; it may be dead already.
+                    // It has not been reaped, so that its id is still valid; it may be dead
+                    // already.
                     let _ = kill_process_group(group, Signal::KILL);
                 }
             }
         }
-        Order::KillAll => all(Signal::KILL),
-        // And not the freezer of a control group: that of version 1 keeps SIGKILL from what it holds, which would then
-        // outlive us. What is stopped so dies as ever.
-        Order::Freeze => all(Signal::STOP),
-        Order::Thaw => all(Signal::CONT),
+        Order::KillAll => signal_all(Signal::KILL),
+        // Not the freezer of a control group: that of version 1 blocks SIGKILL, so that frozen
+        // processes would outlive us. Stopped processes can be killed as usual.
+        Order::Freeze => signal_all(Signal::STOP),
+        Order::Thaw => signal_all(Signal::CONT),
         Order::Exec { id, argv, env, cwd } => {
             let mut fds = fds.into_iter();
             let started = match fds.next() {
@@ -153,13 +157,15 @@ fn execute_order(
     Ok(())
 }
 
-/// Signals everything but this process, at once: no process is started meanwhile (kill(2), Linux's `kill_something_info`).
-fn all(signal: Signal) {
-    // The group "of process 1" is -1 to the kernel: everything it may signal, that is all but itself. There may be nothing.
+/// Signals everything except this process, atomically: no process is started meanwhile (kill(2),
+/// Linux's `kill_something_info`).
+fn signal_all(signal: Signal) {
+    // The group "of process 1" is -1 to the kernel: every process that may be signalled, except the
+    // caller. There may be none.
     let _ = kill_process_group(Pid::INIT, signal);
 }
 
-/// Lowers a resource limit, as far as it can be.
+/// Lowers a resource limit, as far as possible.
 fn limit(resource: Resource, value: Option<u64>) {
     if let Some(value) = value {
         let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
@@ -192,7 +198,7 @@ impl OomScore {
     }
 
     fn set(&mut self, score: i32) {
-        // A score that stays as it is costs precision, not safety.
+        // An unchanged score affects precision, not safety.
         let _ = self
             .file
             .seek(SeekFrom::Start(0))

@@ -1,8 +1,9 @@
-//! The thread that a sandbox hangs on.
+//! The thread that a sandbox's lifetime depends on.
 //!
-//! It starts bubblewrap, for bubblewrap dies with the *thread* that started it (`PR_SET_PDEATHSIG`, prctl(2)); so a
-//! session can be handed from thread to thread, and still everything dies with our process. It also watches the limits
-//! that the kernel does not hold: disk, and where there are no control groups, memory and processes.
+//! It starts bubblewrap, which dies with the *thread* that started it (`PR_SET_PDEATHSIG`,
+//! prctl(2)): a session can thus be passed between threads, and everything still dies with our
+//! process. It also watches the limits that the kernel does not enforce: disk, and without control
+//! groups also memory and processes.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,25 +27,27 @@ use crate::drive::readable;
 use crate::wire::{Order, send};
 use crate::{LimitKind, procs};
 
-/// How often memory and processes are looked at.
+/// How often memory and processes are checked.
 const MEMORY_TICK: Duration = Duration::from_millis(200);
-/// How often the disk is; longer where looking takes long: it may take a tenth of the time.
+/// How often disk usage is checked; less often if a check is slow: checks may take a tenth of the
+/// time.
 const STORAGE_TICK: Duration = Duration::from_millis(500);
-/// How long bubblewrap may take to end after its sandbox has.
+/// Time for bubblewrap to end after its sandbox has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What to watch.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// The first process, as the host numbers it.
+    /// The first process, by its id on the host.
     pub(crate) init: i32,
-    /// Memory limit in bytes, for all processes and tmpfs mounts together. Mapped tmpfs pages are counted twice.
+    /// Memory limit in bytes, for all processes and tmpfs mounts together. Mapped tmpfs pages are
+    /// counted twice.
     pub(crate) memory: Option<u64>,
-    /// The in-memory folders: what they hold belongs to no process.
+    /// The in-memory folders: their content belongs to no process.
     pub(crate) in_memory: Vec<OwnedFd>,
-    /// Most processes and threads.
+    /// Maximum number of processes and threads.
     pub(crate) pids: Option<u32>,
-    /// Most bytes on disk, beneath which folders.
+    /// Maximum bytes on disk, and the folders in which they are counted.
     pub(crate) storage: Option<(u64, Vec<PathBuf>)>,
 }
 
@@ -54,7 +57,7 @@ impl Watch {
     }
 }
 
-/// What the thread and the session share.
+/// State shared by the thread and the session.
 #[derive(Debug)]
 struct Shared {
     control: OwnedFd,
@@ -69,7 +72,7 @@ enum Task {
     Finish { kill: bool },
 }
 
-/// The session's hold on the thread. Dropping it kills bubblewrap.
+/// The session's handle of the thread. Dropping it kills bubblewrap.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
@@ -78,7 +81,8 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread and, from it, `command`. `control` is the host's end of the first process's socket.
+    /// Starts the thread and, from it, `command`. `control` is the host's end of the first
+    /// process's socket.
     pub(crate) fn start(label: &str, command: Command, control: OwnedFd) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             control,
@@ -90,13 +94,13 @@ impl Keeper {
         let (started, start) = channel();
         let theirs = Arc::clone(&shared);
         let mut name = label.to_owned();
-        // The kernel keeps 15 bytes of a thread's name.
+        // The kernel stores 15 bytes of a thread's name.
         name.truncate(15);
         let thread = std::thread::Builder::new().name(name).stack_size(256 << 10).spawn(move || {
             let mut command = command;
             leave_session_keyring();
             let child = command.spawn();
-            // It holds the other ends of our pipes.
+            // It contains the other ends of our pipes.
             drop(command);
             match child {
                 Err(error) => drop(started.send(Err(error))),
@@ -115,15 +119,15 @@ impl Keeper {
         &self.shared.control
     }
 
-    /// Watches from now on.
+    /// Starts watching.
     pub(crate) fn watch(&self, watch: Watch) {
         if !watch.is_idle() {
-            // The thread ends only when told to.
+            // The thread ends only on request.
             let _ = self.tasks.send(Task::Watch(watch));
         }
     }
 
-    /// Which limit was found passed since this was last asked with `forget`.
+    /// The limit that was exceeded since the last call with `forget`.
     pub(crate) fn breach(&self, forget: bool) -> Option<LimitKind> {
         let found = if forget {
             self.shared.breach.swap(0, Ordering::Relaxed)
@@ -137,17 +141,17 @@ impl Keeper {
         }
     }
 
-    /// Most memory seen in use, where memory is watched.
+    /// Maximum memory seen in use, if memory is watched.
     pub(crate) fn peak_memory(&self) -> Option<u64> {
         Some(self.shared.peak_memory.load(Ordering::Relaxed)).filter(|&peak| peak > 0)
     }
 
-    /// Waits until bubblewrap has ended; kills it at once where `kill`, and else if it does not.
+    /// Waits until bubblewrap has ended; kills it at once if `kill` is set, else after a timeout.
     pub(crate) fn finish(&mut self, kill: bool) {
         self.shared.over.store(true, Ordering::Relaxed);
         let _ = self.tasks.send(Task::Finish { kill });
         if let Some(thread) = self.thread.take() {
-            // A panic there would have left bubblewrap to die with its thread.
+            // After a panic, bubblewrap died with the thread.
             let _ = thread.join();
         }
     }
@@ -188,7 +192,7 @@ impl Shared {
                 Err(RecvTimeoutError::Timeout) => {
                     let now = Instant::now();
                     if now >= next_memory && (watch.memory.is_some() || watch.pids.is_some()) {
-                        self.look_at_processes(&watch);
+                        self.check_processes(&watch);
                         next_memory = Instant::now() + MEMORY_TICK.max(now.elapsed() * 9);
                     }
                     if let Some((most, folders)) = watch.storage.as_ref().filter(|_| now >= next_storage) {
@@ -203,7 +207,7 @@ impl Shared {
         finish(child, kill);
     }
 
-    fn look_at_processes(&self, watch: &Watch) {
+    fn check_processes(&self, watch: &Watch) {
         let tree = procs::tree(watch.init);
         let bytes = tree.pages.saturating_mul(rustix::param::page_size() as u64);
         let bytes = watch.in_memory.iter().map(used_bytes).fold(bytes, u64::saturating_add);
@@ -221,22 +225,23 @@ impl Shared {
     }
 
     fn kill_all(&self) {
-        // Where the socket is full or closed the session sees it too, and kills the sandbox.
+        // If the socket is full or closed, the session notices that too, and kills the sandbox.
         let _ = send(self.control.as_fd(), &Order::KillAll, &[], SendFlags::DONTWAIT);
     }
 }
 
-/// Bytes that a file system holds.
+/// Bytes in a file system.
 fn used_bytes(folder: &OwnedFd) -> u64 {
     fstatvfs(folder)
         .map_or(0, |found| found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize))
 }
 
-/// Gives this thread, and so what it starts, an empty session keyring in place of the caller's. Keyrings belong to threads: the rest of this
-/// process keeps its own.
+/// Gives this thread, and the processes it starts, an empty session keyring in place of the
+/// caller's. Keyrings belong to threads: the rest of this process keeps its own.
 fn leave_session_keyring() {
-    // It fails where the kernel has no keyrings, where something around us denies them, and where the user has as many as allowed. The
-    // system call filter, which refuses every use of keyrings, does not depend on it.
+    // It fails if the kernel has no keyrings, if an outer sandbox denies them, and if the user has
+    // the maximum number. The system call filter, which refuses every use of keyrings, does not
+    // depend on it.
     let _ = keyutils::Keyring::join_anonymous_session();
 }
 
@@ -253,14 +258,14 @@ fn finish(mut child: Child, kill: bool) {
     let _ = child.wait();
 }
 
-/// Bytes that the files beneath these folders take up on disk; counts no further than `most`.
+/// Bytes on disk of the files beneath these folders; stops counting above `most`.
 pub(crate) fn used(folders: &[PathBuf], most: u64, over: &AtomicBool) -> u64 {
     let mut sum = Sum { bytes: 0, most, seen: BTreeSet::new(), over };
     for folder in folders {
         match walk::open(folder) {
             // `failed` never fails.
             Ok(fd) => drop(walk(fd, Sequence::Any, &mut sum)),
-            // A file that was mounted by itself.
+            // A file that was mounted directly.
             Err(_) => sum.bytes += std::fs::symlink_metadata(folder).map_or(0, |file| blocks(&file)),
         }
     }
@@ -303,9 +308,9 @@ mod tests {
 
     use super::*;
 
-    /// Without the system call filter: what is started has a session keyring of its own.
+    /// Without the system call filter: the started process has its own session keyring.
     #[test]
-    fn keys_of_the_callers_session_are_not_found() {
+    fn keys_of_the_callers_session_are_inaccessible() {
         // Prints the error of `request_key`, or `found`.
         let script = "import ctypes, os, platform\n\
                       libc = ctypes.CDLL(None, use_errno=True)\n\
@@ -334,7 +339,7 @@ mod tests {
             keeper.finish(false);
             Some((String::from_utf8(here.stdout).unwrap(), std::fs::read_to_string(said).unwrap()))
         };
-        // In a thread of its own, whose keyring is nobody else's.
+        // In a separate thread, which has its own keyring.
         match std::thread::spawn(check).join().unwrap() {
             None => println!("skipped: there are no keyrings here"),
             Some((here, there)) => {

@@ -1,11 +1,12 @@
-//! Sandboxes in which untrusted commands run.
+//! Sandboxes for untrusted commands.
 //!
-//! A [`Sandbox`] is a kind of isolation (bubblewrap, none). [`Sandbox::start`] gives a [`Session`]: one process namespace
-//! that lives until it is stopped, in which any number of commands run one after another. What a command leaves in the
-//! background goes on living between commands and dies with the session. A container of Docker is a [`Session`] too; it
-//! is made of an image, and can do more: see `docker`.
+//! A [`Sandbox`] is a kind of isolation (bubblewrap, none). [`Sandbox::start`] returns a
+//! [`Session`]: one process namespace that lives until it is stopped, in which any number of
+//! commands run one after another. Background processes of a command live on between commands and
+//! die with the session. A Docker container is a [`Session`] too; it is created from an image, and
+//! has more features: see `docker`.
 //!
-//! This crate knows nothing of skills, tasks or agents.
+//! This crate does not know skills, tasks or agents.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ mod streams;
 mod wire;
 
 pub use bubblewrap::Bubblewrap;
-pub use cgroup::sweep_cgroups;
+pub use cgroup::remove_stale_cgroups;
 pub use diff::unified_diff;
 pub use forward::forward_main;
 pub use freeze::FreezeSignal;
@@ -49,58 +50,59 @@ pub use probe::{Probe, probe_bubblewrap};
 
 /// A kind of isolation.
 pub trait Sandbox: Send + Sync {
-    /// The name it has in experiments and records: `bubblewrap`, `none`.
+    /// Its name in experiments and records: `bubblewrap`, `none`.
     fn kind(&self) -> &'static str;
 
     /// Starts a namespace. Nothing runs in it until [`Session::exec`].
     fn start(&self, spec: &Spec) -> Result<Box<dyn Session>, SandboxError>;
 }
 
-/// A started sandbox. Dropping it kills all that runs in it. It may be handed from thread to thread.
+/// A started sandbox. Dropping it kills all its processes. It may be passed between threads.
 ///
-/// What a command leaves in the background may hold its output open: it is read for 50 ms after the command's end and
-/// counts as the command's; what comes later is read and thrown away, so that the writer lives on.
+/// A background process of a command may keep its output open: it is read for 50 ms after the
+/// command's end and counts as the command's; later output is read and discarded, so that the
+/// writer is not killed.
 pub trait Session: Send {
     /// Runs one command to its end, its deadline or `cancel`, and streams its output.
     fn exec(&mut self, command: &Exec, cancel: &AtomicBool) -> Result<ExecOutcome, SandboxError>;
 
-    /// Where a path of the specification lies for the commands that run: itself, where the sandbox has a root of its own;
-    /// the source of the mount it is in, for kind `none`.
+    /// The path at which commands see a path of the specification: itself, if the sandbox has its
+    /// own root; the path in the mount's source, for kind `none`.
     fn path(&self, target: &Path) -> PathBuf;
 
-    /// What holds each limit here.
+    /// What enforces each limit.
     fn enforcement(&self) -> &Enforcement;
 
-    /// Freezes the sandbox and all commands in it whenever `hold` is set. What cannot be frozen keeps
-    /// running.
+    /// Freezes the sandbox and all commands in it whenever the signal is set. What cannot be frozen
+    /// keeps running.
     fn freeze_on(&mut self, _signal: Arc<dyn FreezeSignal>) {}
 
-    /// Kills every process of the sandbox, at once, and waits until none is left.
+    /// Kills every process of the sandbox at once, and waits until none is left.
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError>;
 }
 
-/// What a sandbox is made of. Paths named `target` are absolute paths inside it.
+/// The specification of a sandbox. Paths named `target` are absolute paths inside it.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// What stands below everything else, read-only.
+    /// The root below everything else, read-only.
     pub root: Root,
-    /// Host folders and files that are seen inside, in this order.
+    /// Host folders and files that are visible inside, in this order.
     pub mounts: Vec<Mount>,
-    /// Empty in-memory folders (beside `/tmp`, which always is one unless it is mounted).
+    /// Empty in-memory folders (besides `/tmp`, which is always one unless it is mounted).
     pub tmpfs: Vec<PathBuf>,
-    /// Where commands start unless they say otherwise.
+    /// The default working directory of commands.
     pub workdir: PathBuf,
     /// The whole environment of every command: nothing is inherited.
     pub env: Vec<(String, String)>,
     /// What can be reached.
     pub network: Network,
-    /// What it may use.
+    /// The resource limits.
     pub limits: Limits,
     /// A short name for processes, control groups and messages: `[a-z0-9-]{1,40}`.
     pub label: String,
 }
 
-/// What stands below the mounts.
+/// What is below the mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Root {
     /// An allow-list of the host's own folders: `/usr`, `/bin`, `/lib*`, a few files of `/etc`.
@@ -109,14 +111,14 @@ pub enum Root {
     Dir(PathBuf),
 }
 
-/// A host path seen inside the sandbox.
+/// A host path that is visible inside the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// The host's path.
     pub source: PathBuf,
     /// The path inside.
     pub target: PathBuf,
-    /// Whether what runs inside may write there.
+    /// Whether processes inside may write there.
     pub writable: bool,
 }
 
@@ -124,17 +126,17 @@ pub struct Mount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// An own loopback and nothing else.
+    /// Only its own loopback.
     #[default]
     None,
     /// The host's network, its loopback included.
     Public,
 }
 
-/// Upper bounds; `None` leaves one open.
+/// Upper bounds; `None` sets no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Processors' worth of time.
+    /// Number of CPUs.
     pub cpus: Option<f64>,
     /// Bytes of memory of all processes together.
     pub memory_bytes: Option<u64>,
@@ -144,7 +146,7 @@ pub struct Limits {
     pub storage_bytes: Option<u64>,
 }
 
-/// What holds a limit.
+/// The mechanism that enforces a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mechanism {
@@ -154,13 +156,14 @@ pub enum Mechanism {
     CgroupV1,
     /// A resource limit of each process.
     Rlimit,
-    /// Our own polling, which kills what goes over.
+    /// Our own polling, which kills processes above the limit.
     Watchdog,
-    /// No limit was asked for, or nothing here can hold it.
+    /// No limit was requested, or none can be enforced here.
     Nothing,
 }
 
-/// What holds each limit of one session. Records have a type of their own for it: their format does not follow this one.
+/// The mechanism of each limit of one session. Records have a separate type for it: their format is
+/// independent of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enforcement {
     /// Processor time.
@@ -180,22 +183,22 @@ pub struct Exec {
     pub argv: Vec<String>,
     /// Added to the session's environment for this command.
     pub env: Vec<(String, String)>,
-    /// Instead of the session's working folder.
+    /// In place of the session's working directory.
     pub cwd: Option<PathBuf>,
-    /// When it is killed, with its process group. What a [`FreezeSignal`] takes comes on top.
+    /// When it is killed, with its process group. Freeze time of a [`FreezeSignal`] extends it.
     pub deadline: Option<Instant>,
     /// Where standard output goes.
     pub stdout: Sink,
-    /// Where standard error goes; `None`: into standard output, in the order written.
+    /// Where standard error goes; `None`: to standard output, in the order written.
     pub stderr: Option<Sink>,
 }
 
-/// Where a stream goes. The stream is always read to its end, so that the writer never blocks on us.
+/// Where a stream goes. The stream is always read to its end, so that the writer never blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Sink {
-    /// Written as it comes, up to `cap` bytes.
+    /// Written as received, up to `cap` bytes.
     pub file: Option<PathBuf>,
-    /// Most bytes written to `file`.
+    /// Maximum bytes written to `file`.
     pub cap: u64,
     /// Bytes kept in memory from the beginning, and as many from the end.
     pub keep: usize,
@@ -205,19 +208,19 @@ pub struct Sink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By itself, with this status.
+    /// It ended by itself, with this status.
     Code(i32),
-    /// By this signal, sent by something other than us.
+    /// It was ended by this signal, which we did not send.
     Signal(i32),
-    /// Killed by us at its deadline.
+    /// We killed it at its deadline.
     Deadline,
-    /// Killed by us because the caller cancelled.
+    /// We killed it because the caller cancelled.
     Cancelled,
-    /// Killed because a limit was passed: `memory`, `storage`.
+    /// It was killed because it exceeded a limit: `memory`, `storage`.
     Limit(LimitKind),
 }
 
-/// Which limit was passed.
+/// The limit that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
@@ -227,20 +230,20 @@ pub enum LimitKind {
     Storage,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug, Clone)]
 pub struct ExecOutcome {
     /// How it ended.
     pub exit: Exit,
-    /// Its standard output (with standard error where the two were merged).
+    /// Its standard output (with standard error if merged).
     pub stdout: Captured,
-    /// Its standard error, empty where merged.
+    /// Its standard error; empty if merged.
     pub stderr: Captured,
-    /// From start to end.
+    /// Time from start to end.
     pub wall: Duration,
 }
 
-/// What was kept in memory of a stream.
+/// The part of a stream that was kept in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The first bytes.
@@ -252,7 +255,8 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// The text that was kept, lossily decoded, with a line in the middle that says how many bytes are missing.
+    /// The kept text, lossily decoded, with a line in the middle that gives the number of missing
+    /// bytes.
     pub fn text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.head).into_owned();
         let missing = self.total - self.head.len() as u64 - self.tail.len() as u64;
@@ -264,41 +268,42 @@ impl Captured {
     }
 }
 
-/// What a session used in all.
+/// The total usage of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// User and system time of its processes, in seconds; `None` where nothing counts it.
+    /// User and system time of its processes, in seconds; `None` if nothing counts it.
     pub cpu_seconds: Option<f64>,
-    /// Most memory in use at once, in bytes; `None` where nothing counts it.
+    /// Maximum memory in use at once, in bytes; `None` if nothing counts it.
     pub peak_memory_bytes: Option<u64>,
-    /// Seconds in which it stood still; `None` where nothing could have held it.
+    /// Seconds for which it was frozen; `None` if nothing could freeze it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_seconds: Option<f64>,
 }
 
-/// Why a sandbox could not do its work. All of these are infrastructure, never a result of the command inside.
+/// Why a sandbox failed. All of these are infrastructure errors, never a result of the command
+/// inside.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The machine lacks what this kind needs.
+    /// The machine lacks a requirement of this kind.
     #[error("{what} is not available here: {reason}")]
     Unavailable {
         /// `bubblewrap`.
         what: &'static str,
-        /// What was tried and what to do.
+        /// What was tried, and what to do.
         reason: String,
     },
     /// It did not start.
     #[error("the sandbox did not start: {0}")]
     Start(String),
-    /// The Docker daemon refused, failed or went away.
+    /// The Docker daemon refused, failed or disconnected.
     #[error("the Docker daemon cannot {action}: {reason}")]
     Daemon {
         /// `create a container`, …
         action: &'static str,
-        /// What it said, or how it went.
+        /// The daemon's message, or the connection error.
         reason: String,
-        /// Whether it did not answer, or hung up: it may answer again, and the same may then be tried again.
+        /// Whether it did not answer, or disconnected: retrying may succeed.
         gone: bool,
     },
     /// A specification that cannot be met here.
@@ -310,21 +315,21 @@ pub enum SandboxError {
         /// The program.
         command: String,
     },
-    /// The host failed us.
+    /// An error of the host.
     #[error("cannot {action} {}", path.display())]
     Io {
         /// `write`, `create`, …
         action: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
 }
 
 impl SandboxError {
-    /// Of an operation on what has no path, only a name for it.
+    /// For an operation on an object without a path.
     pub(crate) fn unnamed(action: &'static str, what: &str, source: std::io::Error) -> Self {
         Self::Io { action, path: PathBuf::from(what), source }
     }

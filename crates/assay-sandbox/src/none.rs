@@ -25,12 +25,14 @@ use crate::{
 };
 use assay_fs::remove_tree;
 
-/// No isolation: commands run on the host, as the calling user, and can do all that user can.
+/// No isolation: commands run on the host, as the calling user, and can do everything that user
+/// can.
 ///
-/// Only the environment and the working folder are as specified. Mounts are not made: [`Session::path`] says where
-/// their targets lie. An in-memory folder is a new one on disk; `/tmp` stays the host's. Root filesystem, network and
-/// limits are not looked at. A command and its process group are killed at its end by us; a process that leaves the
-/// group, or outlives us when we are killed, is nobody's.
+/// Only the environment and the working directory are as specified. Mounts are not created:
+/// [`Session::path`] returns the paths of their targets. An in-memory folder is a new one on disk;
+/// `/tmp` is the host's. Root filesystem, network and limits are ignored. A command and its process
+/// group are killed at its end; a process that leaves the group, or outlives us when we are killed,
+/// keeps running.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSandbox;
 
@@ -87,7 +89,7 @@ const NOTHING: Enforcement = Enforcement {
 #[derive(Debug)]
 struct NoSession {
     mounts: Vec<(PathBuf, PathBuf)>,
-    /// FreezeState the in-memory folders.
+    /// The parent of the in-memory folders.
     own: Option<PathBuf>,
     env: BTreeMap<String, String>,
     workdir: PathBuf,
@@ -100,12 +102,12 @@ struct NoSession {
 impl NoSession {
     fn clean(&mut self) -> Result<(), SandboxError> {
         let processes = if self.groups.is_empty() { BTreeMap::new() } else { procs::all() };
-        // Read, not asked for: a session that began outside our PID namespace has the number 0, which `getsid` of
-        // `rustix` does not take.
+        // Read from `/proc`: a session that was started outside our PID namespace has the id 0,
+        // which `getsid` of `rustix` does not accept.
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let session = processes.get(&own).map(|stat| stat.session);
         for group in self.groups.drain(..) {
-            // The number may have passed on to somebody else, but then not within our own session.
+            // The id may have been reused, but then not within our own session.
             let ours = |stat: &procs::Stat| stat.group == group && Some(stat.session) == session;
             if let Some(leader) = Pid::from_raw(group).filter(|_| processes.values().any(ours)) {
                 let _ = kill_process_group(leader, Signal::KILL);
@@ -124,7 +126,7 @@ impl NoSession {
 
 impl Drop for NoSession {
     fn drop(&mut self) {
-        // What is left over in a temporary folder hurts nobody.
+        // Leftovers in a temporary folder are harmless.
         let _ = self.clean();
     }
 }
@@ -178,7 +180,7 @@ impl Session for NoSession {
     }
 }
 
-/// The command that runs, or the status of the one that did not start.
+/// The running command, or the status of one that did not start.
 struct Running {
     child: Result<Child, i32>,
     /// Readable when it has ended.
@@ -233,7 +235,7 @@ impl Leader for Running {
 
     fn kill(&mut self) {
         if let Some(pid) = self.pid() {
-            // Not reaped yet, so the number is still its own.
+            // It has not been reaped, so that its id is still valid.
             let _ = kill_process_group(pid, Signal::KILL);
         }
     }

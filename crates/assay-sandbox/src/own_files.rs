@@ -1,4 +1,4 @@
-//! The few files of our own that stand in a sandbox instead of the host's.
+//! The few files that replace the host's in a sandbox.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -9,25 +9,27 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 use crate::{SandboxError, seccomp};
 
-/// The device files of every sandbox, with their numbers (Linux, `Documentation/admin-guide/devices.txt`).
+/// The device files of every sandbox, with their numbers (Linux,
+/// `Documentation/admin-guide/devices.txt`).
 const DEVICES: [(&str, u32, u32); 6] =
     [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
 
-/// Where they lie on the host.
+/// The files' paths on the host.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFiles {
     /// Name in `/etc`, file on the host.
     pub(crate) etc: Vec<(&'static str, PathBuf)>,
-    /// Name in `/dev`, device file on the host. Empty unless this process may make them and needs them: see
-    /// [`devices`].
+    /// Name in `/dev`, device file on the host. Empty unless this process can create and needs
+    /// them: see [`devices`].
     pub(crate) dev: Vec<(&'static str, PathBuf)>,
     /// An empty file.
     pub(crate) empty: PathBuf,
-    /// The system call filter for this machine's programs; `None` where there is none for its architecture.
+    /// The system call filter for this machine's programs; `None` if there is none for its
+    /// architecture.
     pub(crate) filter: Option<PathBuf>,
 }
 
-/// Writes them, where they do not stand already, to a folder that only this user can enter.
+/// Writes them, unless they exist, to a folder that only this user can enter.
 pub(crate) fn prepare() -> Result<OwnFiles, SandboxError> {
     let uid = rustix::process::geteuid().as_raw();
     let gid = rustix::process::getegid().as_raw();
@@ -62,13 +64,15 @@ pub(crate) fn prepare() -> Result<OwnFiles, SandboxError> {
     }
     let empty = put("empty", b"")?;
     let filter = seccomp::filter(std::env::consts::ARCH);
-    // Its name says what is in it, for another version of this program may use the folder at the same time.
+    // The name contains its digest, because another version of this program may use the folder at
+    // the same time.
     let name = |filter: &[u8]| format!("filter-{}", &blake3::hash(filter).to_hex()[..16]);
     let filter = filter.map(|filter| put(&name(&filter), &filter)).transpose()?;
     Ok(OwnFiles { etc, dev: if uid == 0 { any_devices(&dir) } else { Vec::new() }, empty, filter })
 }
 
-/// `assay-sandbox-<uid>`, if it is ours alone; where somebody else took that name, another one.
+/// `assay-sandbox-<uid>` if it belongs to us alone; if another user has taken that name, another
+/// one.
 fn folder(base: &Path, uid: u32) -> io::Result<PathBuf> {
     for n in 0..100 {
         let dir = base.join(if n == 0 {
@@ -88,7 +92,7 @@ fn folder(base: &Path, uid: u32) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Puts a file in place at once, so that nobody ever sees half of it.
+/// Puts a file in place atomically, so that no reader sees a partial one.
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());
@@ -101,13 +105,15 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// [`devices`] in the private folder, or where that is on a file system without devices, in one beneath `/var/tmp`.
+/// [`devices`] in the private folder, or if its file system does not support devices, in one
+/// beneath `/var/tmp`.
 fn any_devices(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     devices(dir).or_else(|_| devices(&folder(Path::new("/var/tmp"), 0)?)).unwrap_or_default()
 }
 
-/// Device files of our own, for a caller who is root: what runs inside is then the same root to the kernel, though
-/// without any capability, and as the owner it could take everybody's access to the host's `/dev/null` away.
+/// Separate device files if the caller is root: processes inside are then the same root to the
+/// kernel, although without capabilities, and as the owner they could remove everyone's access to
+/// the host's `/dev/null`.
 fn devices(dir: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
     let mut made = Vec::new();
     for (name, major, minor) in DEVICES {
@@ -122,7 +128,7 @@ fn devices(dir: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
                 _ => {}
             }
         }
-        // Somebody inside may have changed it; and the mask kept some bits from the new one.
+        // A process inside may have changed it, and the umask removed bits from a new one.
         if fs::symlink_metadata(&path)?.mode() & 0o777 != 0o666 {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
         }

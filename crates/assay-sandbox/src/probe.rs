@@ -1,4 +1,4 @@
-//! Whether bubblewrap works here, and if not, why and what to do.
+//! Checks whether bubblewrap works here, and if not, why and what to do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,27 +11,27 @@ use crate::{
     Bubblewrap, Enforcement, Exec, Exit, Limits, Mechanism, Network, Root, Sandbox, SandboxError, Sink, Spec,
 };
 
-/// The oldest version that can do what we ask: `--disable-userns` came with it.
+/// The oldest supported version, which introduced `--disable-userns`.
 const OLDEST: (u32, u32, u32) = (0, 8, 0);
-/// How long `true` may take inside.
+/// Timeout of `true` inside.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What was found.
+/// The result of the check.
 #[derive(Debug, Clone)]
 pub struct Probe {
     /// The program.
     pub program: PathBuf,
     /// Its version, such as `0.8.0`.
     pub version: String,
-    /// What would hold each limit.
+    /// What would enforce each limit.
     pub enforcement: Enforcement,
-    /// What is weaker than it could be, and what to do about it: whole sentences.
+    /// What is weaker than possible, and what to do about it: whole sentences.
     pub warnings: Vec<String>,
 }
 
 /// Finds bubblewrap, starts a sandbox with it and runs `true` inside.
 ///
-/// `init` and `init_args` are those of [`Bubblewrap::new`]. Anything that keeps it from working is
+/// `init` and `init_args` are those of [`Bubblewrap::new`]. Any failure is
 /// [`SandboxError::Unavailable`], with the reason and what to do.
 pub fn probe_bubblewrap(init: &Path, init_args: &[String]) -> Result<Probe, SandboxError> {
     let program = find_program().ok_or_else(not_found)?;
@@ -95,7 +95,8 @@ fn parse(version: &str) -> Option<(u32, u32, u32)> {
     Some((parts.next()??, parts.next()??, parts.next().unwrap_or(Some(0))?))
 }
 
-/// The kernel's settings that keep ordinary users from making namespaces; `None` where there is no such setting.
+/// The kernel's settings that prevent ordinary users from creating namespaces; `None` if a setting
+/// does not exist.
 #[derive(Debug, Default)]
 struct Sysctls {
     /// Debian's.
@@ -119,7 +120,7 @@ impl Sysctls {
     }
 }
 
-/// What bubblewrap said, and what is likely to be done about it.
+/// The error message of bubblewrap, with a likely fix.
 fn explain(said: &str, sysctls: &Sysctls) -> String {
     let is = |setting: &Option<String>, value: &str| setting.as_deref() == Some(value);
     let denied = ["ermission", "not permitted", "No space left"].iter().any(|word| said.contains(word));
@@ -130,13 +131,13 @@ fn explain(said: &str, sysctls: &Sysctls) -> String {
     } else if is(&sysctls.most, "0") {
         "allow user namespaces: `sysctl -w user.max_user_namespaces=15000`"
     } else if is(&sysctls.apparmor, "1") {
-        "AppArmor keeps programs without a profile from making user namespaces: give bubblewrap a profile that allows \
+        "AppArmor prevents programs without a profile from creating user namespaces: give bubblewrap a profile that allows \
          `userns`, or `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`"
     } else if said.contains("proc") {
-        "in a container, /proc is partly covered and cannot be mounted again: start the container with \
+        "this container masks parts of /proc, so that it cannot be mounted again: start the container with \
          `--security-opt systempaths=unconfined`, or use its own isolation and sandbox kind `none`"
     } else {
-        "in a container, its seccomp profile keeps namespaces from being made: allow `clone`, `unshare` and `mount`, \
+        "this container's seccomp profile probably prevents creating namespaces: allow `clone`, `unshare` and `mount`, \
          or use its own isolation and sandbox kind `none`"
     };
     format!("{said}; {hint}")
@@ -147,7 +148,7 @@ fn warnings(enforcement: Enforcement) -> Vec<String> {
     let polled = |m: Mechanism| matches!(m, Mechanism::Watchdog | Mechanism::Nothing);
     if polled(enforcement.memory) || polled(enforcement.pids) {
         warnings.push(
-            "No control group can be written here: limits on memory and processes are held by polling, which a fast \
+            "No writable control groups: memory and process limits are enforced by polling, which a fast \
              process can outrun. Run as a user with delegated control groups (`systemd-run --user --scope -p \
              Delegate=yes`)."
                 .to_owned(),
@@ -158,7 +159,7 @@ fn warnings(enforcement: Enforcement) -> Vec<String> {
     }
     if rustix::process::geteuid().is_root() {
         warnings.push(
-            "This is root: what runs inside has no capability, but the files it leaves in writable mounts belong to \
+            "Running as root: processes inside have no capabilities, but their files in writable mounts belong to \
              root. Run as an ordinary user where you can."
                 .to_owned(),
         );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What is read of one process (proc(5), `/proc/pid/stat`).
+/// The fields that are read of one process (proc(5), `/proc/pid/stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) parent: i32,
@@ -12,7 +12,7 @@ pub(crate) struct Stat {
     /// User and system time, its own and that of the children it waited for, in ticks.
     pub(crate) ticks: u64,
     pub(crate) threads: u64,
-    /// When it started, in ticks since boot: with the number, this names a process for good.
+    /// Start time in ticks since boot: together with the id, it identifies a process permanently.
     pub(crate) start: u64,
     /// Resident memory, in pages.
     pub(crate) pages: u64,
@@ -24,7 +24,7 @@ pub(crate) fn stat(pid: i32) -> Option<Stat> {
 }
 
 fn parse(line: &str) -> Option<Stat> {
-    // The name, in parentheses, may hold spaces and parentheses itself.
+    // The name, in parentheses, may itself contain spaces and parentheses.
     let fields: Vec<&str> = line.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     // Fields are numbered from 1 in proc(5), and the first one here is number 3.
     let number = |field: usize| fields.get(field - 3)?.parse::<i64>().ok();
@@ -51,7 +51,7 @@ pub(crate) fn all() -> BTreeMap<i32, Stat> {
         .collect()
 }
 
-/// What a process and everything that descends from it use together.
+/// The total usage of a process and all its descendants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tree {
     pub(crate) ticks: u64,
@@ -59,7 +59,8 @@ pub(crate) struct Tree {
     pub(crate) pages: u64,
 }
 
-/// Sums up `root` and its descendants. In a process namespace every process descends from the first.
+/// Adds up `root` and its descendants. In a process namespace every process descends from the
+/// first.
 pub(crate) fn tree(root: i32) -> Tree {
     sum(root, &all())
 }
@@ -75,7 +76,7 @@ fn sum(root: i32, processes: &BTreeMap<i32, Stat>) -> Tree {
         tree.ticks += stat.ticks;
         tree.threads += stat.threads;
         tree.pages += stat.pages;
-        // Removed, so that a list read while it changed cannot lead in a circle.
+        // Removed, so that an inconsistent list cannot cause a cycle.
         open.extend(children.remove(&pid).unwrap_or_default());
     }
     tree

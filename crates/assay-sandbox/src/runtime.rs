@@ -1,7 +1,8 @@
-//! How our first process starts inside, whatever the root filesystem.
+//! How the first process starts inside, whatever the root filesystem.
 //!
-//! Over the host's own root it starts like any program. A foreign root may lack its libraries, or have others; so it is
-//! then started by its own loader, with its own libraries, all of them bound beside it.
+//! With the host's own root it starts like any program. A foreign root may lack its libraries, or
+//! have others; then it is started by its own loader, with its own libraries, all of them bound
+//! next to it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,7 +13,7 @@ use std::process::{Command, Stdio};
 use crate::SandboxError;
 use crate::spec::OWN;
 
-/// What is bound beneath [`OWN`], and the command line that starts it.
+/// The files bound beneath [`OWN`], and the command line that starts the first process.
 #[derive(Debug, Clone)]
 pub(crate) struct Runtime {
     /// File on the host, path inside.
@@ -53,9 +54,10 @@ impl Runtime {
     }
 }
 
-/// The loader that an ELF file asks for; `None` for a program that needs none.
+/// The loader that an ELF file requires; `None` for a program that needs none.
 ///
-/// Layout: System V ABI, "Object files"; 64-bit little-endian only, which is what Linux runs on today's machines.
+/// Layout: System V ABI, "Object files"; 64-bit little-endian only, which is what Linux runs on
+/// today's machines.
 fn interpreter(file: &mut (impl Read + Seek)) -> io::Result<Option<PathBuf>> {
     const PT_INTERP: u32 = 3;
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "not a 64-bit little-endian ELF program");
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_loader_of_a_program_and_survives_what_is_none() {
+    fn reads_the_loader_of_a_program_and_rejects_other_files() {
         let own = std::fs::read("/proc/self/exe").unwrap();
         let found = interpreter(&mut Cursor::new(&own)).unwrap();
         assert!(found.is_none_or(|loader| loader.is_absolute() && loader.exists()));

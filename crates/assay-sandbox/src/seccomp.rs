@@ -1,11 +1,13 @@
 //! The system call filter of a bubblewrap sandbox.
 //!
-//! Capabilities, namespaces and mounts decide what the sandbox can reach; this filter closes what they leave open: the kernel's
-//! keyrings, which no namespace divides, sockets to the hypervisor, which no network namespace holds, and large parts of the kernel
-//! that no task needs. It is a deny list modelled on Docker's default profile; every other 64-bit call is allowed. Unlike in Docker,
-//! 32-bit programs are killed.
+//! Capabilities, namespaces and mounts decide what the sandbox can reach; this filter covers what
+//! they leave open: the kernel's keyrings, which no namespace isolates, sockets to the hypervisor,
+//! which no network namespace covers, and large parts of the kernel that no task needs. It is a
+//! deny list modelled on Docker's default profile; every other 64-bit call is allowed. Unlike in
+//! Docker, 32-bit programs are killed.
 //!
-//! The program is classic BPF (`Documentation/userspace-api/seccomp_filter.rst` of Linux), given to bubblewrap as bytes.
+//! The program is classic BPF (`Documentation/userspace-api/seccomp_filter.rst` of Linux), given to
+//! bubblewrap as bytes.
 
 /// `AF_VSOCK`: sockets between a virtual machine and its host (`linux/socket.h`).
 const AF_VSOCK: u32 = 40;
@@ -22,13 +24,14 @@ const KILL_PROCESS: u32 = 0x8000_0000;
 const ERRNO: u32 = 0x0005_0000;
 const ALLOW: u32 = 0x7fff_0000;
 
-/// Where `struct seccomp_data` holds what is looked at: the call's number, the architecture, and the lower half of the first argument on
-/// a little-endian machine, as all of [`ARCHITECTURES`] are.
+/// Offsets in `struct seccomp_data`: the call's number, the architecture, and the lower half of the
+/// first argument on a little-endian machine, which all of [`ARCHITECTURES`] are.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 
-/// Instructions (`linux/bpf_common.h`): load a word, jump if equal, jump if greater or equal, return.
+/// Instructions (`linux/bpf_common.h`): load a word, jump if equal, jump if greater or equal,
+/// return.
 const LOAD: u16 = 0x20;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
@@ -41,11 +44,11 @@ struct Architecture {
     name: &'static str,
     /// As the kernel numbers it (`AUDIT_ARCH_*`, `linux/audit.h`).
     audit: u32,
-    /// Whether x32 calls have to be told from its own.
+    /// Whether x32 calls have to be distinguished from its own.
     has_x32: bool,
     /// The number of `socket`.
     socket: u32,
-    /// Which column of [`REFUSED`] is its own.
+    /// Its column in [`REFUSED`].
     column: usize,
 }
 
@@ -57,17 +60,18 @@ const ARCHITECTURES: [Architecture; 2] = [
 /// A call that the architecture does not have.
 const NONE: u32 = u32::MAX;
 
-/// What is refused: its name, and its number on x86-64 (`arch/x86/entry/syscalls/syscall_64.tbl`) and on aarch64
-/// (`include/uapi/asm-generic/unistd.h`).
+/// The refused calls: name, and number on x86-64 (`arch/x86/entry/syscalls/syscall_64.tbl`) and on
+/// aarch64 (`include/uapi/asm-generic/unistd.h`).
 ///
-/// Not on the list, though Docker refuses them: `clone` and `unshare` of namespaces, for bubblewrap's `--disable-userns` keeps new user
-/// namespaces away and all others need a capability; and calls about NUMA memory, which steer a process's own pages.
+/// Not on the list, although Docker refuses them: `clone` and `unshare` of namespaces, because
+/// bubblewrap's `--disable-userns` prevents new user namespaces and all others need a capability;
+/// and calls about NUMA memory, which affect a process's own pages.
 const REFUSED: [(&str, [u32; 2]); 46] = [
     // Keyrings: shared by all processes of a session or a user, whatever their namespaces.
     ("add_key", [248, 217]),
     ("keyctl", [250, 219]),
     ("request_key", [249, 218]),
-    // Open to everybody, large, and often broken.
+    // Available to every process, large, and often vulnerable.
     ("bpf", [321, 280]),
     ("fanotify_init", [300, 262]),
     ("io_uring_enter", [426, 426]),
@@ -75,9 +79,9 @@ const REFUSED: [(&str, [u32; 2]); 46] = [
     ("io_uring_setup", [425, 425]),
     ("perf_event_open", [298, 241]),
     ("userfaultfd", [323, 282]),
-    // The host's kernel log, where the host lets everybody read it.
+    // The host's kernel log, if the host lets everyone read it.
     ("syslog", [103, 116]),
-    // What follows does nothing without a capability that nothing inside has. The filter is defence in depth.
+    // The following need a capability that no process inside has. The filter is defence in depth.
     ("acct", [163, 89]),
     ("clock_settime", [227, 112]),
     ("delete_module", [176, 106]),
@@ -116,7 +120,8 @@ const REFUSED: [(&str, [u32; 2]); 46] = [
     ("ustat", [136, NONE]),
 ];
 
-/// The filter for programs of an architecture, as Rust names it (`std::env::consts::ARCH`); `None` where there is no table for it.
+/// The filter for programs of an architecture, as named by Rust (`std::env::consts::ARCH`); `None`
+/// if there is no table for it.
 pub(crate) fn filter(architecture: &str) -> Option<Vec<u8>> {
     ARCHITECTURES.iter().find(|known| known.name == architecture).map(assemble)
 }
@@ -131,14 +136,14 @@ fn instruction(code: u16, if_true: u8, if_false: u8, value: u32) -> [u8; 8] {
 fn assemble(architecture: &Architecture) -> Vec<u8> {
     let verdict = |value| instruction(RETURN, 0, 0, value);
     let mut program = vec![
-        // A 64-bit process can make 32-bit calls too, whose numbers mean other things.
+        // A 64-bit process can make 32-bit calls too, whose numbers have other meanings.
         instruction(LOAD, 0, 0, ARCHITECTURE),
         instruction(JUMP_EQUAL, 1, 0, architecture.audit),
         verdict(KILL_PROCESS),
         instruction(LOAD, 0, 0, NUMBER),
     ];
     if architecture.has_x32 {
-        // As on a kernel that was built without x32.
+        // As on a kernel without x32.
         program.push(instruction(JUMP_AT_LEAST, 0, 1, X32));
         program.push(verdict(ERRNO | ENOSYS));
     }
@@ -187,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_listed_and_nothing_else() {
+    fn refuses_listed_calls_only() {
         for architecture in &ARCHITECTURES {
             let program = filter(architecture.name).unwrap();
             let own = |number, argument| run(&program, architecture.audit, number, argument);
@@ -197,7 +202,7 @@ mod tests {
                 assert_eq!(own(number, 2), expected, "{} {number}", architecture.name);
             }
             assert_eq!(own(architecture.socket, AF_VSOCK.into()), ERRNO | EAFNOSUPPORT);
-            // The kernel takes a family of 32 bits: what stands above them hides nothing.
+            // The kernel reads 32 bits of a family: higher bits hide nothing.
             assert_eq!(own(architecture.socket, u64::from(AF_VSOCK) | 1 << 40), ERRNO | EAFNOSUPPORT);
             assert_eq!(own(architecture.socket, 1), ALLOW);
             // `write` and `connect` with the same first argument.

@@ -22,18 +22,19 @@ use crate::{
     Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, LimitKind, SandboxError, Session, Spec, Usage, procs,
 };
 
-/// How long the processes of a killed sandbox may take to be gone.
+/// Time for the processes of a killed sandbox to be gone.
 const GONE: Duration = Duration::from_secs(10);
-/// What a shell returns for a command that a signal ended is this much more than the signal (POSIX, `sh`, 2.8.2).
+/// A shell's status of a command that was ended by a signal is this plus the signal (POSIX, `sh`,
+/// 2.8.2).
 const SHELL: i32 = 128;
-/// Sent to what runs out of memory.
+/// Sent to processes that run out of memory.
 const SIGKILL: i32 = 9;
-/// Sent to what writes a file larger than it may.
+/// Sent to processes that exceed the maximum file size.
 const SIGXFSZ: i32 = 25;
-/// Clock ticks per second in what the kernel tells of processes (proc(5); fixed at 100 on Linux).
+/// Clock ticks per second in the kernel's process information (proc(5); fixed at 100 on Linux).
 const TICKS: f64 = 100.0;
 
-/// A bubblewrap, its first process, and the groups they are in.
+/// A bubblewrap, its first process, and their control groups.
 #[derive(Debug)]
 pub(crate) struct BubblewrapSession {
     // Dropped in this order.
@@ -78,7 +79,8 @@ impl BubblewrapSession {
         }
     }
 
-    /// Kills the first process, and with it, by the kernel's doing, all others; returns when they are gone.
+    /// Kills the first process, and with it, through the kernel, all others; returns when they are
+    /// gone.
     fn kill(&mut self) -> Usage {
         if let Some(usage) = self.usage {
             return usage;
@@ -86,7 +88,8 @@ impl BubblewrapSession {
         let ticks = self.groups.usage().cpu_seconds.is_none().then(|| procs::tree(self.init).ticks);
         // It may be dead already.
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
-        // The first process counts as ended only when nothing else is left in its namespace (pid_namespaces(7)).
+        // The first process has ended only when nothing else is left in its namespace
+        // (pid_namespaces(7)).
         let gone = readable(self.handle.as_fd(), GONE);
         self.keeper.finish(!gone);
         let mut usage = self.groups.usage();
@@ -98,7 +101,7 @@ impl BubblewrapSession {
         usage
     }
 
-    /// How a command ended, where nothing of ours ended it.
+    /// How a command ended, if we did not end it.
     fn exit(&self, ended: Ended, out_of_memory: bool) -> Exit {
         let signal = match ended {
             Ended::Signal(signal) => signal,
@@ -144,7 +147,7 @@ impl Session for BubblewrapSession {
                 self.kill();
                 return Err(died());
             }
-            return Err(SandboxError::unnamed("give an order to", "the sandbox", error));
+            return Err(SandboxError::unnamed("send an order to", "the sandbox", error));
         }
         drop((stdout, stderr));
 
@@ -192,7 +195,7 @@ impl BubblewrapSession {
     }
 }
 
-/// The command that runs.
+/// The running command.
 struct Running<'a> {
     id: u64,
     keeper: &'a Keeper,
@@ -207,14 +210,14 @@ impl Leader for Running<'_> {
     fn state(&mut self) -> State {
         match receive(self.watch()) {
             Ok(Received::Message(Answer::Ended { id, how }, _)) if id == self.id => State::Ended(how),
-            // Of a command that was given up, or no whole message.
+            // From a command that was given up, or an incomplete message.
             Ok(Received::Message(..) | Received::Nothing) => State::Running,
             Ok(Received::End) | Err(_) => State::Gone,
         }
     }
 
     fn kill(&mut self) {
-        // Where it cannot be told, the sandbox is killed a second later.
+        // If the order cannot be sent, the sandbox is killed one second later.
         let _ = send(self.watch(), &Order::Kill { id: self.id }, &[], SendFlags::DONTWAIT);
     }
 
@@ -224,7 +227,7 @@ impl Leader for Running<'_> {
 
     fn freeze(&mut self, turn: Turn) {
         let order = if turn == Turn::Freeze { Order::Freeze } else { Order::Thaw };
-        // Where it cannot be told it runs on, and its time is counted all the same.
+        // If the order cannot be sent, it keeps running, and its time is counted as usual.
         let _ = send(self.watch(), &order, &[], SendFlags::DONTWAIT);
     }
 

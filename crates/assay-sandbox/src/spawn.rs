@@ -1,4 +1,4 @@
-//! Starting a command, the same way in every kind of sandbox.
+//! Starts a command, in the same way for every kind of sandbox.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,13 +7,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What is started.
+/// The parameters of a command.
 pub(crate) struct Start<'a> {
     /// Program and arguments.
     pub(crate) argv: &'a [String],
     /// The whole environment; the program is looked up in its `PATH`.
     pub(crate) env: Vec<(String, String)>,
-    /// Where it starts.
+    /// The working directory.
     pub(crate) cwd: &'a Path,
     /// Its standard output.
     pub(crate) stdout: OwnedFd,
@@ -21,8 +21,8 @@ pub(crate) struct Start<'a> {
     pub(crate) stderr: Option<OwnedFd>,
 }
 
-/// Starts a command in a process group of its own, or says on its standard error why it cannot, and gives a shell's
-/// status for that: 127 where there is no such program, else 126.
+/// Starts a command in its own process group. On failure, writes the reason to its standard error,
+/// and returns a shell's status: 127 for a missing program, else 126.
 pub(crate) fn spawn(start: Start<'_>) -> Result<Child, i32> {
     let Some((program, arguments)) = start.argv.split_first() else { return Err(126) };
     let stderr = start.stderr.map_or_else(|| start.stdout.try_clone(), Ok);
@@ -41,7 +41,7 @@ pub(crate) fn spawn(start: Start<'_>) -> Result<Child, i32> {
             _ => (126, format!("cannot enter {} to run {program}", start.cwd.display())),
         };
         if let Some(mut complaint) = complaint {
-            // The reader may have left; the status says enough.
+            // The reader may be gone; the status is sufficient.
             let _ = writeln!(complaint, "assay: {what}: {error}");
         }
         code

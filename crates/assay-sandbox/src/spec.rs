@@ -1,28 +1,31 @@
-//! Whether a specification can be met.
+//! Checks whether a specification can be met.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::{Exec, Limits, Mount, Root, SandboxError, Spec};
 
-/// Where the sandbox's own first process lies inside.
+/// The folder of the sandbox's own first process inside.
 pub(crate) const OWN: &str = "/run/assay";
-/// What no mount may cover or reach into: the sandbox's own floor.
-const FLOOR: [&str; 12] =
+/// Paths that no mount may cover or reach into, because the sandbox itself needs them.
+const SYSTEM_PATHS: [&str; 12] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/dev", "/sys", "/nix", OWN];
-/// What may hold mounts but not be covered as a whole.
-const HALLS: [&str; 2] = ["/", "/run"];
+/// Paths that may contain mounts but not be covered as a whole.
+const MOUNT_PARENTS: [&str; 2] = ["/", "/run"];
 
 /// Checks everything that can be checked before anything is started.
 pub(crate) fn check(spec: &Spec) -> Result<(), SandboxError> {
     let named = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if spec.label.is_empty() || spec.label.len() > 40 || !spec.label.chars().all(named) {
-        return bad(format!("the label {:?} is not 1 to 40 of a-z, 0-9 and -", spec.label));
+        return spec_error(format!(
+            "invalid label {:?}: expected 1 to 40 characters of a-z, 0-9 and -",
+            spec.label
+        ));
     }
     for mount in &spec.mounts {
         target(&mount.target)?;
         if let Err(error) = fs::metadata(&mount.source) {
-            return bad(format!("cannot mount {}: {error}", mount.source.display()));
+            return spec_error(format!("cannot mount {}: {error}", mount.source.display()));
         }
     }
     for (n, mount) in spec.mounts.iter().enumerate() {
@@ -35,11 +38,11 @@ pub(crate) fn check(spec: &Spec) -> Result<(), SandboxError> {
     if let Root::Dir(dir) = &spec.root {
         match fs::canonicalize(dir) {
             Ok(dir) if dir == Path::new("/") => {
-                return bad("the root filesystem must not be the host's".to_owned());
+                return spec_error("the root filesystem must not be the host's".to_owned());
             }
             Ok(dir) if dir.is_dir() => {}
-            Ok(_) => return bad(format!("the root filesystem {} is not a folder", dir.display())),
-            Err(error) => return bad(format!("the root filesystem {}: {error}", dir.display())),
+            Ok(_) => return spec_error(format!("the root filesystem {} is not a folder", dir.display())),
+            Err(error) => return spec_error(format!("the root filesystem {}: {error}", dir.display())),
         }
     }
     absolute(&spec.workdir, "the working folder")?;
@@ -50,12 +53,14 @@ pub(crate) fn check(spec: &Spec) -> Result<(), SandboxError> {
 /// Checks a command.
 pub(crate) fn check_exec(exec: &Exec) -> Result<(), SandboxError> {
     match exec.argv.first() {
-        None => return bad("a command without a program".to_owned()),
-        Some(program) if program.is_empty() => return bad("a command whose program has no name".to_owned()),
+        None => return spec_error("a command without a program".to_owned()),
+        Some(program) if program.is_empty() => {
+            return spec_error("a command with an empty program name".to_owned());
+        }
         Some(_) => {}
     }
     if exec.argv.iter().any(|argument| argument.contains('\0')) {
-        return bad("an argument with a NUL in it".to_owned());
+        return spec_error("an argument contains a NUL character".to_owned());
     }
     if let Some(cwd) = &exec.cwd {
         absolute(cwd, "the working folder")?;
@@ -63,14 +68,14 @@ pub(crate) fn check_exec(exec: &Exec) -> Result<(), SandboxError> {
     environment(&exec.env)
 }
 
-pub(crate) fn bad<T>(reason: String) -> Result<T, SandboxError> {
+pub(crate) fn spec_error<T>(reason: String) -> Result<T, SandboxError> {
     Err(SandboxError::Spec(reason))
 }
 
 pub(crate) fn environment(env: &[(String, String)]) -> Result<(), SandboxError> {
     for (name, value) in env {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            return bad(format!("the environment variable {name:?} has no usable name or value"));
+            return spec_error(format!("the environment variable {name:?} has an invalid name or value"));
         }
     }
     Ok(())
@@ -78,33 +83,33 @@ pub(crate) fn environment(env: &[(String, String)]) -> Result<(), SandboxError> 
 
 pub(crate) fn limits(limits: &Limits) -> Result<(), SandboxError> {
     if limits.cpus.is_some_and(|cpus| !(cpus.is_finite() && cpus > 0.0)) {
-        return bad("the CPU limit must be greater than 0".to_owned());
+        return spec_error("the CPU limit must be greater than 0".to_owned());
     }
     let zero = limits.memory_bytes == Some(0) || limits.pids == Some(0) || limits.storage_bytes == Some(0);
-    if zero { bad("a limit must be greater than 0".to_owned()) } else { Ok(()) }
+    if zero { spec_error("a limit must be greater than 0".to_owned()) } else { Ok(()) }
 }
 
-/// Absolute, of UTF-8 without NUL, without `..`.
+/// Absolute, UTF-8, without NUL and `..`.
 pub(crate) fn absolute(path: &Path, what: &str) -> Result<(), SandboxError> {
     let plain = |c: Component<'_>| matches!(c, Component::RootDir | Component::Normal(_));
     let text = path.to_str().is_some_and(|text| !text.contains('\0'));
     if text && path.is_absolute() && path.components().all(plain) {
         return Ok(());
     }
-    bad(format!("{what} {} is not an absolute UTF-8 path without `..`", path.display()))
+    spec_error(format!("{what} {} is not an absolute UTF-8 path without `..`", path.display()))
 }
 
 fn target(path: &Path) -> Result<(), SandboxError> {
     absolute(path, "the mount target")?;
-    let covers = HALLS.iter().any(|hall| path == Path::new(hall));
-    if covers || FLOOR.iter().any(|floor| path.starts_with(floor)) {
-        return bad(format!("the mount target {} would cover a system folder", path.display()));
+    let covers = MOUNT_PARENTS.iter().any(|parent| path == Path::new(parent));
+    if covers || SYSTEM_PATHS.iter().any(|floor| path.starts_with(floor)) {
+        return spec_error(format!("the mount target {} would cover a system folder", path.display()));
     }
     Ok(())
 }
 
-/// The folder that a target is put into must be the one it names: a link on the way, in a root filesystem or in an
-/// earlier mount, would put it elsewhere.
+/// The folder of a target must be the one it names: a link in its path, in a root filesystem or in
+/// an earlier mount, would place it elsewhere.
 fn no_link_on_the_way(target: &Path, root: &Root, earlier: &[Mount]) -> Result<(), SandboxError> {
     let below = earlier.iter().filter(|mount| target.starts_with(&mount.target) && target != mount.target);
     let (mut at, rest) = match below.max_by_key(|mount| mount.target.components().count()) {
@@ -120,7 +125,7 @@ fn no_link_on_the_way(target: &Path, root: &Root, earlier: &[Mount]) -> Result<(
         at.push(component);
         match fs::symlink_metadata(&at) {
             Ok(found) if found.is_symlink() => {
-                return bad(format!(
+                return spec_error(format!(
                     "the mount target {} goes through the symbolic link {}",
                     target.display(),
                     at.display()
@@ -133,7 +138,7 @@ fn no_link_on_the_way(target: &Path, root: &Root, earlier: &[Mount]) -> Result<(
     Ok(())
 }
 
-/// The mount that a path inside is in, and where the path lies on the host.
+/// The path on the host of a path inside, by the mount that contains it.
 pub(crate) fn on_the_host(path: &Path, mounts: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
     let covering = mounts.iter().filter(|(target, _)| path.starts_with(target));
     let (target, source) = covering.max_by_key(|(target, _)| target.components().count())?;
@@ -193,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_the_kernel_would() {
+    fn refuses_values_that_the_kernel_rejects() {
         for (change, good) in [
             ((|_| {}) as fn(&mut Spec), true),
             (|s| s.limits.cpus = Some(0.0), false),

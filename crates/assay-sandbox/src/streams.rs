@@ -12,10 +12,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use crate::drain::Drain;
 use crate::{Captured, Exec, SandboxError, Sink};
 
-/// Bytes read at once: what a pipe holds by default.
+/// Bytes per read: the default capacity of a pipe.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// Where a stream goes, and what was kept of it.
+/// The destination of a stream, and the part kept in memory.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     file: Option<(File, PathBuf)>,
@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens what `sink` names.
+    /// Opens the destination.
     pub(crate) fn open(sink: &Sink) -> Result<Self, SandboxError> {
         let file = match &sink.file {
             None => None,
@@ -43,7 +43,7 @@ impl Recorder {
         Ok(Self { file, room: sink.cap, keep: sink.keep, captured: Captured::default(), failed: None })
     }
 
-    /// Takes what came next.
+    /// Appends the next bytes.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.captured.total += bytes.len() as u64;
         if let Some((file, path)) = &mut self.file {
@@ -70,7 +70,7 @@ impl Recorder {
         self.failed.is_some()
     }
 
-    /// What was kept.
+    /// The part kept in memory.
     pub(crate) fn close(mut self) -> Result<Captured, SandboxError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -81,7 +81,7 @@ impl Recorder {
     }
 }
 
-/// The reading end of a stream, and where it goes.
+/// The reading end of a stream, and its destination.
 #[derive(Debug)]
 pub(crate) struct Stream {
     source: Option<OwnedFd>,
@@ -89,7 +89,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// A stream into `sink`, and the end that the command writes to.
+    /// A stream into `sink`, and the writing end for the command.
     pub(crate) fn open(sink: &Sink) -> Result<(Self, OwnedFd), SandboxError> {
         let recorder = Recorder::open(sink)?;
         let (source, end) = pipe().map_err(|source| SandboxError::Io {
@@ -105,7 +105,7 @@ impl Stream {
         self.source.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads what is there, once.
+    /// Reads the available data, once.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) {
         let Some(source) = &self.source else { return };
         match rustix::io::read(source, &mut *buffer) {
@@ -121,13 +121,14 @@ impl Stream {
         self.recorder.has_failed()
     }
 
-    /// What was kept, and the reading end where something still holds the other.
+    /// The part kept in memory, and the reading end if something still has the other.
     pub(crate) fn close(self) -> Result<(Captured, Option<OwnedFd>), SandboxError> {
         Ok((self.recorder.close()?, self.source))
     }
 }
 
-/// The streams of a command, and the ends that it writes to: standard output and, unless merged, standard error.
+/// The streams of a command, and their writing ends: standard output and, unless merged, standard
+/// error.
 pub(crate) fn open_both(command: &Exec) -> Result<(Vec<Stream>, OwnedFd, Option<OwnedFd>), SandboxError> {
     let (stdout, stdout_end) = Stream::open(&command.stdout)?;
     let Some(sink) = &command.stderr else { return Ok((vec![stdout], stdout_end, None)) };
@@ -135,7 +136,8 @@ pub(crate) fn open_both(command: &Exec) -> Result<(Vec<Stream>, OwnedFd, Option<
     Ok((vec![stdout, stderr], stdout_end, Some(stderr_end)))
 }
 
-/// What was kept of standard output and standard error. Streams that something still writes to go to `drain`.
+/// The kept parts of standard output and standard error. Streams that are still open for writing go
+/// to `drain`.
 pub(crate) fn close_both(streams: Vec<Stream>, drain: &mut Drain) -> Result<[Captured; 2], SandboxError> {
     let mut kept = [Captured::default(), Captured::default()];
     let mut failure = None;

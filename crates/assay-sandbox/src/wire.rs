@@ -1,7 +1,9 @@
-//! What the host and a sandbox's first process say to each other, over a socket that keeps messages apart.
+//! The messages between the host and a sandbox's first process, over a socket that preserves
+//! message boundaries.
 //!
-//! A message is one byte that says where its JSON lies, then the JSON: `i`, in the message itself; `m`, in an anonymous
-//! file whose descriptor comes first. So a message may be as long as it likes. Further descriptors follow.
+//! A message is one byte that says where its JSON is, then the JSON: `i`, in the message itself;
+//! `m`, in an anonymous file whose descriptor comes first. A message may therefore have any length.
+//! Further descriptors follow.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
@@ -17,17 +19,17 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Longest JSON sent in the message itself. A Unix socket takes about 200 KiB by default.
+/// Maximum JSON sent in the message itself. A Unix socket accepts about 200 KiB by default.
 const INLINE: usize = 8 << 10;
-/// Longest JSON taken from an anonymous file. The kernel refuses a command line long before that.
+/// Maximum JSON read from an anonymous file. The kernel refuses shorter command lines.
 const PAYLOAD: u64 = 64 << 20;
-/// Most descriptors in one message: the payload, standard output, standard error.
+/// Maximum number of descriptors in one message: the payload, standard output, standard error.
 const DESCRIPTORS: usize = 3;
 
-/// From the host.
+/// Orders from the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// Once, first: resource limits of everything that follows.
+    /// Sent once, first: resource limits of all later processes.
     Setup {
         /// Open files.
         nofile: u64,
@@ -36,40 +38,40 @@ pub(crate) enum Order {
         /// Processes of the user inside.
         nproc: Option<u64>,
     },
-    /// Runs a command. Its standard output and, unless the two are merged, its standard error come along.
+    /// Runs a command. Its standard output and, unless merged, its standard error are attached.
     Exec {
-        /// The host's number of it.
+        /// The host's number of the command.
         id: u64,
         /// Program and arguments.
         argv: Vec<String>,
         /// The whole environment.
         env: Vec<(String, String)>,
-        /// Where it starts.
+        /// The working directory.
         cwd: PathBuf,
     },
     /// Kills the process group of a command that has not ended.
     Kill {
-        /// Which.
+        /// The command.
         id: u64,
     },
     /// Kills everything but the first process.
     KillAll,
     /// Stops everything but the first process.
     Freeze,
-    /// Has it go on.
+    /// Resumes everything.
     Thaw,
 }
 
-/// From the first process.
+/// Answers from the first process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// It takes orders.
+    /// It accepts orders.
     Ready,
     /// A command ended.
     Ended {
-        /// Which.
+        /// The command.
         id: u64,
-        /// How.
+        /// How it ended.
         how: Ended,
     },
 }
@@ -83,7 +85,7 @@ pub(crate) enum Ended {
     Signal(i32),
 }
 
-/// Sends a message. `flags` may hold `DONTWAIT`.
+/// Sends a message. `flags` may contain `DONTWAIT`.
 pub(crate) fn send(
     socket: BorrowedFd<'_>,
     message: &impl Serialize,
@@ -112,17 +114,17 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// What came.
+/// The result of receiving.
 pub(crate) enum Received<T> {
-    /// A message, with the descriptors that came along.
+    /// A message, with its descriptors.
     Message(T, Vec<OwnedFd>),
     /// Nothing yet.
     Nothing,
-    /// The other side is gone.
+    /// The other side has closed the connection.
     End,
 }
 
-/// Takes the next message, if there is one; never waits.
+/// Receives the next message, if there is one; never waits.
 pub(crate) fn receive<T: DeserializeOwned>(socket: BorrowedFd<'_>) -> io::Result<Received<T>> {
     let mut bytes = vec![0; INLINE + 1];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];

@@ -16,26 +16,25 @@ pub const DESCRIPTION_LIMIT: usize = 1024;
 /// Longest name the format allows, in characters.
 pub const NAME_LIMIT: usize = 64;
 
-/// A parsed `SKILL.md`. The source file is no longer needed: everything a rule may ask
-/// about is here.
+/// A parsed `SKILL.md`. The source file is no longer needed: everything a rule may need is here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// The whole text, decoded leniently, without a byte-order mark.
+    /// The complete text, decoded leniently, without a byte-order mark.
     pub text: String,
     /// The front matter; empty if it is missing or unreadable.
     pub front_matter: Map<String, Value>,
-    /// Where the YAML is in the text, in bytes; empty when there is none.
+    /// Where the YAML is in the text, in bytes; empty if there is none.
     pub yaml: std::ops::Range<usize>,
     /// The line the YAML begins at, from 1.
     pub yaml_line: usize,
     /// Where the body begins in the text, in bytes.
     pub body_start: usize,
-    /// How the bytes became text.
+    /// How the bytes were decoded.
     pub encoding: Encoding,
-    /// Whether a byte-order mark was taken away.
+    /// Whether a byte-order mark was removed.
     pub byte_order_mark: bool,
-    /// The lines that fence the front matter, also where it could not be read; `None` when there is
-    /// no opening fence.
+    /// The lines that fence the front matter, even if it could not be read; `None` if there is no
+    /// opening fence.
     pub fence: Option<Fence>,
     /// The error in the YAML as written, and how it was parsed anyway.
     pub trouble: Option<(Trouble, Leniency)>,
@@ -152,7 +151,7 @@ impl Document {
     }
 
     /// The text of the body's first paragraph on one line, at most [`DESCRIPTION_LIMIT`]
-    /// characters; empty when there is none.
+    /// characters; empty if there is none.
     pub fn first_paragraph(&self) -> String {
         let outline = Outline::read(&self.text, self.body_start, Dialect::CommonMark);
         let first = outline.paragraphs.iter().find(|paragraph| paragraph.block == Block::Paragraph);
@@ -254,7 +253,7 @@ impl Findings<'_> {
     }
 
     /// The text of a scalar field, trimmed. Empty and not scalar both give `None` with a finding;
-    /// missing gives `None` alone: the caller says what is used instead.
+    /// missing gives `None` alone: the caller reports the replacement.
     fn scalar(
         &mut self,
         map: &Map<String, Value>,

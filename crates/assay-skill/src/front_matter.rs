@@ -81,9 +81,9 @@ impl<'a> Iterator for Lines<'a> {
 /// How a block of YAML was parsed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Read {
-    /// What it says.
+    /// The parsed map.
     pub(crate) map: Map<String, Value>,
-    /// What was wrong with it as written: the first error, and which leniency helped.
+    /// The problem of the original text: the first error, and the leniency that was applied.
     pub(crate) trouble: Option<(Trouble, Leniency)>,
 }
 
@@ -163,7 +163,7 @@ fn parse(yaml: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Map<String, V
             let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
             let at = error.location().map(|at| (place(at.line()), place(at.column()))).filter(|at| at.0 > 0);
             let text = error.without_snippet().to_string();
-            // The location is given apart; the parser appends it in its own form.
+            // The location is separate; the parser appends it in its own form.
             let first = text.split(" at line ").next().unwrap_or(&text).lines().next().unwrap_or("");
             // The parser's advice to its callers does not help the author of the file.
             let message = first.split(", set ").next().unwrap_or(first).to_owned();
@@ -255,14 +255,14 @@ mod tests {
             "- ".repeat(100_000),
             format!("a: {}", "{".repeat(99_999)),
         ] {
-            // Quoted as text it may well be kept; what must not happen is that it grows.
+            // Quoted as text it may be kept; it must not grow.
             assert!(Value::Object(read(&bomb).map).to_string().len() <= 2 * bomb.len());
         }
         assert_eq!(read(&format!("a: {}\n", "x".repeat(YAML_CAP))).map, Map::new());
     }
 
     #[test]
-    fn troubles_have_a_place() {
+    fn parse_errors_have_a_position() {
         let trouble = read("name: a\ndescription: b: c\n").trouble.unwrap().0;
         assert_eq!(trouble.at.map(|at| at.0), Some(2), "{trouble:?}");
         assert!(!trouble.message.contains(" line "), "{trouble:?}");

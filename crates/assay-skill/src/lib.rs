@@ -1,9 +1,9 @@
 //! Skill packages: a folder with a `SKILL.md` and other files, and its static properties.
 //!
 //! [`Package::load`] reads one folder, [`Library::load`] reads every package below some folders.
-//! Both are lenient: what a client would still offer to an agent is loaded, and every leniency is a
-//! [`Diagnostic`] with its file and line. Nothing here executes anything, follows a link out of a
-//! package, or panics on any input.
+//! Both are lenient: everything that a client would still offer to an agent is loaded, and every
+//! leniency is a [`Diagnostic`] with its file and line. Nothing here executes anything, follows a
+//! link out of a package, or panics on any input.
 //!
 //! A package is identified by the digest of its folder ([`assay_fs::tree`]).
 

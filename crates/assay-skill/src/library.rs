@@ -12,7 +12,7 @@ use crate::{Diagnostic, Package, Severity};
 pub struct Library {
     /// The packages, sorted by folder name, then by path.
     pub packages: Vec<Package>,
-    /// What there is to say about them and about the search.
+    /// Diagnostics about them and about the search.
     pub diagnostics: Vec<Diagnostic>,
     /// The searched folders that are not packages: where a new package would appear.
     pub passed: Vec<PathBuf>,
@@ -34,7 +34,7 @@ pub enum LookupError {
     Ambiguous {
         /// The name that was looked up.
         name: String,
-        /// Where they lie.
+        /// Their paths.
         paths: Vec<PathBuf>,
     },
 }
@@ -47,18 +47,18 @@ fn listed(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// How deep below a root packages are searched for. The implementation guide for clients says 4 to
-/// 6.
+/// How deep below a root packages are searched for. The implementation guide for clients recommends
+/// 4 to 6.
 pub const SCAN_DEPTH: usize = 6;
-/// How many folders below one root are checked. The implementation guide for clients says about
-/// 2,000; a library of the whole ecosystem has more, and each package is one.
+/// How many folders below one root are checked. The implementation guide for clients recommends
+/// about 2,000; a library of the whole ecosystem has more, and each package is one.
 pub const SCAN_FOLDERS: usize = 200_000;
 /// Folders that are never looked into.
 pub const SKIPPED: [&str; 9] =
     [".git", ".hg", ".svn", ".assay", "node_modules", "target", "__pycache__", ".venv", "venv"];
 
-/// The folders of the packages below some folders, by the rules of [`Library::load`], and what
-/// there is to say about the search.
+/// The folders of the packages below some folders, by the rules of [`Library::load`], with
+/// diagnostics of the search.
 pub fn find(roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
     let mut library = Library::default();
     let folders = library.folders(roots);
@@ -67,8 +67,8 @@ pub fn find(roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
 
 impl Library {
     /// Reads every package below the folders: a folder that is itself a package, or those below it,
-    /// [`SCAN_DEPTH`] folders deep. What is below a package belongs to it. A folder reached twice
-    /// counts once; a link is followed when it leads to somewhere below the same root.
+    /// [`SCAN_DEPTH`] folders deep. Files below a package belong to it. A folder reached twice
+    /// counts once; a link is followed if its target is below the same root.
     pub fn load(roots: &[PathBuf]) -> Self {
         let mut library = Self::default();
         for folder in library.folders(roots) {
@@ -97,7 +97,7 @@ impl Library {
         folders
     }
 
-    /// The folders with a document below a root, sorted, each really new to `seen`.
+    /// The folders with a document below a root, sorted, without those in `seen`.
     fn find(&mut self, root: &Path, seen: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let base = match fs::canonicalize(root) {
             Ok(base) => base,
@@ -199,8 +199,8 @@ impl Library {
     }
 }
 
-/// Up to three of some names that resemble one, nearest first: what a typing mistake may have
-/// meant.
+/// Up to three of some names that resemble one, nearest first, as suggestions for a misspelled
+/// name.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let limit = (wanted.chars().count() / 3).max(2);

@@ -14,20 +14,20 @@ use assay_fs::tree::{self, Entry, Tree};
 /// A skill package as an agent would be offered it.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// Where it was read from. No part of any digest.
+    /// The folder that it was read from. Not part of any digest.
     pub root: PathBuf,
-    /// The folder's name: the package's id, and what it is mounted as. Not part of
+    /// The folder's name: the package's id, and the name of its mount. Not part of
     /// [`Package::digest`].
     pub directory: String,
     /// `name` of the front matter; else the folder's name.
     pub name: String,
     /// `description` of the front matter; else the body's first paragraph; else empty.
     pub description: String,
-    /// The whole front matter; empty if it is missing or unreadable.
+    /// The complete front matter; empty if it is missing or unreadable.
     pub front_matter: Map<String, Value>,
-    /// What follows the front matter, as it is.
+    /// The text after the front matter, unchanged.
     pub body: String,
-    /// The whole `SKILL.md`, decoded leniently, without a byte-order mark.
+    /// The complete `SKILL.md`, decoded leniently, without a byte-order mark.
     pub document: String,
     /// Every entry, `SKILL.md` included, sorted by path.
     pub files: Vec<FileEntry>,
@@ -40,7 +40,7 @@ pub struct Package {
 pub struct FileEntry {
     /// Relative to the package, `/` between parts, invalid UTF-8 replaced.
     pub path: String,
-    /// What it is. Folders are listed only when they hold nothing.
+    /// Its kind. Folders are listed only if they are empty.
     pub kind: FileKind,
     /// Bytes of a file, or of a link's target text.
     pub size: u64,
@@ -50,14 +50,14 @@ pub struct FileEntry {
     pub digest: Digest,
 }
 
-/// What came of reading a package.
+/// The result of reading a package.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The package; `None` when there is nothing that an agent could be offered.
+    /// The package; `None` if there is nothing to offer to an agent.
     pub package: Option<Package>,
     /// Its parsed document; `None` if it is missing or unreadable.
     pub document: Option<Document>,
-    /// What there is to say about it.
+    /// Its diagnostics.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -99,7 +99,7 @@ impl Package {
         let name = name_of(&document, &directory, &file, diagnostics);
         let description = description_of(&document, &file, diagnostics);
         let tree = Tree::read(root);
-        tell_of_tree(root, &tree, diagnostics);
+        report_tree_problems(root, &tree, diagnostics);
         let files = tree.leaves().map(FileEntry::from).collect();
         let package = Self {
             root: root.to_path_buf(),
@@ -199,7 +199,7 @@ pub(crate) fn is_document_name(name: &str) -> bool {
     name.eq_ignore_ascii_case("SKILL.md")
 }
 
-/// The folder's own name, also when it is given as `.`.
+/// The folder's own name, even if it is given as `.`.
 fn directory_name(root: &Path) -> String {
     let own = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     own(root)
@@ -252,7 +252,7 @@ fn description_of(document: &Document, file: &Path, diagnostics: &mut Vec<Diagno
     paragraph
 }
 
-fn tell_of_tree(root: &Path, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
+fn report_tree_problems(root: &Path, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
     for problem in &tree.problems {
         let message = format!("cannot be read, so the package's digest is not reliable: {}", problem.source);
         diagnostics.push(

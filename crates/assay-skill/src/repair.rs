@@ -1,15 +1,15 @@
 //! One repair of YAML that does not parse: quotes for values that need them.
 //!
-//! `description: Use when: asked` is the commonest mistake in front matter. The implementation
+//! `description: Use when: asked` is the most common mistake in front matter. The implementation
 //! guide for clients suggests one retry with such values quoted. Tabs in the indentation, the next
-//! commonest, are repaired on the way.
+//! most common, are also repaired.
 
-/// Quotes the values of a block that a YAML parser cannot take as they are. `None` when there is
-/// nothing to quote.
+/// Quotes the values of a block that a YAML parser cannot read. `None` if there is nothing to
+/// quote.
 ///
-/// Looked at: lines `key: value` at any depth, with what follows them more deeply indented. Quoted
-/// is a plain value that contains `: ` or ends in `:` or begins with what no plain value may begin
-/// with, and a quoted or bracketed one that does not end as it began.
+/// Checked are lines `key: value` at any depth, with the more deeply indented lines after them. A
+/// plain value is quoted if it contains `: ` or ends in `:` or begins with a character that no
+/// plain value may begin with, and a quoted or bracketed one if it does not end as it began.
 pub fn quote_values(yaml: &str) -> Option<String> {
     let lines: Vec<String> = yaml.lines().map(expand_tabs).collect();
     let mut out = String::with_capacity(yaml.len() + 16);
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_quoted_where_they_must_be() {
+    fn values_are_quoted_if_necessary() {
         let check = |yaml: &str, expected: Option<&str>| {
             assert_eq!(quote_values(yaml).as_deref(), expected, "{yaml}");
         };

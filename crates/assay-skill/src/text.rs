@@ -7,7 +7,7 @@ pub enum Encoding {
     Utf8,
     /// UTF-16, known by its byte-order mark or by its zero bytes.
     Utf16,
-    /// Not UTF-8 from this line (from 1) on: what is invalid became U+FFFD.
+    /// Not UTF-8 from this line (from 1) on: invalid bytes became U+FFFD.
     Invalid {
         /// The first line that contains something invalid.
         line: usize,
@@ -21,11 +21,11 @@ pub struct Decoded {
     pub text: String,
     /// How the bytes were read.
     pub encoding: Encoding,
-    /// Whether a byte-order mark was taken away.
+    /// Whether a byte-order mark was removed.
     pub byte_order_mark: bool,
 }
 
-/// Decodes bytes: UTF-16 where a mark or the zero bytes say so, else UTF-8 with invalid sequences
+/// Decodes bytes: UTF-16 if a mark or the zero bytes indicate it, else UTF-8 with invalid sequences
 /// replaced.
 pub fn decode(bytes: &[u8]) -> Decoded {
     if let Some((rest, unit)) = utf16(bytes) {
@@ -46,9 +46,9 @@ pub fn decode(bytes: &[u8]) -> Decoded {
 
 type Unit = fn([u8; 2]) -> u16;
 
-/// The bytes after a mark, and how two of them make a unit, when they look like UTF-16. Without a
-/// mark: of the first 64 bytes, at least 9 of 10 at odd (or at even) places are zero, and none at
-/// the others.
+/// The bytes after a mark, and how two of them make a unit, if they look like UTF-16. Without a
+/// mark: of the first 64 bytes, at least 9 of 10 at odd (or at even) positions are zero, and none
+/// at the others.
 fn utf16(bytes: &[u8]) -> Option<(&[u8], Unit)> {
     if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
         return Some((rest, u16::from_le_bytes));

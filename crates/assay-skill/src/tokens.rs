@@ -16,7 +16,7 @@ thread_local! {
     static KNOWN: RefCell<Vec<Entry>> = RefCell::new(vec![[0; 3]; 1 << PLACES]);
 }
 
-/// A piece's entry without the number of its tokens; `None` where it is too long.
+/// A piece's entry without the number of its tokens; `None` if it is too long.
 fn entry(piece: &[u8]) -> Option<Entry> {
     let mut bytes = [0; 24];
     bytes.get_mut(..piece.len()).filter(|_| piece.len() <= PIECE)?.copy_from_slice(piece);
@@ -24,8 +24,7 @@ fn entry(piece: &[u8]) -> Option<Entry> {
     Some(std::array::from_fn(|part| u64::from_le_bytes(std::array::from_fn(|at| bytes[8 * part + at]))))
 }
 
-/// Where a piece is remembered: multiplicative hashing (Knuth, The Art of Computer Programming 3,
-/// 6.4).
+/// The slot of a piece: multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4).
 fn place(entry: &Entry) -> usize {
     let hash = entry
         .iter()
@@ -39,9 +38,9 @@ pub fn tokens(text: &str) -> usize {
     count(text, |_, _| true).unwrap_or_default()
 }
 
-/// The same where there are at least `least`; `None` where there are fewer, and as soon as what is
-/// left cannot make it so many at two bytes a token: no text of the corpus that assay is tested on
-/// has fewer.
+/// The same if there are at least `least`; `None` if there are fewer, and as soon as the rest
+/// cannot reach that number at two bytes a token: no text of the corpus that assay is tested on has
+/// fewer.
 pub fn tokens_from(text: &str, least: usize) -> Option<usize> {
     count(text, |found, left| found + left / 2 >= least).filter(|&found| found >= least)
 }

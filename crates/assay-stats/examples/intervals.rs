@@ -1,8 +1,9 @@
-//! Coverage of the default interval beside those it was chosen from, over the validity grid of docs/STATISTICS.md, as a Markdown table.
+//! Coverage of the default interval and of the alternatives, over the validity grid of
+//! docs/STATISTICS.md, as a Markdown table.
 //!
 //! `cargo run --release -p assay-stats --example intervals [SUITES]`
 
-#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -13,7 +14,7 @@ use assay_stats::simulate::{Cell, GridCell, Method, compare, validity_grid};
 /// Seed of the suites.
 const SEED: u64 = 1;
 
-/// One cell with what each method came to.
+/// One cell with the results of each method.
 type Row = (GridCell, Vec<Option<(f64, f64)>>);
 
 fn main() {
@@ -47,7 +48,7 @@ fn main() {
     println!("| mean width | {} |", all(&width, 3, 1.0 / rows.len() as f64));
 }
 
-/// 1 where the method misses the grid's limit for coverage in this cell.
+/// 1 if the method misses the grid's limit for coverage in this cell.
 fn misses((cell, got): &Row, at: usize, limit: f64) -> f64 {
     let only = Cell {
         coverage: got[at].map(|got| got.0),

@@ -7,9 +7,10 @@ use crate::random::{Purpose, index, stream};
 /// A measure, and its 95% percentile bootstrap interval over items.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measure {
-    /// `None` where it is not defined: too few items, or only one category, where nothing could have disagreed.
+    /// `None` if it is undefined: too few items, or only one category, so that no disagreement is
+    /// possible.
     pub value: Option<f64>,
-    /// `None` too where it is not defined for half of the resamples.
+    /// `None` too if it is undefined for half of the resamples.
     pub interval: Option<Interval>,
 }
 
@@ -33,15 +34,16 @@ pub struct Agreement {
     pub items: usize,
     /// Each two raters.
     pub pairs: Vec<RaterPair>,
-    /// Krippendorff's alpha for nominal data (Krippendorff 2011, "Computing Krippendorff's alpha-reliability", section C): 1 − Dₒ/Dₑ over the
-    /// coincidences of all raters. Missing ratings are allowed for.
+    /// Krippendorff's alpha for nominal data (Krippendorff 2011, "Computing Krippendorff's
+    /// alpha-reliability", section C): 1 − Dₒ/Dₑ over the coincidences of all raters. Missing
+    /// ratings are allowed for.
     pub alpha: Measure,
 }
 
-/// Agreement of raters. Each item has a place per rater: its category, or `None` where that one has not rated it. Items may have fewer
-/// places than there are raters.
+/// Agreement of raters. Each item has an entry per rater: its category, or `None` if that rater has
+/// not rated it. Items may have fewer entries than there are raters.
 ///
-/// Intervals take items as drawn: `resamples` times as many are drawn anew, with replacement.
+/// Intervals treat items as a sample: `resamples` times as many are drawn with replacement.
 pub fn agreement(items: &[Vec<Option<usize>>], resamples: usize, seed: u64) -> Agreement {
     let raters = items.iter().map(Vec::len).max().unwrap_or(0);
     let mut pairs = Vec::new();

@@ -12,18 +12,18 @@ const RESAMPLES: usize = 1000;
 /// Resamples of clusters.
 const CLUSTER_RESAMPLES: usize = 10_000;
 
-/// The percentile bootstrap interval of a mean over values that come in clusters, at `level`: whole clusters are drawn with
-/// replacement, as many as there are, 10,000 times (Davison & Hinkley 1997, §3.8).
+/// The percentile bootstrap interval of a mean over clustered values, at `level`: complete clusters
+/// are drawn with replacement, as many as there are, 10,000 times (Davison & Hinkley 1997, §3.8).
 ///
-/// Each value weighs the same, so a cluster weighs as many times as it has values. With clusters of one value it is the
-/// ordinary bootstrap. Values that are not finite are dropped. `None` under two clusters with values, or where the level is
-/// not between 0 and 1.
+/// Each value has the same weight, so a cluster's weight is its number of values. With clusters of
+/// one value it is the ordinary bootstrap. Values that are not finite are dropped. `None` under two
+/// clusters with values, or if the level is not between 0 and 1.
 pub fn cluster_bootstrap(clusters: &[Vec<f64>], level: f64, seed: u64) -> Option<Interval> {
     stratified_cluster_bootstrap(std::slice::from_ref(&clusters.to_vec()), level, seed)
 }
 
-/// The same for a mean over strata, each weighing the same and being the mean of its own values: clusters are drawn within
-/// their strata.
+/// The same for a mean over strata of equal weight, each the mean of its own values: clusters are
+/// drawn within their strata.
 ///
 /// Strata without values are dropped. `None` under two clusters in all.
 pub fn stratified_cluster_bootstrap(strata: &[Vec<Vec<f64>>], level: f64, seed: u64) -> Option<Interval> {
@@ -71,10 +71,11 @@ fn pairwise(one: &(f64, f64), other: &(f64, f64)) -> std::cmp::Ordering {
     one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
 }
 
-/// SkillsBench's interval for the lift: the 95% percentile bootstrap with 1,000 resamples of the trials within tasks.
+/// SkillsBench's interval for the lift: the 95% percentile bootstrap with 1,000 resamples of the
+/// trials within tasks.
 ///
-/// It is printed by name and never decides: it takes the tasks as fixed, and it has no width where every trial of a
-/// task ended alike. `None` where no task has trials under both arms.
+/// It is printed by name and never decides: it treats the tasks as fixed, and it has no width if
+/// all trials of each task have the same result. `None` if no task has trials under both arms.
 pub fn skillsbench_interval(tasks: &[PairedTask], seed: u64) -> Option<Interval> {
     let tasks = paired(tasks);
     if tasks.is_empty() {
@@ -92,15 +93,18 @@ pub fn skillsbench_interval(tasks: &[PairedTask], seed: u64) -> Option<Interval>
     Some(Interval { low: sample_quantile(&lifts, 0.025)?, high: sample_quantile(&lifts, 0.975)? })
 }
 
-/// The interval of the lift on these very tasks (`these-tasks`), at `level`: what would vary if they were run again.
+/// The interval of the lift on exactly these tasks (`these-tasks`), at `level`: the variation if
+/// they were run again.
 ///
-/// mean ± t·√(ṽ/n), with ṽ = (Σ vᵢ + 2v₀)/(n + 2), vᵢ the variance of task i's difference from its trials (unbiased,
-/// s²/r of either arm; ¼ where an arm has one trial), v₀ that of the default interval, and one degree of freedom for
-/// every trial beyond the first of a task and arm, at least one each. The two pseudo-tasks keep it from having no
-/// width, as in the default interval. Simulated coverage at 5, 10 and 30 tasks × 1, 2, 3, 5 trials: .95 to 1.00, where
-/// the bootstrap's own variance Σp(1 − p)/r has .87 to .98 from three trials on, and 0 to .75 with one.
+/// mean ± t·√(ṽ/n), with ṽ = (Σ vᵢ + 2v₀)/(n + 2), vᵢ the variance of task i's difference from its
+/// trials (unbiased, s²/r of either arm; ¼ for an arm with one trial), v₀ that of the default
+/// interval, and one degree of freedom for every trial beyond the first of a task and arm, at least
+/// one each. The two pseudo-tasks prevent a width of zero, as in the default interval. Simulated
+/// coverage at 5, 10 and 30 tasks × 1, 2, 3, 5 trials: .95 to 1.00, while the bootstrap's own
+/// variance Σp(1 − p)/r has .87 to .98 from three trials on, and 0 to .75 with one.
 ///
-/// Kept within [−1, 1]. `None` where no task has trials under both arms, or the level is not between 0 and 1.
+/// Clamped to [−1, 1]. `None` if no task has trials under both arms, or the level is not between 0
+/// and 1.
 pub fn within_tasks_interval(tasks: &[PairedTask], level: f64) -> Option<Interval> {
     let tail = tail_of(level)?;
     let tasks = paired(tasks);

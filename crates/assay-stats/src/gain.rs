@@ -1,14 +1,14 @@
 //! Normalized gain.
 //!
-//! For a gain it is (arm − base)/(1 − base), the share of the possible gain; for a loss Marx & Cummings'
-//! (2007) normalized change, (arm − base)/base. Both are ratios of suite
-//! means; they are never averaged over tasks.
+//! For a gain it is (arm − base)/(1 − base), the share of the possible gain; for a loss Marx &
+//! Cummings' (2007) normalized change, (arm − base)/base. Both are ratios of suite means; they are
+//! never averaged over tasks.
 //!
-//! The interval is Fieller's (1954) with the default interval in the place of Student's: it contains every g for which the
-//! default interval of the mean of uᵢ(g) contains 0, where uᵢ(g) = (armᵢ − baseᵢ) − g·(1 − baseᵢ) on the side of
-//! gains and (armᵢ − baseᵢ) − g·baseᵢ on the side of losses. At g = 0 both are the lift, so this interval contains 0
-//! exactly where the lift's does. The set can have a gap where the denominator is poorly known; the interval then spans
-//! it, within [−1, 1].
+//! The interval is Fieller's (1954) with the default interval in place of Student's: it contains
+//! every g for which the default interval of the mean of uᵢ(g) contains 0, where uᵢ(g) = (armᵢ −
+//! baseᵢ) − g·(1 − baseᵢ) on the side of gains and (armᵢ − baseᵢ) − g·baseᵢ on the side of losses.
+//! At g = 0 both are the lift, so this interval contains 0 exactly if the lift's does. The set can
+//! have a gap if the denominator is poorly known; the interval then spans it, within [−1, 1].
 
 use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
 use crate::moments::{Moments, Quantiles};
@@ -22,13 +22,13 @@ const STEPS: u32 = 400;
 pub struct Gain {
     /// In [−1, 1]: above 0 a share of the possible gain, below 0 a share of the possible loss.
     pub value: f64,
-    /// `None` under 5 tasks or clusters, or where the level is not between 0 and 1.
+    /// `None` under 5 tasks or clusters, or if the level is not between 0 and 1.
     pub interval: Option<Interval>,
 }
 
 /// The normalized gain of the suite, with an interval at `level`.
 ///
-/// `None` where the baseline's mean is 1, and where no task has trials under both arms.
+/// `None` if the baseline's mean is 1, or if no task has trials under both arms.
 pub fn normalized_gain(tasks: &[PairedTask], level: f64) -> Option<Gain> {
     let sample = Sample::of(tasks);
     if sample.units.is_empty() {
@@ -98,8 +98,8 @@ struct Contrast {
 }
 
 impl Contrast {
-    /// `below` is linear in the baseline with a slope of −`direction`, so v₀(g) is arm noise + (1 − `direction`·g)²·base
-    /// noise.
+    /// `below` is linear in the baseline with a slope of −`direction`, so v₀(g) is arm noise + (1 −
+    /// `direction`·g)²·base noise.
     fn of(sample: &Sample, below: impl Fn(&Unit) -> f64, direction: f64) -> Contrast {
         let n = sample.units.len() as f64;
         let sum = |value: &dyn Fn(&Unit) -> f64| sample.units.iter().map(value).sum::<f64>();
@@ -126,7 +126,7 @@ impl Contrast {
         Moments {
             n: self.n,
             mean: value(&self.mean),
-            // A sum of squares; where it is nearly 0 the polynomial may come out below.
+            // A sum of squares; near 0, rounding may make the polynomial negative.
             squares: value(&self.squares).max(0.0),
             cubes: value(&self.cubes),
             noise: value(&self.noise),

@@ -1,14 +1,16 @@
 //! Estimators, intervals, tests and power for paired trials: numbers in, numbers out.
 //!
-//! The unit of analysis is the task. A task's repetitions under one arm give its mean, the difference of two such
-//! means is the task's lift, and tasks weigh equally. Nothing here knows of files, skills or agents.
+//! The unit of analysis is the task. A task's repetitions under one arm give its mean, the
+//! difference of two such means is the task's lift, and tasks weigh equally. Nothing here knows of
+//! files, skills or agents.
 //!
 //! Every function guarantees:
 //!
-//! - **No NaN comes out.** Scores that are not finite are dropped, finite ones are brought into [0, 1]. What cannot
-//!   be estimated is `None`.
+//! - **No NaN comes out.** Scores that are not finite are dropped, finite ones are brought into [0,
+//!   1]. What cannot be estimated is `None`.
 //! - **Order does not count.** Tasks, and repetitions within a task, may come in any order.
-//! - **Randomness is seeded.** The same numbers and the same seed give the same answer on any number of threads.
+//! - **Randomness is seeded.** The same numbers and the same seed give the same answer on any
+//!   number of threads.
 
 mod agreement;
 mod bootstrap;

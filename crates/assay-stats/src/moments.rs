@@ -6,10 +6,10 @@ use crate::quantile::student_tail;
 /// Pseudo-tasks at the binomial's largest variance.
 pub(crate) const PSEUDO: f64 = 2.0;
 
-/// What the default interval is made of.
+/// The sample moments of the default interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
-    /// Units, n; not a whole number where they are of unequal size.
+    /// Units, n; not a whole number if they are of unequal size.
     pub(crate) n: f64,
     /// Mean over tasks.
     pub(crate) mean: f64,
@@ -33,8 +33,8 @@ pub(crate) struct Quantiles {
 impl Quantiles {
     /// The quantiles with probability `tail` above; `None` below two units or for an invalid tail.
     ///
-    /// (n + 1)²/(n − 1) are the degrees of freedom that Satterthwaite (1946) gives (n − 1)s² + 2v₀ where v₀ is known and
-    /// of the size of s².
+    /// (n + 1)²/(n − 1) are the degrees of freedom that Satterthwaite (1946) gives (n − 1)s² + 2v₀
+    /// if v₀ is known and of the size of s².
     pub(crate) fn of(units: f64, tail: f64) -> Option<Quantiles> {
         let freedom = units - 1.0;
         let plain = student_tail(freedom, tail)?;
@@ -49,8 +49,8 @@ impl Moments {
         self.squares / (self.n - 1.0).max(1.0)
     }
 
-    /// s̃² at `n` units: ((n − 1)s² + 2v₀)/(n + 1), two pseudo-tasks at the binomial's largest variance, in the spirit
-    /// of Agresti & Caffo (2000). s² and v₀ are those observed.
+    /// s̃² at `n` units: ((n − 1)s² + 2v₀)/(n + 1), two pseudo-tasks at the binomial's largest
+    /// variance, in the spirit of Agresti & Caffo (2000). s² and v₀ are those observed.
     pub(crate) fn shrunk(&self, n: f64) -> f64 {
         ((n - 1.0) * self.variance() + PSEUDO * self.noise) / (n - 1.0 + PSEUDO)
     }
@@ -61,10 +61,11 @@ impl Moments {
         plain.max(quantiles.shrunk * (self.shrunk(n) / n).sqrt())
     }
 
-    /// The extension on the skewed side: half of Johnson's (1978) term, m₃/(12·max(s², s̃²)·n)·(1 + 2t²), with its sign.
+    /// The extension on the skewed side: half of Johnson's (1978) term, m₃/(12·max(s², s̃²)·n)·(1 +
+    /// 2t²), with its sign.
     ///
-    /// Johnson shifts both ends by twice as much. Shortening the other side would reduce coverage in small samples, so it stays
-    /// where it is; half is enough for coverage on the validity grid.
+    /// Johnson shifts both ends by twice as much. Shortening the other side would reduce coverage
+    /// in small samples, so it is not changed; half is enough for coverage on the validity grid.
     pub(crate) fn skew(&self, quantiles: Quantiles) -> f64 {
         let n = self.n;
         let larger = self.variance().max(self.shrunk(n));
@@ -79,16 +80,18 @@ impl Moments {
         Some(self.interval_of(Quantiles::of(self.n, tail)?, range))
     }
 
-    /// The interval that decides on `negligible` within ±`margin`: its pseudo-tasks have d(1 − d) more variance.
+    /// The interval that decides on `negligible` within ±`margin`: its pseudo-tasks have d(1 − d)
+    /// more variance.
     ///
-    /// That is the variance of a task's difference if a share d of the tasks shifts from 0 to 1, the sparsest effect outside
-    /// the margin. Small suites rarely contain such a task, so s² does not reflect it.
+    /// That is the variance of a task's difference if a share d of the tasks shifts from 0 to 1,
+    /// the sparsest effect outside the margin. Small suites rarely contain such a task, so s² does
+    /// not reflect it.
     pub(crate) fn equivalence(&self, quantiles: Quantiles, margin: f64) -> Interval {
         let sparse = if margin > 0.0 && margin < 1.0 { margin * (1.0 - margin) } else { 0.0 };
         Moments { noise: self.noise + sparse, ..*self }.interval_of(quantiles, (-1.0, 1.0))
     }
 
-    /// The same with the quantiles at hand.
+    /// The same with known quantiles.
     pub(crate) fn interval_of(&self, quantiles: Quantiles, range: (f64, f64)) -> Interval {
         let (half, skew) = (self.half(self.n, quantiles), self.skew(quantiles));
         Interval {

@@ -10,15 +10,18 @@ const SPLITS: usize = 1000;
 /// The quantile of |mean| over splits.
 const SHARE: f64 = 0.95;
 
-/// The 95th percentile of |mean difference| over 1,000 random splits of the baseline's repetitions into halves.
+/// The 95th percentile of |mean difference| over 1,000 random splits of the baseline's repetitions
+/// into halves.
 ///
-/// `base` holds the baseline's scores by task, `arm_repetitions` the arm's number of trials of the same tasks. A task's
-/// halves of h₁ and h₂ trials differ more than the arms do, because they are smaller; the difference is multiplied by
-/// √((1/r_arm + 1/r_base)/(1/h₁ + 1/h₂)). Tasks with one baseline trial cannot be split: where they are part of the
-/// comparison the figure is that of the others, scaled by √(split tasks / all tasks). Tasks without a trial under one
-/// of the arms are not part of the comparison.
+/// `base` has the baseline's scores by task, `arm_repetitions` the arm's number of trials of the
+/// same tasks. A task's halves of h₁ and h₂ trials differ more than the arms do, because they are
+/// smaller; the difference is multiplied by √((1/r_arm + 1/r_base)/(1/h₁ + 1/h₂)). Tasks with one
+/// baseline trial cannot be split: if they are part of the comparison the figure is that of the
+/// others, scaled by √(split tasks / all tasks). Tasks without a trial under one of the arms are
+/// not part of the comparison.
 ///
-/// `None` where no task has two baseline trials, and where the slices differ in length. It is not a threshold.
+/// `None` if no task has two baseline trials, or if the slices differ in length. It is not a
+/// threshold.
 pub fn run_to_run_noise(base: &[Vec<f64>], arm_repetitions: &[usize], seed: u64) -> Option<f64> {
     if base.len() != arm_repetitions.len() {
         return None;
@@ -44,7 +47,8 @@ pub fn run_to_run_noise(base: &[Vec<f64>], arm_repetitions: &[usize], seed: u64)
         for (task, repetitions) in &mut compared {
             let r = task.len();
             let half = r / 2;
-            // A partial shuffle: the first half is a random one, whatever order the last split left.
+            // A partial shuffle: the first half is a random one, whatever the order after the last
+            // split.
             for at in 0..half {
                 task.swap(at, at + index(&mut random, r - at));
             }

@@ -10,14 +10,16 @@ pub(crate) const EXACT: usize = 20;
 /// Random sign patterns above that.
 pub(crate) const DRAWS: usize = 99_999;
 
-/// Sums closer than this, of numbers with an absolute sum of 1, are one sum: 1/3 − 2/3 and 0 − 1/3 differ by a bit.
+/// Sums closer than this, of numbers with an absolute sum of 1, are one sum: 1/3 − 2/3 and 0 − 1/3
+/// differ by a bit.
 const TIE: f64 = 1e-10;
 
 /// The two-sided sign-flip permutation test on the mean of task differences.
 ///
-/// p is the share of sign patterns whose |mean| is at least the observed one. Up to 20 differences all 2^n patterns
-/// are counted; above, 99,999 are drawn under `seed` and p = (b + 1)/(B + 1) (Phipson & Smyth 2010). Differences that
-/// are not finite are dropped; `None` where none is left; 1 where all are 0.
+/// p is the share of sign patterns whose |mean| is at least the observed one. Up to 20 differences
+/// all 2^n patterns are counted; above, 99,999 are drawn under `seed` and p = (b + 1)/(B + 1)
+/// (Phipson & Smyth 2010). Differences that are not finite are dropped; `None` if none remain; 1 if
+/// all are 0.
 pub fn sign_flip(differences: &[f64], seed: u64) -> Option<f64> {
     let largest = differences.iter().filter(|d| d.is_finite()).fold(0.0_f64, |most, d| most.max(d.abs()));
     let mut kept: Vec<f64> = differences.iter().copied().filter(|d| d.is_finite()).collect();
@@ -43,8 +45,8 @@ pub fn sign_flip(differences: &[f64], seed: u64) -> Option<f64> {
 
 /// Share of all sign patterns with |sum| ≥ `observed`, which is above 0.
 ///
-/// The sums of either half of the numbers are listed, and pairs of them counted in sorted order, so that 2^n patterns
-/// take 2^(n/2) steps.
+/// The sums of either half of the numbers are listed, and pairs of them counted in sorted order, so
+/// that 2^n patterns take 2^(n/2) steps.
 fn exact(magnitudes: &[f64], observed: f64) -> f64 {
     let (one, other) = magnitudes.split_at(magnitudes.len() / 2);
     let one = signed_sums(one);
@@ -87,9 +89,9 @@ fn drawn(magnitudes: &[f64], observed: f64, seed: u64) -> f64 {
     (extreme + 1) as f64 / (DRAWS + 1) as f64
 }
 
-/// Holm's (1979) step-down adjusted p values, in the order given.
+/// Holm's (1979) step-down adjusted p-values, in the order given.
 ///
-/// What is not a probability counts as 1: a comparison without a p value still belongs to its family.
+/// An invalid probability counts as 1: a comparison without a p-value still belongs to its family.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let probability = |p: f64| if (0.0..=1.0).contains(&p) { p } else { 1.0 };
     let mut ascending: Vec<usize> = (0..p.len()).collect();

@@ -1,8 +1,9 @@
 //! Power in closed form.
 //!
-//! With n tasks the (1 − α) interval excludes 0 for a true lift of (t(1 − α/2) + t(.8))·s/√n in about 80% of
-//! repeats: the usual approximation, for the larger of the two halves that the default interval knows, s with n − 1
-//! degrees of freedom and s̃ with its own. [`crate::plan`] simulates; this is the quick figure for a report.
+//! With n tasks the (1 − α) interval excludes 0 for a true lift of (t(1 − α/2) + t(.8))·s/√n in
+//! about 80% of repeats: the usual approximation, for the larger of the two terms of the default
+//! interval, s with n − 1 degrees of freedom and s̃ with its own. [`crate::plan`] simulates; this
+//! is the quick figure for a report.
 
 use crate::interval::{FEWEST_UNITS, PairedTask};
 use crate::moments::{Moments, Quantiles};
@@ -16,8 +17,8 @@ const MISSED: f64 = 0.2;
 /// The largest number of tasks that is reported.
 const MOST_UNITS: usize = 1_000_000_000;
 
-/// The minimum detectable effect: the smallest true lift that a verdict detects with 80% power at these tasks, repetitions
-/// and the observed variance, in a family of `m` comparisons.
+/// The minimum detectable effect: the smallest true lift that a verdict detects with 80% power at
+/// these tasks, repetitions and the observed variance, in a family of `m` comparisons.
 ///
 /// May be above 1: no lift is then detected with that power. `None` under 5 tasks or clusters.
 pub fn mde(tasks: &[PairedTask], m: usize) -> Option<f64> {
@@ -31,10 +32,11 @@ pub(crate) fn mde_of(sample: &Sample, m: usize) -> Option<f64> {
     detectable(&sample.moments(), sample.n, m)
 }
 
-/// The number of tasks that detect a lift of `effect` with 80% power, at these repetitions and the observed variance, in a family of `m` comparisons; at least 5.
+/// The number of tasks that detect a lift of `effect` with 80% power, at these repetitions and the
+/// observed variance, in a family of `m` comparisons; at least 5.
 ///
-/// Clusters are assumed to keep their sizes. `None` with fewer than two units, with
-/// an effect that is not above 0, and where more than 10⁹ would be needed.
+/// Clusters are assumed to keep their sizes. `None` with fewer than two units, with an effect that
+/// is not above 0, and if more than 10⁹ would be needed.
 pub fn tasks_needed(tasks: &[PairedTask], m: usize, effect: f64) -> Option<usize> {
     tasks_needed_of(&Sample::of(tasks), m, effect)
 }
@@ -45,7 +47,8 @@ pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<
     }
     let moments = sample.moments();
     let enough = |n: usize| detectable(&moments, n as f64, m).is_some_and(|lift| lift <= effect);
-    // Quantiles of the normal are below Student's, so they give a lower bound. The step doubles from there.
+    // Quantiles of the normal are below Student's, so they give a lower bound. The step doubles
+    // from there.
     let quantile = normal_tail(0.5 * alpha(m))? + normal_tail(MISSED)?;
     let normal = Quantiles { plain: quantile, shrunk: quantile };
     let optimistic = |n: usize| moments.half(n as f64, normal) <= effect;

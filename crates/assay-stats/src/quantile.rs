@@ -1,8 +1,8 @@
 //! Quantiles of the distributions the intervals rest on, and of samples.
 //!
-//! Quantiles are taken by their tail probability, not by 1 − tail: a family of a million comparisons has a tail that
-//! 1 − tail would round away. Each is found by Newton's method or bisection inside a bracket with a bounded number of
-//! steps, so that no input makes it wander.
+//! Quantiles are taken by their tail probability, not by 1 − tail: a family of a million
+//! comparisons has a tail that 1 − tail would round away. Each is found by Newton's method or
+//! bisection inside a bracket with a bounded number of steps, so that no input makes it wander.
 
 use statrs::function::beta::checked_beta_reg;
 use statrs::function::erf::erfc_inv;
@@ -18,8 +18,9 @@ pub(crate) fn normal_tail(tail: f64) -> Option<f64> {
 
 /// Student's t with `df` degrees of freedom: the value with probability `tail` above it.
 ///
-/// `None` unless `df` ≥ 1 and 0 < `tail` < 1/2. Above 1000 degrees of freedom by the expansion around the normal
-/// (Abramowitz and Stegun 1964, 26.7.5, four terms), below by Newton's method on the logarithms.
+/// `None` unless `df` ≥ 1 and 0 < `tail` < 1/2. Above 1000 degrees of freedom by the expansion
+/// around the normal (Abramowitz and Stegun 1964, 26.7.5, four terms), below by Newton's method on
+/// the logarithms.
 pub(crate) fn student_tail(df: f64, tail: f64) -> Option<f64> {
     let z = normal_tail(tail)?;
     if !df.is_finite() || df < 1.0 {
@@ -70,7 +71,8 @@ pub(crate) fn student_tail(df: f64, tail: f64) -> Option<f64> {
 
 /// The beta distribution's value with probability `below` under it, by bisection.
 ///
-/// For positive shapes; the end of the range nearest to the answer where the function cannot be evaluated.
+/// For positive shapes; the end of the range nearest to the answer if the function cannot be
+/// evaluated.
 pub(crate) fn beta_quantile(a: f64, b: f64, below: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..200 {
@@ -87,7 +89,8 @@ pub(crate) fn beta_quantile(a: f64, b: f64, below: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The `q` quantile of ascending values, linear between order statistics (Hyndman & Fan 1996, type 7).
+/// The `q` quantile of ascending values, linear between order statistics (Hyndman & Fan 1996, type
+/// 7).
 pub fn sample_quantile(ascending: &[f64], q: f64) -> Option<f64> {
     let last = ascending.len().checked_sub(1)?;
     let position = q.clamp(0.0, 1.0) * last as f64;
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_that_is_none_gives_none() {
+    fn invalid_tail_gives_none() {
         for tail in [0.0, 0.5, 0.7, 1.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(normal_tail(tail), None);
             assert_eq!(student_tail(9.0, tail), None);
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_quantiles_lie_between_order_statistics() {
+    fn sample_quantiles_are_between_order_statistics() {
         // Position .95 × 4 = 3.8: 4 + .8 × (8 − 4).
         let ascending = [0.0, 1.0, 2.0, 4.0, 8.0];
         assert!((sample_quantile(&ascending, 0.95).unwrap() - 7.2).abs() < 1e-12);

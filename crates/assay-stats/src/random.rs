@@ -1,12 +1,12 @@
 //! Seeded streams of random numbers.
 //!
-//! Every use has its own ChaCha8 stream under one seed, so that what one function draws never moves another's draws,
-//! and work may be split over threads without changing a result.
+//! Every use has its own ChaCha8 stream under one seed, so that the draws of one function never
+//! affect another's, and work may be split over threads without changing a result.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a stream is drawn for.
+/// The use of a stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
     /// Signs of the permutation test.
@@ -29,7 +29,8 @@ pub(crate) enum Purpose {
     PowerCheck = 9,
 }
 
-/// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.
+/// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat
+/// after 2^56.
 pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(index << 8 | purpose as u64);
@@ -56,7 +57,8 @@ pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     radius * (std::f64::consts::TAU * uniform(random)).cos()
 }
 
-/// A gamma number of a given shape and scale 1, by Marsaglia & Tsang (2000). It may round to 0 where the shape is small.
+/// A gamma number of a given shape and scale 1, by Marsaglia & Tsang (2000). It may round to 0 if
+/// the shape is small.
 pub(crate) fn gamma(random: &mut ChaCha8Rng, shape: f64) -> f64 {
     if shape < 1.0 {
         let power = uniform(random).powf(1.0 / shape);
@@ -64,7 +66,7 @@ pub(crate) fn gamma(random: &mut ChaCha8Rng, shape: f64) -> f64 {
     }
     let size = shape - 1.0 / 3.0;
     let slope = 1.0 / (9.0 * size).sqrt();
-    // Over 95 % are taken at once; the bound is for the reader.
+    // Over 95% are accepted in the first round; the bound is for the reader.
     for _ in 0..1000 {
         let x = normal(random);
         let cube = (1.0 + slope * x).powi(3);

@@ -15,7 +15,7 @@ const DRAWS: usize = 10_000;
 pub struct Figures {
     /// One a system.
     pub means: Vec<f64>,
-    /// Their covariance: what the same questions do to all of them is in it.
+    /// Their covariance, which includes the common effect of the questions.
     pub covariance: Vec<Vec<f64>>,
 }
 
@@ -32,8 +32,9 @@ pub struct RankAgreement {
     pub kendall_interval: Option<Interval>,
 }
 
-/// Spearman's ρ: the correlation of ranks, equal values sharing the mean of their ranks (Spearman 1904). `None` under two pairs, for
-/// lists of two lengths, and where all values of one list are equal.
+/// Spearman's ρ: the correlation of ranks, equal values sharing the mean of their ranks (Spearman
+/// 1904). `None` under two pairs, for lists of different lengths, and if all values of one list are
+/// equal.
 pub fn spearman(one: &[f64], other: &[f64]) -> Option<f64> {
     if one.len() != other.len() || one.iter().chain(other).any(|value| !value.is_finite()) {
         return None;
@@ -47,8 +48,8 @@ pub fn spearman(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| (sum(&one, &other) / spread).clamp(-1.0, 1.0))
 }
 
-/// Kendall's τ-b: pairs in the same order less pairs in the other, over the geometric mean of the pairs that either list tells apart
-/// (Kendall 1945). `None` as for [`spearman`].
+/// Kendall's τ-b: pairs in the same order minus pairs in the opposite order, over the geometric
+/// mean of the pairs that each list orders (Kendall 1945). `None` as for [`spearman`].
 pub fn kendall(one: &[f64], other: &[f64]) -> Option<f64> {
     if one.len() != other.len() || one.iter().chain(other).any(|value| !value.is_finite()) {
         return None;
@@ -80,10 +81,12 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// The correlation of two orders of the same systems, with intervals at `level` for another set of questions of the same kinds: both
-/// lists of means are drawn 10,000 times from the normal distributions that their covariances give. The systems themselves stay.
+/// The correlation of two orders of the same systems, with intervals at `level` for another set of
+/// questions of the same kinds: both lists of means are drawn 10,000 times from the normal
+/// distributions with their covariances. The systems themselves stay fixed.
 ///
-/// `None` under two systems, where a list does not tell any two apart, and where means and covariance differ in size.
+/// `None` under two systems, if all values of a list are equal, and if means and covariance differ
+/// in size.
 pub fn rank_agreement(one: &Figures, other: &Figures, level: f64, seed: u64) -> Option<RankAgreement> {
     let tail = tail_of(level)?;
     let (own, others) = (root(one)?, root(other)?);
@@ -113,7 +116,8 @@ pub fn rank_agreement(one: &Figures, other: &Figures, level: f64, seed: u64) -> 
     })
 }
 
-/// The lower triangle L with L·Lᵀ the covariance (Cholesky); a pivot of nothing, as equal systems have it, gives a column of zeros.
+/// The lower triangle L with L·Lᵀ the covariance (Cholesky); a pivot of nothing, as equal systems
+/// have it, gives a column of zeros.
 fn root(figures: &Figures) -> Option<Vec<Vec<f64>>> {
     let (n, covariance) = (figures.means.len(), &figures.covariance);
     if covariance.len() != n || covariance.iter().any(|row| row.len() != n) {
@@ -130,7 +134,7 @@ fn root(figures: &Figures) -> Option<Vec<Vec<f64>>> {
                 (false, true) => rest / pivot,
                 (false, false) => 0.0,
             };
-            // What is left of a variance by rounding is none.
+            // A variance of the size of rounding errors counts as 0.
             if row == column && root[row][row] < 1e-9 * covariance[row][row].max(0.0).sqrt() {
                 root[row][row] = 0.0;
             }
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sure_has_no_width_and_what_is_not_has() {
+    fn rank_agreement_width_reflects_uncertainty() {
         let figures = |means: &[f64], variance: f64, shared: f64| Figures {
             means: means.to_vec(),
             covariance: (0..means.len())
@@ -194,7 +198,7 @@ mod tests {
         assert_eq!(sure.spearman_interval, Some(Interval { low: 1.0, high: 1.0 }));
         let unsure = agreement(0.01, 0.0);
         assert!(unsure.kendall_interval.unwrap().low < 0.0, "{unsure:?}");
-        // What moves all systems alike moves no order.
+        // A shift of all systems does not change an order.
         let together = agreement(0.01, 0.01);
         assert_eq!(together.kendall_interval, Some(Interval { low: 1.0, high: 1.0 }));
         let bad = Figures { means: vec![1.0, 2.0], covariance: vec![vec![1.0]] };

@@ -1,11 +1,12 @@
-//! Tasks reduced to what the estimators read: units with a mean per arm and a largest variance per arm.
+//! Tasks reduced to the estimators' input: units with a mean per arm and a largest variance per
+//! arm.
 
 use std::collections::BTreeMap;
 
 use crate::interval::PairedTask;
 use crate::moments::Moments;
 
-/// The finite scores of one task under one arm, brought into [0, 1] and put in order.
+/// The finite scores of one task under one arm, clamped to [0, 1] and sorted.
 pub(crate) fn scores(trials: &[f64]) -> Vec<f64> {
     let mut kept: Vec<f64> =
         trials.iter().filter(|s| s.is_finite()).map(|s| s.clamp(0.0, 1.0) + 0.0).collect();
@@ -18,10 +19,10 @@ pub(crate) fn mean(ordered: &[f64]) -> f64 {
     ordered.iter().sum::<f64>() / ordered.len() as f64
 }
 
-/// The tasks that have trials under both arms, in an order of their own: (arm, base, cluster).
+/// The tasks that have trials under both arms, in a canonical order: (arm, base, cluster).
 ///
-/// Scores and tasks are sorted by value, so that sums, and everything drawn from a stream, are the same to the last
-/// bit in whatever order they came.
+/// Scores and tasks are sorted by value, so that sums, and everything drawn from a stream, are the
+/// same to the last bit for any input order.
 pub(crate) fn paired(tasks: &[PairedTask]) -> Vec<PairedTask> {
     let mut kept: Vec<PairedTask> = tasks
         .iter()
@@ -45,7 +46,8 @@ pub(crate) fn order(one: &[f64], other: &[f64]) -> std::cmp::Ordering {
 /// One unit of analysis: a task, or a cluster of tasks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
-    /// The unit's share of the tasks, 1 on average: tasks weigh equally, whatever the cluster's size.
+    /// The unit's share of the tasks, 1 on average: tasks have equal weight, whatever the cluster's
+    /// size.
     pub(crate) weight: f64,
     /// Mean over the unit's tasks of the arm's task means.
     pub(crate) arm: f64,
@@ -55,8 +57,8 @@ pub(crate) struct Unit {
     pub(crate) arm_noise: f64,
     /// The same of `base`.
     pub(crate) base_noise: f64,
-    /// What the unit's squared deviation is multiplied by: 1 where all units hold as many tasks, and CR2's correction
-    /// where they do not.
+    /// The factor of the unit's squared deviation: 1 if all units have the same number of tasks,
+    /// otherwise CR2's correction.
     pub(crate) leverage: f64,
 }
 
@@ -66,12 +68,12 @@ pub(crate) struct Sample {
     pub(crate) units: Vec<Unit>,
     pub(crate) tasks: usize,
     pub(crate) trials: usize,
-    /// Clusters and tasks without one, where any task names a cluster; `None` where tasks are the units.
+    /// Clusters and tasks without one, if any task names a cluster; `None` if tasks are the units.
     pub(crate) clusters: Option<usize>,
     /// N²/Σn²: the number of units of one size that weigh as these do.
     pub(crate) effective: f64,
-    /// The n of the interval: the number of units where all are of one size, one more than Satterthwaite's degrees of
-    /// freedom where they are not.
+    /// The n of the interval: the number of units if all have the same size, otherwise one more
+    /// than Satterthwaite's degrees of freedom.
     pub(crate) n: f64,
 }
 
@@ -128,7 +130,8 @@ impl Sample {
         let k = units.len();
         let effective = (tasks as f64).powi(2) / (squares as f64).max(1.0);
         let mut n = k as f64;
-        // Cauchy & Schwarz: N² = k·Σn² only where all n are equal. A single unit has no variance to correct.
+        // Cauchy & Schwarz: N² = k·Σn² only where all n are equal. A single unit has no variance to
+        // correct.
         if k > 1 && tasks * tasks != k * squares {
             n = satterthwaite(&mut units) + 1.0;
         }
@@ -142,11 +145,11 @@ impl Sample {
 
     /// Mean and spread of `arm − base`.
     ///
-    /// With units of unequal size the moments are those of n units of one size that give the mean CR2's variance with
-    /// Satterthwaite's degrees of freedom, n − 1.
+    /// With units of unequal size the moments are those of n units of one size that give the mean
+    /// CR2's variance with Satterthwaite's degrees of freedom, n − 1.
     pub(crate) fn moments(&self) -> Moments {
         let n = self.units.len() as f64;
-        // Weights are rounded: without the clamp a mean of 1 could come out a bit above 1.
+        // Weights are rounded: without the clamp a mean of 1 could be slightly above 1.
         let mean = self.units.iter().map(|u| u.weight * (u.arm - u.base)).sum::<f64>() / n;
         let mean = mean.clamp(-1.0, 1.0);
         let (mut squares, mut cubes, mut noise) = (0.0, 0.0, 0.0);
@@ -166,14 +169,15 @@ impl Sample {
     }
 }
 
-/// The degrees of freedom of the mean's variance by CR2 (Bell & McCaffrey 2002), after Satterthwaite; sets the units'
-/// leverages so that Σ leverage·(weight·deviation)² is (n − 1)·n times that variance, n one more than these degrees of
-/// freedom.
+/// The degrees of freedom of the mean's variance by CR2 (Bell & McCaffrey 2002), after
+/// Satterthwaite; sets the units' leverages so that Σ leverage·(weight·deviation)² is (n − 1)·n
+/// times that variance, n one more than these degrees of freedom.
 ///
-/// With a the units' shares of the tasks and S = Σa², the variance is V = Σ a²e²/(1 − 2a + S), and with
-/// C = diag(a²/(1 − 2a + S)) and H = (I − 1a')(I − 1a')' the degrees of freedom are tr(CH)²/tr((CH)²)
-/// (Pustejovsky & Tipton 2018), for units whose differences have one variance. H has 1 − 2a + S on its diagonal and
-/// S − a − a' beside it, so sums over the units are enough. With shares of one size both are Student's.
+/// With a the units' shares of the tasks and S = Σa², the variance is V = Σ a²e²/(1 − 2a + S), and
+/// with C = diag(a²/(1 − 2a + S)) and H = (I − 1a')(I − 1a')' the degrees of freedom are
+/// tr(CH)²/tr((CH)²) (Pustejovsky & Tipton 2018), for units whose differences have one variance. H
+/// has 1 − 2a + S on its diagonal and S − a − a' beside it, so sums over the units are enough. With
+/// shares of one size both are Student's.
 fn satterthwaite(units: &mut [Unit]) -> f64 {
     let k = units.len() as f64;
     let s = units.iter().map(|u| (u.weight / k).powi(2)).sum::<f64>();

@@ -1,16 +1,19 @@
 //! The verdict on a comparison (docs/STATISTICS.md, "Family and verdict").
 //!
-//! A family of m comparisons shares an error rate of 5%: each is judged at α = 0.05/m (Bonferroni). In this order:
+//! A family of m comparisons shares an error rate of 5%: each is judged at α = 0.05/m (Bonferroni).
+//! In this order:
 //!
-//! 1. **Negligible**, if the (1 − 2α) interval is inside (−d, d): two one-sided tests (Schuirmann 1987). If the lift differs
-//!    from 0 as well, the direction is given. At least ln α/ln(1 − d) units are required: with fewer, more than a share α of
-//!    suites contain no task of an effect that shifts a share d of the tasks from 0 to 1.
+//! 1. **Negligible**, if the (1 − 2α) interval is inside (−d, d): two one-sided tests (Schuirmann
+//!    1987). If the lift differs from 0 as well, the direction is given. At least ln α/ln(1 − d)
+//!    units are required: with fewer, more than a share α of suites contain no task of an effect
+//!    that shifts a share d of the tasks from 0 to 1.
 //! 2. **Helps** or **harms**, if the (1 − α) interval excludes 0.
 //! 3. **Inconclusive** otherwise, for `Design` or `Noise`.
 //!
-//! **Losses** make a comparison `Inconclusive` if one of the first two verdicts changes when lost trials count 0.25 above or
-//! below the rates of their cells ([`Losses::of`]), if the shares of lost trials differ by more than 5 pp, or if they leave
-//! fewer than five units. They are not the reason of a comparison that is inconclusive without them.
+//! **Losses** make a comparison `Inconclusive` if one of the first two verdicts changes when lost
+//! trials count 0.25 above or below the rates of their cells ([`Losses::of`]), if the shares of
+//! lost trials differ by more than 5 pp, or if they leave fewer than five units. They are not the
+//! reason of a comparison that is inconclusive without them.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,17 +36,19 @@ const TIPPING: f64 = 0.25;
 pub struct Verdict {
     /// The verdict.
     pub kind: VerdictKind,
-    /// The interval that decides between helps and harms, at level 1 − .05/m; `None` under 5 tasks or effective clusters.
+    /// The interval that decides between helps and harms, at level 1 − .05/m; `None` under 5 tasks
+    /// or effective clusters.
     pub interval: Option<Interval>,
-    /// The interval that decides on `negligible`, at level 1 − 2·.05/m, with d(1 − d) added to the variance of its
-    /// pseudo-tasks, d being the margin.
+    /// The interval that decides on `negligible`, at level 1 − 2·.05/m, with d(1 − d) added to the
+    /// variance of its pseudo-tasks, d being the margin.
     pub equivalence: Option<Interval>,
     /// Why it is inconclusive; `None` for the other kinds.
     pub reason: Option<Reason>,
-    /// Tasks that detect a lift of the margin's size with 80% power, and no fewer than `negligible` requires. Given for
-    /// `Design` and `Noise`, if two units or more allow a variance.
+    /// Tasks that detect a lift of the margin's size with 80% power, and no fewer than `negligible`
+    /// requires. Given for `Design` and `Noise`, if two units or more allow a variance.
     pub tasks_needed: Option<usize>,
-    /// Sign of the lift, for a verdict whose (1 − .05/m) interval excludes 0; `None` where it is inconclusive.
+    /// Sign of the lift, for a verdict whose (1 − .05/m) interval excludes 0; `None` if it is
+    /// inconclusive.
     pub direction: Option<Direction>,
 }
 
@@ -79,7 +84,8 @@ impl VerdictKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// The design is too small: fewer than 5 tasks or clusters, or a minimum detectable effect above 1.
+    /// The design is too small: fewer than 5 tasks or clusters, or a minimum detectable effect
+    /// above 1.
     Design,
     /// Lost trials could change the verdict, or the arms lost unequal shares.
     Losses,
@@ -107,16 +113,16 @@ impl Direction {
     }
 }
 
-/// Trials that were planned and have no result, and what they could have meant.
+/// Trials that were executed and have no result, and bounds of their effect on a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Losses {
     /// The arm's trials without a result.
     pub arm_lost: usize,
-    /// The arm's planned trials.
+    /// The arm's executed trials.
     pub arm_planned: usize,
     /// The baseline's trials without a result.
     pub base_lost: usize,
-    /// The baseline's planned trials.
+    /// The baseline's executed trials.
     pub base_planned: usize,
     /// The tasks with lost trials filled in, in the arm's favour.
     pub best: Vec<PairedTask>,
@@ -127,7 +133,7 @@ pub struct Losses {
 /// A task with the number of its trials that have no result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LossyTask {
-    /// The scores that there are; an arm may have none.
+    /// The available scores; an arm may have none.
     pub kept: PairedTask,
     /// The arm's trials without a result.
     pub arm_lost: usize,
@@ -149,12 +155,13 @@ impl LossyTask {
 }
 
 impl Losses {
-    /// The losses of a comparison, by a tipping-point analysis (Ratitch, O'Kelly & Tosiello 2013): each lost trial counts
-    /// as the rate of its cell, a quarter above it in one arm and a quarter below it in the other, then the other way
-    /// round. A cell that was lost whole has its arm's rate, and ½ where all of the arm was.
+    /// The losses of a comparison, by a tipping-point analysis (Ratitch, O'Kelly & Tosiello 2013):
+    /// each lost trial counts as the rate of its cell, a quarter above it in one arm and a quarter
+    /// below it in the other, and vice versa. A cell without results has its arm's rate, and ½ if
+    /// the arm has none.
     ///
-    /// Counting them as passed in one arm and failed in the other would be too pessimistic: trials that break for unrelated
-    /// reasons pass about as often as the others of their task.
+    /// Counting them as passed in one arm and failed in the other would be too pessimistic: trials
+    /// that break for unrelated reasons pass about as often as the others of their task.
     pub fn of(tasks: &[LossyTask]) -> Losses {
         let arm_rate = overall(tasks.iter().map(|task| task.kept.arm.as_slice()));
         let base_rate = overall(tasks.iter().map(|task| task.kept.base.as_slice()));
@@ -183,8 +190,8 @@ impl Losses {
         }
     }
 
-    /// The lift with lost trials filled in against the arm, and in its favour. `None` where nothing was lost, and where
-    /// no task would have trials under both arms.
+    /// The lift with lost trials filled in against the arm, and in its favour. `None` if nothing
+    /// was lost, and if no task would have trials under both arms.
     pub fn lifts(&self) -> Option<[f64; 2]> {
         if self.arm_lost + self.base_lost == 0 {
             return None;
@@ -194,7 +201,8 @@ impl Losses {
         Some([lift(&self.worst)?, lift(&self.best)?])
     }
 
-    /// Whether the shares lost differ by more than 5 points. An arm without planned trials has lost none.
+    /// Whether the shares lost differ by more than 5 points. An arm without planned trials has lost
+    /// none.
     pub(crate) fn unequal(&self) -> bool {
         let share = |lost: usize, planned: usize| (lost.min(planned) as u128, planned.max(1) as u128);
         let (arm, arm_of) = share(self.arm_lost, self.arm_planned);
@@ -205,8 +213,8 @@ impl Losses {
             > saturating(arm_of, base_of)
     }
 
-    /// Whether losses make the comparison inconclusive: `kind` is its verdict without them, and `verdict_of` gives the verdict
-    /// on tasks whose lost trials are filled in.
+    /// Whether losses make the comparison inconclusive: `kind` is its verdict without them, and
+    /// `verdict_of` computes the verdict on tasks whose lost trials are filled in.
     pub(crate) fn decide(
         &self,
         kind: VerdictKind,
@@ -222,7 +230,7 @@ impl Losses {
     }
 }
 
-/// The mean over tasks of the mean over a task's trials; ½ where there is no trial.
+/// The mean over tasks of the mean over a task's trials; ½ without trials.
 fn overall<'a>(tasks: impl Iterator<Item = &'a [f64]>) -> f64 {
     let mut means: Vec<f64> =
         tasks.map(scores).filter(|kept| !kept.is_empty()).map(|kept| mean(&kept)).collect();
@@ -230,10 +238,11 @@ fn overall<'a>(tasks: impl Iterator<Item = &'a [f64]>) -> f64 {
     if means.is_empty() { 0.5 } else { mean(&means) }
 }
 
-/// The two-sided p of the interval that decides: the smallest α at which the (1 − α) interval excludes 0.
+/// The two-sided p of the interval that decides: the smallest α at which the (1 − α) interval
+/// excludes 0.
 ///
-/// Times m, and at most 1, it is at most .05 exactly where a comparison judged at .05/m helps, harms or has a direction.
-/// At least 10⁻¹⁵. `None` under 5 tasks or effective clusters.
+/// Times m, and at most 1, it is at most .05 exactly if a comparison judged at .05/m helps, harms
+/// or has a direction. At least 10⁻¹⁵. `None` under 5 tasks or effective clusters.
 pub fn interval_p(tasks: &[PairedTask]) -> Option<f64> {
     let sample = Sample::of(tasks);
     if !sample.has(FEWEST_UNITS) {
@@ -262,9 +271,8 @@ pub fn interval_p(tasks: &[PairedTask]) -> Option<f64> {
 
 /// The verdict on one comparison.
 ///
-/// `m` is the number of comparisons in its family (0 counts as 1), `margin` the equivalence margin. With a margin outside
-/// (0, 1) there is no `negligible`. `losses` is `None`
-/// where no trial was lost.
+/// `m` is the number of comparisons in its family (0 counts as 1), `margin` the equivalence margin.
+/// With a margin outside (0, 1) there is no `negligible`. `losses` is `None` if no trial was lost.
 pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Losses>) -> Verdict {
     let sample = Sample::of(tasks);
     let decision = Decision::of(&sample, m, margin);
@@ -317,7 +325,8 @@ impl Decision {
         Decision::read(decisive, equivalence, margin, has_enough_units(sample.effective, alpha, margin))
     }
 
-    /// The verdict of the two intervals; `enough` says whether there are enough units for `negligible`.
+    /// The verdict of the two intervals; `enough` means that there are enough units for
+    /// `negligible`.
     pub(crate) fn read(
         interval: Option<Interval>,
         equivalence: Option<Interval>,
@@ -340,13 +349,15 @@ impl Decision {
     }
 }
 
-/// Whether there are enough units for `negligible` within ±`margin`: at least ln α/ln(1 − d), so that a suite contains no
-/// task of an effect on a share d of them with a probability of at most α. Never with a margin outside (0, 1).
+/// Whether there are enough units for `negligible` within ±`margin`: at least ln α/ln(1 − d), so
+/// that a suite contains no task of an effect on a share d of them with a probability of at most α.
+/// Never with a margin outside (0, 1).
 pub(crate) fn has_enough_units(units: f64, alpha: f64, margin: f64) -> bool {
     margin > 0.0 && margin < 1.0 && units * (1.0 - margin).ln() <= alpha.ln()
 }
 
-/// The fewest tasks, in clusters of the same sizes, with which `negligible` is possible; 0 for an invalid margin.
+/// The fewest tasks, in clusters of the same sizes, with which `negligible` is possible; 0 for an
+/// invalid margin.
 fn fewest_for_negligible(sample: &Sample, m: usize, margin: f64) -> usize {
     if !(margin > 0.0 && margin < 1.0) {
         return 0;

@@ -2,18 +2,20 @@
 
 use statrs::function::erf::erfc;
 
-/// Up to this many differences the distribution is exact. At 200 it has 200 × 201 cells, filled 200 times.
+/// Up to this many differences the distribution is exact. At 200 it has 200 × 201 cells, filled 200
+/// times.
 const EXACT: usize = 200;
 
-/// Differences closer than this, as a share of the largest, are tied: 1/3 − 2/3 and 0 − 1/3 differ by a bit.
+/// Differences closer than this, as a share of the largest, are tied: 1/3 − 2/3 and 0 − 1/3 differ
+/// by a bit.
 const TIE: f64 = 1e-9;
 
 /// Wilcoxon's signed-rank test, two-sided, with Pratt's (1959) treatment of zeros.
 ///
-/// Zeros take part in the ranking and are then left out. Ties get mid-ranks, and the distribution is that of the
-/// mid-ranks as they are: exact up to 200 differences, the normal with the same mean and variance above. p is twice
-/// the smaller tail, at most 1. Differences that are not finite are dropped; `None` where none is left; 1 where all
-/// are 0.
+/// Zeros are ranked and then left out. Ties get mid-ranks, and the distribution is that of the
+/// mid-ranks: exact up to 200 differences, the normal with the same mean and variance above. p is
+/// twice the smaller tail, at most 1. Differences that are not finite are dropped; `None` if none
+/// remain; 1 if all are 0.
 pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
     let kept: Vec<f64> = differences.iter().copied().filter(|d| d.is_finite()).collect();
     let largest = kept.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
@@ -32,7 +34,8 @@ pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
     Some(p.clamp(f64::MIN_POSITIVE, 1.0))
 }
 
-/// Twice the mid-rank of each difference that is not 0, with whether it is above 0. Doubled ranks are whole numbers.
+/// Twice the mid-rank of each difference that is not 0, with whether it is above 0. Doubled ranks
+/// are whole numbers.
 fn doubled_ranks(differences: &[f64], largest: f64) -> Vec<(u64, bool)> {
     if largest == 0.0 {
         return Vec::new();
@@ -74,7 +77,8 @@ fn exact(ranks: &[u64], total: u64, larger: u64) -> f64 {
     2.0 * probability[index(larger)..].iter().rev().sum::<f64>()
 }
 
-/// The normal approximation; the variance Σ(rank/2)² holds the corrections for ties and for zeros.
+/// The normal approximation; the variance Σ(rank/2)² includes the corrections for ties and for
+/// zeros.
 fn normal(ranks: &[u64], total: u64, larger: u64) -> f64 {
     let variance: f64 = ranks.iter().map(|&rank| (rank as f64).powi(2)).sum();
     // In doubled ranks: (W − T/2) / √(Σ rank²/4).

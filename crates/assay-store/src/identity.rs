@@ -1,4 +1,4 @@
-//! A trial's identity: the hash of what can change its outcome, and of nothing else.
+//! A trial's identity: the hash of everything that can change its outcome, and nothing else.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ impl TrialId {
         Self(blake3::hash(canonical(specification).as_bytes()).to_hex().to_string())
     }
 
-    /// The whole of it.
+    /// The complete hash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -37,7 +37,7 @@ impl TrialId {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a trial id")]
 pub struct InvalidTrialId {
-    /// As given.
+    /// As given by the caller.
     pub text: String,
 }
 
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_keys_does_not_matter_and_everything_else_does() {
+    fn trial_id_ignores_only_key_order() {
         let one = TrialId::of(&json!({ "a": 1, "b": { "c": [1, 2], "d": null } }));
         assert_eq!(one, TrialId::of(&json!({ "b": { "d": null, "c": [1, 2] }, "a": 1 })));
         for other in [
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_read_back_and_nothing_else_is() {
+    fn only_valid_ids_parse() {
         let id = TrialId::of(&Value::Null);
         assert_eq!(id.as_str().parse(), Ok(id.clone()));
         for bad in ["", "abc", "../../etc/passwd", &"g".repeat(64), &"A".repeat(64)] {

@@ -12,7 +12,7 @@ use crate::owner::Owner;
 /// Numbers the drafts of this process.
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
-/// A number that nothing of this process has had.
+/// A number that is unique within this process.
 pub(crate) fn next_draft() -> u64 {
     DRAFTS.fetch_add(1, Ordering::Relaxed)
 }
@@ -52,7 +52,7 @@ pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
     };
     let bytes = serde_json::to_vec(owner).map_err(|error| io("write", draft)(error.into()))?;
     fs::write(draft, bytes).map_err(io("write", draft))?;
-    // Every round either ends or has seen another owner.
+    // Every round either ends or finds another owner.
     for _ in 0..100 {
         match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(Claim::Mine(Lease { path: path.to_owned() })),

@@ -40,7 +40,7 @@ pub use identity::{InvalidTrialId, TrialId, canonical};
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
 #[cfg(target_os = "linux")]
-pub use owner::{Owner, Standing};
+pub use owner::{Liveness, Owner};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
 pub use role::ConditionRole;
 pub use run::{

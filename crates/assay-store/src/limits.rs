@@ -10,7 +10,7 @@ pub enum LimitSource {
     Experiment,
     /// The task.
     Task,
-    /// Nobody.
+    /// A built-in default.
     Default,
 }
 
@@ -21,7 +21,7 @@ pub struct Limit<T> {
     pub value: T,
     /// Who stated it.
     pub source: LimitSource,
-    /// What the task states, where that is something else.
+    /// The task's value, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<T>,
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_experiment_wins_over_the_task_and_both_over_the_default() {
+    fn experiment_limits_override_task_limits_and_defaults() {
         let check = |experiment, task, value, source, overrides| {
             assert_eq!(Limit::choose(experiment, task, 600), Limit { value, source, overrides });
         };

@@ -19,7 +19,7 @@ pub struct Owner {
     /// Hashed identity of the machine. Earlier versions did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The namespace in which its number counts: a container has one of its own. Earlier versions
+    /// The namespace in which its number counts: a container has a separate one. Earlier versions
     /// did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace: Option<u64>,
@@ -27,10 +27,10 @@ pub struct Owner {
 
 /// Liveness of an owner, as seen from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Liveness {
     /// It runs.
     Alive,
-    /// It has ended, or its machine has been started anew.
+    /// It has ended, or its machine has been restarted.
     Dead,
     /// Another machine's, or of another PID namespace: its number means nothing here.
     Foreign,
@@ -50,33 +50,33 @@ impl Owner {
     }
 
     /// Its state, as far as it is known here.
-    pub fn standing(&self) -> Standing {
+    pub fn liveness(&self) -> Liveness {
         // Without it, nothing is known about any owner.
-        let Ok(here) = boot() else { return Standing::Foreign };
+        let Ok(here) = boot() else { return Liveness::Foreign };
         if here == self.boot {
-            // The same kernel, whatever a container calls itself.
+            // The same kernel, whatever name a container uses.
             if self.pid_namespace.is_some_and(|namespace| Some(namespace) != pid_namespace()) {
-                Standing::Foreign
+                Liveness::Foreign
             } else if start_of(self.pid) == Some(self.start) {
-                Standing::Alive
+                Liveness::Alive
             } else {
-                Standing::Dead
+                Liveness::Dead
             }
         } else if self.host.as_ref().is_some_and(|name| *name != host()) {
-            Standing::Foreign
+            Liveness::Foreign
         } else {
-            Standing::Dead
+            Liveness::Dead
         }
     }
 
     /// Whether it still runs, on this machine and in this namespace.
     pub fn is_alive(&self) -> bool {
-        self.standing() == Standing::Alive
+        self.liveness() == Liveness::Alive
     }
 
-    /// Whether it is known to have ended: what it left may be taken away.
+    /// Whether it is known to have ended: its leftovers may be removed.
     pub fn is_dead(&self) -> bool {
-        self.standing() == Standing::Dead
+        self.liveness() == Liveness::Dead
     }
 
     /// The process of a label made by [`Owner::label`]; `None` for other texts.
@@ -99,13 +99,13 @@ impl Owner {
         format!("{}-{}-{}", self.pid, self.start, self.tag())
     }
 
-    /// Where it runs, in a few letters.
+    /// The place in which it runs, in a few letters.
     fn tag(&self) -> String {
         let place = format!("{} {:?} {:?}", self.boot, self.host, self.pid_namespace);
         blake3::hash(place.as_bytes()).to_hex()[..8].to_owned()
     }
 
-    /// All of it in one word, for labels of what outlives its maker beyond a boot.
+    /// A single-word form for labels of resources that outlive their process beyond a boot.
     pub fn mark(&self) -> String {
         let namespace = self.pid_namespace.unwrap_or_default();
         let host = self.host.as_deref().unwrap_or_default();
@@ -137,7 +137,7 @@ fn host() -> String {
     blake3::hash(format!("assay host\n{}\n{name}", id.trim()).as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Field 22 of `/proc/PID/stat`; the second field, the program's name, may hold spaces and
+/// Field 22 of `/proc/PID/stat`; the second field, the program's name, may contain spaces and
 /// brackets. A zombie is dead.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_very_process_is_alive() {
+    fn liveness_requires_the_same_process() {
         let me = Owner::current().unwrap();
         assert!(me.is_alive() && me.pid_namespace.is_some() && me.host.is_some());
         assert_eq!(Owner::of_label(&me.label()), Some(me.clone()));
@@ -168,7 +168,7 @@ mod tests {
         assert!(Owner { boot: "another".into(), ..me.clone() }.is_dead());
         let mut child = Command::new("true").spawn().unwrap();
         let owner = Owner { pid: child.id(), start: start_of(child.id()).unwrap_or(0), ..me };
-        // A zombie until it is waited for, and then gone: dead in both.
+        // A zombie until it is waited for, and then gone: dead in both cases.
         while start_of(child.id()).is_some() {
             std::thread::yield_now();
         }
@@ -178,32 +178,32 @@ mod tests {
     }
 
     #[test]
-    fn nobody_here_knows_of_other_machines_and_namespaces() {
+    fn liveness_elsewhere_is_unknown() {
         let me = Owner::current().unwrap();
-        let check = |owner: Owner, expected: Standing| {
-            assert_eq!(owner.standing(), expected, "{owner:?}");
-            assert_eq!(Owner::of_mark(&owner.mark()).unwrap().standing(), expected, "{owner:?}");
+        let check = |owner: Owner, expected: Liveness| {
+            assert_eq!(owner.liveness(), expected, "{owner:?}");
+            assert_eq!(Owner::of_mark(&owner.mark()).unwrap().liveness(), expected, "{owner:?}");
         };
         let other = Some("0123456789abcdef".to_owned());
-        // A container on this machine, whether it lives or not; and one that has its own name.
-        check(Owner { pid_namespace: Some(1), ..me.clone() }, Standing::Foreign);
-        check(Owner { pid_namespace: Some(1), start: 0, ..me.clone() }, Standing::Foreign);
-        check(Owner { host: other.clone(), ..me.clone() }, Standing::Alive);
-        // Another machine; and this one, before it was started anew.
-        check(Owner { host: other.clone(), boot: "another".into(), ..me.clone() }, Standing::Foreign);
-        check(Owner { boot: "another".into(), pid_namespace: Some(1), ..me.clone() }, Standing::Dead);
-        // What earlier versions wrote says less.
-        check(Owner { host: None, pid_namespace: None, ..me.clone() }, Standing::Alive);
-        check(Owner { host: None, pid_namespace: None, start: 0, ..me.clone() }, Standing::Dead);
+        // A container on this machine, alive or not; and one with its own name.
+        check(Owner { pid_namespace: Some(1), ..me.clone() }, Liveness::Foreign);
+        check(Owner { pid_namespace: Some(1), start: 0, ..me.clone() }, Liveness::Foreign);
+        check(Owner { host: other.clone(), ..me.clone() }, Liveness::Alive);
+        // Another machine; and this one, before it was restarted.
+        check(Owner { host: other.clone(), boot: "another".into(), ..me.clone() }, Liveness::Foreign);
+        check(Owner { boot: "another".into(), pid_namespace: Some(1), ..me.clone() }, Liveness::Dead);
+        // Earlier versions wrote fewer fields.
+        check(Owner { host: None, pid_namespace: None, ..me.clone() }, Liveness::Alive);
+        check(Owner { host: None, pid_namespace: None, start: 0, ..me.clone() }, Liveness::Dead);
         check(
             Owner { host: None, pid_namespace: None, boot: "another".into(), ..me.clone() },
-            Standing::Dead,
+            Liveness::Dead,
         );
         let old = format!(r#"{{"pid":{},"start":{},"boot":"{}"}}"#, me.pid, me.start, me.boot);
         assert!(serde_json::from_str::<Owner>(&old).unwrap().is_alive());
         assert!(Owner::of_mark(&format!("{}-{}-{}", me.pid, me.start, me.boot)).unwrap().is_alive());
-        assert_eq!(Owner::of_label("1-2").unwrap().standing(), Standing::Dead);
-        assert_eq!(Owner::of_label("1-2-00000000").unwrap().standing(), Standing::Foreign);
+        assert_eq!(Owner::of_label("1-2").unwrap().liveness(), Liveness::Dead);
+        assert_eq!(Owner::of_label("1-2-00000000").unwrap().liveness(), Liveness::Foreign);
         assert_eq!(Owner::of_label("1-2-3-4"), None);
     }
 }

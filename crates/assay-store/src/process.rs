@@ -1,11 +1,11 @@
-//! This process, as a store knows it.
+//! This process, as an owner of leases and work folders.
 
 use std::io;
 
 use crate::owner::Owner;
 use crate::work::WorkFolder;
 
-/// Who it is, and where what it executes has its files.
+/// The process's identity, and where the files of executed trials are.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) owner: Owner,

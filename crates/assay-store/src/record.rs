@@ -40,12 +40,12 @@ pub struct Record {
     /// Earlier versions state this only at the beginning of `reason`; see [`Record::parse`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
-    /// The verifier's reward; the mean over keys where it gave several.
+    /// The verifier's reward; the mean over keys if there are several.
     pub reward: Option<f64>,
     /// Every key of reward.json.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rewards: BTreeMap<String, f64>,
-    /// The verifier's tests, where it wrote a CTRF report.
+    /// The verifier's tests, if it wrote a CTRF report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctrf: Option<Value>,
     /// Why the agent stopped; absent when it never started.
@@ -55,9 +55,9 @@ pub struct Record {
     pub turns: usize,
     /// Tokens; `null` if unknown.
     pub usage: Option<Usage>,
-    /// In USD; `null` where no price is known.
+    /// In USD; `null` if there is no price.
     pub cost_usd: Option<f64>,
-    /// How much of `usage` and `cost_usd` is an estimate; absent where the provider counted
+    /// How much of `usage` and `cost_usd` is an estimate; absent if the provider counted
     /// everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
@@ -72,7 +72,7 @@ pub struct Record {
     /// Skill texts of the experiment that were in the sandbox although they were not provided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contaminated: Vec<String>,
-    /// What the agent changed that steers interpreters or test runners.
+    /// Changes of the agent that control interpreters or test runners.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tampered: Vec<String>,
     /// What differs from the image outside the work folder.
@@ -91,7 +91,7 @@ pub struct Record {
     /// Processor time and memory of the agent's sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<SandboxUsage>,
-    /// What the gateway counted, for agents that reach their model through it.
+    /// The gateway's counts, for agents that reach their model through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metered: Option<Metered>,
     /// Whether the result measures a model.
@@ -104,15 +104,15 @@ pub struct Record {
     pub finished_at: String,
 }
 
-/// What was estimated by characters, because the provider's usage never came or cannot be true. No
-/// cap counts it.
+/// Usage that was estimated by characters, because the provider's usage never came or cannot be
+/// true. It does not count against caps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimated {
-    /// Requests that were counted so, in whole or in part.
+    /// Requests that were estimated, completely or in part.
     pub requests: u64,
     /// Tokens.
     pub usage: Usage,
-    /// In USD; `null` where no price is known.
+    /// In USD; `null` if there is no price.
     pub cost_usd: Option<f64>,
 }
 
@@ -121,8 +121,7 @@ pub struct Estimated {
 pub struct Metered {
     /// Requests that were let through.
     pub requests: u64,
-    /// Tokens, read and written, as the provider counted them, and as they were estimated where it
-    /// did not.
+    /// Tokens, read and written, as the provider counted them, or as estimated if it did not.
     pub tokens: u64,
     /// The same by the agent's own transcript, if it has counts.
     pub transcript_tokens: Option<u64>,
@@ -144,8 +143,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Metered {
-    /// Whether the transcript counts what the gateway counted, with requests beside the work or
-    /// without them.
+    /// Whether the transcript's count equals the gateway's, with or without side requests.
     pub fn agrees(&self) -> bool {
         let own = self.transcript_tokens;
         own == Some(self.tokens)
@@ -240,24 +238,23 @@ impl Record {
         Ok(record)
     }
 
-    /// The cost in USD by what the provider counted, which is what caps are held against; `None`
-    /// where no price is known.
+    /// The cost in USD by the provider's counts, which caps apply to; `None` if there is no price.
     pub fn reported_usd(&self) -> Option<f64> {
         let estimated = self.estimated.and_then(|estimated| estimated.cost_usd).unwrap_or(0.0);
         Some((self.cost_usd? - estimated).max(0.0))
     }
 
-    /// The trial's score, in [0, 1]; `None` where the trial is no result. See [`score`].
+    /// The trial's score, in [0, 1]; `None` if the trial has no result. See [`score`].
     pub fn score(&self) -> Option<f64> {
         score(self.outcome, self.reward, self.rewards.values().copied())
     }
 }
 
-/// What a trial scores, in [0, 1]; `None` where it is no result.
+/// A trial's score, in [0, 1]; `None` if it has no result.
 ///
 /// A passed trial scores 1, and one that ran out of time or was tampered with 0, whatever its
-/// reward. Any other scores its reward: the mean over `rewards` where the verifier gave several,
-/// each cut to [0, 1], for Harbor allows any number.
+/// reward. Any other scores its reward: the mean over `rewards` if there are several, each cut to
+/// [0, 1], because Harbor allows any number.
 pub fn score(
     outcome: Outcome,
     reward: Option<f64>,
@@ -297,7 +294,7 @@ pub enum Outcome {
     Failed,
     /// The agent's time was over before it finished.
     TimedOut,
-    /// The agent changed files that decide its own reward. Counts as not passed.
+    /// The agent changed files that could decide its own reward. Counts as not passed.
     Tampered,
     /// An infrastructure error: not a result.
     Infrastructure,
@@ -376,19 +373,18 @@ pub struct Seconds {
 mod tests {
     use super::*;
 
-    /// As it was written before records had `late`.
+    /// A record from before records had `late`.
     const OLD: &str = include_str!("../tests/data/record-before-late.json");
 
     #[test]
-    fn a_late_reward_of_an_old_record_is_known_by_its_reason() {
+    fn late_reward_of_an_old_record_is_read_from_its_reason() {
         let old = Record::parse(OLD.as_bytes()).unwrap();
         assert!(old.late && old.score() == Some(0.0), "{old:?}");
-        // Written anew, the field says it, whatever the reason says.
+        // In a new record the field decides, whatever the reason says.
         let new = serde_json::to_string(&Record { reason: None, ..old.clone() }).unwrap();
         assert!(new.contains("\"late\":true"), "{new}");
         assert!(Record::parse(new.as_bytes()).unwrap().late);
-        // Other reasons, and the outcomes of which a verifier or a provider gives the reason, do
-        // not.
+        // Other reasons, and outcomes whose reason is a verifier's or a provider's, do not.
         let check = |change: &dyn Fn(&mut Record)| {
             let mut record = Record { late: false, ..old.clone() };
             change(&mut record);
@@ -416,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_version_is_told_from_damage() {
+    fn record_of_another_version_is_not_damage() {
         let check = |text: &str, expected: &str| {
             let error = Record::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -48,8 +48,8 @@ pub struct RunFolder {
     pub skills: BTreeMap<String, String>,
     /// Pairs of conditions with equal provisions, with the number of tasks concerned.
     pub equal_conditions: Vec<(String, String, usize)>,
-    /// What each condition provides for each task, in order of task. Not part of `plan`: the
-    /// trials' ids cover it.
+    /// The skills that each condition provides for each task, in order of task. Not part of `plan`:
+    /// the trials' ids cover it.
     #[serde(default)]
     pub provisions: Vec<PlannedProvision>,
     /// What the tasks request and this machine cannot provide, in sentences. Not part of `plan`.
@@ -107,7 +107,7 @@ pub struct PlannedTask {
     pub curated: Vec<String>,
 }
 
-/// What a condition provides for a task.
+/// The skills that a condition provides for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedProvision {
     /// The task's name.
@@ -151,7 +151,7 @@ pub struct Cell {
 pub struct Exclusion {
     /// The task's name.
     pub task: String,
-    /// The condition, where it is that one only.
+    /// The condition, if only that one is concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
     /// Why.
@@ -188,7 +188,7 @@ impl RunFolder {
     }
 }
 
-/// Whether a name can be a folder of its own everywhere.
+/// Whether a name can be a folder name on every system.
 pub fn is_run_name(name: &str) -> bool {
     name.len() <= 80
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -1,4 +1,4 @@
-//! The runs of a store: what was planned together, and what happened on the way.
+//! The runs of a store: their plans, and their events.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,16 +21,16 @@ pub struct RunSummary {
     pub cells: usize,
     /// Distinct trials.
     pub trials: usize,
-    /// Of them, finished.
+    /// Trials with a record.
     pub finished: usize,
     /// When its plan was written, RFC 3339.
     pub planned_at: Option<String>,
-    /// Why its plan cannot be read, where that is so: then nothing else is known of it.
+    /// Why its plan cannot be read, if so: then nothing else is known of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
 }
 
-/// Keeps what a plan was made from. What is planned without a file has none.
+/// Keeps the source of a plan. A plan without a file has none.
 fn keep_source(path: &Path, source: &[u8]) -> Result<(), StoreError> {
     if source.is_empty() { Ok(()) } else { write_atomically(path, source) }
 }
@@ -42,8 +42,8 @@ impl Store {
     }
 
     /// Writes a plan under a name if that is free or has the same plan, else under the name with
-    /// the first free number behind it. `source` is what it was made from: a file's name and
-    /// content; without content no file is written.
+    /// the first free number appended. `source` is the file that the plan was made from, with its
+    /// name and content; without content no file is written.
     pub fn begin_run(
         &self,
         mut folder: RunFolder,
@@ -174,7 +174,7 @@ impl Store {
         write_json(&self.run_folder(run).join("checks.json"), &failed)
     }
 
-    /// Which tasks cannot be graded, and why; none where nothing was checked.
+    /// Which tasks cannot be graded, and why; empty if nothing was checked.
     pub fn failed_checks(&self, run: &str) -> Result<Vec<Exclusion>, StoreError> {
         let path = self.run_folder(run).join("checks.json");
         if path.exists() { read_json(&path) } else { Ok(Vec::new()) }

@@ -12,7 +12,7 @@ pub enum Mechanism {
     CgroupV1,
     /// A resource limit of each process.
     Rlimit,
-    /// Polling, which kills what goes over.
+    /// Polling, which kills processes above the limit.
     Watchdog,
     /// There was no limit, or nothing could enforce it.
     Nothing,
@@ -31,14 +31,14 @@ pub struct Enforcement {
     pub storage: Mechanism,
 }
 
-/// What the agent's sandbox used in all.
+/// The total usage of the agent's sandbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SandboxUsage {
-    /// User and system time of its processes, in seconds; `None` where nothing counts it.
+    /// User and system time of its processes, in seconds; `None` if it is not measured.
     pub cpu_seconds: Option<f64>,
-    /// Most memory in use at once, in bytes; `None` where nothing counts it.
+    /// Most memory in use at once, in bytes; `None` if it is not measured.
     pub peak_memory_bytes: Option<u64>,
-    /// Seconds in which it was frozen; `None` where nothing could have frozen it.
+    /// Seconds in which it was frozen; `None` if it cannot be frozen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_seconds: Option<f64>,
 }

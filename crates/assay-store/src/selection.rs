@@ -1,5 +1,7 @@
 //! Selections of a plan's cells.
 
+use globset::{Glob, GlobSet};
+
 use crate::run::{Cell, Exclusion};
 
 /// A selection of a plan's cells; an empty list selects all.
@@ -37,7 +39,32 @@ impl Selection {
     }
 }
 
-/// Whether a name matches a pattern, in which `*` matches anything.
+/// Whether a name matches a pattern, in which `*` matches anything. An invalid pattern, or one that
+/// is too large, matches itself only.
 pub fn pattern_matches(pattern: &str, name: &str) -> bool {
-    pattern == name || globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    // A set, because compiling a single pattern panics if it is too large.
+    let set = || GlobSet::builder().add(Glob::new(pattern).ok()?).build().ok();
+    pattern == name || set().is_some_and(|set| set.is_match(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_names_and_bad_ones_match_themselves() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            assert_eq!(
+                pattern_matches(pattern, name),
+                expected,
+                "{} {name}",
+                &pattern[..pattern.len().min(40)]
+            );
+        };
+        check("ledger-*", "ledger-intake", true);
+        check("ledger-*", "log-volume", false);
+        check("[a", "[a", true);
+        check("[a", "a", false);
+        check(&"[^a-z]*".repeat(100_000), "ledger-intake", false);
+    }
 }

@@ -1,5 +1,5 @@
-//! What is to be executed, as data: it can be written to a file, carried to another machine and
-//! read there.
+//! Trials to execute, as data: they can be written to a file, carried to another machine and read
+//! there.
 
 pub(crate) mod agent;
 pub(crate) mod network;

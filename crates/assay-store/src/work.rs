@@ -21,7 +21,7 @@ use crate::owner::Owner;
 
 /// For large temporary files; on a disk on most machines (Filesystem Hierarchy Standard 3.0, 5.15).
 const BASE: &str = "/var/tmp";
-/// What a name in it begins with.
+/// The prefix of names in it.
 const PREFIX: &str = "assay-";
 /// Letters of a name behind that.
 const LETTERS: usize = 12;
@@ -43,7 +43,7 @@ impl WorkFolder {
         Self { base, made: Mutex::default() }
     }
 
-    /// The folder; `store` is what it serves, and `own` is taken where nothing else will do.
+    /// The folder; `store` is the store that it serves, and `own` is used if no other is suitable.
     pub(crate) fn folder(
         &self,
         owner: &Owner,
@@ -73,7 +73,7 @@ impl WorkFolder {
     /// Removes the folder.
     pub(crate) fn clear(&self) {
         if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // What cannot be removed is swept later.
+            // A folder that cannot be removed is cleaned up later.
             let _ = assay_fs::remove_tree(&made);
         }
     }
@@ -145,7 +145,7 @@ pub(crate) fn is_left(path: &Path) -> bool {
         Some(owner) => owner.is_dead(),
         // Folders are created only after owner.json, so a removal was interrupted.
         None if !path.join("owner.json").exists() && holds_folders(path) => true,
-        // It was made a moment ago, or its maker died in that moment.
+        // It was made a moment ago, or its process died in that moment.
         None => fs::symlink_metadata(path)
             .and_then(|found| found.modified())
             .is_ok_and(|since| since.elapsed().is_ok_and(|age| age > UNSIGNED)),
@@ -166,7 +166,7 @@ mod tests {
     use crate::Store;
 
     #[test]
-    fn a_folder_of_work_tells_nothing_of_the_store() {
+    fn work_folder_does_not_reveal_the_store() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store")).unwrap();
         let own = folder.path().file_name().unwrap().to_str().unwrap();
@@ -176,7 +176,7 @@ mod tests {
         } else {
             assert!(work.starts_with(store.root()), "{}", work.display());
         }
-        // The same for all that goes on, and nobody else's.
+        // The same folder for all running work, and for no other process.
         assert_eq!(store.clone().work().unwrap(), work);
         assert_eq!(fs::metadata(&work).unwrap().mode() & 0o777, 0o700);
         // A socket deep within it has a path that the kernel takes.
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
+    fn work_cleanup_removes_only_leftovers_of_dead_processes() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("base");
         let store = Store::open(&folder.path().join("store")).unwrap().work_in(Some(base.clone()));
@@ -209,7 +209,7 @@ mod tests {
         let left = [put("assay-00000000000a", 0o700, Some(&dead))];
         let kept = [
             put("assay-00000000000b", 0o700, Some(&me)),
-            // Of a process that nobody here can ask for.
+            // Of a process whose state cannot be determined here.
             put("assay-00000000000c", 0o700, Some(&Owner { pid_namespace: Some(1), ..dead.clone() })),
             put(
                 "assay-00000000000d",

@@ -69,8 +69,8 @@ impl Language {
     }
 }
 
-/// The tree of a text. `None` when the parser gave up: it may ask so often whether to go on, which
-/// is a bound on its work that does not depend on the machine's speed.
+/// The tree of a text. `None` if the parser gave up: it is called back a limited number of times,
+/// which bounds its work independently of the machine's speed.
 pub fn tree(language: Language, text: &str) -> Option<Tree> {
     let grammar = match language {
         Language::Shell => tree_sitter_bash::LANGUAGE.into(),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_would_take_too_long_has_no_tree_or_an_early_one() {
+    fn slow_parse_is_aborted() {
         for language in [Language::Shell, Language::Python, Language::JavaScript] {
             let hard = "${(".repeat(20_000);
             let started = std::time::Instant::now();

@@ -3,7 +3,7 @@
 //! After Docker's Dockerfile reference: parser directives, continuation lines, here-documents,
 //! `ARG` before `FROM`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 pub use crate::heredoc::{UnclearHeredoc, heredocs};
@@ -19,7 +19,7 @@ pub struct Instruction {
     pub name: String,
     /// What follows the name, trimmed.
     pub rest: String,
-    /// Whether here-documents follow it (they are no instructions).
+    /// Whether here-documents follow it (their lines are not instructions).
     pub heredoc: bool,
     /// Whether here-documents may follow it, depending on the builder's version. `heredoc` is false
     /// then.
@@ -42,13 +42,12 @@ pub struct Directive {
     pub line: usize,
     /// `escape`, `syntax` or `check`, in lower case.
     pub name: String,
-    /// What it is set to.
+    /// Its value.
     pub value: String,
 }
 
 impl Directive {
-    /// Whether it leaves the reading as it is: the escape that is the default, or Docker's own
-    /// syntax.
+    /// Whether it has no effect: the default escape, or Docker's own syntax.
     pub fn is_default(&self) -> bool {
         match self.name.as_str() {
             "escape" => self.value == "\\",
@@ -84,6 +83,7 @@ impl Source {
 
 fn instructions(lines: &[&str], escape: char) -> Vec<Instruction> {
     let mut found = Vec::new();
+    let mut ends_by_text: [Option<HashMap<&str, Vec<usize>>>; 2] = [None, None];
     let mut at = 0;
     while at < lines.len() {
         let start = at;
@@ -105,15 +105,16 @@ fn instructions(lines: &[&str], escape: char) -> Vec<Instruction> {
         let logical = logical.trim();
         let (name, rest) = logical.split_once(char::is_whitespace).unwrap_or((logical, ""));
         let name = name.to_uppercase();
-        let ends = if asks(&name, rest) { heredocs(rest) } else { Ok(Vec::new()) };
+        let ends = if may_have_heredocs(&name, rest) { heredocs(rest) } else { Ok(Vec::new()) };
         let is_unclear = ends.is_err();
         let first = at;
         let mut heredoc = false;
         for (end, strip) in ends.unwrap_or_default() {
-            let is_end = |line: &&str| (if strip { line.trim_start_matches('\t') } else { line }) == end;
+            let by_text = ends_by_text[usize::from(strip)].get_or_insert_with(|| lines_by_text(lines, strip));
+            let ends = by_text.get(end.as_str()).map_or(&[][..], Vec::as_slice);
             // The builder refuses a file in which one is not ended.
-            let Some(length) = lines[at..].iter().position(is_end) else { break };
-            at += length + 1;
+            let Some(last) = ends.get(ends.partition_point(|line| *line < at)) else { break };
+            at = last + 1;
             heredoc = true;
         }
         let rest = rest.trim().to_owned();
@@ -123,8 +124,19 @@ fn instructions(lines: &[&str], escape: char) -> Vec<Instruction> {
     found
 }
 
-/// Whether an instruction may ask for here-documents; one behind `ONBUILD` may as well.
-fn asks(name: &str, rest: &str) -> bool {
+/// The indices of each distinct line, without leading tabs if `strip` is set. Searching the lines
+/// for the end of each here-document would take quadratic time.
+fn lines_by_text<'t>(lines: &[&'t str], strip: bool) -> HashMap<&'t str, Vec<usize>> {
+    let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        let line = if strip { line.trim_start_matches('\t') } else { line };
+        found.entry(line).or_default().push(index);
+    }
+    found
+}
+
+/// Whether an instruction may have here-documents, also behind `ONBUILD`.
+fn may_have_heredocs(name: &str, rest: &str) -> bool {
     let is_one = |name: &str| matches!(name, "RUN" | "COPY" | "ADD");
     match name {
         "ONBUILD" => flags(rest).1.split_whitespace().next().is_some_and(|name| is_one(&name.to_uppercase())),
@@ -168,8 +180,7 @@ pub fn flags(rest: &str) -> (Vec<&str>, &str) {
     (flags, rest)
 }
 
-/// The arguments behind the flags: those of a JSON list, or words; and whether they stood in a
-/// list.
+/// The arguments after the flags: those of a JSON list, or words; and whether they were in a list.
 pub fn arguments(rest: &str) -> (Vec<String>, bool) {
     let list = if rest.starts_with('[') { serde_json::from_str(rest).ok() } else { None };
     match list {
@@ -253,8 +264,8 @@ fn modified(modifier: &str, value: Option<&String>) -> String {
     .to_owned()
 }
 
-/// Words divided by white space, where quotes and backslashes keep white space within a word. They
-/// are kept for [`expand`].
+/// Words separated by white space, where quotes and backslashes keep white space within a word.
+/// They are kept for [`expand`].
 pub fn quoted_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -292,6 +303,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn unended_here_documents_take_linear_time() {
+        let text: String = (0..60_000).map(|at| format!("RUN a <<E{at} <<-F{at}\n")).collect();
+        let started = std::time::Instant::now();
+        assert_eq!(Source::read(&text).instructions.len(), 60_000);
+        assert!(started.elapsed().as_secs() < 30);
+    }
+
+    #[test]
     fn lines_are_joined() {
         let check = |text: &str, expected: &[(usize, &str, &str)]| {
             let found = Source::read(text).instructions;
@@ -310,7 +329,7 @@ mod tests {
         check("RUN <<EOF\nUSER u", &[(1, "RUN", "<<EOF"), (2, "USER", "u")]);
         check("RUN a \\\t \r\r\n b", &[(1, "RUN", "a  b")]);
         check("RUN a\\\n\\\nb", &[(1, "RUN", "ab")]);
-        // Docker goes on to the next line after neither of these.
+        // Docker continues on the next line after neither of these.
         for end in ["\\\\", "\\\\\\", "\\\u{c}", "\\\u{a0}"] {
             let found = Source::read(&format!("RUN echo {end}\nUSER u")).instructions;
             assert_eq!(found.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["RUN", "USER"], "{end:?}");
@@ -318,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_here_documents_are_no_instructions() {
+    fn here_document_lines_are_not_instructions() {
         let check = |text: &str, expected: &[&str]| {
             let found = Source::read(text).instructions;
             let names: Vec<_> = found.iter().map(|one| one.name.as_str()).collect();
@@ -344,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_at_the_top_count() {
+    fn directives_are_read_only_at_the_top() {
         let check = |text: &str, expected| {
             let odd = Source::read(text).directives.into_iter().find(|directive| !directive.is_default());
             assert_eq!(odd.map(|directive| directive.line), expected, "{text:?}");
@@ -395,12 +414,12 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_instruction() {
+    fn byte_order_mark_is_not_part_of_the_first_instruction() {
         assert_eq!(Source::read("\u{feff}FROM a").instructions[0].name, "FROM");
     }
 
     #[test]
-    fn before_the_first_stage_what_is_not_known_is_empty() {
+    fn unknown_variables_before_the_first_stage_are_empty() {
         let known = BTreeMap::from([("A".to_owned(), "1".to_owned()), ("E".to_owned(), String::new())]);
         let check = |word: &str, expected: &str| {
             assert_eq!(expand(word, &known, Unknown::Empty).as_deref(), Ok(expected), "{word}");

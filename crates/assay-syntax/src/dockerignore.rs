@@ -1,7 +1,7 @@
-//! `.dockerignore`: what of a build context is not sent to the builder.
+//! `.dockerignore`: which files of a build context are not sent to the builder.
 //!
 //! Patterns are those of Go's `filepath.Match` and `**`, one a line, relative to the context; `!`
-//! brings back what an earlier line omitted; the last line that matches a path or a folder above it
+//! includes what an earlier line omitted; the last line that matches a path or a folder above it
 //! decides.
 
 use std::path::Path;
@@ -47,7 +47,7 @@ impl IgnoreError {
 pub struct Ignore {
     /// The patterns in sets, and which pattern is the first of each: a set is limited in size.
     sets: Vec<(usize, GlobSet)>,
-    /// Of each pattern, whether it brings back what it matches.
+    /// For each pattern, whether it includes its matches again.
     keeps: Vec<bool>,
 }
 
@@ -90,7 +90,7 @@ impl Ignore {
     }
 }
 
-/// Adds sets of patterns, the first of which has the number `first`: one set, or where that is too
+/// Adds sets of patterns, the first of which has the number `first`: one set, or if that is too
 /// large those of both halves. Fails with the number of a pattern that is too large on its own.
 fn divide(patterns: &[Glob], first: usize, sets: &mut Vec<(usize, GlobSet)>) -> Result<(), usize> {
     let mut builder = GlobSetBuilder::new();
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_that_matches_decides() {
+    fn last_matching_line_decides() {
         let text = "\u{feff}# comment\n*.log\n**/*.pyc\n/build\ntemp?\ndocs\n!docs/README.md\n a{b}\nx/../gone\n../up\n";
         let ignore = Ignore::parse(text).unwrap();
         for (path, kept) in [

@@ -1,13 +1,13 @@
 //! Here-documents of Dockerfiles, as BuildKit finds them.
 //!
-//! BuildKit divides a line into words as its own shell lexer does, keeping quotes. A word asks for
-//! a here-document if it is digits, `<<`, an optional `-`, optional white space and a name without
+//! BuildKit divides a line into words as its own shell lexer does, keeping quotes. A word starts a
+//! here-document if it is digits, `<<`, an optional `-`, optional white space and a name without
 //! `<`. A line with an unclosed quote has none.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A line may ask for here-documents, and whether it does depends on the builder's version.
+/// A line may have here-documents, and whether it does depends on the builder's version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "whether this line has here-documents depends on Docker's version: write its `<<` or its `${{...}}` in another way"
@@ -22,7 +22,7 @@ enum NoWords {
     Unclear,
 }
 
-/// The ends of here-documents that a line asks for (`<<EOF`, `3<<-"EOF"`, `<< EOF`), and whether
+/// The delimiters of the here-documents of a line (`<<EOF`, `3<<-"EOF"`, `<< EOF`), and whether
 /// tabs before them are stripped. Quoted text has none.
 pub fn heredocs(rest: &str) -> Result<Vec<(String, bool)>, UnclearHeredoc> {
     if !rest.contains("<<") {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn here_documents_are_those_of_the_builder() {
+    fn here_documents_match_the_builder() {
         let check = |rest: &str, expected: &[(&str, bool)]| {
             let found = heredocs(rest).unwrap();
             let found: Vec<_> = found.iter().map(|(name, strip)| (name.as_str(), *strip)).collect();

@@ -1,6 +1,7 @@
-//! Readers of what skills and tasks are written in. They take any text, follow what the tools do
-//! that read these files in earnest, and bound their work.
+//! Readers of the formats of skills and tasks. They accept any text, follow the tools that read
+//! these files in practice, and bound their work.
 
+pub mod blocks;
 #[cfg(feature = "code")]
 pub mod code;
 pub mod dockerfile;

@@ -11,7 +11,7 @@ pub enum Dialect {
     CommonMark,
     /// Tables, strikethrough and task lists: what every client's Markdown has.
     GitHub,
-    /// Tables and footnotes: what the published figures of corpora were computed with.
+    /// Tables and footnotes, as used for the published figures of corpora.
     Footnotes,
 }
 
@@ -28,8 +28,8 @@ impl Dialect {
     }
 }
 
-/// The parts of a Markdown document. Spans are in bytes of the whole text, lines are counted from 1
-/// within it.
+/// The parts of a Markdown document. Spans are in bytes of the complete text, lines are counted
+/// from 1 within it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Headings, in order.
@@ -60,13 +60,13 @@ pub struct Heading {
     pub level: usize,
     /// Its text without marks.
     pub text: String,
-    /// Where it stands.
+    /// Its position.
     pub span: Range<usize>,
     /// The line it begins at.
     pub line: usize,
 }
 
-/// The block that holds a paragraph's text.
+/// The block that contains a paragraph's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
     /// A separate paragraph.
@@ -101,19 +101,19 @@ pub struct CodeBlock {
     pub span: Range<usize>,
     /// The line of the fence, or of the first indented line.
     pub line: usize,
-    /// Whether it stands between fences.
+    /// Whether it is between fences.
     pub fenced: bool,
 }
 
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads, as resolved by Markdown. Of `<someone@example.com>` this is the bare
-    /// address; see [`Link::url`].
+    /// Its target, as resolved by Markdown. For `<someone@example.com>` this is the bare address;
+    /// see [`Link::url`].
     pub target: String,
     /// Whether it is an e-mail address between angle brackets.
     pub email: bool,
-    /// Where the whole link stands.
+    /// The position of the complete link.
     pub span: Range<usize>,
     /// The line it begins at.
     pub line: usize,
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_and_lines_are_those_of_the_whole_text() {
+    fn spans_and_lines_refer_to_the_complete_text() {
         let text = "---\nx: y\n---\n# T `a`\n\n[l](b.md \"t\") and `c`\n\n```Bash x\nls\n```\n<!-- n -->\n<a@b.org>\n";
         let read = Outline::read(text, 13, Dialect::GitHub);
         let shown = |span: &Range<usize>| text[span.clone()].trim();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_has_no_parts() {
+    fn empty_text_has_no_parts() {
         assert_eq!(Outline::read("", 0, Dialect::GitHub), Outline::default());
     }
 }

@@ -6,15 +6,16 @@
 
 use std::collections::HashMap;
 use std::iter::Peekable;
+use std::ops::Range;
 use std::str::CharIndices;
 
-/// Where a text comes from, which decides how much of the shell's grammar applies to it.
+/// The origin of a text, which decides how much of the shell's grammar applies to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// A script, or a block of code in a document. A quote ends with its line at the latest: such a
     /// block may be a transcript, and there a stray apostrophe must not hide the commands after it.
     Script,
-    /// A command line that a shell is given.
+    /// The argument of a shell's `-c`.
     Command,
     /// A text that may be a command or a program in another language. Comments and here-documents
     /// are read like the rest.
@@ -49,6 +50,9 @@ pub struct Simple {
     pub words: Vec<String>,
     /// Which of its words begins with a here-document's `<<`.
     pub here_document: Option<usize>,
+    /// The contents of its here-documents, as ranges of bytes of the text, without the lines that
+    /// end them.
+    pub here_texts: Vec<Range<usize>>,
     /// The line it begins at, from 1, lines that a backslash continues counted as one.
     pub line: usize,
     /// What ends it.
@@ -86,10 +90,10 @@ struct Lexer<'t> {
     line: usize,
     /// The line that the logical line begins at.
     begins: usize,
-    /// The words that end the here-documents of this line.
-    awaited: Vec<String>,
-    /// Where each distinct line stands last, without the space around it: what bounds the search
-    /// for the ends of here-documents.
+    /// The words that end the here-documents of this line, each with the index of its command.
+    awaited: Vec<(String, usize)>,
+    /// The last position of each distinct line, trimmed, which bounds the search for the ends of
+    /// here-documents.
     last: Option<HashMap<&'t str, usize>>,
 }
 
@@ -203,24 +207,28 @@ impl Lexer<'_> {
         if signs == 2
             && let Some(end) = delimiter(&self.text[at + 2..])
         {
-            self.awaited.push(end);
+            self.awaited.push((end, self.commands.len()));
             self.here_document.get_or_insert(self.words.len());
         }
     }
 
     /// Goes past the here-documents of the line that ended at `at`, those without an end omitted.
     fn skip_here_documents(&mut self, mut at: usize) {
-        for end in std::mem::take(&mut self.awaited) {
+        for (end, command) in std::mem::take(&mut self.awaited) {
             let text = self.text;
             let last =
                 self.last.get_or_insert_with(|| lines(text, 0).map(|(at, line)| (line.trim(), at)).collect());
             if last.get(end.as_str()).is_none_or(|last| *last < at) {
                 continue;
             }
+            let begins = at;
             for (start, line) in lines(text, at) {
                 at = start + line.len();
                 self.line += 1;
                 if line.trim() == end {
+                    if let Some(command) = self.commands.get_mut(command) {
+                        command.here_texts.push(begins..start);
+                    }
                     break;
                 }
             }
@@ -237,7 +245,8 @@ impl Lexer<'_> {
         let words = std::mem::take(&mut self.words);
         let here_document = self.here_document.take();
         if !words.is_empty() {
-            self.commands.push(Simple { words, here_document, line: self.begins, end });
+            let line = self.begins;
+            self.commands.push(Simple { words, here_document, here_texts: Vec::new(), line, end });
         }
     }
 }
@@ -289,8 +298,8 @@ const WRAPPERS: [(&str, &str); 16] = [
     ("xargs", "adEILnPs"),
 ];
 
-/// Takes off what stands first in a command and is not its program: an assignment, a keyword, or a
-/// wrapper such as `sudo` or `timeout 5` with its options. Gives it, and the words after it. A
+/// Splits off the first part of a command that is not its program: an assignment, a keyword, or a
+/// wrapper such as `sudo` or `timeout 5` with its options. Returns it, and the words after it. A
 /// wrapper with no command after it is a program itself.
 pub fn prefix<W: AsRef<str>>(words: &[W]) -> Option<(&str, &[W])> {
     let (first, mut rest) = words.split_first()?;
@@ -347,7 +356,7 @@ pub fn program_name(word: &str) -> &str {
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
-/// What a program executes that is given a script.
+/// What an interpreter executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interpreter {
     /// A shell.
@@ -433,7 +442,18 @@ mod tests {
     }
 
     #[test]
-    fn work_grows_with_the_length_of_a_text() {
+    fn here_documents_are_given_to_their_commands() {
+        let text = "cat <<'A' > f && x <<B; y\n1\n2\nA\n3\nB\nz <<C\n";
+        let found: Vec<Vec<&str>> = commands(text, Source::Command)
+            .iter()
+            .map(|simple| simple.here_texts.iter().map(|range| &text[range.clone()]).collect())
+            .collect();
+        // The last has no end.
+        assert_eq!(found, [vec!["1\n2\n"], vec!["3\n"], vec![], vec![]]);
+    }
+
+    #[test]
+    fn lexing_takes_linear_time() {
         let unended: String = (0..60_000).map(|at| format!("a <<E{at}\n")).collect();
         let ended = "a <<E <<F\nE\nF\n".repeat(30_000);
         for (text, expected) in [(unended, 60_000), (ended, 30_000)] {
@@ -444,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_stands_after_its_prefixes() {
+    fn program_is_found_after_prefixes() {
         let check = |text: &str, expected: &str| {
             let words: Vec<&str> = text.split(' ').collect();
             assert_eq!(program(&words).join(" "), expected, "{text}");

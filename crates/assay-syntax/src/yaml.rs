@@ -1,8 +1,8 @@
 //! YAML as a tree of nodes with their spans, and the constructs in it that StrictYAML forbids.
 //!
-//! `assay-skill` reads what front matter means to a lenient reader. This module reads how YAML is
-//! written: where each key and value stands, how a scalar is quoted, and what type other readers
-//! give it. Aliases are not expanded, which bounds the size of the tree.
+//! `assay-skill` reads the values of front matter leniently. This module reads how YAML is written:
+//! the position of each key and value, how a scalar is quoted, and what type other readers give it.
+//! Aliases are not expanded, which bounds the size of the tree.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,12 +23,12 @@ pub enum Style {
     Block,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// One text.
     Scalar {
-        /// What it says as text.
+        /// Its text.
         text: String,
         /// How it is written.
         style: Style,
@@ -41,12 +41,12 @@ pub enum Kind {
     Alias,
 }
 
-/// A node and where it is, in bytes of the document.
+/// A node and its position, in bytes of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it stands.
+    /// Its position.
     pub span: Range<usize>,
 }
 
@@ -129,14 +129,14 @@ pub enum Breach {
     Tag(Range<usize>),
     /// A list or a map in brackets.
     Flow(Range<usize>),
-    /// A key that occurs again in its map; where it does.
+    /// A key that occurs again in its map, with its second position.
     Duplicate(Range<usize>),
 }
 
 /// Front matter as a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Yaml {
-    /// The root; `None` when the block is empty or cannot be parsed.
+    /// The root; `None` if the block is empty or cannot be parsed.
     pub root: Option<Node>,
     /// What StrictYAML forbids, in order.
     pub breaches: Vec<Breach>,
@@ -153,7 +153,7 @@ impl Yaml {
             let message = format!("{} bytes, of which at most {YAML_CAP} are read", block.len());
             return Self { error: Some((message, base)), ..Self::default() };
         }
-        // As long as the block, so that places hold.
+        // As long as the block, so that positions stay valid.
         let block: Cow<'_, str> =
             if block.contains('\0') { Cow::Owned(block.replace('\0', " ")) } else { Cow::Borrowed(block) };
         let mut options = Options::default();
@@ -171,8 +171,8 @@ impl Yaml {
         Self { root: builder.root, breaches: builder.breaches, error: None, several: builder.documents > 1 }
     }
 
-    /// Parses a block whose values were quoted, and places what it says at the lines of the block
-    /// as it was written.
+    /// Parses a block whose values were quoted, and maps its positions to the lines of the block as
+    /// it was written.
     pub fn parse_repaired(repaired: &str, written: &str, base: usize) -> Self {
         let mut yaml = Self::parse(repaired, 0);
         if let Some(Node { kind: Kind::Map(entries), span }) = &mut yaml.root {
@@ -320,7 +320,7 @@ impl Builder {
     }
 }
 
-/// The implicit types of YAML 1.1 as PyYAML's resolver knows them (yaml.org/type).
+/// The implicit types of YAML 1.1 in PyYAML's resolver (yaml.org/type).
 fn resolve_1_1(text: &str) -> Scalar {
     if matches!(text, "" | "~" | "null" | "Null" | "NULL") {
         return Scalar::Null;
@@ -397,7 +397,7 @@ fn is_date(text: &str) -> bool {
     date_ok && time.contains(':') && time.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The core schema of YAML 1.2, and dates as js-yaml knows them.
+/// The core schema of YAML 1.2, and dates as in js-yaml.
 fn resolve_1_2(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
@@ -430,7 +430,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_scalars_have_the_types_of_their_readers() {
+    fn plain_scalars_have_each_readers_type() {
         let check = |text: &str, one: Scalar, two: Scalar| {
             assert_eq!((resolve_1_1(text), resolve_1_2(text)), (one, two), "{text}");
         };
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn places_hold() {
+    fn spans_match_the_source() {
         let text = "---\nname: pdf\ndescription: \"a b\"\nmetadata:\n  x: 1\n---\n";
         let yaml = Yaml::parse(&text[4..text.len() - 4], 4);
         let shown = |key: &str| {

@@ -36,16 +36,15 @@ use crate::Task;
 const MOST: usize = 12;
 
 /// Every finding about a task: those of its reader first, then by rule, in the order of the text.
-/// Opt-in rules are applied if the context asks for them.
+/// Opt-in rules are applied if the context requests them.
 ///
-/// Of many findings of one code and severity the first are given, and the last of them says how
-/// many more there are. A finding that weighs more never gives way to ones that weigh less, so the
-/// verdict is that of all findings.
+/// Of many findings of one code and severity the first are returned, and the last of them gives the
+/// number of the others. The limit is for each severity, so the verdict is that of all findings.
 pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     let subject = Subject::read(task, context);
     let mut findings: Vec<Finding> = Vec::new();
-    // For each code and severity: where its last finding stands, how many there are, and how many
-    // are left out.
+    // For each code and severity: the index of its last finding, the number of findings, and how
+    // many are left out.
     let mut seen: BTreeMap<(String, Severity), (usize, usize, usize)> = BTreeMap::new();
     for rule in rules().iter().filter(|rule| context.all_rules || !rule.is_opt_in()) {
         let mut found = Vec::new();

@@ -1,9 +1,9 @@
-//! `environment/docker-compose.yaml`, as far as one container can stand for it.
+//! `environment/docker-compose.yaml`, as far as one container can replace it.
 //!
-//! A task's compose file is a stranger's. Its service `main` alone is turned into a plain
-//! container, by the keys that are known here. Whatever would reach the host (privileges, host
-//! mounts, host namespaces, devices, the engine's socket) is refused; whatever is merely more than
-//! one container is left out with the reason.
+//! A task's compose file is untrusted. Only its service `main` is turned into a plain container, by
+//! the keys that are known here. Access to the host (privileges, host mounts, host namespaces,
+//! devices, the engine's socket) is refused; what merely needs more than one container is left out
+//! with the reason.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,28 +18,28 @@ mod tests;
 /// Most bytes that are read.
 const CAP: usize = 256 << 10;
 
-/// What a compose file amounts to.
+/// A parsed compose file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Compose {
-    /// The service `main`, as far as it is known here.
+    /// The known part of the service `main`.
     pub main: MainService,
     /// What would reach the host: the task is refused.
     pub hostile: Vec<String>,
     /// Mounts of the host that only serve an agent's own login. They are never made: the task is
-    /// refused, unless the caller wants it without them.
+    /// refused, unless the caller drops them.
     pub logins: Vec<LoginMount>,
-    /// What one container cannot stand for: the task is left out.
+    /// What one container cannot replace: the task is excluded.
     pub unsupported: Vec<String>,
 }
 
-/// A mount of credentials that lie on the host, such as those of a command-line client of a cloud.
+/// A mount of credentials on the host, such as those of a cloud's command-line client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginMount {
     /// The service.
     pub service: String,
     /// The path on the host, as written.
     pub source: String,
-    /// Where it would stand inside.
+    /// Its path inside.
     pub target: String,
 }
 
@@ -60,7 +60,7 @@ pub struct MainService {
     pub image: Option<String>,
     /// `build.context`, relative to `environment/`; empty for all of it.
     pub context: Option<PathBuf>,
-    /// `build.dockerfile`, relative to the context; `Dockerfile` when not given.
+    /// `build.dockerfile`, relative to the context; default `Dockerfile`.
     pub dockerfile: Option<PathBuf>,
     /// `environment`, with `${VAR}` as written.
     pub env: BTreeMap<String, String>,
@@ -74,7 +74,7 @@ pub struct MainService {
     pub no_network: bool,
 }
 
-/// Keys of a service that change nothing for a container of ours.
+/// Keys of a service that have no effect on assay's container.
 const IGNORED: [&str; 24] = [
     "attach",
     "container_name",
@@ -102,7 +102,7 @@ const IGNORED: [&str; 24] = [
     "tty",
 ];
 
-/// What the format's own runner sets for compose files, and what it stands for here.
+/// Variables that the format's own runner sets for compose files, and their values here.
 const KNOWN: [(&str, &str); 11] = [
     ("CONTEXT_DIR", "."),
     ("MAIN_IMAGE_NAME", ""),
@@ -117,7 +117,7 @@ const KNOWN: [(&str, &str); 11] = [
     ("ENV_ARTIFACTS_PATH", "/logs/artifacts"),
 ];
 
-/// Stands for the runner's own folders of logs, which are there anyway.
+/// Replaces the runner's own folders of logs, which are provided anyway.
 const LOGS: &str = "\u{1}logs";
 
 impl Compose {
@@ -147,7 +147,7 @@ impl Compose {
                 self.unsupported.push(format!("the service `{name}` is not a mapping"));
                 continue;
             };
-            self.look_for_harm(name, service);
+            self.check_harm(name, service);
             if name == "main" {
                 self.service(service);
             }
@@ -162,7 +162,7 @@ impl Compose {
     }
 
     /// What of a service would reach the host.
-    fn look_for_harm(&mut self, name: &str, service: &Map<String, Value>) {
+    fn check_harm(&mut self, name: &str, service: &Map<String, Value>) {
         let mut harm = |what: String| self.hostile.push(format!("the service `{name}` {what}"));
         let given = |key: &str| service.get(key).filter(|value| !is_empty(value));
         if given("privileged").is_some_and(|value| !matches!(text(value).as_str(), "false" | "no")) {
@@ -172,7 +172,7 @@ impl Compose {
             if let Some(value) = given(key).map(text)
                 && (value == "host" || value.starts_with("container:"))
             {
-                harm(format!("wants `{key}: {value}`"));
+                harm(format!("sets `{key}: {value}`"));
             }
         }
         for key in [
@@ -185,12 +185,12 @@ impl Compose {
             "gpus",
         ] {
             if given(key).is_some() {
-                harm(format!("wants `{key}`"));
+                harm(format!("sets `{key}`"));
             }
         }
         let options = service.get("security_opt").and_then(Value::as_array).into_iter().flatten().map(text);
         for option in options.filter(|option| !option.starts_with("no-new-privileges")) {
-            harm(format!("wants `security_opt: {option}`"));
+            harm(format!("sets `security_opt: {option}`"));
         }
         let mut logins = Vec::new();
         for volume in service.get("volumes").and_then(Value::as_array).into_iter().flatten() {
@@ -205,11 +205,11 @@ impl Compose {
         if let Some(build) = service.get("build").and_then(Value::as_object) {
             for key in ["entitlements", "secrets", "ssh", "privileged"] {
                 if build.contains_key(key) {
-                    harm(format!("wants `build.{key}`"));
+                    harm(format!("sets `build.{key}`"));
                 }
             }
             if build.get("network").is_some_and(|network| text(network) == "host") {
-                harm("wants `build.network: host`".to_owned());
+                harm("sets `build.network: host`".to_owned());
             }
         }
         self.logins.extend(logins);
@@ -243,7 +243,7 @@ impl Compose {
                     _ => self.unsupported.push("a `working_dir` that is not absolute".to_owned()),
                 },
                 "user" => self.main.user = self.known(key, value).filter(|user| !user.is_empty()),
-                "command" | "entrypoint" if is_empty(value) || waits(value) => {}
+                "command" | "entrypoint" if is_empty(value) || keeps_container_alive(value) => {}
                 "command" | "entrypoint" => {
                     self.unsupported
                         .push(format!("`main` has a `{key}` that does more than keep the container running"));
@@ -254,8 +254,8 @@ impl Compose {
                     Some("" | "bridge" | "default" | "host") | None => {}
                     Some(other) => self.unsupported.push(format!("`network_mode: {other}`")),
                 },
-                // The first are looked at with what might do harm; of capabilities a container of
-                // ours has fewer anyway; the last say nothing with no other service.
+                // The first are checked for harm elsewhere; a container here has fewer capabilities
+                // anyway; the last mean nothing with no other service.
                 "privileged"
                 | "pid"
                 | "ipc"
@@ -339,7 +339,7 @@ impl Compose {
             _ => Vec::new(),
         };
         for (name, value) in pairs {
-            // A name alone passes the host's own value on: only what the experiment allows is.
+            // A name alone passes the host's own value on: only if the experiment allows it.
             let value = value.unwrap_or_else(|| format!("${{{name}}}"));
             let value = expand(&value).unwrap_or(value).replace(LOGS, "/logs");
             self.main.env.insert(name, value);
@@ -450,8 +450,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether a command does nothing but keep its container alive.
-fn waits(value: &Value) -> bool {
+/// Whether a command only keeps its container alive.
+fn keeps_container_alive(value: &Value) -> bool {
     let command = match value {
         Value::Array(words) => words.iter().map(text).collect::<Vec<_>>().join(" "),
         other => text(other),
@@ -486,7 +486,7 @@ fn host_path(volume: &Value) -> Option<String> {
     (names_a_path && source != LOGS).then_some(source)
 }
 
-/// Where a volume of a source stands inside.
+/// The target of a volume with the given source.
 fn target_of(volume: &Value, source: &str) -> String {
     match volume {
         Value::Object(map) => map.get("target").map(text).unwrap_or_default(),
@@ -500,7 +500,7 @@ fn target_of(volume: &Value, source: &str) -> String {
     }
 }
 
-/// Files and folders of a home that hold credentials of command-line clients.
+/// Files and folders of a home that contain credentials of command-line clients.
 const LOGINS: [&str; 18] = [
     ".config",
     ".ssh",
@@ -528,8 +528,8 @@ fn below_home(path: &str) -> Option<&str> {
     home.or_else(|| path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest))
 }
 
-/// Whether a mount hands the host's login on and does nothing else: from a well-known place of a
-/// home to the same place of another, or from a variable that is called so to somewhere in a home.
+/// Whether a mount only passes on the host's login: from a well-known path of a home to the same
+/// path of another, or from a variable with such a name to a path in a home.
 fn is_login(source: &str, target: &str) -> bool {
     let Some(inside) = below_home(target) else { return false };
     if source.contains("..") || source.contains(".sock") {
@@ -553,7 +553,7 @@ fn is_logs(volume: &Value) -> bool {
     expand(&source).unwrap_or(source).starts_with(LOGS)
 }
 
-/// Puts known variables and defaults in; `None` where one is neither.
+/// Expands known variables and defaults; `None` if one is neither.
 fn expand(value: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = value;

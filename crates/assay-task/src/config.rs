@@ -19,35 +19,35 @@ pub(crate) use read::{Parsed, parse};
 /// The format's default for the verifier and for building, in seconds.
 const DEFAULT_SECONDS: f64 = 600.0;
 
-/// What `task.toml` says, or what a task without one amounts to. Values with `${VAR}` are kept as
-/// written: the caller expands what it allows.
+/// The content of `task.toml`, or its equivalent for a task without one. Values with `${VAR}` are
+/// kept as written: the caller expands what it allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskConfig {
     /// `schema_version`, or `version` in old files.
     pub schema_version: Option<String>,
     /// `[task] name`, as written.
     pub name: Option<String>,
-    /// `[agent] timeout_sec`: seconds; none is no limit.
+    /// `[agent] timeout_sec`: seconds; `None` means no limit.
     pub agent_timeout: Option<f64>,
     /// `[agent] user`: a name or a number.
     pub agent_user: Option<String>,
-    /// `[agent] network_mode`: where the agent's phase differs from the environment.
+    /// `[agent] network_mode`, if the agent's phase differs from the environment.
     pub agent_network: Option<NetworkWish>,
-    /// `[verifier] timeout_sec`: seconds; 600 when not given.
+    /// `[verifier] timeout_sec`: seconds; default 600.
     pub verifier_timeout: f64,
     /// `[verifier] env`.
     pub verifier_env: BTreeMap<String, String>,
     /// `[verifier] user`: a name or a number.
     pub verifier_user: Option<String>,
-    /// `[verifier] network_mode`: where the verifier's phase differs from the environment.
+    /// `[verifier] network_mode`, if the verifier's phase differs from the environment.
     pub verifier_network: Option<NetworkWish>,
-    /// `[verifier] environment_mode`; separate also when `[verifier.environment]` is given.
+    /// `[verifier] environment_mode`; separate also if there is a `[verifier.environment]`.
     pub verifier_mode: VerifierMode,
     /// `[environment]`.
     pub environment: EnvironmentConfig,
     /// `[solution] env`, for the oracle only.
     pub solution_env: BTreeMap<String, String>,
-    /// `[metadata]` as written: difficulty, category, tags and whatever else there is.
+    /// `[metadata]` as written: difficulty, category, tags and any other keys.
     pub metadata: toml::Table,
     /// Whether the task has steps: `[[steps]]`, or a folder `steps/`.
     pub multi_step: bool,
@@ -57,12 +57,11 @@ pub struct TaskConfig {
     pub artifacts: Vec<Artifact>,
     /// `[[verifier.collect]]`.
     pub collect: Vec<Collect>,
-    /// `[verifier.environment]`: where a verifier of its own runs, when it is not in the agent's
-    /// image.
+    /// `[verifier.environment]`: the verifier's environment, if it is not the agent's image.
     pub verifier_environment: Option<EnvironmentConfig>,
-    /// Keys that the format does not know, dotted, sorted. Their values are in `raw`.
+    /// Unknown keys, dotted, sorted. Their values are in `raw`.
     pub unknown: Vec<String>,
-    /// The whole file as written.
+    /// The complete file as written.
     pub raw: toml::Table,
 }
 
@@ -83,19 +82,19 @@ pub struct EnvironmentConfig {
     pub env: BTreeMap<String, String>,
     /// `workdir`, absolute; else the Dockerfile's.
     pub workdir: Option<PathBuf>,
-    /// `skills_dir`: where the format's own runner puts skills.
+    /// `skills_dir`: the format's own runner puts skills there.
     pub skills_dir: Option<PathBuf>,
     /// `network_mode` with `allowed_hosts`, or `allow_internet` of old files.
     pub network: NetworkWish,
-    /// `gpus`, and 1 when `gpu_types` or `tpu` is given without a count.
+    /// `gpus`, and 1 if `gpu_types` or `tpu` has no count.
     pub gpus: u64,
-    /// `build_timeout_sec`: seconds; 600 when not given.
+    /// `build_timeout_sec`: seconds; default 600.
     pub build_timeout: f64,
     /// `healthcheck`.
     pub healthcheck: Option<Healthcheck>,
     /// `os = "windows"`.
     pub windows: bool,
-    /// `mcp_servers`: how many are asked for.
+    /// `mcp_servers`: how many are requested.
     pub mcp_servers: usize,
 }
 
@@ -152,19 +151,19 @@ impl Default for EnvironmentConfig {
 pub struct Healthcheck {
     /// The shell command that has to succeed.
     pub command: String,
-    /// Between two tries; 5 when not given.
+    /// Between two attempts; default 5.
     pub interval: f64,
-    /// Of one try; 30 when not given.
+    /// Of one attempt; default 30.
     pub timeout: f64,
-    /// During which failures do not count; 0 when not given.
+    /// During which failures do not count; default 0.
     pub start_period: f64,
-    /// Between two tries within the start period; 5 when not given.
+    /// Between two attempts within the start period; default 5.
     pub start_interval: f64,
-    /// Failures in a row that make it unhealthy; 3 when not given.
+    /// Consecutive failures that make it unhealthy; default 3.
     pub retries: u64,
 }
 
-/// What network a task asks for.
+/// The network that a task requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkWish {
@@ -177,13 +176,13 @@ pub enum NetworkWish {
     Allowlist(Vec<String>),
 }
 
-/// Where the verifier runs.
+/// The verifier's environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VerifierMode {
-    /// Where the agent worked; the format's default.
+    /// The agent's; the format's default.
     #[default]
     Shared,
-    /// In an environment of its own that gets only the artifacts.
+    /// A separate environment that gets only the artifacts.
     Separate,
 }

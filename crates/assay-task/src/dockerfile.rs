@@ -26,13 +26,13 @@ impl Dockerfile {
         parse::parse(text)
     }
 
-    /// Whether it holds only `FROM`, `WORKDIR`, `ENV`, `COPY` and `USER`, so that
-    /// [`Dockerfile::materialize`] gives what the builder would.
+    /// Whether it contains only `FROM`, `WORKDIR`, `ENV`, `COPY` and `USER`, so that
+    /// [`Dockerfile::materialize`] has the same result as the builder.
     pub fn plain(&self) -> bool {
         self.unsupported.is_empty()
     }
 
-    /// The skills that its `COPY`s would bring along from a build context.
+    /// The skills that its `COPY`s would copy from a build context.
     pub fn skill_copies(&self, context: &Path) -> Result<Vec<SkillCopy>, TaskError> {
         let nodes = context::Context::read(context)?.nodes;
         let followed = self.followed(context);
@@ -40,18 +40,18 @@ impl Dockerfile {
         Ok(skill_copies(&nodes, &followed, &out))
     }
 
-    /// Carries out the `WORKDIR`s and `COPY`s into a folder that stands for `/`, without skills
-    /// (see [`Dockerfile::skill_copies`]). Gives the absolute target roots written.
+    /// Carries out the `WORKDIR`s and `COPY`s in a folder that serves as `/`, without skills (see
+    /// [`Dockerfile::skill_copies`]). Returns the absolute target roots written.
     ///
-    /// Permission bits are kept, owners are not. `.dockerignore` is honoured. Links are copied as
+    /// Permission bits are kept, owners are not. `.dockerignore` applies. Links are copied as
     /// links, never written through, and a source that is a link is followed only within the
-    /// context. `into` has to be a folder that nobody else writes.
+    /// context. No other process may write to `into`.
     pub fn materialize(&self, context: &Path, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
         materialize::materialize(&self.followed(context), context, into)
     }
 
-    /// The same with every source that is, or lies behind, a link within the context replaced by
-    /// what the link leads to, as the builder does. A link that leaves the context stays as it is.
+    /// The same with every source that is, or is behind, a link within the context replaced by the
+    /// link's target, as the builder does. A link that leaves the context is not followed.
     pub(crate) fn followed(&self, context: &Path) -> Self {
         let mut file = self.clone();
         let Ok(base) = std::fs::canonicalize(context) else { return file };

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a task, or a pattern that should lead to tasks, cannot be used. Each says what to do
-/// ([`TaskError::hint`]).
+/// Why a task, or a pattern for tasks, cannot be used. [`TaskError::hint`] has the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// The folder is not a task.
@@ -12,17 +11,17 @@ pub enum TaskError {
     NotATask {
         /// The folder.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The missing or invalid part.
         missing: String,
         /// What to do.
         hint: String,
     },
-    /// A part that every task needs is not there, is empty, or is not what it should be.
+    /// A part that every task needs is missing, empty, or invalid.
     #[error("{}: {message}", path.display())]
     Part {
         /// The file or folder at fault.
         path: PathBuf,
-        /// What is the matter.
+        /// The problem.
         message: String,
         /// What to do.
         hint: String,
@@ -55,7 +54,7 @@ pub enum TaskError {
         line: usize,
         /// The column, from 1, in characters.
         column: usize,
-        /// What is the matter.
+        /// The problem.
         message: String,
         /// What to do.
         hint: String,
@@ -75,7 +74,7 @@ pub enum TaskError {
     Pattern {
         /// The pattern as written.
         pattern: String,
-        /// What is the matter.
+        /// The problem.
         message: String,
         /// What to do.
         hint: String,
@@ -83,7 +82,7 @@ pub enum TaskError {
 }
 
 impl TaskError {
-    /// The file or folder at fault, where there is one.
+    /// The file or folder of the error, if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::NotATask { path, .. }

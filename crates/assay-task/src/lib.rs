@@ -1,10 +1,9 @@
 //! Tasks in Harbor's folder format or in the one of `task.md`, and suites of them.
 //!
 //! A task of Harbor's format is a folder: `task.toml`, `instruction.md`, `environment/`,
-//! `tests/test.sh`, `solution/solve.sh`. [`Task::load`] reads one, [`Suite::load`] many. What the
-//! format's own runner would accept is accepted, also where it is old or odd, and each leniency is
-//! a diagnostic; what makes a task useless is a [`TaskError`] with the file, the line and what to
-//! do.
+//! `tests/test.sh`, `solution/solve.sh`. [`Task::load`] reads one, [`Suite::load`] many. Everything
+//! that the format's own runner accepts is accepted, and each leniency is a diagnostic; a task that
+//! would be useless is a [`TaskError`] with the file, the line and a fix.
 //!
 //! Texts are read as that runner reads them: `task.toml` with universal newlines, `instruction.md`
 //! also without canary and blank lines at its top.
@@ -14,34 +13,33 @@
 //! ```toml
 //! [metadata.assay]
 //! writable = ["/data"]          # further paths the agent may write
-//! expected = ["conftest.py"]    # files that steer test runners and that the agent is rightly asked to write
+//! expected = ["conftest.py"]    # files that control test runners and that the task asks for
 //! cluster = "ledgers"           # tasks of one cluster are not independent of each other
 //! pids = 256                    # most processes at once
 //! negative_control = true       # no skill should help here
-//! few_tests = "one figure"      # why fewer than ten tests do
+//! few_tests = "one figure"      # why fewer than ten tests are enough
 //! ```
 //!
 //! # Tasks of `task.md`
 //!
-//! A folder without `task.toml` is a task too when it holds `task.md`, `verify.sh` and
+//! A folder without `task.toml` is a task too if it contains `task.md`, `verify.sh` and
 //! `metadata.json`:
 //!
-//! - `task.md`: the instruction. The work folder is `/app`, no network is asked for, and nobody
-//!   builds an image: it runs where `FROM python:3.11-slim-bookworm` does.
-//! - `starting/`: what the work folder holds at first. Nothing else of the task is ever laid into
-//!   it.
+//! - `task.md`: the instruction. The work folder is `/app`, no network is requested, and no image
+//!   is built: it runs where `FROM python:3.11-slim-bookworm` does.
+//! - `starting/`: the initial content of the work folder, which gets nothing else of the task.
 //! - `verify.sh`: run in the work folder after the agent; exit status 0 is a pass. It finds the
-//!   agent's last message in `.runner/final.txt`, and what it writes to `.runner/score.json` and
-//!   `.runner/notes.txt` is kept.
+//!   agent's last message in `.runner/final.txt`, and the files `.runner/score.json` and
+//!   `.runner/notes.txt` that it writes are kept.
 //! - `metadata.json`: `target_skill` (`"none"` for a negative control), `irrelevant_skill`,
 //!   `related_skill`, `unrelated_skill`, `category`, `difficulty`, `id`, `slug`, `notes`.
-//! - `rubric.json`: what has to be, and must not be, in what the agent writes ([`Rubric`]). Read,
-//!   not judged: that is `verify.sh`'s.
+//! - `rubric.json`: what the agent's text must and must not contain ([`Rubric`]). It is read, and
+//!   `verify.sh` judges it.
 //! - `solution/solve.sh`: optional, as in Harbor's format. It may leave a last message in
 //!   `/logs/agent/final.txt`.
 //!
-//! A script that several tasks share may lie one or two folders above them, as
-//! `tasks/../verify.py`, when `verify.sh` names it that way.
+//! A script that several tasks share may be one or two folders above them, as
+//! `tasks/../verify.py`, if `verify.sh` names it that way.
 
 pub mod check;
 mod compose;

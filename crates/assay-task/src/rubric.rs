@@ -1,4 +1,4 @@
-//! `rubric.json`: what has to be in a text that the agent writes.
+//! `rubric.json`: requirements on a text that the agent writes.
 
 use std::path::Path;
 
@@ -8,13 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::config::object;
 
-/// What has to be, and must not be, in a text that the agent writes. Nothing here is judged:
-/// `verify.sh` does that.
+/// Requirements on a text that the agent writes. Nothing is judged here: `verify.sh` does that.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Rubric {
     /// The file that the agent writes, relative to the work folder.
     pub output_file: Option<String>,
-    /// The file that it works from, relative to the work folder. It has to stay as it was.
+    /// The source file of the text, relative to the work folder. It must not change.
     pub source_file: Option<String>,
     /// SHA-256 of the source file, 64 lower-case hexadecimal digits.
     pub source_sha256: Option<String>,
@@ -22,7 +21,7 @@ pub struct Rubric {
     pub max_bytes: Option<u64>,
     /// Fewest Markdown headings of the output.
     pub min_headings: Option<u64>,
-    /// What has to be in the output, word for word.
+    /// Required words of the output, verbatim.
     pub anchors: Vec<Anchor>,
     /// What must not be in it.
     pub forbidden: Vec<Anchor>,
@@ -33,13 +32,14 @@ pub struct Rubric {
 pub struct Anchor {
     /// The text.
     pub value: String,
-    /// What kind of thing it is: `intent`, `error`, `decisions`, …
+    /// Its kind: `intent`, `error`, `decisions`, …
     pub category: Option<String>,
 }
 
 impl Rubric {
-    /// Reads the text of a `rubric.json`. What is missing, or of the wrong type, is left empty, and
-    /// the latter is said; a text that is no JSON object is no rubric. `file` is only named.
+    /// Reads the text of a `rubric.json`. A missing value is left empty, as is one of the wrong
+    /// type, which is reported; a text that is not a JSON object is not a rubric. `file` is used in
+    /// messages only.
     pub fn parse(text: &str, file: &Path) -> (Option<Self>, Vec<Diagnostic>) {
         let mut reader = Reader { file, diagnostics: Vec::new() };
         let rubric = match object(text, file) {
@@ -63,7 +63,7 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic::new(Severity::Warning, "rubric", self.file, message).hint(hint));
     }
 
-    fn wrong(&mut self, key: &str, wanted: &str) {
+    fn report_wrong_type(&mut self, key: &str, wanted: &str) {
         self.note(format!("`{key}` is not {wanted} and is ignored"), &format!("write {wanted}"));
     }
 
@@ -71,7 +71,7 @@ impl Reader<'_> {
         let source_sha256 = self.text(map, "source_sha256").map(|text| text.to_ascii_lowercase());
         let is_digest = |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if source_sha256.as_ref().is_some_and(|text| !is_digest(text)) {
-            self.wrong("source_sha256", "64 hexadecimal digits");
+            self.report_wrong_type("source_sha256", "64 hexadecimal digits");
         }
         let rubric = Rubric {
             output_file: self.text(map, "output_file"),
@@ -93,7 +93,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
             Some(_) => {
-                self.wrong(key, "a string");
+                self.report_wrong_type(key, "a string");
                 None
             }
         }
@@ -103,7 +103,7 @@ impl Reader<'_> {
         let value = map.get(key).filter(|value| !value.is_null())?;
         let count = value.as_u64();
         if count.is_none() {
-            self.wrong(key, "an integer of at least 0");
+            self.report_wrong_type(key, "an integer of at least 0");
         }
         count
     }
@@ -113,7 +113,7 @@ impl Reader<'_> {
     fn anchors(&mut self, map: &Map<String, Value>, key: &str) -> Vec<Anchor> {
         let Some(value) = map.get(key).filter(|value| !value.is_null()) else { return Vec::new() };
         let Some(items) = value.as_array() else {
-            self.wrong(key, "a list");
+            self.report_wrong_type(key, "a list");
             return Vec::new();
         };
         let anchors: Vec<Anchor> = items.iter().filter_map(anchor).collect();
@@ -132,7 +132,7 @@ fn anchor(item: &Value) -> Option<Anchor> {
         Value::Object(map) => (map.get("value").and_then(text), map.get("category").and_then(text)),
         other => (text(other), None),
     };
-    // Every text holds an empty one.
+    // Every text contains the empty one.
     let value = value.filter(|value| !value.trim().is_empty())?;
     Some(Anchor { value, category })
 }

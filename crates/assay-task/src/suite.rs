@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 
 use crate::{Task, TaskError};
 
 /// How deep `**` looks.
 const DEPTH: usize = 8;
-/// How many folders one pattern looks at.
+/// Most folders that one pattern searches.
 const FOLDERS: usize = 100_000;
 
-/// What begins a pattern of folders that are not wanted.
+/// The beginning of a pattern that excludes folders.
 const NOT: char = '!';
 
 /// Tasks found by folders and patterns.
@@ -23,11 +23,10 @@ pub struct Suite {
     pub tasks: Vec<Task>,
     /// Folders of tasks that a pattern with `!` left out, sorted. They were not read.
     pub excluded: Vec<PathBuf>,
-    /// Folders that were matched and cannot be read as tasks, in the order they were found. The
-    /// rest of the suite is none the worse for them.
+    /// Folders that matched and cannot be read as tasks, in the order they were found. The rest of
+    /// the suite is not affected.
     pub unreadable: Vec<Unreadable>,
-    /// What is wrong with the suite itself: patterns that lead nowhere, names that stand for two
-    /// tasks.
+    /// Problems of the suite itself: patterns without a match, two tasks of the same name.
     pub problems: Vec<TaskError>,
 }
 
@@ -43,15 +42,15 @@ pub struct Unreadable {
 }
 
 impl Suite {
-    /// Reads the tasks that patterns lead to, relative to a base. `*`, `?`, `[…]` stay within a
-    /// name, `**` is any number of folders.
+    /// Reads the tasks that patterns match, relative to a base. `*`, `?`, `[…]` stay within a name,
+    /// `**` is any number of folders.
     ///
-    /// A pattern may lead to a task, or to a folder whose folders are tasks. A folder that it leads
-    /// to and that is neither is a problem; files are passed over, and so are hidden folders that
-    /// the pattern does not name.
+    /// A pattern may match a task, or a folder whose folders are tasks. A matched folder that is
+    /// neither is a problem; files are skipped, and so are hidden folders that the pattern does not
+    /// name.
     ///
-    /// A pattern that begins with `!` leaves out the folders that it leads to, and what lies
-    /// beneath them, wherever it is in the list.
+    /// A pattern that begins with `!` excludes the folders that it matches, and everything below
+    /// them, wherever it is in the list.
     pub fn load(patterns: &[String], base: &Path) -> Self {
         let mut suite = Self::default();
         let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -69,11 +68,11 @@ impl Suite {
             if found.is_empty() {
                 suite.problems.push(leads_nowhere(pattern, base));
             }
-            // With `**` every folder on the way is met: only tasks count.
-            let sweeping = Path::new(pattern).components().any(|part| part.as_os_str() == "**");
+            // With `**` every intermediate folder is matched: only tasks count.
+            let recursive = Path::new(pattern).components().any(|part| part.as_os_str() == "**");
             let mut any = found.is_empty();
             for folder in found {
-                for task in tasks_of(&folder, sweeping) {
+                for task in tasks_of(&folder, recursive) {
                     any = true;
                     let Ok(real) = fs::canonicalize(&task) else { continue };
                     if real.ancestors().any(|above| out.contains(above)) {
@@ -115,8 +114,8 @@ impl Suite {
     }
 }
 
-/// The folders that a pattern leads to, sorted, relative to a base as far as the pattern is. The
-/// same rules as in [`Suite::load`], without a look at what is in them.
+/// The folders that a pattern matches, sorted, relative to a base if the pattern is. The same rules
+/// as in [`Suite::load`], without reading their content.
 pub fn folders(pattern: &str, base: &Path) -> Vec<PathBuf> {
     expand(pattern, base)
 }
@@ -131,13 +130,13 @@ fn leads_nowhere(pattern: &str, base: &Path) -> TaskError {
     TaskError::Pattern { pattern: pattern.to_owned(), message, hint }
 }
 
-/// The folder itself, or its folders when one of them is a task. A folder that is neither is given
-/// back as it is: it cannot be read as a task, and that is said.
-fn tasks_of(folder: &Path, sweeping: bool) -> Vec<PathBuf> {
+/// The folder itself, or its folders if one of them is a task. A folder that is neither is returned
+/// unchanged: reading it as a task then reports the error.
+fn tasks_of(folder: &Path, recursive: bool) -> Vec<PathBuf> {
     if Task::is_task(folder) {
         return vec![folder.to_path_buf()];
     }
-    if sweeping {
+    if recursive {
         return Vec::new();
     }
     let children = subfolders(folder);
@@ -159,7 +158,7 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 
 enum Step {
     Exact(PathBuf),
-    Name { matcher: GlobMatcher, hidden: bool },
+    Name { matcher: GlobSet, hidden: bool },
     Any,
     Never,
 }
@@ -173,8 +172,10 @@ fn steps(pattern: &str) -> Vec<Step> {
         if !text.contains(['*', '?', '[']) {
             return Step::Exact(PathBuf::from(part.as_os_str()));
         }
-        match GlobBuilder::new(&text).literal_separator(true).build() {
-            Ok(glob) => Step::Name { matcher: glob.compile_matcher(), hidden: text.starts_with('.') },
+        // A set, because compiling a single pattern panics if it is too large.
+        let glob = GlobBuilder::new(&text).literal_separator(true).build();
+        match glob.and_then(|glob| GlobSet::builder().add(glob).build()) {
+            Ok(matcher) => Step::Name { matcher, hidden: text.starts_with('.') },
             Err(_) => Step::Never,
         }
     };
@@ -203,7 +204,7 @@ fn expand(pattern: &str, base: &Path) -> Vec<PathBuf> {
                         }
                     }
                 }
-                Step::Any => sweep(&folder, &mut next),
+                Step::Any => collect_folders(&folder, &mut next),
                 Step::Never => {}
             }
             if next.len() > FOLDERS {
@@ -215,9 +216,9 @@ fn expand(pattern: &str, base: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A folder and all beneath it, [`DEPTH`] deep. Links to folders are not followed, and nothing is
-/// looked for within a task.
-fn sweep(folder: &Path, into: &mut BTreeSet<PathBuf>) {
+/// A folder and everything below it, [`DEPTH`] deep. Links to folders are not followed, and tasks
+/// are not searched.
+fn collect_folders(folder: &Path, into: &mut BTreeSet<PathBuf>) {
     let mut pending = vec![(folder.to_path_buf(), 0)];
     while let Some((folder, depth)) = pending.pop() {
         if into.len() > FOLDERS {

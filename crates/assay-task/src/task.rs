@@ -28,7 +28,7 @@ pub use model::{Environment, Task};
 /// Most bytes of a Dockerfile.
 const DOCKERFILE_CAP: u64 = 1 << 20;
 
-/// Where a build context holds what is the verifier's of the skills that are taken out of it.
+/// The folder of a build context with the verifier's copies of skills that are removed from it.
 pub const VERIFIERS: &str = "assay-verifier-copies";
 
 impl Task {
@@ -40,17 +40,17 @@ impl Task {
         }
     }
 
-    /// Whether a folder holds a `task.toml`, or else all of `task.md`, `verify.sh` and
+    /// Whether a folder contains a `task.toml`, or else all of `task.md`, `verify.sh` and
     /// `metadata.json`.
     pub fn is_task(dir: &Path) -> bool {
         Layout::of(dir).is_some()
     }
 
-    /// Lays the task's files out in a folder that stands for `/`: what the Dockerfile's `WORKDIR`
-    /// and `COPY` say, or `starting/` in `/app`. Gives the absolute target roots written. Nothing
-    /// that grades, and no skill that a Dockerfile would bake in, is among it.
+    /// Writes the task's files to a folder that serves as `/`: the result of the Dockerfile's
+    /// `WORKDIR` and `COPY`, or `starting/` in `/app`. Returns the absolute target roots written.
+    /// They contain nothing that grades, and no skill that a Dockerfile would bake in.
     ///
-    /// `into` has to be a folder that nobody else writes ([`crate::Dockerfile::materialize`]).
+    /// No other process may write to `into` ([`crate::Dockerfile::materialize`]).
     pub fn lay_out(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
         match (&self.environment.dockerfile, self.layout) {
             (Some(dockerfile), Layout::Harbor) => {
@@ -65,8 +65,8 @@ impl Task {
         }
     }
 
-    /// The digest of the skills that the Dockerfile would bake in; `None` where there are none.
-    /// They count for the oracle only.
+    /// The digest of the skills that the Dockerfile would bake in, if any. They count for the
+    /// oracle only.
     pub fn baked_skills_digest(&self) -> Option<Digest> {
         if self.environment.skill_copies.is_empty() {
             return None;
@@ -78,11 +78,11 @@ impl Task {
         Some(tree.digest())
     }
 
-    /// Lays out, in a folder that stands for `/`, the skills that the Dockerfile would bake in,
-    /// where it would. Gives the absolute paths of what was written, each with all that it holds.
-    /// For the oracle: a solution may use what its author's image had.
+    /// Writes the skills that the Dockerfile would bake in to their paths in a folder that serves
+    /// as `/`. Returns the absolute paths of everything written. For the oracle: a solution may use
+    /// what its author's image had.
     ///
-    /// `into` has to be a folder that nobody else writes.
+    /// No other process may write to `into`.
     pub fn lay_out_baked_skills(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
         let Some(dockerfile) = self.environment.dockerfile.as_ref() else { return Ok(Vec::new()) };
         if self.environment.skill_copies.is_empty() {
@@ -94,10 +94,10 @@ impl Task {
         copy_skills(&dockerfile.followed(&context), &context, is_verifiers, into)
     }
 
-    /// Lays out, in a folder that stands for `/`, the copies of skills that are the verifier's own.
-    /// Gives their absolute paths.
+    /// Writes the verifier's own copies of skills to a folder that serves as `/`. Returns their
+    /// absolute paths.
     ///
-    /// `into` has to be a folder that nobody else writes.
+    /// No other process may write to `into`.
     pub fn lay_out_verifier_copies(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
         let context = self.root.join("environment");
         for copy in &self.environment.verifier_copies {
@@ -106,11 +106,11 @@ impl Task {
         Ok(self.environment.verifier_copies.iter().map(|copy| copy.target.clone()).collect())
     }
 
-    /// Lays the task's build context out for an image builder, without skills, and gives the
-    /// Dockerfile's path relative to it. Nothing of what is left out is in a layer of the image;
-    /// what the Dockerfile fetches or unpacks by itself is not known here.
+    /// Writes the task's build context for an image builder, without skills, and returns the
+    /// Dockerfile's path relative to it. Nothing that is left out is in a layer of the image; files
+    /// that the Dockerfile fetches or unpacks itself are not known here.
     ///
-    /// `into` has to be a folder that nobody else writes.
+    /// No other process may write to `into`.
     pub fn lay_out_context(&self, into: &Path) -> Result<PathBuf, TaskError> {
         if self.layout == Layout::TaskMd {
             copy_folder(&self.root.join(STARTING), |_| true, Path::new("/starting"), into)?;
@@ -171,8 +171,8 @@ impl Task {
         Ok(())
     }
 
-    /// The images that the Dockerfile begins its stages with, as written, once each. What it makes
-    /// itself, `scratch`, and what only the builder knows (`${VAR}` without a value) are left out.
+    /// The base images of the Dockerfile's stages, as written, once each. Its own stages,
+    /// `scratch`, and names that only the builder knows (`${VAR}` without a value) are left out.
     pub fn base_images(&self) -> Result<Vec<String>, TaskError> {
         if self.layout == Layout::TaskMd {
             return Ok(vec![IMAGE.to_owned()]);
@@ -187,19 +187,18 @@ impl Task {
         Ok(base_images(&decode(&content.bytes).text))
     }
 
-    /// The scripts beyond its folder that grade it: where they lie, and what they hold.
+    /// The scripts outside its folder that grade it, with their paths and content.
     pub(crate) fn shared_scripts(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
         self.shared.iter().map(|shared| shared.file(&self.root))
     }
 
-    /// Lays out what `/tests` holds while the work is graded: `tests/`, or for a task of `task.md`
-    /// a `test.sh` that runs `verify.sh` and writes the reward. Started as `bash TESTS/test.sh` in
+    /// Writes the content of `/tests` during grading: `tests/`, or for a task of `task.md` a
+    /// `test.sh` that runs `verify.sh` and writes the reward. Started as `bash TESTS/test.sh` in
     /// the work folder it reads `TESTS/../logs/agent/final.txt`, the agent's last message, and
-    /// writes to `TESTS/../logs/verifier`, so that it works wherever these folders stand side by
+    /// writes to `TESTS/../logs/verifier`, so that it works wherever these folders are side by
     /// side.
     ///
-    /// `into` has to be a folder that nobody else writes. What is neither file, folder nor link is
-    /// passed over.
+    /// No other process may write to `into`. Special files are skipped.
     pub fn lay_out_tests(&self, into: &Path) -> Result<(), TaskError> {
         match self.layout {
             Layout::Harbor => copy_folder(&self.root.join("tests"), |_| true, Path::new("/"), into),

@@ -1,4 +1,5 @@
-//! Streams a made log of so many bytes through the counting of `assay trace stats`, and says what it took.
+//! Streams a generated log of the given size through the counting of `assay trace stats`, and
+//! prints the time and memory it took.
 //!
 //!     cargo run --release --package assay-trace --example stream -- 1000000000
 
@@ -8,7 +9,8 @@ use std::time::Instant;
 
 use assay_trace::stats;
 
-/// A log of Claude Code's that is written while it is read: a session of messages in three records each, and their results.
+/// A log of Claude Code's that is written while it is read: a session of messages in three records
+/// each, and their results.
 struct Log {
     left: u64,
     message: u64,
@@ -60,7 +62,7 @@ impl Read for Log {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "that is what it is for")]
+#[expect(clippy::print_stdout, reason = "an example prints its result")]
 fn main() {
     let bytes = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000_000_000);
     let start = Instant::now();

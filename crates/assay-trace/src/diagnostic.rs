@@ -1,4 +1,4 @@
-//! What was odd about a transcript, and where.
+//! Problems found in a transcript, with their position.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -8,14 +8,14 @@ use std::path::Path;
 use assay_diagnostic::chain;
 use serde::Serialize;
 
-/// Something that was odd, told once for a file however often it happened.
+/// A problem in a transcript, reported once for a file with a count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// A word for programs, such as `invalid-json`.
+    /// A machine-readable code, such as `invalid-json`.
     pub code: &'static str,
-    /// The file, as it was given.
+    /// The file, as given by the caller.
     pub file: String,
-    /// The line where it happened first, from 1.
+    /// The line of its first occurrence, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// How often it happened.
@@ -51,7 +51,8 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Kinds of oddity beyond these are counted together: a hostile log could otherwise hold millions of kinds.
+/// Further kinds of problems are counted together: a hostile log could otherwise have millions of
+/// kinds.
 const KINDS: usize = 100;
 
 /// Collects diagnostics: the first of each kind, and a count.
@@ -61,7 +62,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Something odd on a line. Equal messages are one.
+    /// Adds a problem on a line. Equal messages are counted together.
     pub(crate) fn add(&mut self, code: &'static str, line: Option<usize>, message: impl Into<String>) {
         let mut key = (code, message.into());
         if self.found.len() >= KINDS && !self.found.contains_key(&key) {

@@ -1,9 +1,10 @@
-//! Which skills reached the agent, as facts of their own.
+//! Which skills reached the agent, as separate facts.
 //!
-//! The five facts (docs/GLOSSARY.md, exposure) are *offered* (its files were in the sandbox), *advertised*
-//! (its entry in a listing, its description or a path in it stood in a message sent to the model), *mentioned* (a tool call
-//! named a path in it or called it by the client's own tool for skills), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or more stood in tool results or
-//! injected messages), *executed* (a file of the package was run).
+//! The five facts (docs/GLOSSARY.md, exposure) are *offered* (its files were in the sandbox),
+//! *advertised* (its entry in a listing, its description or a path in it was in a message sent to
+//! the model), *mentioned* (a tool call named a path in it or called it by the client's own tool
+//! for skills), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or
+//! more were in tool results or injected messages), *executed* (a file of the package was run).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +16,9 @@ use crate::shell::{entered, is_interpreter, join, script_argument, simple_comman
 use crate::{Source, Step, Trajectory};
 
 /// Lines shorter than this are too common to prove that a body was read.
-const TELLING_LINE: usize = 40;
+const DISTINCTIVE_LINE: usize = 40;
 
-/// With fewer telling lines than this, all of them must have been seen.
+/// With fewer distinctive lines than this, all of them must have been seen.
 const FEW_LINES: usize = 6;
 
 /// A skill that was put into a sandbox.
@@ -29,32 +30,34 @@ pub struct OfferedSkill<'a> {
     pub description: &'a str,
     /// The body of its SKILL.md.
     pub body: &'a str,
-    /// Where its folder lies inside, without a trailing slash. Empty where nobody knows: then a folder of its name below one
-    /// called `skills`, or with a `SKILL.md`, is taken for it.
+    /// The path of its folder in the sandbox, without a trailing slash. If it is empty (unknown), a
+    /// folder of the skill's name below one called `skills`, or with a `SKILL.md`, is taken for it.
     pub mount: &'a str,
     /// Its files, relative to that folder.
     pub files: &'a [String],
 }
 
-/// What became of one skill in one trial. Steps are ATIF's `step_id`, from 1.
+/// The exposure of one skill in one trial. Steps are ATIF's `step_id`, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exposure {
     /// The skill's name.
     pub skill: String,
     /// Its files were in the sandbox.
     pub offered: bool,
-    /// The first step in which the model was told of it: its entry in a listing, its description, or a path in it.
+    /// The first step in which the model saw its entry in a listing, its description, or a path in
+    /// it.
     pub advertised: Option<usize>,
-    /// The first step with a tool call that names a path in it, or calls it by the client's tool for skills.
+    /// The first step with a tool call that names a path in it, or calls it by the client's tool
+    /// for skills.
     #[serde(alias = "touched")]
     pub mentioned: Option<usize>,
     /// The step in which enough of the body had been delivered.
     pub opened: Option<usize>,
     /// The first run of one of its files.
     pub executed: Option<Execution>,
-    /// Distinct telling lines of the body.
+    /// Distinct distinctive lines of the body.
     pub body_lines: usize,
-    /// How many of them were delivered in the whole trial.
+    /// How many of them were delivered during the trial.
     pub body_lines_delivered: usize,
 }
 
@@ -65,11 +68,12 @@ pub struct Execution {
     pub step: usize,
     /// The file, relative to the skill's folder.
     pub file: String,
-    /// What shows it: `command-text`, where the command names the file as its program or as its interpreter's script.
+    /// The evidence: `command-text` if the command names the file as its program or as its
+    /// interpreter's script.
     pub evidence: String,
 }
 
-/// What became of each offered skill in a trajectory.
+/// The exposure of each offered skill in a trajectory.
 pub fn exposure(trajectory: &Trajectory, offered: &[OfferedSkill<'_>]) -> Vec<Exposure> {
     offered
         .iter()
@@ -83,7 +87,7 @@ pub fn exposure(trajectory: &Trajectory, offered: &[OfferedSkill<'_>]) -> Vec<Ex
         .collect()
 }
 
-/// Follows one skill through a trajectory, step by step, for those who do not keep the steps.
+/// Follows one skill through a trajectory, step by step, without keeping the steps.
 pub struct Follower<'a> {
     tracker: Tracker<'a>,
     found: Exposure,
@@ -141,16 +145,16 @@ impl<'a> Follower<'a> {
         self.mentions
     }
 
-    /// How much of the body was delivered so far, lines that stand twice in it counted twice.
+    /// How much of the body was delivered so far; lines that occur twice in it count twice.
     pub fn ingestion(&self) -> Ingestion {
-        let long = |line: &&str| line.chars().count() >= TELLING_LINE;
+        let long = |line: &&str| line.chars().count() >= DISTINCTIVE_LINE;
         let lines: Vec<&str> = self.tracker.skill.body.lines().map(str::trim).filter(long).collect();
         let ingested = lines.iter().filter(|line| self.delivered.contains(*line)).count();
         Ingestion { lines: lines.len(), ingested }
     }
 
-    /// Why a run that was to be without the skill had it all the same: its body was read, a file of it was run, or the harness
-    /// listed it. A repository can ship the very skill that it is to be measured with.
+    /// Why a run without the skill was exposed to it: its body was read, a file of it was run, or
+    /// the harness listed it. A repository can contain the skill that it is used to measure.
     pub fn contamination(&self) -> Option<&'static str> {
         match &self.found {
             found if found.opened.is_some() => Some("opened"),
@@ -174,13 +178,13 @@ pub fn carries(text: &str, body: &str) -> bool {
     tracker.needed > 0 && delivered.len() >= tracker.needed
 }
 
-/// How much of a skill's body was delivered, with a line that stands twice in the body counted twice: the way in which the
-/// published labels of exposure count.
+/// How much of a skill's body was delivered. A line that occurs twice in the body counts twice, as
+/// in the published exposure labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Ingestion {
     /// Lines of the body of 40 characters or more.
     pub lines: usize,
-    /// How many of them stood in tool results or injected messages.
+    /// How many of them were in tool results or injected messages.
     pub ingested: usize,
 }
 
@@ -210,12 +214,12 @@ struct Tracker<'a> {
 
 impl<'a> Tracker<'a> {
     fn new(skill: &'a OfferedSkill<'a>) -> Self {
-        let lines = telling_lines(skill.body);
+        let lines = distinctive_lines(skill.body);
         let needed = enough(lines.len());
         Self { skill, reference: Reference::new(skill), lines, needed }
     }
 
-    /// What the agent is told in a step: messages of others, and results of its own calls.
+    /// Reads what a step shows the agent: messages of others, and results of its own calls.
     fn receive(&self, step: &Step, delivered: &mut BTreeSet<&'a str>) {
         if step.source != Source::Agent {
             self.deliver(&step.message, delivered);
@@ -237,16 +241,16 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// Whether a file is one of the skill's. Where the skill's folder is unknown and no more than its SKILL.md was given, each file
-    /// below it is.
+    /// Whether a file belongs to the skill. If the skill's folder is unknown and only its SKILL.md
+    /// is listed, every file below the folder does.
     fn has(&self, file: &String) -> bool {
         let files = self.skill.files;
         let is_bare = self.skill.mount.is_empty() && files.iter().all(|file| file == "SKILL.md");
         files.contains(file) || (is_bare && file != "SKILL.md")
     }
 
-    /// A command runs a file of the skill when the file's path, absolute or after a `cd` into the folder, stands as the
-    /// program of a simple command or as the script an interpreter is given.
+    /// A command runs a file of the skill if the file's path, absolute or after a `cd` into the
+    /// folder, is the program of a simple command or the script of an interpreter.
     fn executed(&self, command: &str, folder: &str, step: usize) -> Option<Execution> {
         let mut folder = folder.to_owned();
         for simple in simple_commands(command) {
@@ -266,17 +270,17 @@ impl<'a> Tracker<'a> {
     }
 }
 
-/// How many of a body's telling lines make it opened.
+/// How many of a body's distinctive lines must be delivered for it to count as opened.
 pub(crate) fn enough(lines: usize) -> usize {
     if lines < FEW_LINES { lines } else { lines.div_ceil(2).max(3) }
 }
 
-/// The body's distinct lines that are long enough to tell, trimmed. A body without any is told by its distinct lines that
-/// are not blank, so that short skills can be opened too.
-pub(crate) fn telling_lines(body: &str) -> BTreeSet<&str> {
+/// The body's distinct lines that are long enough to be distinctive, trimmed. A body without any
+/// uses its distinct lines that are not blank, so that short skills can be opened too.
+pub(crate) fn distinctive_lines(body: &str) -> BTreeSet<&str> {
     let mut by_length: BTreeMap<bool, BTreeSet<&str>> = BTreeMap::new();
     for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        by_length.entry(line.chars().count() >= TELLING_LINE).or_default().insert(line);
+        by_length.entry(line.chars().count() >= DISTINCTIVE_LINE).or_default().insert(line);
     }
     by_length.remove(&true).or_else(|| by_length.remove(&false)).unwrap_or_default()
 }
@@ -322,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Who spoke, what was said, and a command with its output.
+    /// The source of a message, its text, and a command with its output.
     type TestMessage<'a> = (Source, &'a str, Option<(&'a str, &'a str)>);
 
     /// Where a skill was advertised, mentioned and opened, and which of its files was run.
@@ -353,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_touched_and_not_run() {
+    fn reading_a_file_is_not_executing_it() {
         let check = |arguments: Value, expected: Option<&str>| {
             let mut made = trajectory(&[(Source::Agent, "", Some(("ls", "")))]);
             made.steps[0].tool_calls[0].arguments = arguments.clone();
@@ -376,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_five_facts_are_apart() {
+    fn five_exposure_facts_are_independent() {
         use Source::{Agent, System, User};
         let catalogue = (System, "Skills: ledger-export: Writes ledger exports", None);
         let half: String = BODY.lines().skip(1).take(3).map(|line| format!("{line}\n")).collect();
@@ -395,23 +399,23 @@ mod tests {
             &[(Agent, "", Some(("cat /skills/ledger-export/SKILL.md", BODY)))],
             (None, Some(1), Some(1), None),
         );
-        // Six telling lines: three are enough, two are not; the third may come later.
+        // Of six distinctive lines three are enough and two are not; the third may come later.
         check(&[(Agent, "", Some(("head", &half)))], (None, None, Some(1), None));
         check(&[(Agent, "", Some(("head", &two)))], (None, None, None, None));
         check(
             &[(Agent, "", Some(("head", &two))), (Agent, "", Some(("tail", BODY)))],
             (None, None, Some(2), None),
         );
-        // What the agent itself writes is not delivery.
+        // The agent's own text is not delivery.
         check(&[(Agent, BODY, None)], (None, None, None, None));
         // Injected messages are.
         check(&[(User, BODY, None)], (None, None, Some(1), None));
-        // Another skill whose name holds this one's is another skill.
+        // A skill whose name contains this one's is another skill.
         check(&[(System, "Skills: my-ledger-export-2", None)], (None, None, None, None));
     }
 
     #[test]
-    fn execution_is_read_from_the_command() {
+    fn execution_is_detected_from_commands() {
         let run = |command: &str| {
             let steps = [(Source::Agent, "", Some((command, "")))];
             exposure(&trajectory(&steps), &[skill()]).remove(0).executed.map(|run| run.file)
@@ -442,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_was_run_also_where_only_the_skill_s_document_is_at_hand() {
+    fn script_execution_is_detected_with_only_the_document() {
         let document = vec!["SKILL.md".to_owned()];
         let command = "python3 .gemini/skills/ledger-export/scripts/total.py out.csv";
         let run = |mount: &str, files: &[String]| {
@@ -450,13 +454,13 @@ mod tests {
             exposure(&trajectory(&[(Source::Agent, "", Some((command, "")))]), &[skill]).remove(0).executed
         };
         assert_eq!(run("", &document).map(|run| run.file).as_deref(), Some("scripts/total.py"));
-        // Where the files are known, a file that is none of them is another's.
+        // If the files are known, any other file belongs to something else.
         assert_eq!(run("", &["SKILL.md".to_owned(), "scripts/other.py".to_owned()]), None);
         assert_eq!(run("/skills/ledger-export", &document), None);
     }
 
     #[test]
-    fn a_body_with_few_telling_lines_must_be_seen_whole() {
+    fn short_body_is_opened_only_when_fully_delivered() {
         let files = Vec::new();
         let body = "One long line that is certainly more than forty characters.\nAnother long line that also has more than forty.\n";
         let skill = OfferedSkill { name: "x", description: "", body, mount: "/skills/x", files: &files };
@@ -465,7 +469,7 @@ mod tests {
         assert_eq!(exposure(&trajectory(&steps), &[skill])[0].opened, None);
         let steps = [(Source::User, body, None)];
         assert_eq!(exposure(&trajectory(&steps), &[skill])[0].opened, Some(1));
-        // A body of short lines only is told by them.
+        // A body of short lines only is recognized by them.
         let short = OfferedSkill { body: "do this\nthen that\n", ..skill };
         let steps = [(Source::User, "do this\nthen that", None)];
         assert_eq!(exposure(&trajectory(&steps), &[short])[0].opened, Some(1));
@@ -475,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn numbered_lines_are_still_the_body() {
+    fn line_numbers_are_stripped_from_delivered_lines() {
         let numbered: String =
             BODY.lines().enumerate().map(|(i, line)| format!("{:6}\t{line}\n", i + 1)).collect();
         let steps = [(Source::Agent, "", Some(("cat -n SKILL.md", numbered.as_str())))];

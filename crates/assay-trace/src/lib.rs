@@ -1,8 +1,8 @@
 //! What an agent did, and which skills reached it.
 //!
-//! [`Trajectory`] is the Agent Trajectory Interchange Format (ATIF) of the Harbor project, which every reader in [`read`] turns its
-//! format into; [`exposure`] turns a trajectory into facts about skills; [`Tally`] counts tokens. This crate knows nothing of
-//! trials.
+//! [`Trajectory`] is the Agent Trajectory Interchange Format (ATIF) of the Harbor project. Every
+//! reader in [`read`] converts its format into it; [`exposure`] turns a trajectory into facts about
+//! skills; [`Tally`] counts tokens. This crate does not depend on trials.
 
 mod diagnostic;
 mod exposure;

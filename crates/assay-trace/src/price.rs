@@ -4,20 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Price, Usage};
 
-/// What a model's tokens cost from a day on. Prices are the user's: none is built in, because they change.
+/// A model's price from a day on. Prices are the user's; none are built in, because they change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "PriceEntry")]
 pub struct DatedPrice {
-    /// The model's name; `*` stands for any text.
+    /// The model's name; `*` matches any text.
     pub model: String,
-    /// The first day on which the price holds, in UTC.
+    /// The first day to which the price applies, in UTC.
     pub from: jiff::civil::Date,
     /// The price.
     #[serde(flatten)]
     pub price: Price,
 }
 
-/// [`DatedPrice`] in one level: a parser knows the line of an error only where no field is flattened.
+/// [`DatedPrice`] in one level: a parser reports the line of an error only if no field is
+/// flattened.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename = "Price")]
 struct PriceEntry {
@@ -45,14 +46,14 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The price of a model on a day: of those that name it and hold by then, the one that began last; of these the one whose name
-    /// says most.
+    /// The price of a model on a day: among those that match the name and have begun by then, the
+    /// latest; among these the one with the most specific name.
     pub fn of(&self, model: &str, day: jiff::civil::Date) -> Option<&DatedPrice> {
         let holds = |price: &&DatedPrice| price.from <= day && names(&price.model, model);
         self.price.iter().filter(holds).max_by_key(|price| (price.from, price.model.len()))
     }
 
-    /// What tokens cost, in USD; `None` where nobody says what the model costs.
+    /// The cost of tokens in USD; `None` if there is no price for the model.
     pub fn cost(&self, model: &str, day: jiff::civil::Date, usage: &Usage) -> Option<f64> {
         Some(self.of(model, day)?.price.cost(usage))
     }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dated_price_is_read_as_a_price_is() {
+    fn dated_price_parses_like_a_price() {
         let check = |fields: &str| {
             let dated = format!(r#"{{"model":"m","from":"2025-01-01",{fields}}}"#);
             let dated = serde_json::from_str::<DatedPrice>(&dated).map(|dated| dated.price);
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_price_is_that_of_the_day_and_of_the_model() {
+    fn price_is_selected_by_day_and_model() {
         let price = |model: &str, from: &str, input: f64| DatedPrice {
             model: model.to_owned(),
             from: from.parse().unwrap(),

@@ -1,8 +1,9 @@
-//! What refers to a skill: in a tool call, and in a text that the model is given.
+//! Detects references to a skill in tool calls and in texts sent to the model.
 //!
-//! A name alone refers to nothing, for `xlsx`, `pdf` and `git` stand in many commands that have nothing to do with the skills
-//! of these names. A tool call refers to a skill by a path below its folder, by its `SKILL.md`, or by the client's own tool
-//! for skills. A text refers to it by its entry in a listing, by its description, or by such a path.
+//! A name alone is not a reference, because `xlsx`, `pdf` and `git` occur in many commands that
+//! have nothing to do with the skills of these names. A tool call refers to a skill by a path below
+//! its folder, by its `SKILL.md`, or by the client's own tool for skills. A text refers to it by
+//! its entry in a listing, by its description, or by such a path.
 
 use assay_syntax::shell::program;
 use serde_json::Value;
@@ -11,30 +12,31 @@ use crate::exposure::OfferedSkill;
 use crate::shell::{entered, join, simple_commands};
 use crate::trajectory::ToolCall;
 
-/// Arguments that are run. A path that is read is none, though it looks like a command of one word.
+/// Arguments that are run. A path that is read is not, though it looks like a command of one word.
 const COMMANDS: [&str; 5] = ["command", "cmd", "script", "code", "input"];
 
-/// Arguments that say where a command is run.
+/// Arguments that give the folder of a command.
 const FOLDERS: [&str; 5] = ["workdir", "cwd", "working_directory", "directory", "dir_path"];
 
-/// The tools by which clients give a skill to their model: Claude Code, OpenCode and Qwen Code have `skill`, Gemini CLI
-/// `activate_skill`.
+/// The tools by which clients give a skill to their model: Claude Code, OpenCode and Qwen Code have
+/// `skill`, Gemini CLI `activate_skill`.
 const SKILL_TOOLS: [&str; 7] =
     ["skill", "activate_skill", "load_skill", "use_skill", "invoke_skill", "read_skill", "view_skill"];
 
-/// The arguments in which such a tool is told the skill.
+/// The arguments that name the skill in a call of such a tool.
 const SKILL_ARGUMENTS: [&str; 5] = ["skill", "name", "skill_name", "command", "id"];
 
-/// What clients call the folder that holds the skills.
+/// The names that clients give to the folder with the skills.
 const PARENTS: [&str; 2] = ["skills", "skill"];
 
-/// An entry of a listing has the beginning of the description within this many characters of the name.
+/// An entry of a listing has the beginning of the description within this many characters of the
+/// name.
 const ENTRY_GAP: usize = 60;
 
-/// So much of a description is told of its beginning, for listings cut it short.
+/// How many characters of a description identify it, because listings cut it short.
 const BEGINNING: usize = 24;
 
-/// A beginning that is shorter than this could stand anywhere.
+/// A beginning shorter than this could occur anywhere.
 const SHORTEST_BEGINNING: usize = 8;
 
 /// Words with more brace groups than this are not expanded: they are code or JSON, not paths.
@@ -57,7 +59,7 @@ impl<'a> Reference<'a> {
         Self { name: skill.name, description: skill.description, mount: skill.mount, files: skill.files }
     }
 
-    /// A skill of which nobody knows where it lies.
+    /// A skill whose folder is unknown.
     pub(crate) fn anywhere(name: &'a str, description: &'a str) -> Self {
         Self { name, description, mount: "", files: &[] }
     }
@@ -68,8 +70,8 @@ impl<'a> Reference<'a> {
             return false;
         }
         if is_skill_tool(&call.function_name) {
-            let told = SKILL_ARGUMENTS.iter().filter_map(|key| call.arguments.get(*key)?.as_str());
-            if told.into_iter().any(|told| self.is_own_name(told)) {
+            let name = SKILL_ARGUMENTS.iter().filter_map(|key| call.arguments.get(*key)?.as_str());
+            if name.into_iter().any(|name| self.is_own_name(name)) {
                 return true;
             }
         }
@@ -89,8 +91,9 @@ impl<'a> Reference<'a> {
             || texts.iter().filter(|text| !run.contains(text)).any(|text| self.is_in_text(text))
     }
 
-    /// Whether a text tells the model of the skill. What the harness puts in may list skills without saying that they are
-    /// skills; in what a person writes, a line that begins with a name needs that.
+    /// Whether a text advertises the skill to the model. Text inserted by the harness may list
+    /// skills without calling them skills; in a person's text, a line that begins with a name needs
+    /// that word.
     pub(crate) fn is_listed(&self, text: &str, by_harness: bool) -> bool {
         let description = self.description.trim();
         if !description.is_empty() && text.contains(description) {
@@ -101,8 +104,8 @@ impl<'a> Reference<'a> {
             && (self.has_entry(text, by_harness) || self.is_path_in(text))
     }
 
-    /// Whether a tool that is offered to the model lists the skill: the client's tool for skills names it in its schema, or
-    /// a description holds its entry.
+    /// Whether a tool that is offered to the model lists the skill: the client's tool for skills
+    /// names it in its schema, or a description contains its entry.
     pub(crate) fn is_listed_by_tool(&self, tool: &str, description: &str, schema: &Value) -> bool {
         self.is_listed(description, true)
             || (is_skill_tool(tool) && choices(schema).iter().any(|choice| self.is_own_name(choice)))
@@ -116,9 +119,9 @@ impl<'a> Reference<'a> {
     }
 
     /// `name`, `/name`, or `plugin:name`.
-    fn is_own_name(&self, told: &str) -> bool {
-        let told = told.trim().trim_start_matches('/');
-        told == self.name || told.rsplit_once(':').is_some_and(|(_, name)| name == self.name)
+    fn is_own_name(&self, name: &str) -> bool {
+        let name = name.trim().trim_start_matches('/');
+        name == self.name || name.rsplit_once(':').is_some_and(|(_, name)| name == self.name)
     }
 
     fn is_in_command(&self, command: &str, folder: &str) -> bool {
@@ -150,7 +153,7 @@ impl<'a> Reference<'a> {
         self.has_mount(text) || text.split_whitespace().any(|word| self.is_path(word, ""))
     }
 
-    /// Whether a word holds a path into the skill, seen from a folder.
+    /// Whether a word contains a path into the skill, relative to a folder.
     fn is_path(&self, word: &str, folder: &str) -> bool {
         let holds = |word: &str| {
             let pieces = word.split(|c: char| c.is_whitespace() || "\"'`;|&()<>,=:".contains(c));
@@ -167,14 +170,14 @@ impl<'a> Reference<'a> {
         holds(word)
     }
 
-    /// Whether the folder itself stands in a text, whole: it may have spaces in its path.
+    /// Whether the complete path of the folder is in a text; it may contain spaces.
     fn has_mount(&self, text: &str) -> bool {
         let joins = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | '/' | '}');
         !self.mount.is_empty()
             && text.match_indices(self.mount).any(|(at, _)| {
                 let after = &text[at + self.mount.len()..];
                 let ends = after.chars().next().is_none_or(|c| {
-                    !c.is_alphanumeric() && c != '-' && c != '_' && (c != '.' || !goes_on(&after[1..]))
+                    !c.is_alphanumeric() && c != '-' && c != '_' && (c != '.' || !continues(&after[1..]))
                 });
                 ends && !text[..at].chars().next_back().is_some_and(joins)
             })
@@ -185,7 +188,8 @@ impl<'a> Reference<'a> {
         let parts = path.parts.as_slice();
         match path.root {
             Root::System => parts.starts_with(&mount).then(|| &parts[mount.len()..]),
-            // Where the home or the folder lies is not known: its last folders have to be the mount's.
+            // The position of the home or the folder is unknown: its last components have to be the
+            // mount's.
             Root::Home | Root::Unknown => (1..mount.len()).rev().find_map(|common| {
                 let tail = &mount[mount.len() - common..];
                 if parts.len() < common || parts[..common].iter().ne(tail) {
@@ -220,7 +224,7 @@ impl<'a> Reference<'a> {
         let pattern = Path::parse(pattern);
         let parts = pattern.parts.as_slice();
         if self.mount.is_empty() {
-            // What lies above the skill's folder is not known.
+            // The path above the skill's folder is unknown.
             return match parts {
                 [.., folder, "SKILL.md"] => *folder == "**" || matches_part(folder, self.name),
                 _ => false,
@@ -234,7 +238,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Whether a text holds the skill's entry in a listing.
+    /// Whether a text contains the skill's entry in a listing.
     fn has_entry(&self, text: &str, by_harness: bool) -> bool {
         let beginning: String = self.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let beginning: String = beginning.chars().take(BEGINNING).collect();
@@ -259,8 +263,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Whether a name stands as an item of a list: at the start of a bullet, alone or before a colon or a dash, or between commas
-/// after a colon on a line that speaks of skills.
+/// Whether a name is an item of a list: at the start of a bullet, alone or before a colon or a
+/// dash, or between commas after a colon on a line that mentions skills.
 fn is_item(before: &str, after: &str) -> bool {
     let after = after.trim_start_matches(['*', '`', '"']);
     let ends = after.is_empty()
@@ -280,7 +284,7 @@ fn is_item(before: &str, after: &str) -> bool {
         && (ends || after.starts_with(',') || after.starts_with('.'))
 }
 
-/// Whether a tool gives skills to its model.
+/// Whether a tool passes skills to its model.
 fn is_skill_tool(name: &str) -> bool {
     SKILL_TOOLS.contains(&name.to_ascii_lowercase().as_str())
 }
@@ -290,12 +294,12 @@ pub(crate) fn commands(arguments: &Value) -> impl Iterator<Item = &str> {
     COMMANDS.iter().filter_map(|name| arguments.get(*name)).flat_map(strings)
 }
 
-/// Where a call is run, as far as it says.
+/// The folder in which a call is run, if it gives one.
 pub(crate) fn working_folder(arguments: &Value) -> &str {
     FOLDERS.iter().find_map(|name| arguments.get(*name)?.as_str()).unwrap_or_default()
 }
 
-/// What a path begins at.
+/// How a path begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Root {
     System,
@@ -353,7 +357,7 @@ fn expand(word: &str, into: &mut Vec<String>) {
     }
 }
 
-/// Whether a pattern of folders matches a path; `**` stands for any number of folders.
+/// Whether a pattern of folders matches a path; `**` matches any number of folders.
 fn matches_parts(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, None) => true,
@@ -391,7 +395,7 @@ fn matches_part(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// Whether a text names a `SKILL.md` that lies in no folder with a name of its own, which is what a search for skills asks for.
+/// Whether a text names a `SKILL.md` outside any named folder, as a search for skills does.
 fn asks_for_skills(text: &str) -> bool {
     text.match_indices("SKILL.md").any(|(at, _)| {
         let before = &text[..at];
@@ -404,7 +408,7 @@ fn asks_for_skills(text: &str) -> bool {
     })
 }
 
-/// Where `word` stands in `text` with no letter, digit, `-` or `_` beside it.
+/// The positions of `word` in `text` with no letter, digit, `-` or `_` beside it.
 fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let joins = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     text.match_indices(word).map(|(at, _)| at).filter(move |at| {
@@ -417,8 +421,8 @@ fn contains_word(text: &str, word: &str) -> bool {
     words(text, word).next().is_some()
 }
 
-/// Whether a name goes on after a dot.
-fn goes_on(text: &str) -> bool {
+/// Whether a name continues after a dot.
+fn continues(text: &str) -> bool {
     text.chars().next().is_some_and(char::is_alphanumeric)
 }
 
@@ -463,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_same_name_is_not_the_skill() {
+    fn same_file_name_elsewhere_is_not_a_reference() {
         for mount in ["", "/skills/xlsx", "/root/.claude/skills/xlsx"] {
             for command in [
                 "python3 -c \"wb.save('/app/plan.xlsx')\"",
@@ -483,10 +487,10 @@ mod tests {
             ] {
                 assert!(!called(mount, "bash", &json!({ "command": command })), "{mount:?}: {command}");
             }
-            // Where a skill's folder is not known, any `SKILL.md` may be its own.
+            // If a skill's folder is unknown, any `SKILL.md` may be its own.
             let reads = "cd /skills/pdf && cat -n SKILL.md; find . ! -name SKILL.md";
             assert!(mount.is_empty() || !called(mount, "bash", &json!({ "command": reads })), "{mount}");
-            // Neither time nor stack grows with what an agent writes.
+            // Time and stack do not grow with the agent's text.
             for long in ["{\"a\":1,\"b\":2},".repeat(20_000), "**/*/".repeat(400)] {
                 called(mount, "bash", &json!({ "command": format!("cat xlsx{long}") }));
                 called(mount, "Glob", &json!({ "pattern": format!("{long}xlsx/none") }));
@@ -498,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_the_folder_are_the_skill() {
+    fn paths_below_the_folder_are_references() {
         for mount in ["", "/root/.claude/skills/xlsx"] {
             for command in [
                 "cat /root/.claude/skills/xlsx/SKILL.md",
@@ -527,7 +531,7 @@ mod tests {
             assert!(called(mount, "Glob", &json!({"pattern": "**/xlsx/SKILL.md"})));
             assert!(called(mount, "Glob", &json!({"pattern": "**/*lsx*/SKILL.md"})));
         }
-        // Where the folder is known, the same folder elsewhere is another.
+        // If the folder is known, the same folder elsewhere is a different one.
         let elsewhere = json!({"command": "cat /app/skills/xlsx/SKILL.md"});
         assert!(called("", "bash", &elsewhere) && !called("/skills/xlsx", "bash", &elsewhere));
         let spaced = json!({"command": "cat '/my skills/xlsx/SKILL.md'"});
@@ -535,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clients_own_tools_call_a_skill_by_its_name() {
+    fn client_skill_tools_reference_a_skill_by_name() {
         for (tool, arguments) in [
             ("Skill", json!({"skill": "xlsx", "args": "plan"})),
             ("Skill", json!({"skill": "document-skills:xlsx"})),
@@ -549,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_entry_of_a_listing_lists_a_skill() {
+    fn skill_is_listed_only_by_a_listing_entry() {
         let skill = Reference::anywhere("xlsx", DESCRIPTION);
         for (text, by_harness) in [
             ("- pdf: Read PDF files.\n- xlsx: Work with spreadsheets: read, wri…", true),

@@ -21,7 +21,7 @@ const TOOLS: usize = 1000;
 pub struct Stats {
     /// The file.
     pub file: String,
-    /// Which session of the file it is, from 1, and of how many, where it holds several.
+    /// Which session of the file it is, from 1, and of how many, if the file has several.
     pub part: Option<(usize, usize)>,
     /// The name of its format.
     pub format: &'static str,
@@ -35,7 +35,7 @@ pub struct Stats {
     pub turns: usize,
     /// Its calls, and those of its sub-agents.
     pub calls: usize,
-    /// Those that the log says failed.
+    /// Calls marked as failed in the log.
     pub failed_calls: usize,
     /// Calls by tool.
     pub tools: BTreeMap<String, usize>,
@@ -47,47 +47,48 @@ pub struct Stats {
     pub seconds: Option<f64>,
     /// Tokens, by every way of counting.
     pub tally: Tally,
-    /// What each model used.
+    /// Usage by model.
     pub models: Vec<ModelUse>,
     /// The log's own sums.
     pub final_metrics: Option<FinalMetrics>,
-    /// What became of each skill that was asked about.
+    /// The exposure of each requested skill.
     pub skills: Vec<SkillUse>,
-    /// What was odd.
+    /// Problems in the log.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the log's own account leaves something out of, or is missing from.
+    /// Fields that the log's own account leaves out or lacks.
     #[serde(skip)]
     own: LoggedCost,
-    /// The messages, by what tells each from all others of its session.
+    /// The messages, by a key that identifies each within its session.
     #[serde(skip)]
     messages: BTreeMap<u64, Message>,
 }
 
-/// What a message used.
+/// A message's usage.
 #[derive(Debug, Clone)]
 struct Message {
     usage: Option<Usage>,
     cost: Option<f64>,
     model: Option<Arc<str>>,
     day: Option<jiff::civil::Date>,
-    /// What tells it from all messages of other sessions, where its provider named it.
+    /// A key that is unique among messages of all sessions, if its provider named it.
     named: Option<u64>,
 }
 
-/// The messages of a transcript that count elsewhere, because another transcript holds them as well.
+/// The messages of a transcript that are counted elsewhere, because another transcript contains
+/// them too.
 #[derive(Debug, Default)]
 pub struct Repeated {
     /// How many they are.
     pub messages: usize,
-    /// What they used.
+    /// Their usage by model.
     pub models: Vec<ModelUse>,
-    /// The transcript that holds most of them, by its place in the list.
+    /// The transcript that contains most of them, by its index in the list.
     pub by: Option<usize>,
-    /// Their cost by the log's own account, where it gives that of each.
+    /// Their cost by the log's own account, if it gives the cost of each.
     cost: Option<f64>,
 }
 
-/// What a session cost by its log's own account.
+/// The cost of a session by its log's own account.
 #[derive(Debug, Default)]
 struct LoggedCost {
     cost: Option<f64>,
@@ -96,18 +97,18 @@ struct LoggedCost {
     is_divided: bool,
 }
 
-/// What a model used on a day.
+/// A model's usage on a day.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelUse {
-    /// The model, where the log says.
+    /// The model, if the log names it.
     pub model: Option<String>,
-    /// The day, in UTC, where the log has times.
+    /// The day, in UTC, if the log has times.
     pub day: Option<jiff::civil::Date>,
-    /// The tokens, with 0 for what is unknown.
+    /// The tokens, with 0 for unknown fields.
     pub usage: Usage,
 }
 
-/// What a session cost, in USD.
+/// The cost of a session, in USD.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost {
     /// The cost, or as much of it as is known.
@@ -116,17 +117,18 @@ pub struct Cost {
     pub is_at_least: bool,
 }
 
-/// What became of a skill in a transcript.
+/// The exposure of a skill in a transcript.
 #[derive(Debug, Serialize)]
 pub struct SkillUse {
-    /// The facts, with the steps where they became true. `offered` is an assumption here: a log does not say what lay about.
+    /// The facts, with the steps where they became true. `offered` is an assumption here: a log
+    /// does not list the agent's files.
     pub exposure: Exposure,
     /// How much of the body was delivered.
     pub body: Ingestion,
     /// What would make this a contaminated control: `opened`, `executed` or `listed`.
     pub contamination: Option<&'static str>,
-    /// Facts that are not established and could hold all the same, because the format does not show them: `advertised`,
-    /// `opened`.
+    /// Facts that are not established but may be true, because the format does not show them:
+    /// `advertised`, `opened`.
     pub cannot_tell: Vec<&'static str>,
 }
 
@@ -164,7 +166,7 @@ impl Sink for Counters<'_> {
     }
 }
 
-/// Counts the sessions of a stream as it is read. `name` is what it is called.
+/// Counts the sessions of a stream as it is read. `name` is the name used in diagnostics.
 pub fn stats(
     input: impl io::Read,
     name: &str,
@@ -185,7 +187,8 @@ pub fn stats(
     Ok(all)
 }
 
-/// Counts the sessions of a file, with the logs of their sub-agents, or that of a trial's folder as Harbor leaves it.
+/// Counts the sessions of a file, with the logs of their sub-agents, or that of a trial's folder as
+/// Harbor leaves it.
 pub fn stats_of(
     source: &Input,
     reader: Option<&'static dyn Reader>,
@@ -212,7 +215,7 @@ pub fn stats_of(
         for inner in inner {
             let at = all.iter().position(|known| known.session_id == inner.session_id).unwrap_or_default();
             if let Some(whole) = all.get_mut(at).filter(|whole| !inner.is_within(whole)) {
-                whole.take_in(inner);
+                whole.add_sub_agent(inner);
             }
         }
     }
@@ -249,7 +252,7 @@ fn of_transcript(transcript: Transcript, name: &str, skills: &[OfferedSkill<'_>]
     counter.stats(name, Streamed { format, head, tally, diagnostics })
 }
 
-/// Names that readers give to messages whose log has none; other messages have the same ones.
+/// Names that readers give to messages whose log has none; they recur in other sessions.
 const MADE_NAMES: [&str; 4] = ["reply-", "message-", "item_", "event-"];
 
 impl<'a> Counter<'a> {
@@ -342,7 +345,7 @@ impl<'a> Counter<'a> {
         if let Some(own) = head.models {
             models = own.into_iter().map(|(model, usage)| ((Some(model), day), usage)).collect();
         } else if sum != streamed.tally.usage {
-            // The log's own sums hold more than its messages, and do not say which model it was.
+            // The log's own sums exceed its messages and do not say which model used the rest.
             let mut names: BTreeSet<Option<String>> = models.keys().map(|(model, _)| model.clone()).collect();
             if names.is_empty() {
                 names.insert(head.agent.model_name.clone());
@@ -352,7 +355,7 @@ impl<'a> Counter<'a> {
                 models = BTreeMap::from([((model, day), streamed.tally.usage)]);
             }
         }
-        // An agent that knows no price adds up zeros.
+        // An agent without prices adds up zeros.
         let sums = head.final_metrics.as_ref();
         let least = sums.and_then(FinalMetrics::least_cost);
         let cost = sums.and_then(|sums| sums.total_cost_usd).or(least).or(head.cost_usd);
@@ -382,7 +385,7 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// What is not established and could hold all the same.
+/// Facts that are not established but may be true.
 fn cannot_tell(found: &Exposure, hidden: Hidden) -> Vec<&'static str> {
     let mut all = Vec::new();
     if hidden.listing && found.advertised.is_none() {
@@ -394,7 +397,8 @@ fn cannot_tell(found: &Exposure, hidden: Hidden) -> Vec<&'static str> {
     all
 }
 
-/// What tells a message from all others of its session, and from those of other sessions where the provider named it.
+/// A key that identifies a message within its session, and one that identifies it across sessions
+/// if the provider named it.
 fn prints(step: &Step, usage: Option<Usage>) -> (u64, Option<u64>) {
     let hash = |value: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();
@@ -417,8 +421,8 @@ fn prints(step: &Step, usage: Option<Usage>) -> (u64, Option<u64>) {
 }
 
 impl Stats {
-    /// Takes in what a sub-agent did whose log is a file of its own.
-    fn take_in(&mut self, inner: Self) {
+    /// Adds a sub-agent's usage from a separate log file.
+    fn add_sub_agent(&mut self, inner: Self) {
         self.calls += inner.calls;
         self.failed_calls += inner.failed_calls;
         for (tool, count) in inner.tools {
@@ -432,15 +436,16 @@ impl Stats {
         self.diagnostics.extend(inner.diagnostics);
     }
 
-    /// What the session cost: with prices what its tokens cost by them, each model's at its own; without what its log says. The
-    /// two are never mixed: a total over sessions is in one kind of prices.
+    /// The cost of the session: with prices, the cost of its tokens by them, each model's at its
+    /// own; without, the cost in its log. The two are never mixed: a total over sessions uses one
+    /// kind of prices.
     pub fn cost(&self, prices: Option<&Prices>) -> Cost {
         let Some(prices) = prices else {
             return Cost { usd: self.own.cost, is_at_least: self.own.cost.is_some() && self.own.is_partial };
         };
         let (mut sum, mut any, mut all) = (0.0, false, !self.own.is_divided && self.tally.is_complete());
         for one in self.models.iter().filter(|one| one.usage.total() > 0) {
-            // Where a log has no times, the latest price holds.
+            // If a log has no times, the latest price applies.
             let day = one.day.unwrap_or(jiff::civil::Date::MAX);
             let priced = one.model.as_deref().and_then(|model| prices.cost(model, day, &one.usage));
             match priced {
@@ -468,7 +473,8 @@ impl Stats {
         tally
     }
 
-    /// The cost without messages that count elsewhere; unknown where the log gives the cost of all messages only.
+    /// The cost without messages that are counted elsewhere; unknown if the log gives the cost of
+    /// all messages only.
     pub fn cost_without(&self, repeated: &Repeated, prices: Option<&Prices>) -> Cost {
         let cost = self.cost(prices);
         let Some(usd) = cost.usd.filter(|_| repeated.messages > 0) else { return cost };
@@ -479,19 +485,20 @@ impl Stats {
                     let day = one.day.unwrap_or(jiff::civil::Date::MAX);
                     prices.cost(one.model.as_deref()?, day, &one.usage)
                 });
-                // What has no price is not in the cost either.
+                // Messages without a price are not in the cost either.
                 Some(priced.sum::<f64>())
             }
         };
         less.map_or(Cost::default(), |less| Cost { usd: Some((usd - less).max(0.0)), ..cost })
     }
 
-    /// How much of its session a transcript holds. What an agent keeps is the better source.
+    /// How much of its session a transcript contains. The log that an agent keeps is the better
+    /// source.
     fn fullness(&self) -> (bool, usize, u64, usize) {
         (!self.is_printed(), self.messages.len(), self.tally.usage.total(), self.calls)
     }
 
-    /// Whether an agent printed it, beside the log that it keeps.
+    /// Whether it is an agent's output rather than the log that it keeps.
     fn is_printed(&self) -> bool {
         self.format.ends_with("-stream") || self.format.ends_with("-exec")
     }
@@ -506,17 +513,18 @@ impl Stats {
         self.messages.values().any(|message| message.named.is_some())
     }
 
-    /// Whether two transcripts of one session name their messages alike.
-    fn names_as(&self, other: &Self) -> bool {
+    /// Whether two transcripts of one session use the same names for messages.
+    fn names_alike(&self, other: &Self) -> bool {
         let (kept, printed) = if self.is_printed() { (other, self) } else { (self, other) };
         let is_alike = self.is_printed() == other.is_printed() || printed.format.starts_with(kept.format);
         is_alike && self.is_named() && other.is_named()
     }
 
-    /// Whether another transcript of the session holds all that this one does.
+    /// Whether another transcript of the session contains everything in this one.
     fn is_snapshot_of(&self, other: &Self) -> bool {
-        // What an agent prints is in the log that it keeps, though often without the names of the messages.
-        if self.is_printed() && !other.is_printed() && !self.names_as(other) {
+        // An agent's output is in the log that it keeps, though often without the names of the
+        // messages.
+        if self.is_printed() && !other.is_printed() && !self.names_alike(other) {
             return true;
         }
         if self.messages.is_empty() && other.messages.is_empty() {
@@ -526,8 +534,9 @@ impl Stats {
     }
 }
 
-/// For each transcript, one of the same session that holds all its messages if there is one: it counts in its place. Of transcripts
-/// that hold as much the first counts. Others of one session count both, and [`repeated`] says what they have in common.
+/// For each transcript, the other transcript of the same session that contains all its messages, if
+/// there is one, which is counted instead. Of equal transcripts the first is counted. Other
+/// transcripts of one session are all counted, and [`repeated`] finds the messages that they share.
 pub fn fuller(all: &[Stats]) -> Vec<Option<usize>> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(all[at].fullness()));
@@ -540,9 +549,9 @@ pub fn fuller(all: &[Stats]) -> Vec<Option<usize>> {
         if found[at].is_some() {
             continue;
         }
-        // What an agent prints can hold more than the log that it keeps, but it comes after it.
+        // An agent's output can contain more than the log that it keeps, but it comes after it.
         others.retain(|&other| {
-            let is_less = all[other].names_as(&all[at]) && all[other].is_within(&all[at]);
+            let is_less = all[other].names_alike(&all[at]) && all[other].is_within(&all[at]);
             if is_less {
                 found[other] = Some(at);
             }
@@ -558,8 +567,9 @@ pub fn fuller(all: &[Stats]) -> Vec<Option<usize>> {
     found
 }
 
-/// For each transcript that counts, the messages that another one before it holds as well: snapshots that went on apart, forks with a
-/// new session's name, and what an agent printed of a session of which it keeps a part.
+/// For each transcript that is counted, the messages that an earlier one contains too: snapshots
+/// that diverged, forks with a new session's name, and an agent's output of a session of which it
+/// keeps a part.
 pub fn repeated(all: &[Stats], fuller: &[Option<usize>]) -> Vec<Repeated> {
     let mut order: Vec<usize> = (0..all.len()).filter(|&at| fuller[at].is_none()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(all[at].fullness()));
@@ -585,7 +595,8 @@ pub fn repeated(all: &[Stats], fuller: &[Option<usize>]) -> Vec<Repeated> {
             *by.entry(holder).or_default() += 1;
             cost = cost.zip(message.cost).map(|(sum, cost)| sum + cost);
             let Some(counted) = before.usage else { continue };
-            // The sum that a stream ends with holds the whole message, its records but a part of it.
+            // The sum at the end of a stream covers the complete message, its records only a part
+            // of it.
             let usage = match message.usage {
                 Some(usage) if !one.is_printed() => usage.least(&counted),
                 _ if one.is_printed() => counted,
@@ -608,7 +619,7 @@ pub fn repeated(all: &[Stats], fuller: &[Option<usize>]) -> Vec<Repeated> {
     found
 }
 
-/// What is said of a transcript some of whose messages count with another.
+/// The diagnostic for a transcript some of whose messages are counted with another.
 pub fn partial_duplicate(file: &str, repeated: &Repeated, other: &str) -> Option<Diagnostic> {
     let count = repeated.messages;
     let messages = if count == 1 { "message is" } else { "messages are" };
@@ -623,7 +634,7 @@ pub fn partial_duplicate(file: &str, repeated: &Repeated, other: &str) -> Option
     })
 }
 
-/// What is said of a transcript of which a fuller one counts.
+/// The diagnostic for a transcript that a fuller one replaces.
 pub fn duplicate(file: &str, fuller: &str) -> Diagnostic {
     Diagnostic {
         code: "duplicate-session",

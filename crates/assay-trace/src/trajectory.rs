@@ -1,4 +1,5 @@
-//! The Agent Trajectory Interchange Format, version 1.7, with text for content: images and sounds are named and not kept.
+//! The Agent Trajectory Interchange Format, version 1.7, with text as content: images and sounds
+//! are named and not kept.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,23 +12,23 @@ pub struct Trajectory {
     /// Unique to the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Tells it from the others of a file; sub-agents have one each.
+    /// Unique within the file; each sub-agent has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory_id: Option<String>,
     /// Who ran.
     pub agent: AgentInfo,
     /// In order; `step_id` counts from 1.
     pub steps: Vec<Step>,
-    /// What somebody wrote about it.
+    /// Notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
     /// Sums over the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_metrics: Option<FinalMetrics>,
-    /// Where it goes on, if it does in another file.
+    /// The file in which it continues, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continued_trajectory_ref: Option<String>,
-    /// What has no place elsewhere.
+    /// Other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
     /// Agents that this one started.
@@ -45,10 +46,10 @@ pub struct AgentInfo {
     /// `provider:model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
-    /// The tools it had, as it told the model of them.
+    /// The tools that it advertised to the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_definitions: Vec<Value>,
-    /// What has no place elsewhere.
+    /// Other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -65,7 +66,7 @@ pub enum Source {
     Agent,
 }
 
-/// One message, with the calls it made and what they gave.
+/// One message, with its calls and their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// From 1.
@@ -75,21 +76,21 @@ pub struct Step {
     pub timestamp: Option<String>,
     /// Who spoke.
     pub source: Source,
-    /// The model, where it is not the agent's.
+    /// The model, if it is not the agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
     /// A word or a number, as the agent has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Value>,
-    /// What was said.
+    /// The text of the message.
     pub message: String,
-    /// The model's reasoning, where it gave any.
+    /// The model's reasoning, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// What was called.
+    /// The calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// What the calls gave.
+    /// The results of the calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
     /// Tokens of the turn.
@@ -98,10 +99,10 @@ pub struct Step {
     /// Whether the step was taken over from an earlier trajectory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_copied_context: Option<bool>,
-    /// How often the model was called for it; 0 where a program wrote it.
+    /// How often the model was called for it; 0 if a program wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm_call_count: Option<u64>,
-    /// What has no place elsewhere.
+    /// Other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -111,11 +112,11 @@ pub struct Step {
 pub struct ToolCall {
     /// Unique in the trajectory.
     pub tool_call_id: String,
-    /// Of the tool.
+    /// The tool's name.
     pub function_name: String,
     /// As the model gave them.
     pub arguments: Value,
-    /// What has no place elsewhere.
+    /// Other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -127,7 +128,7 @@ impl ToolCall {
     }
 }
 
-/// What the calls of a step gave.
+/// The results of a step's calls.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// In the order of the calls.
@@ -140,19 +141,19 @@ pub struct ObservationResult {
     /// The call it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_call_id: Option<String>,
-    /// What it gave, as the model saw it.
+    /// The result, as the model saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// The sub-agents that the call started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subagent_trajectory_ref: Vec<SubagentRef>,
-    /// Exit status and the like; `is_error` where the agent's log says that the call failed.
+    /// Exit status and the like; `is_error` if the agent's log says that the call failed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
 impl ObservationResult {
-    /// What a call gave, by its text.
+    /// A call's result, from its text.
     pub(crate) fn new(content: Option<String>) -> Self {
         Self { content, ..Self::default() }
     }
@@ -170,12 +171,12 @@ pub struct SubagentRef {
     /// A file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory_path: Option<String>,
-    /// What has no place elsewhere.
+    /// Other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
-/// Tokens of a turn, in ATIF's fields: `prompt_tokens` includes what was cached.
+/// Tokens of a turn, in ATIF's fields: `prompt_tokens` includes cached tokens.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Read, cached or not.
@@ -187,7 +188,7 @@ pub struct Metrics {
     /// Read from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// In USD, where the agent says.
+    /// In USD, if the agent gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The provider's own figures, as they were sent.
@@ -212,7 +213,7 @@ pub struct FinalMetrics {
     pub total_cost_usd: Option<f64>,
     /// How many.
     pub total_steps: usize,
-    /// What has no place elsewhere.
+    /// Other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -237,7 +238,7 @@ impl Trajectory {
         }
     }
 
-    /// Adds a message, and gives its step for filling in.
+    /// Adds a message, and returns its step for filling in.
     pub fn add_step(&mut self, source: Source, message: impl Into<String>) -> &mut Step {
         let step_id = self.steps.len() + 1;
         self.steps.push(Step::new(step_id, source, message));
@@ -251,7 +252,7 @@ impl Trajectory {
 }
 
 impl Step {
-    /// One that says something and calls nothing.
+    /// A step with a message and no calls.
     pub fn new(step_id: usize, source: Source, message: impl Into<String>) -> Self {
         Self {
             step_id,
@@ -270,18 +271,19 @@ impl Step {
         }
     }
 
-    /// The provider's name of the message, where the log has one.
+    /// The provider's name of the message, if the log has one.
     pub fn message_id(&self) -> Option<&str> {
         self.extra.get("message_id").and_then(Value::as_str)
     }
 
-    /// Whether the harness put the message there, and not the person or the task: a skill's body, a reminder, a summary.
+    /// Whether the harness put the message there, and not the person or the task: a skill's body, a
+    /// reminder, a summary.
     pub fn is_injected(&self) -> bool {
         self.source == Source::System
             || self.extra.get("injected").and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// What a call of this step gave.
+    /// The result of a call of this step.
     pub fn result_of(&self, call: &str) -> Option<&ObservationResult> {
         let results = self.observation.as_ref().map(|observation| observation.results.as_slice());
         results?.iter().find(|result| result.source_call_id.as_deref() == Some(call))
@@ -289,7 +291,7 @@ impl Step {
 }
 
 impl ObservationResult {
-    /// Whether the call failed, where the log says so: by its flag, or by an exit status other than 0.
+    /// Whether the call failed, if the log says so: by its flag, or by an exit status other than 0.
     pub fn failed(&self) -> Option<bool> {
         if let Some(flag) = self.extra.get("is_error").and_then(Value::as_bool) {
             return Some(flag);

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::{FinalMetrics, Metrics, Step, Usage};
 
-/// Tokens of which some may be unknown: what a log does not say is `None`, never 0.
+/// Tokens of which some may be unknown: a field that is not in the log is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct KnownUsage {
-    /// Read, and neither from a cache nor into one.
+    /// Tokens read, not from a cache and not written to one.
     pub input: Option<u64>,
     /// Written, reasoning included.
     pub output: Option<u64>,
@@ -31,7 +31,7 @@ impl From<Usage> for KnownUsage {
 }
 
 impl KnownUsage {
-    /// What is known, with 0 for the rest.
+    /// The known fields, with 0 for the rest.
     pub fn at_least(&self) -> Usage {
         Usage {
             input: self.input.unwrap_or_default(),
@@ -41,7 +41,7 @@ impl KnownUsage {
         }
     }
 
-    /// The sum with another's; a field that either does not know is unknown.
+    /// The sum with another's; a field unknown in either is unknown.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
         Self {
@@ -57,7 +57,7 @@ impl KnownUsage {
         self.merged(other, u64::saturating_add)
     }
 
-    /// What is known, or what is certain to have been used if that is more.
+    /// The known fields, or a certain minimum if that is larger.
     pub(crate) fn or_more(&self, least: &Usage) -> Self {
         let least = Self::from(*least).fields().map(|field| field.filter(|count| *count > 0));
         let [input, output, cache_read, cache_write] = least;
@@ -77,7 +77,7 @@ impl KnownUsage {
         }
     }
 
-    /// Providers without a cache leave its fields out: beside what was read and what was written these are 0.
+    /// Providers without a cache leave its fields out: if input and output are known, these are 0.
     pub(crate) fn without_cache(self) -> Self {
         let none = self.input.and(self.output).map(|_| 0);
         Self { cache_read: self.cache_read.or(none), cache_write: self.cache_write.or(none), ..self }
@@ -88,7 +88,7 @@ impl KnownUsage {
         self.fields().iter().all(Option::is_some)
     }
 
-    /// In ATIF's fields, with the provider's own figures beside them.
+    /// In ATIF's fields, with the provider's own figures alongside.
     pub(crate) fn metrics(&self, raw: Option<&Value>) -> Metrics {
         let mut metrics = Metrics {
             prompt_tokens: self.input.map(|_| self.at_least().prompt()),
@@ -128,7 +128,7 @@ impl FieldCounts {
         }
     }
 
-    /// Takes note of what a message or a sum does not hold.
+    /// Records the fields that a message or a sum lacks.
     pub(crate) fn note_unknown(&mut self, fields: &KnownUsage) {
         for (at, field) in fields.fields().into_iter().enumerate() {
             self.unknown[at] += u64::from(field.is_none());
@@ -144,7 +144,7 @@ impl FieldCounts {
     }
 }
 
-/// The key below which lower bounds stand beside a trajectory's sums, and the cost's name there.
+/// The key for lower bounds beside a trajectory's sums, and the cost's name in it.
 const AT_LEAST: &str = "at_least";
 const COST: &str = "cost_usd";
 
@@ -152,7 +152,7 @@ const COST: &str = "cost_usd";
 pub(crate) const CACHE_WRITE: &str = "cache_creation_input_tokens";
 
 impl Step {
-    /// The tokens of the step's message, or `None` where the log has none.
+    /// The tokens of the step's message, or `None` if the log has none.
     pub fn usage(&self) -> Option<Usage> {
         let metrics = self.metrics.as_ref()?;
         if metrics.prompt_tokens.is_none() && metrics.completion_tokens.is_none() {
@@ -173,7 +173,7 @@ impl Step {
 }
 
 impl Metrics {
-    /// Which of the four fields the figures hold.
+    /// Which of the four fields the figures contain.
     pub(crate) fn known(&self) -> KnownUsage {
         let cached = self.cached_tokens.or(self.extra.get(CACHE_WRITE).and_then(Value::as_u64)).map(|_| 0);
         KnownUsage {
@@ -207,19 +207,20 @@ impl FinalMetrics {
         self.extra.get(AT_LEAST)?.get(name)
     }
 
-    /// A lower bound of the cost in USD, where that is all that is known.
+    /// A lower bound of the cost in USD, if no more is known.
     pub(crate) fn least_cost(&self) -> Option<f64> {
         self.at_least(COST)?.as_f64()
     }
 
-    /// What is not in the sums: fields of which they hold lower bounds are `None`.
+    /// Fields that the sums lack: those for which they have only lower bounds are `None`.
     pub(crate) fn gap(&self) -> KnownUsage {
         let [input, output, cache_read, cache_write] =
             FIELDS.map(|name| if self.at_least(name).is_some() { None } else { Some(0) });
         KnownUsage { input, output, cache_read, cache_write }
     }
 
-    /// Keeps lower bounds apart from the sums, which other programs take for exact: the named fields of `tally`, and the cost.
+    /// Keeps lower bounds apart from the sums, which other programs take as exact: the named fields
+    /// of `tally`, and the cost.
     pub(crate) fn set_lower_bounds(&mut self, tally: &Tally, is_cost_partial: bool) {
         let bounds = tally.lower_bounds();
         let mut kept = Map::new();
@@ -245,7 +246,7 @@ impl FinalMetrics {
         }
     }
 
-    /// The sums, or `None` where there are none.
+    /// The sums, if there are any.
     pub fn usage(&self) -> Option<Usage> {
         let prompt = self.total_prompt_tokens?;
         let cache_read = self.total_cached_tokens.unwrap_or_default();
@@ -261,20 +262,21 @@ impl FinalMetrics {
     }
 }
 
-/// A transcript's tokens, by three ways of counting. The first is right; the others are here to be compared with what was published.
+/// A transcript's tokens, by three ways of counting. The first is correct; the others are for
+/// comparison with published figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages that carry usage, each once.
     pub messages: u64,
-    /// Their tokens, with 0 for what is unknown; [`Tally::known`] tells the one from the other.
+    /// Their tokens, with 0 for unknown fields; [`Tally::known`] distinguishes the two.
     pub usage: Usage,
-    /// Records of the log that carry usage. Claude Code writes one for each block of a message, and repeats the message's usage
-    /// on each.
+    /// Records of the log that carry usage. Claude Code writes one for each block of a message, and
+    /// repeats the message's usage on each.
     pub records: u64,
     /// Tokens added up over records, which counts most messages several times.
     pub per_record: Usage,
     /// How far the fields of `usage` are known.
-    pub(crate) told: FieldCounts,
+    pub(crate) reported: FieldCounts,
 }
 
 /// In JSON an unknown field is `null`, and `at_least` names those that are lower bounds.
@@ -295,7 +297,8 @@ impl Serialize for Tally {
 pub enum Counting {
     /// All four fields, once a message.
     PerMessage,
-    /// `input` and `output` added up over records: as in the paper on Counterfactual Trace Auditing (docs/lab/CTA.md).
+    /// `input` and `output` added up over records: as in the paper on Counterfactual Trace Auditing
+    /// (docs/lab/CTA.md).
     PaperInputOutput,
     /// All four fields added up over records: the way of its authors' correction.
     PerRecordAllFields,
@@ -325,32 +328,33 @@ impl Tally {
         }
     }
 
-    /// The tokens, with `None` for each field of which nothing is known.
+    /// The tokens, with `None` for each field that is unknown.
     pub fn known(&self) -> KnownUsage {
         let usage = KnownUsage::from(self.usage).fields();
-        let field = |at: usize| usage[at].filter(|_| self.told.known[at] > 0 || self.told.unknown[at] == 0);
+        let field =
+            |at: usize| usage[at].filter(|_| self.reported.known[at] > 0 || self.reported.unknown[at] == 0);
         KnownUsage { input: field(0), output: field(1), cache_read: field(2), cache_write: field(3) }
     }
 
     /// The fields that are lower bounds: known of some messages or sessions, and unknown of others.
     pub fn lower_bounds(&self) -> Vec<&'static str> {
-        let is_bound = |at: &usize| self.told.known[*at] > 0 && self.told.unknown[*at] > 0;
+        let is_bound = |at: &usize| self.reported.known[*at] > 0 && self.reported.unknown[*at] > 0;
         (0..FIELDS.len()).filter(is_bound).map(|at| FIELDS[at]).collect()
     }
 
     /// Whether each field is known of each message.
     pub fn is_complete(&self) -> bool {
-        self.told.unknown == [0; 4]
+        self.reported.unknown == [0; 4]
     }
 
-    /// Whether any field is known, or there was nothing to know.
+    /// Whether any field is known, or there was nothing to count.
     pub fn is_known(&self) -> bool {
-        self.told.known != [0; 4] || self.is_complete()
+        self.reported.known != [0; 4] || self.is_complete()
     }
 
     /// Adds another's counts.
     pub fn add(&mut self, other: &Self) {
-        self.told.add(&other.told);
+        self.reported.add(&other.reported);
         self.messages += other.messages;
         self.usage += other.usage;
         self.records += other.records;

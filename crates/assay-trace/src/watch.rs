@@ -1,10 +1,10 @@
-//! One skill in texts as they are sent, for those who see requests and no trajectory.
+//! Detects one skill in texts as they are sent, for callers that have requests and no trajectory.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::exposure::{enough, strip_line_number, telling_lines};
+use crate::exposure::{distinctive_lines, enough, strip_line_number};
 use crate::reference::Reference;
 
 /// Follows one skill through texts. The facts are those of [`Exposure`](crate::Exposure).
@@ -12,7 +12,7 @@ use crate::reference::Reference;
 pub struct Watch {
     name: String,
     description: String,
-    /// The body's telling lines, and whether each was delivered.
+    /// The body's distinctive lines, and whether each was delivered.
     lines: BTreeMap<String, bool>,
     delivered: usize,
 }
@@ -23,7 +23,7 @@ impl Watch {
         Self {
             name: name.to_owned(),
             description: description.trim().to_owned(),
-            lines: telling_lines(body).into_iter().map(|line| (line.to_owned(), false)).collect(),
+            lines: distinctive_lines(body).into_iter().map(|line| (line.to_owned(), false)).collect(),
             delivered: 0,
         }
     }
@@ -33,13 +33,14 @@ impl Watch {
         &self.name
     }
 
-    /// Whether a text tells the model of the skill: its entry in a listing, its description, or a path in it. `by_harness` says
-    /// that no person wrote the text.
+    /// Whether a text advertises the skill to the model: its entry in a listing, its description,
+    /// or a path in it. `by_harness` means that no person wrote the text.
     pub fn is_advertised(&self, text: &str, by_harness: bool) -> bool {
         self.reference().is_listed(text, by_harness)
     }
 
-    /// Whether a tool that is offered to the model lists the skill, in its description or as a choice of its schema.
+    /// Whether a tool that is offered to the model lists the skill, in its description or as a
+    /// choice of its schema.
     pub fn is_advertised_by_tool(&self, tool: &str, description: &str, schema: &Value) -> bool {
         self.reference().is_listed_by_tool(tool, description, schema)
     }
@@ -48,7 +49,7 @@ impl Watch {
         Reference::anywhere(&self.name, &self.description)
     }
 
-    /// Reads a text that was given to the model.
+    /// Reads a text that was sent to the model.
     pub fn deliver(&mut self, text: &str) {
         if self.delivered == self.lines.len() {
             return;
@@ -68,7 +69,7 @@ impl Watch {
         !self.lines.is_empty() && self.delivered >= enough(self.lines.len())
     }
 
-    /// Distinct telling lines of the body, and how many of them were delivered.
+    /// Distinct distinctive lines of the body, and how many of them were delivered.
     pub fn lines(&self) -> (usize, usize) {
         (self.lines.len(), self.delivered)
     }
@@ -80,8 +81,8 @@ mod tests {
     use crate::carries;
 
     #[test]
-    fn it_agrees_with_the_rule_for_texts() {
-        let line = |n: usize| format!("This line number {n} of the body is long enough to tell.");
+    fn watch_agrees_with_carries() {
+        let line = |n: usize| format!("This line number {n} of the body is long enough to be distinctive.");
         let body: String = (0..8).map(|n| line(n) + "\n").collect();
         let check = |texts: &[String], advertised: bool, delivered: usize| {
             let mut watch = Watch::new("ledger-export", "Exports a ledger.", &body);

@@ -1,4 +1,4 @@
-//! How an agent was given skills, and why it stopped: words of plans and records.
+//! How an agent was given skills, and why it stopped: values in plans and records.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Disclosure {
-    /// They stand in its catalogue; it has to notice.
+    /// They are in its catalogue; it has to notice.
     #[default]
     Offered,
-    /// It is told that they were installed for this task.
+    /// The instruction says that they were installed for this task.
     Told,
-    /// Their bodies stand in its context from the start.
+    /// Their bodies are in its context from the start.
     Eager,
 }
 
@@ -30,10 +30,11 @@ impl Disclosure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// In the folder where it looks by itself: its maker decides what it tells its model.
+    /// In the folder that the harness searches; the harness decides what the model sees of them.
     #[default]
     Native,
-    /// In a text of the system, added by the means that its maker documents: the same words for every agent.
+    /// In a system prompt, added by the means that the harness documents: the same words for every
+    /// agent.
     System,
 }
 
@@ -51,7 +52,7 @@ impl Placement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ended {
-    /// It said that it is done.
+    /// It reported that it is done.
     Finished,
     /// It used up its turns.
     TurnLimit,
@@ -72,7 +73,7 @@ pub enum Ended {
     Deadline,
     /// The run was interrupted.
     Cancelled,
-    /// Something under it broke; nothing can be said of the agent.
+    /// The infrastructure broke; this says nothing about the agent.
     Broken {
         /// What.
         part: Part,
@@ -81,7 +82,7 @@ pub enum Ended {
     },
 }
 
-/// What can break under an agent.
+/// What can break outside the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -91,6 +92,6 @@ pub enum Part {
     ModelProvider,
     /// The agent's own set-up.
     AgentSetup,
-    /// What the whole run may spend: it was spent before the agent was done.
+    /// The run's budget, which was spent before the agent was done.
     Budget,
 }

@@ -1,5 +1,4 @@
-//! What the tests of this crate share: a small experiment on disk, and a sandbox that does as it is
-//! told.
+//! Shared by the tests of this crate: a small experiment on disk, and a fake sandbox.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +62,7 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // What is at work lies with all else that goes with the test.
+        // The store's work folder is inside the test's own folder.
         let store = Store::open(&folder.path().join("store")).unwrap();
         let store = store.work_in(Some(folder.path().join("work")));
         let fixture = Self { folder, store };
@@ -94,10 +93,10 @@ impl Fixture {
         fs::write(path, text).unwrap();
     }
 
-    /// Replaces a text in a file, which must hold it.
+    /// Replaces a text in a file, which must contain it.
     pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
         let text = fs::read_to_string(self.path(path)).unwrap();
-        assert!(text.contains(from), "{path} holds no {from:?}");
+        assert!(text.contains(from), "{path} does not contain {from:?}");
         self.write(path, &text.replacen(from, to, 1));
     }
 
@@ -108,7 +107,7 @@ impl Fixture {
 
     pub(crate) fn try_plan(&self) -> Result<Plan, PlanError> {
         let experiment = Experiment::load(&self.path("experiment.toml")).unwrap();
-        on_machine(|machine| Plan::make(experiment, &self.store, machine))
+        on_machine(|machine| Plan::build(experiment, &self.store, machine))
     }
 
     /// A trial's live objects.
@@ -129,7 +128,7 @@ impl Fixture {
     }
 }
 
-/// What a sandbox does.
+/// An action of the fake sandbox.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Act {
     /// The command ends, and leaves these files for the verifier.
@@ -140,12 +139,12 @@ pub(crate) enum Act {
     Fail,
 }
 
-/// A reward, and nothing else.
+/// A reward and no other file.
 pub(crate) const PASS: Act = Act::LeaveFiles(&[("reward.txt", "1")]);
 pub(crate) const MISS: Act = Act::LeaveFiles(&[("reward.txt", "0")]);
 
-/// A sandbox whose verifiers do what a function of the trial's short id says, counting from 0 how
-/// often it was asked.
+/// A sandbox whose verifiers do what a function returns for the trial's short id and the number of
+/// calls so far.
 pub(crate) struct Fake<F> {
     act: F,
     asked: AtomicUsize,
@@ -154,7 +153,7 @@ pub(crate) struct Fake<F> {
 impl<F: Fn(&str, usize) -> Act + Send + Sync + 'static> Fake<F> {
     pub(crate) fn backend(act: F) -> Arc<Backend> {
         let sandbox = Arc::new(Self { act, asked: AtomicUsize::new(0) });
-        // A root that holds nothing: looking through the host's for stray skills takes a while.
+        // An empty root: searching the host's for stray skills takes a while.
         let root = Root::Dir("/nonexistent".into());
         Arc::new(Backend { inner: BackendKind::Folders { sandbox, root }, base: json!("fake") })
     }
@@ -219,10 +218,10 @@ impl Session for FakeSession {
     }
 }
 
-/// An agent that ends as a function says.
-pub(crate) struct Ends<F>(pub(crate) F);
+/// An agent that ends as a function decides.
+pub(crate) struct EndingAgent<F>(pub(crate) F);
 
-impl<F: Fn(&Job<'_>) -> Ended + Send + Sync> Agent for Ends<F> {
+impl<F: Fn(&Job<'_>) -> Ended + Send + Sync> Agent for EndingAgent<F> {
     fn name(&self) -> &'static str {
         "ends"
     }

@@ -1,7 +1,7 @@
-//! Tokens of language models, and what they cost.
+//! Tokens of language models, and their cost.
 //!
-//! [`Usage`] has the four fields that providers charge apart, and [`Price`] has a price for each. All sums saturate: the
-//! figures come from outside.
+//! [`Usage`] has the four fields that providers charge separately, and [`Price`] has a price for
+//! each. All sums saturate, because the figures come from outside.
 
 mod price;
 mod usage;

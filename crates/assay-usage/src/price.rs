@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
-/// What a model's tokens cost, in USD per million. One field for each of [`Usage`]'s four.
+/// The price of a model's tokens, in USD per million. One field for each of [`Usage`]'s four.
 ///
 /// Wherever a price is read, `cache_read` and `cache_write` may be left out ([`Price::new`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,8 @@ impl From<PriceFields> for Price {
 }
 
 impl Price {
-    /// A price whose cache fields may be unknown: each is then that of `input`. Whatever reads a price applies this rule.
+    /// A price whose cache fields may be unknown: each is then that of `input`. All readers of
+    /// prices apply this rule.
     pub fn new(input: f64, output: f64, cache_read: Option<f64>, cache_write: Option<f64>) -> Self {
         Self {
             input,
@@ -47,7 +48,8 @@ impl Price {
         }
     }
 
-    /// What `usage` costs, in USD: the sum of tokens times price over the four fields, divided by a million.
+    /// What `usage` costs, in USD: the sum of tokens times price over the four fields, divided by a
+    /// million.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let millionths = usage.input as f64 * self.input
             + usage.output as f64 * self.output
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_price_of_a_cache_is_that_of_reading_where_it_is_left_out() {
+    fn missing_cache_prices_default_to_input() {
         let check = |json: &str, expected: Option<[f64; 4]>| {
             let expected = expected.map(|[input, output, cache_read, cache_write]| Price {
                 input,

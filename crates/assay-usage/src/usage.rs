@@ -28,7 +28,7 @@ impl Usage {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
-    /// `input` and `output` alone, which is what the published auditor adds up.
+    /// `input` and `output` alone, as the published auditor adds them up.
     pub fn uncached(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -60,7 +60,7 @@ impl Usage {
             && self.cache_write >= other.cache_write
     }
 
-    /// What is left without another's tokens; `None` if that is larger in a field.
+    /// The difference from another; `None` if that is larger in a field.
     pub fn minus(&self, other: &Self) -> Option<Self> {
         Some(Self {
             input: self.input.checked_sub(other.input)?,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_and_differences_keep_within_bounds() {
+    fn sums_and_differences_saturate() {
         let usage = |input, output, cache_read, cache_write| Usage { input, output, cache_read, cache_write };
         let mut sum = usage(1, 2, 3, u64::MAX);
         sum += usage(10, 20, 30, 40);

@@ -145,13 +145,13 @@ pub(crate) fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, 
 }
 
 /// Removes leftovers of dead processes from the Docker daemon, if the store has trials there. `None` if no daemon answers.
-pub(crate) fn sweep_docker(store: &Store) -> Option<docker::Swept> {
+pub(crate) fn remove_stale_containers(store: &Store) -> Option<docker::Removed> {
     if !store.used_docker() {
         return None;
     }
     let docker = Docker::connect(docker_options(store.label(), &store.owner().mark()).ok()?).ok()?;
     let may_live = |mark: &str| Owner::of_mark(mark).is_some_and(|owner| !owner.is_dead());
-    docker.sweep(store.label(), &may_live).ok()
+    docker.remove_stale(store.label(), &may_live).ok()
 }
 
 /// Resident memory of this process, in bytes, where the kernel tells it (proc(5), `/proc/pid/statm`).

@@ -83,13 +83,11 @@ impl Ui {
         !self.quiet
     }
 
-    /// How wide the terminal is that the result goes to; `None` where it goes elsewhere.
+    /// The width of the result: that of the terminal, otherwise `COLUMNS`; `None` without either. The help goes by the
+    /// same two.
     #[expect(clippy::unused_self, reason = "standard output is the interface's, like standard error")]
     pub(crate) fn columns(&self) -> Option<usize> {
-        if !io::stdout().is_terminal() {
-            return None;
-        }
-        terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+        columns_of(io::stdout())
     }
 
     pub(crate) fn style(&self) -> Style {
@@ -122,7 +120,10 @@ impl Ui {
         {
             text.push_str(&format!("  hint: {}\n", clean(hint)));
         }
-        self.err(&text);
+        match columns_of(io::stderr()) {
+            Some(columns) => self.err(&fitted(&text, columns)),
+            None => self.err(&text),
+        }
         failure.status()
     }
 
@@ -131,6 +132,14 @@ impl Ui {
         // Nothing can be told where nobody can hear it.
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
+}
+
+/// The width of a stream: that of the terminal, otherwise `COLUMNS`.
+fn columns_of(stream: impl IsTerminal + std::os::fd::AsFd) -> Option<usize> {
+    if stream.is_terminal() {
+        return terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
+    }
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Lines that are wider than so many columns, broken between words. What follows begins where the first did, and two columns further.

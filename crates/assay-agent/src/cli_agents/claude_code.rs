@@ -3,11 +3,11 @@ use std::path::PathBuf;
 use super::harness::{Harness, Launch, VaryingContent, pairs};
 use super::package::{Package, Registry};
 
-/// Claude Code, Anthropic's command line.
+/// Claude Code, Anthropic's CLI agent.
 #[derive(Debug)]
 pub(super) struct ClaudeCode;
 
-/// What is added to its system's text, below its home.
+/// The file with additions to the system prompt, below its home.
 const CONTEXT: &str = ".assay/context.md";
 
 impl Harness for ClaudeCode {
@@ -23,7 +23,7 @@ impl Harness for ClaudeCode {
         }
     }
 
-    /// One program for the system, and no Node.
+    /// A single binary for the platform, without Node.
     fn program(&self) -> &'static str {
         "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
     }
@@ -51,7 +51,7 @@ impl Harness for ClaudeCode {
             "--output-format",
             "stream-json",
             "--verbose",
-            // The sandbox is the permission.
+            // The sandbox replaces permission prompts.
             "--dangerously-skip-permissions",
             "--model",
             launch.model,
@@ -65,9 +65,9 @@ impl Harness for ClaudeCode {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS", "1"),
             ("DISABLE_AUTOUPDATER", "1"),
-            // The gateway waits for providers; what it passes on is final.
+            // The gateway already waits and retries; errors that it forwards are final.
             ("CLAUDE_CODE_MAX_RETRIES", "2"),
-            // Without it the agent refuses to run for root.
+            // Without it the agent refuses to run as root.
             ("IS_SANDBOX", "1"),
         ]);
         (args.into_iter().map(str::to_owned).collect(), env)

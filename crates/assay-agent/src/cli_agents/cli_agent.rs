@@ -1,4 +1,4 @@
-//! A command-line agent that is installed here, with a model.
+//! A CLI agent that is installed on this machine, with a model.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,45 +13,46 @@ use crate::agent::{Agent, AgentRun, Job, now};
 use crate::catalogue::catalogue;
 use crate::oracle::{broken, resource};
 
-/// Where an agent's installation lies inside the sandbox.
+/// The folder of an agent's installation inside the sandbox.
 pub const INSTALLED: &str = "/opt/assay/agent";
 
-/// Where skills lie that an agent is told of in a text of the system: no agent looks there by itself.
-const ELSEWHERE: &str = "/skills";
+/// The folder of skills that are listed in a system prompt: no agent searches it by itself.
+const SYSTEM_SKILLS_DIR: &str = "/skills";
 
-/// Most bytes of one argument that are surely taken: Linux has 128 KiB (execve(2), `MAX_ARG_STRLEN`).
-const PIECE: usize = 64 << 10;
+/// Maximum bytes of one argument, well below Linux's limit of 128 KiB (execve(2),
+/// `MAX_ARG_STRLEN`).
+const MAX_ARGUMENT: usize = 64 << 10;
 
-/// How long what an agent has written may take to be read.
-const READING: Duration = Duration::from_secs(20);
+/// Timeout for copying an agent's transcript.
+const TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What it printed, in the folder for its logs.
-const PRINTED: &str = "stdout.jsonl";
+/// The file for its standard output, in the log folder.
+const STDOUT_FILE: &str = "stdout.jsonl";
 
-/// What it wrote of its steps, there.
-const WRITTEN: &str = "transcript.json";
+/// The copy of the transcript that it wrote, in the log folder.
+const TRANSCRIPT_FILE: &str = "transcript.json";
 
-/// Most bytes of an agent's output that are kept.
+/// Maximum bytes of an agent's output that are stored.
 const OUTPUT_CAP: u64 = 64 << 20;
 
-/// An agent that is installed here, with a model.
+/// A CLI agent that is installed on this machine, with a model.
 pub struct CliAgent {
     harness: &'static dyn Harness,
     installation: Installation,
-    /// As the experiment has it.
+    /// As written in the experiment.
     model: String,
     script: Option<Script>,
     placement: Placement,
-    /// The limits that the gateway holds it to, for the trial's identity.
+    /// The limits that the gateway enforces, for the trial's identity.
     limits: Value,
 }
 
-/// A script in a model's place.
+/// A script as the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// What tells it from others, for the trial's identity.
+    /// Its identity, as part of the trial's.
     pub identity: Value,
-    /// Whether the condition's mere name can change what it says.
+    /// Whether the name of the condition can change its replies.
     pub reads_condition: bool,
 }
 
@@ -59,32 +60,33 @@ pub struct Script {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnusableModel {
-    /// It knows no skills by itself.
+    /// The agent does not support skills itself.
     #[error("{agent} has no skills folder of its own: use `placement = \"system\"`")]
     NoSkillsFolder {
-        /// Its name.
+        /// The agent's name.
         agent: &'static str,
     },
-    /// It does not speak the provider's protocol.
-    #[error("{agent} supports models of {}, not of {provider:?}", named(known))]
+    /// The agent does not support the provider's protocol.
+    #[error("{agent} supports models of {}, not of {provider:?}", model_formats(known))]
     Provider {
-        /// Its name.
+        /// The agent's name.
         agent: &'static str,
         /// The model's provider.
         provider: String,
-        /// Those that it speaks to.
+        /// The providers that it supports.
         known: &'static [&'static str],
     },
 }
 
-/// The providers' models, as they are written in experiments.
-fn named(providers: &[&str]) -> String {
+/// The providers' models, in the notation of experiments.
+fn model_formats(providers: &[&str]) -> String {
     let all: Vec<String> = providers.iter().map(|one| format!("{one}:NAME")).collect();
     all.join(" or ")
 }
 
 impl CliAgent {
-    /// `script` is there where the model is one; without `placement` it is the agent's own; `limits` are enforced by the gateway, and belong to its identity.
+    /// `script` is set if the model is a script. `placement` defaults to the agent's own. `limits`
+    /// are enforced by the gateway, and belong to the agent's identity.
     pub fn new(
         harness: &'static dyn Harness,
         installation: Installation,
@@ -109,7 +111,7 @@ impl CliAgent {
         Ok(Self { harness, installation, model: model.to_owned(), script, placement, limits })
     }
 
-    /// Where it finds skills.
+    /// How it gets its skills.
     pub fn placement(&self) -> Placement {
         self.placement
     }
@@ -122,8 +124,13 @@ impl CliAgent {
         self.model.split_once(':').map_or(self.model.as_str(), |(_, name)| name)
     }
 
-    /// Lays its files out, inside.
-    fn lay_out(&self, launch: &Launch<'_>, job: &Job<'_>, session: &mut dyn Session) -> Result<(), Ended> {
+    /// Writes the agent's files inside the sandbox.
+    fn write_files(
+        &self,
+        launch: &Launch<'_>,
+        job: &Job<'_>,
+        session: &mut dyn Session,
+    ) -> Result<(), Ended> {
         let files = self.harness.files(launch);
         let pieces = files.iter().flat_map(|(path, content)| {
             pieces(content).into_iter().enumerate().map(move |(number, piece)| (path, number, piece))
@@ -143,7 +150,7 @@ impl CliAgent {
                 stderr: None,
             };
             let outcome = session.exec(&command, job.cancel).map_err(|error| broken(&error))?;
-            if let Some(ended) = not_by_itself(outcome.exit) {
+            if let Some(ended) = imposed_ending(outcome.exit) {
                 return Err(ended);
             }
             if outcome.exit != Exit::Code(0) {
@@ -154,13 +161,13 @@ impl CliAgent {
         Ok(())
     }
 
-    /// Starts it, and waits for its end.
-    fn work(&self, launch: &Launch<'_>, job: &Job<'_>, session: &mut dyn Session) -> Ended {
+    /// Starts the agent, and waits for its end.
+    fn execute(&self, launch: &Launch<'_>, job: &Job<'_>, session: &mut dyn Session) -> Ended {
         let Some(endpoint) = &job.endpoint else {
             let message = "no proxy was opened for the agent's model".to_owned();
             return Ended::Broken { part: Part::AgentSetup, message };
         };
-        if let Err(ended) = self.lay_out(launch, job, session) {
+        if let Err(ended) = self.write_files(launch, job, session) {
             return ended;
         }
         let (rest, env) = self.harness.invocation(launch);
@@ -176,20 +183,20 @@ impl CliAgent {
                 .collect(),
             cwd: Some(job.workdir.clone()),
             deadline: Some(job.deadline),
-            stdout: Sink { file: Some(job.logs.join(PRINTED)), cap: OUTPUT_CAP, keep: 2048 },
+            stdout: Sink { file: Some(job.logs.join(STDOUT_FILE)), cap: OUTPUT_CAP, keep: 2048 },
             stderr: Some(Sink { file: Some(job.logs.join("stderr.txt")), cap: 1 << 20, keep: 2048 }),
         };
         let outcome = session.exec(&command, job.cancel);
-        if let (Some(path), Ok(_)) = (self.harness.writes(), &outcome) {
-            fetch(&launch.home.join(path), job, session);
+        if let (Some(path), Ok(_)) = (self.harness.transcript_file(), &outcome) {
+            copy_transcript(&launch.home.join(path), job, session);
         }
         match outcome {
             Err(error) => broken(&error),
-            Ok(outcome) => not_by_itself(outcome.exit).unwrap_or_else(|| by_itself(self.harness, &outcome)),
+            Ok(outcome) => imposed_ending(outcome.exit).unwrap_or_else(|| own_ending(self.harness, &outcome)),
         }
     }
 
-    /// What it printed, as a trajectory.
+    /// Reads its output as a trajectory.
     fn trajectory(&self, job: &Job<'_>, prompt: &str) -> Trajectory {
         let info = AgentInfo {
             name: self.harness.name().to_owned(),
@@ -199,11 +206,15 @@ impl CliAgent {
         };
         let mut trajectory = Trajectory::new(info);
         trajectory.add_step(Source::User, prompt).timestamp = Some(now());
-        let path = job.logs.join(if self.harness.writes().is_some() { WRITTEN } else { PRINTED });
+        let path = job.logs.join(if self.harness.transcript_file().is_some() {
+            TRANSCRIPT_FILE
+        } else {
+            STDOUT_FILE
+        });
         let reader = assay_trace::read::reader(self.harness.transcript()).ok();
         let Ok(mut read) = assay_trace::read::read(&path, reader) else { return trajectory };
         let is_prompt = |step: &Step| step.source == Source::User && step.message.contains(prompt.trim());
-        // As it is, or within a text of the agent's own.
+        // The prompt itself, or within a longer text of the agent.
         let has_prompt = read.trajectory.steps.iter().any(is_prompt);
         let mut steps = std::mem::take(&mut read.trajectory.steps);
         if has_prompt {
@@ -233,8 +244,8 @@ impl Agent for CliAgent {
 
     fn skills_dir(&self) -> &'static str {
         match self.placement {
-            Placement::Native => self.harness.skills_dir().unwrap_or(ELSEWHERE),
-            Placement::System => ELSEWHERE,
+            Placement::Native => self.harness.skills_dir().unwrap_or(SYSTEM_SKILLS_DIR),
+            Placement::System => SYSTEM_SKILLS_DIR,
         }
     }
 
@@ -246,7 +257,7 @@ impl Agent for CliAgent {
             "script": self.script.as_ref().map(|script| &script.identity),
             "limits": self.limits,
         });
-        // Named where it is not the agent's own way, so that trials from before there was a choice keep their names.
+        // Omitted for the agent's default placement, so that the ids of older trials do not change.
         if self.placement == Placement::System {
             identity["placement"] = json!(self.placement);
         }
@@ -300,13 +311,13 @@ impl Agent for CliAgent {
             home: &home,
             installation: &installation,
         };
-        let ended = self.work(&launch, job, session);
+        let ended = self.execute(&launch, job, session);
         // The gateway counts tokens and waits.
         AgentRun::new(self.trajectory(job, &prompt), ended)
     }
 }
 
-/// The condition's text, the word on the skills where it is to be said here, and the task.
+/// The text of the condition, the sentence about the skills if it belongs here, and the task.
 fn prompt(job: &Job<'_>, placement: Placement) -> String {
     let mut parts = Vec::new();
     if !job.preface.is_empty() {
@@ -323,11 +334,11 @@ fn prompt(job: &Job<'_>, placement: Placement) -> String {
     parts.join("\n\n")
 }
 
-/// A text in pieces that an argument can hold.
+/// Splits a text into pieces that fit in an argument.
 fn pieces(mut text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
-    while text.len() > PIECE {
-        let (piece, rest) = text.split_at(text.floor_char_boundary(PIECE));
+    while text.len() > MAX_ARGUMENT {
+        let (piece, rest) = text.split_at(text.floor_char_boundary(MAX_ARGUMENT));
         pieces.push(piece);
         text = rest;
     }
@@ -335,22 +346,22 @@ fn pieces(mut text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Takes what an agent has written out of the sandbox, also where its time is over. What cannot be taken is missing from the
-/// trajectory.
-fn fetch(path: &Path, job: &Job<'_>, session: &mut dyn Session) {
+/// Copies the transcript that an agent wrote out of the sandbox, even after the deadline. What
+/// cannot be copied is missing from the trajectory.
+fn copy_transcript(path: &Path, job: &Job<'_>, session: &mut dyn Session) {
     let command = Exec {
         argv: vec!["cat".to_owned(), path.display().to_string()],
         env: Vec::new(),
         cwd: None,
-        deadline: Some(Instant::now() + READING),
-        stdout: Sink { file: Some(job.logs.join(WRITTEN)), cap: OUTPUT_CAP, keep: 0 },
+        deadline: Some(Instant::now() + TRANSCRIPT_TIMEOUT),
+        stdout: Sink { file: Some(job.logs.join(TRANSCRIPT_FILE)), cap: OUTPUT_CAP, keep: 0 },
         stderr: Some(Sink::default()),
     };
     let _ = session.exec(&command, job.cancel);
 }
 
-/// Why a command ended, where it was not by itself.
-fn not_by_itself(exit: Exit) -> Option<Ended> {
+/// Why a command ended, if it did not end by itself.
+fn imposed_ending(exit: Exit) -> Option<Ended> {
     match exit {
         Exit::Deadline => Some(Ended::Deadline),
         Exit::Cancelled => Some(Ended::Cancelled),
@@ -359,10 +370,10 @@ fn not_by_itself(exit: Exit) -> Option<Ended> {
     }
 }
 
-/// Why a command ended that did so by itself.
-fn by_itself(harness: &dyn Harness, outcome: &ExecOutcome) -> Ended {
+/// Why a command that ended by itself did so.
+fn own_ending(harness: &dyn Harness, outcome: &ExecOutcome) -> Ended {
     let said = [outcome.stdout.text(), outcome.stderr.text()];
-    if harness.halts().iter().any(|words| said.iter().any(|said| said.contains(words))) {
+    if harness.loop_messages().iter().any(|words| said.iter().any(|said| said.contains(words))) {
         return Ended::LoopDetected;
     }
     let how = match outcome.exit {
@@ -386,7 +397,7 @@ mod tests {
     use crate::cli_agents::find;
 
     #[test]
-    fn a_loop_that_an_agent_sees_is_its_own_result() {
+    fn loop_detected_by_an_agent_is_its_result() {
         let check = |name: &str, exit: Exit, stdout: &str, stderr: &str, expected: &str| {
             let captured = |text: &str| Captured {
                 total: text.len() as u64,
@@ -399,7 +410,7 @@ mod tests {
                 stderr: captured(stderr),
                 wall: Duration::ZERO,
             };
-            let found = match by_itself(find(name).unwrap(), &outcome) {
+            let found = match own_ending(find(name).unwrap(), &outcome) {
                 Ended::Broken { part, message } => format!("{part:?}: {message}"),
                 other => format!("{other:?}"),
             };
@@ -420,20 +431,20 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_written_in_pieces() {
+    fn long_text_is_split_into_pieces() {
         let check = |text: &str, expected: usize| {
             let pieces = pieces(text);
             assert_eq!((pieces.len(), pieces.concat().as_str()), (expected, text));
-            assert!(pieces.iter().all(|piece| piece.len() <= PIECE));
+            assert!(pieces.iter().all(|piece| piece.len() <= MAX_ARGUMENT));
         };
         check("", 1);
-        check(&"x".repeat(PIECE), 1);
-        check(&"x".repeat(PIECE + 1), 2);
-        check(&"€".repeat(PIECE), 4);
+        check(&"x".repeat(MAX_ARGUMENT), 1);
+        check(&"x".repeat(MAX_ARGUMENT + 1), 2);
+        check(&"€".repeat(MAX_ARGUMENT), 4);
     }
 
     #[test]
-    fn skills_lie_where_the_placement_says() {
+    fn placement_determines_the_skills_folder() {
         let check = |name: &str, placement: Option<Placement>, expected: Result<(&str, bool), &str>| {
             let installation = Installation { folder: PathBuf::new(), version: "1".to_owned() };
             let script = Some(Script { identity: Value::Null, reads_condition: false });

@@ -3,11 +3,11 @@ use std::path::PathBuf;
 use super::harness::{Harness, Launch, VaryingContent, pairs};
 use super::package::{Package, Registry};
 
-/// Codex, OpenAI's command line.
+/// Codex, OpenAI's CLI agent.
 #[derive(Debug)]
 pub(super) struct Codex;
 
-/// The variable in which it looks for its key.
+/// The environment variable for its key.
 const KEY: &str = "ASSAY_TOKEN";
 
 impl Harness for Codex {
@@ -19,7 +19,7 @@ impl Harness for Codex {
         Package { name: "@openai/codex", version: "0.169.0", registry: Registry::Npm { beside: &[] } }
     }
 
-    /// One program for the system, and no Node.
+    /// A single binary for the platform, without Node.
     fn program(&self) -> &'static str {
         "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
     }
@@ -28,7 +28,7 @@ impl Harness for Codex {
         &["openai"]
     }
 
-    fn asks_responses(&self) -> bool {
+    fn uses_responses_api(&self) -> bool {
         true
     }
 
@@ -60,9 +60,9 @@ impl Harness for Codex {
             "exec",
             "--json",
             "--skip-git-repo-check",
-            // The sandbox is the permission.
+            // The sandbox replaces permission prompts.
             "--dangerously-bypass-approvals-and-sandbox",
-            // Without these it looks for hosts that it cannot reach.
+            // Without these it contacts hosts that it cannot reach.
             "--disable",
             "plugins",
             "--disable",
@@ -81,7 +81,7 @@ impl Harness for Codex {
     }
 
     fn varying_content(&self) -> VaryingContent {
-        // The session, and the name of a piece of a command's output.
+        // The session, and the id of a chunk of a command's output.
         let texts = &[(r"\bChunk ID: [0-9a-f]+\b", "Chunk ID: <id>")];
         VaryingContent { fields: &["prompt_cache_key", "client_metadata"], texts }
     }

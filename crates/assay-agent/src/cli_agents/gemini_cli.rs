@@ -5,7 +5,7 @@ use serde_json::json;
 use super::harness::{Harness, Launch, PROCESSES, VaryingContent, pairs};
 use super::package::{NODE, NODE_PACKAGE, Package, Registry};
 
-/// Gemini CLI, Google's command line.
+/// Gemini CLI, Google's CLI agent.
 #[derive(Debug)]
 pub(super) struct GeminiCli;
 
@@ -43,7 +43,7 @@ impl Harness for GeminiCli {
         });
         let mut files = vec![(launch.home.join(".gemini/settings.json"), settings.to_string())];
         if !launch.context.is_empty() {
-            // What stands there is part of every system's text.
+            // The content of this file is part of every system prompt.
             files.push((launch.home.join(".gemini/GEMINI.md"), launch.context.to_owned()));
         }
         files
@@ -51,7 +51,7 @@ impl Harness for GeminiCli {
 
     fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
         let script = launch.installed("node_modules/@google/gemini-cli/bundle/gemini.js");
-        // The sandbox is the permission.
+        // The sandbox replaces permission prompts.
         let args =
             [&script, "--yolo", "--output-format", "stream-json", "-m", launch.model, "-p", launch.prompt];
         let env = pairs(&[
@@ -70,7 +70,7 @@ impl Harness for GeminiCli {
         VaryingContent { fields: &[], texts: &[PROCESSES] }
     }
 
-    fn halts(&self) -> &'static [&'static str] {
+    fn loop_messages(&self) -> &'static [&'static str] {
         &["Loop detected, stopping execution"]
     }
 

@@ -1,62 +1,64 @@
-//! What makes a command-line agent particular, and what it is started with.
+//! What is particular to a CLI agent, and the parameters of its start.
 
 use std::path::{Path, PathBuf};
 
 use super::package::Package;
 
-/// What makes an agent particular.
+/// What is particular to a CLI agent.
 pub trait Harness: Send + Sync {
-    /// The name it has in experiments and records.
+    /// Its name in experiments and records.
     fn name(&self) -> &'static str;
 
-    /// What is installed, in which version.
+    /// The package to install, with its version.
     fn package(&self) -> Package;
 
-    /// The program, below the installation.
+    /// The program's path, below the installation.
     fn program(&self) -> &'static str;
 
-    /// The providers whose protocol it speaks, as they begin a model's name.
+    /// The providers whose protocol it supports, as written in model names.
     fn providers(&self) -> &'static [&'static str];
 
     /// Whether it uses OpenAI's Responses API instead of chat completions.
-    fn asks_responses(&self) -> bool {
+    fn uses_responses_api(&self) -> bool {
         false
     }
 
-    /// Where inside the sandbox it looks for skills that are a user's own; `None` for one that knows no skills.
+    /// The folder inside the sandbox in which it looks for a user's skills; `None` if it does not
+    /// support skills.
     fn skills_dir(&self) -> Option<&'static str>;
 
-    /// Files that have to be there before it starts: absolute paths inside, and contents.
+    /// Files that must exist before it starts: absolute paths inside the sandbox, and contents.
     fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)>;
 
-    /// Its command line, without the program, and what is added to its environment.
+    /// Its command line, without the program, and additional environment variables.
     fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>);
 
-    /// The format of what it prints or writes, by the name of its reader in `assay_trace::read`.
+    /// The format of its output or transcript, by the name of its reader in `assay_trace::read`.
     fn transcript(&self) -> &'static str;
 
-    /// The file below its home into which it writes that, for one that does not print it.
-    fn writes(&self) -> Option<&'static str> {
+    /// The transcript file below its home, if it does not print the transcript.
+    fn transcript_file(&self) -> Option<&'static str> {
         None
     }
 
-    /// What it keeps for itself below its home: not the task's, and nothing that it did.
+    /// Paths of its own state below its home, which are not results of its work.
     fn state(&self) -> &'static [&'static str];
 
-    /// The most memory that it was seen to take by itself in a short trial, in megabytes.
+    /// The maximum memory that it used itself in a short trial, in megabytes.
     fn memory_mb(&self) -> u64;
 
-    /// Skills of its own that it cannot be made to leave out: they stand in every arm.
+    /// Built-in skills that cannot be disabled: they are present in every arm.
     fn own_skills(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Messages it prints when its own loop detection stopped it.
-    fn halts(&self) -> &'static [&'static str] {
+    /// Messages that it prints when its own loop detection has stopped it.
+    fn loop_messages(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What it varies by itself in requests that are otherwise the same, beside random names, dates, times and durations.
+    /// What it varies by itself in otherwise identical requests, besides random names, dates, times
+    /// and durations.
     fn varying_content(&self) -> VaryingContent {
         VaryingContent::default()
     }
@@ -67,44 +69,44 @@ pub trait Harness: Send + Sync {
 pub struct VaryingContent {
     /// Fields, by name.
     pub fields: &'static [&'static str],
-    /// Patterns in texts, each with what stands for it.
+    /// Patterns in texts, each with its replacement.
     pub texts: &'static [(&'static str, &'static str)],
 }
 
-/// The process numbers that Gemini CLI and Qwen Code, its fork, report for a command.
+/// The process ids that Gemini CLI and Qwen Code, its fork, report for a command.
 pub(super) const PROCESSES: (&str, &str) = (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>");
 
-/// What an agent is started with.
+/// The parameters of an agent's start.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The address of its model, without a path.
+    /// The URL of its model's endpoint, without a path.
     pub address: String,
-    /// What stands for a key there.
+    /// The token that is used instead of a key.
     pub token: &'a str,
-    /// The provider's name, as the model's begins.
+    /// The provider's name, as in the model's name.
     pub provider: &'a str,
     /// The model's name, without the provider's.
     pub model: &'a str,
-    /// The text of the work.
+    /// The prompt.
     pub prompt: &'a str,
-    /// What is to be added to the system's text; mostly empty.
+    /// Additions to the system prompt; usually empty.
     pub context: &'a str,
-    /// Where it works, inside.
+    /// Its working directory, inside the sandbox.
     pub workdir: &'a Path,
-    /// Its home, inside.
+    /// Its home, inside the sandbox.
     pub home: &'a Path,
-    /// Its installation, inside.
+    /// Its installation, inside the sandbox.
     pub installation: &'a Path,
 }
 
 impl Launch<'_> {
-    /// Where a file of the installation lies, inside.
+    /// The path of a file of the installation, inside the sandbox.
     pub(super) fn installed(&self, path: &str) -> String {
         self.installation.join(path).display().to_string()
     }
 }
 
-/// Variables of an environment.
+/// Environment variables.
 pub(super) fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
     list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }

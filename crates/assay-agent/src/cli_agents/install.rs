@@ -1,4 +1,4 @@
-//! Agents are installed once per version, beside each other, and never inside a trial.
+//! Installs CLI agents: each version once, next to the others, and never during a trial.
 
 mod npm;
 mod pypi;
@@ -11,24 +11,25 @@ pub use self::tool::InstallError;
 use super::harness::Harness;
 use super::package::Registry;
 
-/// An agent in the cache.
+/// An installed agent in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// Where it lies.
+    /// Its folder.
     pub folder: PathBuf,
-    /// Which version it is.
+    /// Its version.
     pub version: String,
 }
 
 impl Installation {
-    /// Finds a complete installation in the cache: the given version, or the one assay is tested with.
+    /// Finds a complete installation in the cache: the given version, or the one assay is tested
+    /// with.
     pub fn find(cache: &Path, harness: &dyn Harness, version: Option<&str>) -> Option<Self> {
         let version = version.unwrap_or(harness.package().version);
         let folder = installation_folder(cache, harness, version);
         folder.join(harness.program()).is_file().then(|| Self { folder, version: version.to_owned() })
     }
 
-    /// All installations of an agent in the cache, in the order of their versions' names.
+    /// All installations of an agent in the cache, sorted by version string.
     pub fn all(cache: &Path, harness: &dyn Harness) -> Vec<Self> {
         let above = cache.join("agents").join(harness.name());
         let names = fs::read_dir(above).into_iter().flatten().flatten();
@@ -40,15 +41,15 @@ impl Installation {
         versions.iter().filter_map(|version| Self::find(cache, harness, Some(version))).collect()
     }
 
-    /// Installs an agent into the cache, in a version or else in the one that assay is tested with. It appears there whole or not at
-    /// all; one that is there already stays.
+    /// Installs an agent into the cache, by default in the version that assay is tested with. The
+    /// installation appears complete or not at all; an existing one is not changed.
     pub fn install(cache: &Path, harness: &dyn Harness, version: Option<&str>) -> Result<Self, InstallError> {
         if let Some(found) = Self::find(cache, harness, version) {
             return Ok(found);
         }
         let package = harness.package();
         let version = version.unwrap_or(package.version);
-        let asked = format!("{} {version}", package.name);
+        let requested = format!("{} {version}", package.name);
         let folder = installation_folder(cache, harness, version);
         let io = |path: &Path| {
             let path = path.to_path_buf();
@@ -58,19 +59,19 @@ impl Installation {
         fs::create_dir_all(above).map_err(io(above))?;
         let made = above.join(format!(".{version}-{}", std::process::id()));
         fs::create_dir_all(&made).map_err(io(&made))?;
-        let brought = match package.registry {
-            Registry::Npm { beside } => npm::install_package(&asked, beside, &made),
+        let outcome = match package.registry {
+            Registry::Npm { beside } => npm::install_package(&requested, beside, &made),
             Registry::PyPi { lock, entry } => {
                 let other = (version != package.version).then_some((package.name, version));
-                pypi::install_package(&asked, lock, other, entry, &made)
+                pypi::install_package(&requested, lock, other, entry, &made)
             }
         };
-        let result = if brought.is_err() {
-            brought
+        let result = if outcome.is_err() {
+            outcome
         } else if !made.join(harness.program()).is_file() {
-            Err(InstallError::NoProgram { package: asked, program: harness.program().to_owned() })
+            Err(InstallError::NoProgram { package: requested, program: harness.program().to_owned() })
         } else {
-            // What a process that died left half done gives way.
+            // Replaces the incomplete installation of a process that died.
             let _ = fs::remove_dir_all(&folder);
             fs::rename(&made, &folder).map_err(io(&folder))
         };
@@ -84,12 +85,12 @@ fn installation_folder(cache: &Path, harness: &dyn Harness, version: &str) -> Pa
     cache.join("agents").join(harness.name()).join(version)
 }
 
-/// What follows the `@` of an agent's name is not one exact version.
+/// The part after the `@` of an agent's name is not an exact version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an exact version: write NAME@1.2.3")]
 pub struct InexactVersion(String);
 
-/// A name and a version, of `NAME` or `NAME@VERSION`.
+/// Splits `NAME` or `NAME@VERSION`.
 pub fn named_version(text: &str) -> Result<(&str, Option<&str>), InexactVersion> {
     let Some((name, version)) = text.split_once('@') else { return Ok((text, None)) };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+._".contains(c);
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_one_exact_version() {
+    fn only_exact_versions_are_accepted() {
         let check = |text: &str, expected: Result<(&str, Option<&str>), &str>| {
             let found = named_version(text);
             match expected {
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_lie_beside_each_other() {
+    fn versions_are_installed_side_by_side() {
         let cache = tempfile::tempdir().unwrap();
         let codex = crate::cli_agents::find("codex").unwrap();
         let lay = |version: &str| {

@@ -5,17 +5,17 @@ use serde_json::json;
 use super::harness::{Harness, Launch, pairs};
 use super::package::{LAUNCHER, Package, Registry};
 
-/// mini-swe-agent, a small command line around one tool, `bash`. It reaches models through litellm.
+/// mini-swe-agent, a small CLI agent with a single tool, `bash`. It calls models through litellm.
 #[derive(Debug)]
 pub(super) struct MiniSweAgent;
 
-/// Where it writes its steps, below its home.
+/// The transcript file, below its home.
 const TRAJECTORY: &str = ".mini/trajectory.json";
 
-/// What is added to its own configuration, below its home.
+/// Additions to its own configuration, below its home.
 const CONFIG: &str = ".mini/assay.yaml";
 
-/// The whole of its system's text in `mini.yaml` of the pinned version.
+/// The complete system prompt in `mini.yaml` of the pinned version.
 const SYSTEM: &str = "You are a helpful assistant that can interact with a computer.\n";
 
 impl Harness for MiniSweAgent {
@@ -23,7 +23,8 @@ impl Harness for MiniSweAgent {
         "mini-swe-agent"
     }
 
-    /// Without `datasets`, which only its batch runs on benchmarks load; with `mcp`, which litellm lacks otherwise.
+    /// Without `datasets`, which only its batch runs on benchmarks need; with `mcp`, which litellm
+    /// lacks otherwise.
     fn package(&self) -> Package {
         Package {
             name: "mini-swe-agent",
@@ -48,12 +49,13 @@ impl Harness for MiniSweAgent {
     }
 
     fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
-        // A string in the template's own language: nothing in it is a template again.
+        // A string literal of the template language, so that its content is not interpreted as a
+        // template.
         let system = match launch.context {
             "" => SYSTEM.to_owned(),
             context => format!("{{{{ {} }}}}", json!(format!("{SYSTEM}\n{context}"))),
         };
-        // The caps are the experiment's: a price that it looks up itself would be another one.
+        // The experiment sets the caps; the agent's own price lookup could give other costs.
         let config = json!({
             "agent": { "system_template": system, "cost_limit": 0 },
             "model": { "cost_tracking": "ignore_errors" },
@@ -75,7 +77,7 @@ impl Harness for MiniSweAgent {
             &model,
             "-t",
             launch.prompt,
-            // The sandbox is the permission.
+            // The sandbox replaces permission prompts.
             "-y",
             "--exit-immediately",
             "-o",
@@ -91,9 +93,9 @@ impl Harness for MiniSweAgent {
             ("MSWEA_GLOBAL_CONFIG_DIR", &own),
             ("MSWEA_CONFIGURED", "true"),
             ("MSWEA_SILENT_STARTUP", "1"),
-            // The gateway waits for providers; what it passes on is final.
+            // The gateway already waits and retries; errors that it forwards are final.
             ("MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT", "2"),
-            // Else it looks for a list of prices in the network.
+            // Otherwise it looks for a price list in the network.
             ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
         ]);
         (args.map(str::to_owned).to_vec(), env)
@@ -111,7 +113,7 @@ impl Harness for MiniSweAgent {
         "mini-swe-agent"
     }
 
-    fn writes(&self) -> Option<&'static str> {
+    fn transcript_file(&self) -> Option<&'static str> {
         Some(TRAJECTORY)
     }
 }

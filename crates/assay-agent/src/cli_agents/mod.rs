@@ -1,7 +1,8 @@
-//! Command-line agents of other makers: started once for a trial, headless.
+//! Third-party CLI agents, started once per trial, without a terminal.
 //!
-//! What they share is in [`CliAgent`]; what makes each of them particular is a [`Harness`], one file and one line in
-//! [`HARNESSES`]. They reach their model through a port of the sandbox's own loopback, with a token that is worth nothing elsewhere.
+//! The common part is [`CliAgent`]; what is particular to each agent is a [`Harness`]: one file,
+//! and one line in [`HARNESSES`]. Agents reach their model through a port on the sandbox's own
+//! loopback, with a token that is valid nowhere else.
 
 mod claude_code;
 mod cli_agent;
@@ -19,7 +20,7 @@ pub use self::harness::{Harness, Launch, VaryingContent};
 pub use self::install::{InexactVersion, InstallError, Installation, named_version};
 pub use self::package::{Package, Registry};
 
-/// The agents there are.
+/// All supported CLI agents.
 pub const HARNESSES: &[&dyn Harness] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
@@ -29,7 +30,7 @@ pub const HARNESSES: &[&dyn Harness] = &[
     &mini_swe_agent::MiniSweAgent,
 ];
 
-/// The harness of a name.
+/// Finds a harness by its name.
 pub fn find(name: &str) -> Option<&'static dyn Harness> {
     HARNESSES.iter().copied().find(|harness| harness.name() == name)
 }

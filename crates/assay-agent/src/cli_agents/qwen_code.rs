@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::harness::{Harness, Launch, PROCESSES, VaryingContent, pairs};
 use super::package::{NODE, NODE_PACKAGE, Package, Registry};
 
-/// Qwen Code, a command line for any server that speaks OpenAI's chat completions.
+/// Qwen Code, a CLI agent for servers with OpenAI's chat completions API.
 #[derive(Debug)]
 pub(super) struct QwenCode;
 
@@ -38,7 +38,7 @@ impl Harness for QwenCode {
 
     fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
         let script = launch.installed("node_modules/@qwen-code/qwen-code/cli.js");
-        // The sandbox is the permission.
+        // The sandbox replaces permission prompts.
         let mut args = vec![&*script, "--yolo", "--auth-type", "openai", "--output-format", "stream-json"];
         if !launch.context.is_empty() {
             args.extend(["--append-system-prompt", launch.context]);
@@ -60,7 +60,7 @@ impl Harness for QwenCode {
         VaryingContent { fields: &["metadata"], texts: &[PROCESSES] }
     }
 
-    fn halts(&self) -> &'static [&'static str] {
+    fn loop_messages(&self) -> &'static [&'static str] {
         &["Loop detection halted the run"]
     }
 
@@ -72,7 +72,7 @@ impl Harness for QwenCode {
         "claude-code-stream"
     }
 
-    /// As its first request lists them.
+    /// As listed in its first request.
     fn own_skills(&self) -> &'static [&'static str] {
         &[
             "batch",

@@ -1,4 +1,4 @@
-//! The agents that check tasks.
+//! The agents that check tasks: oracle and no-op.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,7 @@ use assay_agent::{Agent, Disclosure, Ended, Job, LoopOptions, Nop, Oracle, Part,
 use assay_model::ScriptContext;
 use assay_sandbox::{Captured, Enforcement, Exec, ExecOutcome, Exit, SandboxError, Session, Usage};
 
-/// A session that ends every command in the same way, or cannot be used.
+/// A session that ends every command in the same way, or that cannot be used.
 struct FixedSession(Result<Exit, ()>, Vec<Vec<String>>);
 
 impl Session for FixedSession {
@@ -24,7 +24,7 @@ impl Session for FixedSession {
     }
 
     fn enforcement(&self) -> &Enforcement {
-        unreachable!("no agent asks")
+        unreachable!("no agent reads it")
     }
 
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
@@ -53,16 +53,16 @@ fn run_agent(agent: &dyn Agent, session: &mut FixedSession) -> assay_agent::Agen
 }
 
 #[test]
-fn the_oracle_plays_the_solution_where_it_lies() {
+fn oracle_runs_the_solution() {
     let check = |exit: Result<Exit, ()>, expected: &Ended| {
         let mut session = FixedSession(exit, Vec::new());
         let run = run_agent(&Oracle, &mut session);
         assert_eq!(&run.ended, expected);
         assert_eq!(session.1, [["bash", "/elsewhere/solution/solve.sh"]]);
-        assert_eq!(run.usage, None, "nobody counts tokens");
+        assert_eq!(run.usage, None, "the oracle uses no tokens");
     };
     check(Ok(Exit::Code(0)), &Ended::Finished);
-    // A solution that fails has been played; the verifier says what it was worth.
+    // A failing solution was still run; the verifier decides about it.
     check(Ok(Exit::Code(1)), &Ended::Finished);
     check(Ok(Exit::Deadline), &Ended::Deadline);
     check(Ok(Exit::Cancelled), &Ended::Cancelled);
@@ -78,7 +78,7 @@ fn nop_does_nothing() {
 }
 
 #[test]
-fn every_name_opens_and_others_are_told() {
+fn built_in_names_open_and_others_are_errors() {
     let name = |name: &str| match open(name, None, LoopOptions::default()) {
         Ok(agent) => agent.name().to_owned(),
         Err(error) => error.to_string(),

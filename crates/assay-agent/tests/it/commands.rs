@@ -5,14 +5,14 @@ use assay_sandbox::Exit;
 use crate::fixture::{LoopFixture, run};
 
 #[test]
-fn a_command_runs_in_a_fresh_shell_in_the_work_folder() {
+fn command_runs_in_a_new_shell_in_the_working_directory() {
     let mut fixture = LoopFixture::new(vec![run(&["ls -l", "pwd"])]);
     fixture.shell = Box::new(|command, exec| {
         assert_eq!(exec.argv, ["bash", "-c", command]);
         assert_eq!(exec.cwd.as_deref(), Some(std::path::Path::new("/app")));
         assert_eq!(exec.env, [("TOKEN".to_owned(), "value".to_owned())]);
-        assert!(exec.stderr.is_none(), "both streams come in the order they were written");
-        // The whole output goes to disk, a part of it to the model.
+        assert!(exec.stderr.is_none(), "both streams share one file");
+        // The whole output is stored; the model sees a part of it.
         let log = exec.stdout.file.as_ref().unwrap().file_name().unwrap().to_string_lossy().into_owned();
         assert_eq!(log, if command == "pwd" { "command-2.txt" } else { "command-1.txt" });
         assert!(exec.stdout.keep > 0 && exec.stdout.keep as u64 * 2 < exec.stdout.cap);
@@ -22,17 +22,17 @@ fn a_command_runs_in_a_fresh_shell_in_the_work_folder() {
 }
 
 #[test]
-fn the_model_sees_how_a_command_ended() {
+fn model_sees_how_a_command_ended() {
     let check = |exit: Exit, ending: &str, is_error: bool| {
         let mut fixture = LoopFixture::new(vec![run(&["x"])]);
         fixture.shell = Box::new(move |_, _| Ok(exit));
         let outcome = fixture.run();
         assert_eq!(outcome.results(), [format!("output of x\n{ending}")]);
-        let assay_model::Message::Tool { is_error: told, .. } = outcome.asked[1].messages.last().unwrap()
+        let assay_model::Message::Tool { is_error: found, .. } = outcome.requests[1].messages.last().unwrap()
         else {
-            panic!("the result goes to the model")
+            panic!("expected a tool result")
         };
-        assert_eq!(*told, is_error, "{exit:?}");
+        assert_eq!(*found, is_error, "{exit:?}");
         let result = &outcome.run.trajectory.steps[2].observation.as_ref().unwrap().results[0];
         assert_eq!(result.extra["exit"], serde_json::to_value(exit).unwrap());
     };

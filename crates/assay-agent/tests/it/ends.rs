@@ -19,15 +19,15 @@ fn with(turns: Vec<ChatReply>, change: impl FnOnce(&mut LoopFixture)) -> LoopOut
 }
 
 #[test]
-fn an_answer_without_a_call_is_the_end() {
+fn reply_without_a_call_ends_the_work() {
     let outcome = with(vec![run(&["ls"]), text_reply("all done")], |_| {});
     assert_eq!(
-        (&outcome.run.ended, outcome.asked.len(), outcome.run.trajectory.turns()),
+        (&outcome.run.ended, outcome.requests.len(), outcome.run.trajectory.turns()),
         (&Ended::Finished, 2, 2)
     );
     for stop in [Stop::End, Stop::Refusal, Stop::Other("odd".into())] {
         let outcome = with(vec![ChatReply { stop, ..text_reply("no") }], |_| {});
-        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::Finished, 1));
+        assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::Finished, 1));
     }
 }
 
@@ -36,26 +36,27 @@ fn turns_are_limited() {
     for max_turns in [0, 1, 7] {
         let outcome =
             with(forever(), |fixture| fixture.options = LoopOptions { max_turns, ..fixture.options });
-        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::TurnLimit, max_turns));
+        assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::TurnLimit, max_turns));
     }
 }
 
 #[test]
 fn tokens_are_limited() {
-    // Each turn counts 116.
+    // Each turn uses 116 tokens.
     for (max_tokens, turns) in [(0, 0), (1, 1), (116, 1), (117, 2), (1000, 9)] {
         let outcome =
             with(forever(), |fixture| fixture.options = LoopOptions { max_tokens, ..fixture.options });
-        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::TokenLimit, turns), "{max_tokens}");
+        assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::TokenLimit, turns), "{max_tokens}");
     }
-    // Where nobody counts them they are estimated, and an estimate reaches no cap: other limits hold.
+    // Without a reported usage, tokens are estimated, and an estimate reaches no cap: other limits
+    // apply.
     let uncounted = (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
     let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
     let cost_cap = Some(CostCap { usd: 300.0, price });
     let outcome = with(uncounted, |fixture| {
         fixture.options = LoopOptions { max_tokens: 300, cost_cap, max_turns: 9, ..fixture.options };
     });
-    assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::TurnLimit, 9));
+    assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::TurnLimit, 9));
     assert_eq!(outcome.run.estimated.requests, 9);
     assert_eq!(Some(outcome.run.estimated.usage), outcome.run.usage);
     assert!(outcome.run.estimated.usage.input > 300, "{:?}", outcome.run.estimated);
@@ -69,22 +70,25 @@ fn costs_are_limited() {
         let cost_cap = Some(CostCap { usd, price });
         let outcome =
             with(forever(), |fixture| fixture.options = LoopOptions { cost_cap, ..fixture.options });
-        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::CostLimit, turns), "{usd}");
+        assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::CostLimit, turns), "{usd}");
     }
 }
 
-/// What the whole run may spend ends the loop in the middle of its trial, and it counts each reply there.
+/// An exhausted budget of the run ends the loop during a trial, and each reply is charged to it.
 #[test]
-fn the_runs_budget_is_asked_before_each_request() {
+fn run_budget_is_checked_before_each_request() {
     for (most, turns) in [(0, 0), (1, 1), (116, 1), (117, 2), (400, 4)] {
         let budget = Arc::new(Budget { most, ..Budget::default() });
         let own = Arc::clone(&budget);
         let outcome = with(forever(), |fixture| fixture.budget = Some(own));
         let expected = format!("{} of {most}", 116 * turns);
         assert_eq!(outcome.run.ended, Ended::Broken { part: Part::Budget, message: expected }, "{most}");
-        assert_eq!((outcome.asked.len() as u64, budget.charged.lock().unwrap().len() as u64), (turns, turns));
+        assert_eq!(
+            (outcome.requests.len() as u64, budget.charged.lock().unwrap().len() as u64),
+            (turns, turns)
+        );
     }
-    // A reply without usage is counted as an estimate.
+    // A reply without usage is charged as an estimate.
     let budget = Arc::new(Budget { most: 1, ..Budget::default() });
     let own = Arc::clone(&budget);
     let outcome = with(vec![ChatReply { usage: None, ..run(&["ls"]) }], |fixture| fixture.budget = Some(own));
@@ -94,18 +98,18 @@ fn the_runs_budget_is_asked_before_each_request() {
 }
 
 #[test]
-fn the_time_ends_before_a_turn() {
-    // Without a request nothing was learnt of the agent.
+fn deadline_before_the_first_turn_is_a_setup_error() {
+    // Without a request, nothing was learned about the agent.
     let outcome = with(forever(), |fixture| fixture.seconds = -1.0);
     let Ended::Broken { part: Part::AgentSetup, message } = &outcome.run.ended else {
         panic!("{:?}", outcome.run.ended)
     };
     assert!(message.contains("sent no request"), "{message}");
-    assert_eq!((outcome.asked.len(), outcome.run.usage), (0, None));
+    assert_eq!((outcome.requests.len(), outcome.run.usage), (0, None));
 }
 
 #[test]
-fn a_command_that_runs_out_of_its_own_time_is_told_and_the_agents_time_ends_all() {
+fn command_timeout_is_reported_and_agent_deadline_ends_the_work() {
     let late = |command_timeout: f64, seconds: f64| {
         with(vec![run(&["sleep", "ls"])], |fixture| {
             fixture.options = LoopOptions { command_timeout, ..fixture.options };
@@ -118,13 +122,13 @@ fn a_command_that_runs_out_of_its_own_time_is_told_and_the_agents_time_ends_all(
     assert_eq!((&outcome.run.ended, outcome.ran.len()), (&Ended::Finished, 2));
     assert!(outcome.results()[0].ends_with("[killed after 7 s: the time for a command was over]"));
     let outcome = late(600.0, 10.0);
-    assert_eq!((&outcome.run.ended, outcome.ran.len(), outcome.asked.len()), (&Ended::Deadline, 1, 1));
-    // What no longer ran is answered all the same.
+    assert_eq!((&outcome.run.ended, outcome.ran.len(), outcome.requests.len()), (&Ended::Deadline, 1, 1));
+    // Calls that were not run get a result, too.
     assert_eq!(outcome.results()[1], "not run");
 }
 
 #[test]
-fn a_command_gets_the_shorter_of_the_two_times() {
+fn command_deadline_is_the_earlier_of_the_two() {
     let check = |command_timeout: f64, seconds: f64, expected: f64| {
         with(vec![run(&["ls"])], |fixture| {
             fixture.options = LoopOptions { command_timeout, ..fixture.options };
@@ -141,17 +145,17 @@ fn a_command_gets_the_shorter_of_the_two_times() {
 }
 
 #[test]
-fn cancelling_ends_at_once() {
+fn cancelling_ends_the_work_at_once() {
     let outcome = with(forever(), |fixture| fixture.cancelled = true);
-    assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::Cancelled, 0));
+    assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::Cancelled, 0));
     let outcome = with(forever(), |fixture| fixture.cancel_after = Some(3));
-    assert_eq!((outcome.run.ended, outcome.ran.len(), outcome.asked.len()), (Ended::Cancelled, 3, 3));
+    assert_eq!((outcome.run.ended, outcome.ran.len(), outcome.requests.len()), (Ended::Cancelled, 3, 3));
     let outcome = with(forever(), |fixture| fixture.shell = Box::new(|_, _| Ok(Exit::Cancelled)));
     assert_eq!((outcome.run.ended, outcome.ran.len()), (Ended::Cancelled, 1));
 }
 
 #[test]
-fn a_limit_of_the_sandbox_ends_it() {
+fn sandbox_limit_ends_the_work() {
     for (kind, limit) in [(LimitKind::Memory, "memory"), (LimitKind::Storage, "storage")] {
         let outcome =
             with(forever(), move |fixture| fixture.shell = Box::new(move |_, _| Ok(Exit::Limit(kind))));
@@ -160,7 +164,7 @@ fn a_limit_of_the_sandbox_ends_it() {
 }
 
 #[test]
-fn a_broken_sandbox_is_nobodys_failure() {
+fn broken_sandbox_is_an_infrastructure_error() {
     let outcome = with(vec![run(&["ls", "pwd"])], |fixture| {
         fixture.shell = Box::new(|_, _| Err(SandboxError::Died { command: "bash".into() }));
     });
@@ -172,7 +176,7 @@ fn a_broken_sandbox_is_nobodys_failure() {
 }
 
 #[test]
-fn a_model_that_does_not_answer_breaks_the_trial_and_keeps_its_steps() {
+fn model_error_ends_the_trial_and_keeps_its_steps() {
     let message = || "x".to_owned();
     let errors: [(ModelError, Result<Part, Ended>); 10] = [
         (ModelError::RateLimited { status: 429, tries: 3, message: message() }, Ok(Part::ModelProvider)),
@@ -187,11 +191,12 @@ fn a_model_that_does_not_answer_breaks_the_trial_and_keeps_its_steps() {
         (ModelError::Cancelled, Err(Ended::Cancelled)),
     ];
     for (error, expected) in errors {
-        let told = error.to_string();
+        let message = error.to_string();
         let outcome = with(vec![run(&["ls"])], |fixture| fixture.turns.push(Err(error)));
-        let expected = expected.map_or_else(|end| end, |part| Ended::Broken { part, message: told.clone() });
-        assert_eq!(outcome.run.ended, expected, "{told}");
-        assert_eq!((outcome.run.trajectory.turns(), outcome.ran.len()), (1, 1), "{told}");
-        assert!(outcome.run.usage.is_some(), "{told}");
+        let expected =
+            expected.map_or_else(|end| end, |part| Ended::Broken { part, message: message.clone() });
+        assert_eq!(outcome.run.ended, expected, "{message}");
+        assert_eq!((outcome.run.trajectory.turns(), outcome.ran.len()), (1, 1), "{message}");
+        assert!(outcome.run.usage.is_some(), "{message}");
     }
 }

@@ -15,7 +15,7 @@ use assay_sandbox::{
 };
 use serde_json::{Value, json};
 
-/// A turn that says something and calls nothing.
+/// A turn with a text and no calls.
 pub(crate) fn text_reply(text: &str) -> ChatReply {
     ChatReply {
         text: text.to_owned(),
@@ -30,7 +30,7 @@ pub(crate) fn text_reply(text: &str) -> ChatReply {
     }
 }
 
-/// A turn that runs commands. Every one is called `call-…`, counted from 0.
+/// A turn that runs commands. Their calls are `call-0`, `call-1` and so on.
 pub(crate) fn run(commands: &[&str]) -> ChatReply {
     let call = |(number, command): (usize, &&str)| ToolCall {
         id: format!("call-{number}"),
@@ -50,10 +50,10 @@ pub(crate) fn call(name: &str, arguments: Value) -> ChatReply {
     ChatReply { tool_calls: vec![call], ..run(&[]) }
 }
 
-/// A model that gives its turns away one after another, and then says that it is done.
+/// A model that returns its turns one after another, and then ends.
 struct Model {
     turns: Mutex<VecDeque<Result<ChatReply, ModelError>>>,
-    asked: Arc<Mutex<Vec<ChatRequest>>>,
+    requests: Arc<Mutex<Vec<ChatRequest>>>,
 }
 
 impl ChatModel for Model {
@@ -62,7 +62,7 @@ impl ChatModel for Model {
     }
 
     fn chat(&self, request: &ChatRequest, _call: &Call<'_>) -> Result<ChatReply, ModelError> {
-        self.asked.lock().unwrap().push(request.clone());
+        self.requests.lock().unwrap().push(request.clone());
         self.turns.lock().unwrap().pop_front().unwrap_or_else(|| Ok(text_reply("done")))
     }
 }
@@ -109,7 +109,7 @@ impl Session for Memory {
     }
 }
 
-/// What a conversation is to be held with.
+/// The parameters of a conversation.
 pub(crate) struct LoopFixture {
     pub(crate) turns: Vec<Result<ChatReply, ModelError>>,
     pub(crate) options: LoopOptions,
@@ -117,20 +117,20 @@ pub(crate) struct LoopFixture {
     pub(crate) skills: Vec<CatalogueEntry>,
     pub(crate) disclosure: Disclosure,
     pub(crate) preface: &'static str,
-    /// Seconds until the agent's time is over; may lie in the past.
+    /// Seconds until the agent's deadline; negative for the past.
     pub(crate) seconds: f64,
     pub(crate) cancelled: bool,
-    /// Cancels once so many commands have run.
+    /// Cancels after this number of commands.
     pub(crate) cancel_after: Option<usize>,
-    /// What the whole run may spend.
+    /// The run's budget.
     pub(crate) budget: Option<Arc<Budget>>,
 }
 
-/// A budget of a run: so many tokens, and what was counted.
+/// A budget of a run in tokens, with its charges.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     pub(crate) most: u64,
-    /// Each reply's tokens, and how many of them are an estimate.
+    /// Tokens of each reply, and the estimated part of them.
     pub(crate) charged: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -146,11 +146,11 @@ impl RunBudget for Budget {
     }
 }
 
-/// What came of it.
+/// The result of a conversation.
 pub(crate) struct LoopOutcome {
     pub(crate) run: AgentRun,
-    /// What the model was asked, turn by turn.
-    pub(crate) asked: Vec<ChatRequest>,
+    /// The requests to the model, turn by turn.
+    pub(crate) requests: Vec<ChatRequest>,
     /// The commands that ran.
     pub(crate) ran: Vec<String>,
 }
@@ -171,11 +171,11 @@ impl LoopFixture {
         }
     }
 
-    /// Holds the conversation, and checks what holds for every trajectory.
+    /// Runs the conversation, and checks the invariants of every trajectory.
     pub(crate) fn run(self) -> LoopOutcome {
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
         let ran = Arc::new(Mutex::new(Vec::new()));
-        let model = Model { turns: Mutex::new(self.turns.into()), asked: asked.clone() };
+        let model = Model { turns: Mutex::new(self.turns.into()), requests: requests.clone() };
         let mut session = Memory { shell: self.shell, ran: ran.clone(), cancel_after: self.cancel_after };
         let logs = tempfile::tempdir().unwrap();
         let now = Instant::now();
@@ -197,14 +197,14 @@ impl LoopFixture {
         };
         let run = Loop::new(Arc::new(model), self.options).run(&job, &mut session);
         let outcome =
-            LoopOutcome { run, asked: asked.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };
+            LoopOutcome { run, requests: requests.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };
         outcome.check();
         outcome
     }
 }
 
 impl LoopOutcome {
-    /// The rules of ATIF, and that a conversation answers every call before it goes on.
+    /// Checks the rules of ATIF, and that every call is answered before the next request.
     fn check(&self) {
         let trajectory = &self.run.trajectory;
         let numbers: Vec<usize> = trajectory.steps.iter().map(|step| step.step_id).collect();
@@ -218,7 +218,7 @@ impl LoopOutcome {
             let answered: Vec<&str> = results.filter_map(|result| result.source_call_id.as_deref()).collect();
             assert_eq!(calls, answered, "{step:?}");
         }
-        for request in &self.asked {
+        for request in &self.requests {
             let mut open: Vec<&str> = Vec::new();
             for message in &request.messages {
                 match message {
@@ -234,7 +234,7 @@ impl LoopOutcome {
         }
     }
 
-    /// What the calls gave, as the model was shown it.
+    /// The results of calls, as the model saw them.
     pub(crate) fn results(&self) -> Vec<&str> {
         let steps = self.run.trajectory.steps.iter();
         let results = steps.filter_map(|step| step.observation.as_ref()).flat_map(|it| &it.results);

@@ -1,6 +1,6 @@
-//! The loop, between a model that says what it is told to and a sandbox that does so.
+//! The loop, with a scripted model and a scripted sandbox.
 
-#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod checkers;
 mod commands;

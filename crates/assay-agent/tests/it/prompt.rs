@@ -1,4 +1,4 @@
-//! What the model is told at first.
+//! The first messages that the model sees.
 
 use assay_agent::{CatalogueEntry, Disclosure};
 use assay_trace::Source;
@@ -14,27 +14,27 @@ fn skill(name: &str, description: &str) -> CatalogueEntry {
     }
 }
 
-/// The system message, which has to be the first step of the trajectory as well.
+/// The system message, which must also be the first step of the trajectory.
 fn system(change: impl FnOnce(&mut LoopFixture)) -> String {
     let mut fixture = LoopFixture::new(vec![text_reply("done")]);
     change(&mut fixture);
     let outcome = fixture.run();
     let steps = &outcome.run.trajectory.steps;
     assert_eq!((steps[0].source, steps[1].source), (Source::System, Source::User));
-    assert_eq!(steps[0].message, outcome.asked[0].system);
-    outcome.asked[0].system.clone()
+    assert_eq!(steps[0].message, outcome.requests[0].system);
+    outcome.requests[0].system.clone()
 }
 
 #[test]
-fn without_skills_there_is_no_word_of_skills() {
+fn prompt_without_skills_does_not_mention_skills() {
     let plain = system(|_| {});
     assert!(plain.contains("starts in /app") && !plain.to_lowercase().contains("skill"), "{plain}");
-    // Whether it would have been told makes no difference then: the baseline is the same.
+    // The disclosure makes no difference without skills: the baseline is the same.
     assert_eq!(plain, system(|fixture| fixture.disclosure = Disclosure::Told));
 }
 
 #[test]
-fn the_catalogue_has_a_line_for_each_skill_in_order() {
+fn catalogue_has_a_line_for_each_skill_in_order() {
     let with = |disclosure| {
         system(|fixture| {
             fixture.disclosure = disclosure;
@@ -51,7 +51,7 @@ fn the_catalogue_has_a_line_for_each_skill_in_order() {
             "- audit: Audits. (file: /skills/audit/SKILL.md)"
         ]
     );
-    assert!(offered.starts_with(&system(|_| {})), "skills are added and nothing else changes");
+    assert!(offered.starts_with(&system(|_| {})), "only the skills are added");
     let told = with(Disclosure::Told);
     assert!(offered.contains("If one fits the task") && !told.contains("If one fits the task"));
     assert!(told.contains("They were installed for this task"), "{told}");
@@ -62,7 +62,7 @@ fn the_catalogue_has_a_line_for_each_skill_in_order() {
 }
 
 #[test]
-fn the_instruction_is_the_users_and_a_preface_goes_before_it() {
+fn preface_precedes_the_instruction() {
     let user = |preface| {
         let outcome = LoopFixture { preface, ..LoopFixture::new(vec![text_reply("done")]) }.run();
         outcome.run.trajectory.steps[1].message.clone()
@@ -72,16 +72,16 @@ fn the_instruction_is_the_users_and_a_preface_goes_before_it() {
 }
 
 #[test]
-fn one_tool_is_offered() {
+fn bash_is_the_only_tool() {
     let outcome = LoopFixture::new(vec![text_reply("done")]).run();
-    let [tool] = &outcome.asked[0].tools[..] else { panic!("one tool") };
+    let [tool] = &outcome.requests[0].tools[..] else { panic!("one tool") };
     assert_eq!((tool.name.as_str(), &tool.parameters["required"]), ("bash", &serde_json::json!(["command"])));
     assert!(tool.description.contains("120 seconds"), "{}", tool.description);
 }
 
-/// What a model does not know of, it cannot plan with; and what one condition is told, all are.
+/// A model can plan only with limits that it knows, and they must not differ between conditions.
 #[test]
-fn the_limits_are_told_in_the_same_words_whatever_the_condition() {
+fn limits_are_the_same_text_in_every_condition() {
     let limits = |change: fn(&mut LoopFixture)| {
         let system = system(change);
         let line = system.lines().find(|line| line.starts_with("Limits: "));

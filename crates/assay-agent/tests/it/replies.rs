@@ -1,4 +1,4 @@
-//! What the loop makes of replies, good and odd.
+//! How the loop handles normal and unusual replies.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::fixture::{LoopFixture, call, run, text_reply};
 
 #[test]
-fn a_reply_that_is_cut_off_may_go_on_and_three_in_a_row_may_not() {
+fn cut_off_replies_continue_up_to_three_in_a_row() {
     let cut = |text: &str| ChatReply { stop: Stop::Length, ..text_reply(text) };
     let outcome = LoopFixture::new(vec![
         cut("so"),
@@ -20,16 +20,18 @@ fn a_reply_that_is_cut_off_may_go_on_and_three_in_a_row_may_not() {
         text_reply("done"),
     ])
     .run();
-    assert_eq!((&outcome.run.ended, outcome.asked.len()), (&Ended::Finished, 6));
-    let Some(Message::User { text }) = outcome.asked[1].messages.last() else { panic!("it is told") };
+    assert_eq!((&outcome.run.ended, outcome.requests.len()), (&Ended::Finished, 6));
+    let Some(Message::User { text }) = outcome.requests[1].messages.last() else {
+        panic!("expected a user message")
+    };
     assert!(text.contains("cut off"), "{text}");
     let outcome = LoopFixture::new(vec![cut("so"), cut("and"), cut("on"), run(&["ls"])]).run();
-    assert_eq!((&outcome.run.ended, outcome.asked.len(), outcome.ran.len()), (&Ended::Finished, 3, 0));
+    assert_eq!((&outcome.run.ended, outcome.requests.len(), outcome.ran.len()), (&Ended::Finished, 3, 0));
     assert_eq!(outcome.run.trajectory.steps.last().unwrap().extra["stop"], "length");
 }
 
 #[test]
-fn what_cannot_be_run_is_told_and_is_not_run() {
+fn invalid_calls_are_answered_with_an_error() {
     let nonsense = [
         call("python", json!({ "command": "ls" })),
         call("bash", json!({})),
@@ -44,22 +46,22 @@ fn what_cannot_be_run_is_told_and_is_not_run() {
         let shown = format!("{:?}", reply.tool_calls);
         let outcome = LoopFixture::new(vec![reply, run(&["ls"])]).run();
         assert_eq!((&outcome.run.ended, outcome.ran.len()), (&Ended::Finished, 1), "{shown}");
-        let Some(Message::Tool { text, is_error: true, .. }) = outcome.asked[1].messages.last() else {
-            panic!("{shown} is told")
+        let Some(Message::Tool { text, is_error: true, .. }) = outcome.requests[1].messages.last() else {
+            panic!("no error result for {shown}")
         };
         assert!(text.contains("the only tool is `bash`") || text.contains("a NUL character"), "{text}");
     }
 }
 
 #[test]
-fn calls_of_one_reply_run_in_order_and_each_gets_its_answer() {
+fn calls_of_one_reply_run_in_order() {
     let outcome = LoopFixture::new(vec![run(&["one", "two", "three"])]).run();
     assert_eq!(outcome.ran, ["one", "two", "three"]);
     assert_eq!(
         outcome.results(),
         ["one", "two", "three"].map(|command| format!("output of {command}\n[exit status 0]"))
     );
-    // One that is no command stands between two that are.
+    // An invalid call between two valid ones.
     let mut mixed = run(&["one", "", "three"]);
     mixed.tool_calls[1].name = "search".to_owned();
     let outcome = LoopFixture::new(vec![mixed]).run();
@@ -68,7 +70,7 @@ fn calls_of_one_reply_run_in_order_and_each_gets_its_answer() {
 }
 
 #[test]
-fn the_models_own_form_of_a_message_goes_back_as_it_came() {
+fn raw_form_of_a_message_is_sent_back_unchanged() {
     let raw = json!({ "signature": "abc" });
     let reply = ChatReply {
         raw: raw.clone(),
@@ -78,7 +80,7 @@ fn the_models_own_form_of_a_message_goes_back_as_it_came() {
         ..run(&["ls"])
     };
     let outcome = LoopFixture::new(vec![reply]).run();
-    let sent = outcome.asked[1].messages.iter().find_map(|message| match message {
+    let sent = outcome.requests[1].messages.iter().find_map(|message| match message {
         Message::Assistant { raw, .. } => Some(raw),
         _ => None,
     });
@@ -108,7 +110,7 @@ fn tokens_add_up() {
 }
 
 #[test]
-fn a_reply_without_usage_is_estimated_by_characters_and_marked() {
+fn usage_is_estimated_from_characters_if_missing() {
     let uncounted = |text: &str| ChatReply {
         usage: None,
         text: text.to_owned(),
@@ -122,30 +124,31 @@ fn a_reply_without_usage_is_estimated_by_characters_and_marked() {
         let [counted, guessed] = [2, 3].map(|step| run.trajectory.steps[step].metrics.clone().unwrap());
         assert_eq!((counted.prompt_tokens, counted.extra.get("estimated")), (Some(106), None));
         assert_eq!(guessed.extra["estimated"], json!(true));
-        // Two turns with a usage, and the estimate.
+        // Two turns with reported usage, and the estimate.
         let guess = run.estimated.usage;
         let usage = run.usage.unwrap();
         assert_eq!((usage.input, usage.output), (200 + guess.input, 20 + guess.output));
         assert_eq!(run.trajectory.final_metrics.unwrap().total_completion_tokens, Some(usage.output));
-        // The whole conversation so far is read: more than the system message and the task alone.
-        let system = outcome.asked[1].system.chars().count() as u64;
+        // The whole conversation so far is input: more than the system message and the task alone.
+        let system = outcome.requests[1].system.chars().count() as u64;
         assert!(guess.input > system.div_ceil(4) && guess.input < 2 * system, "{guess:?} {system}");
         guess.output
     };
-    // The call is `bash`, `command`, `ls`: 13 characters; the thought has 2. Not bytes: 40 of these are 40 characters.
+    // The call is `bash`, `command`, `ls`: 13 characters; the reasoning has 2. Characters, not
+    // bytes: these 40 characters count as 40.
     assert_eq!(estimated(""), 15_u64.div_ceil(4));
     assert_eq!(estimated(&"語".repeat(40)), 55_u64.div_ceil(4));
 }
 
 #[test]
-fn the_models_that_replied_are_counted() {
+fn replies_are_counted_by_model() {
     let by = |name: &str| ChatReply { model: Some(name.to_owned()), ..run(&["ls"]) };
     let run = LoopFixture::new(vec![by("m-1"), by("m-1"), by("m-2")]).run().run;
     assert_eq!(
         run.replied_models.into_iter().collect::<Vec<_>>(),
         [("m-1".to_owned(), 2), ("m-2".to_owned(), 1)]
     );
-    // Names come from outside: of many, some are told.
+    // Names are untrusted input: only a limited number is recorded.
     let many = (0..100).map(|n| by(&format!("m-{n}"))).collect();
     let mut fixture = LoopFixture::new(many);
     fixture.options.max_turns = 100;
@@ -153,14 +156,14 @@ fn the_models_that_replied_are_counted() {
 }
 
 #[test]
-fn figures_beyond_all_measure_are_only_figures() {
+fn absurd_usage_does_not_overflow() {
     let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: u64::MAX };
     let outcome = LoopFixture::new(vec![ChatReply { usage: Some(most), ..run(&["ls"]) }]).run();
     assert_eq!((outcome.run.ended, outcome.run.usage), (Ended::TokenLimit, Some(most)));
 }
 
 #[test]
-fn waits_for_a_provider_are_kept_apart() {
+fn waits_for_a_provider_are_counted_separately() {
     let retry = |seconds| Retry {
         status: Some(429),
         message: "slow down".into(),
@@ -174,7 +177,7 @@ fn waits_for_a_provider_are_kept_apart() {
 }
 
 #[test]
-fn a_server_that_reuses_its_ids_is_lived_with() {
+fn duplicate_call_ids_are_tolerated() {
     let same = || ChatReply {
         tool_calls: vec![ToolCall {
             id: String::new(),

@@ -1,4 +1,4 @@
-//! What a long conversation keeps.
+//! What remains of a long conversation.
 
 use assay_agent::{CatalogueEntry, LoopOptions};
 use assay_model::Message;
@@ -6,11 +6,11 @@ use assay_model::Message;
 use crate::fixture::{LoopFixture, run};
 
 #[test]
-fn old_results_leave_the_window_and_skills_that_were_read_stay() {
+fn old_results_are_dropped_but_opened_skills_stay() {
     let long = "x".repeat(2_000);
     let read = format!("cat /skills/ledger/SKILL.md # {long}");
     let look = format!("ls # {long}");
-    // Every reply calls its first command by the same id, as some servers do.
+    // Every reply uses the same id for its first call, as some servers do.
     let mut turns = vec![run(&[&read])];
     turns.extend((0..8).map(|_| run(&[&look])));
     let mut fixture = LoopFixture::new(turns);
@@ -23,7 +23,7 @@ fn old_results_leave_the_window_and_skills_that_were_read_stay() {
     }];
     let outcome = fixture.run();
     let results: Vec<bool> = outcome
-        .asked
+        .requests
         .last()
         .unwrap()
         .messages

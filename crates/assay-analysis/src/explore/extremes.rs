@@ -1,4 +1,4 @@
-//! The tasks on which a condition gained most, and lost most.
+//! The tasks on which a condition gained most and lost most.
 
 use serde::Serialize;
 

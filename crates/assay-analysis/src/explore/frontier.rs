@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::model::{AgentKey, Arm};
 
-/// What each arm costs and what it reaches.
+/// The cost and the score of each arm.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Frontier {
     /// Arms of known cost, from the cheapest.

@@ -14,7 +14,7 @@ pub struct HeatMap {
     pub who: AgentKey,
     /// In the plan's order; the first is the baseline.
     pub conditions: Vec<String>,
-    /// The condition by whose lift the rows are ordered; `null` where there is only a baseline.
+    /// The condition by whose lift the rows are ordered; `null` if there is only a baseline.
     pub sorted_by: Option<String>,
     /// From the largest gain to the largest loss; tasks without one come last, by name.
     pub rows: Vec<HeatRow>,

@@ -1,7 +1,7 @@
 //! Exploratory results without verdicts: strata, pools, frontiers, variances.
 //!
-//! Intervals here are at 95 % and unadjusted, however many there are. An analysis is a file of its own, and here its `mod`, its
-//! field and its call.
+//! Intervals here are at 95% and unadjusted, however many there are. Each analysis is a file, with
+//! its `mod`, its field and its call here.
 
 mod extremes;
 mod frontier;
@@ -32,7 +32,7 @@ pub use variance::{Repetitions, Variance};
 pub struct Exploration {
     /// Lifts by domain, difficulty, number of skills and length of the curated skills.
     pub strata: Vec<Stratum>,
-    /// Lifts over all agents together; empty where there is one.
+    /// Lifts over all agents together; empty with one agent.
     pub pooled: Vec<Pooled>,
     /// Pass rates task by arm, ordered by lift.
     pub heat: Vec<HeatMap>,

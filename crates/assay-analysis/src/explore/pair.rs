@@ -1,4 +1,4 @@
-//! What the exploratory analyses share: a condition beside its baseline.
+//! Shared by the exploratory analyses: a condition and its baseline.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use assay_store::RunFolder;
 use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
 
-/// A condition beside its baseline under one agent in one sandbox, on the tasks that count.
+/// A condition and its baseline under one agent in one sandbox, on the tasks that count.
 pub(super) struct Pair<'a> {
     /// Index into the run's agents.
     pub(super) agent: usize,

@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::pair::{Pair, ends};
 use crate::gather::Slot;
 
-/// The lift of a condition over several agents, crossed with tasks: a task's value is the mean over agents of its difference, and
-/// tasks are the sample. It is about these agents, and about tasks like these. Exploratory: there is no verdict on it.
+/// The lift of a condition over several agents, crossed with tasks: a task's value is the mean over
+/// agents of its difference, and tasks are the sample. It is about these agents, and about tasks
+/// like these. Exploratory: there is no verdict on it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pooled {
     /// The condition compared with.
@@ -68,14 +69,15 @@ fn pool(
     })
 }
 
-/// A task's trials under several agents as trials of one: their mean is the mean over agents, and their number is such that the
-/// binomial's largest variance is that of the mean, ¼/r = Σ(¼/rᵢ)/k², rounded down. With equal repetitions it is all of them.
+/// A task's trials under several agents as trials of one: their mean is the mean over agents, and
+/// their number is such that the binomial's largest variance is that of the mean, ¼/r = Σ(¼/rᵢ)/k²,
+/// rounded down. With equal repetitions it is all of them.
 fn together(slots: &[&Slot]) -> Option<Vec<f64>> {
     let rates: Option<Vec<f64>> = slots.iter().map(|slot| slot.pass_rate()).collect();
     let agents = slots.len() as f64;
     let mean = rates?.iter().sum::<f64>() / agents;
     let inverse: f64 = slots.iter().map(|slot| 1.0 / slot.valid().count() as f64).sum();
-    // Just above a whole number is that number.
+    // Slightly above a whole number counts as that number.
     let trials = (agents * agents / inverse + 1e-9).floor().max(1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of trials")]
     let trials = trials as usize;

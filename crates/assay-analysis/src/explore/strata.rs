@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::pair::{Pair, ends, paired};
 use crate::model::AgentKey;
 
-/// Where the classes of length end, in tokens of the body (cl100k). The field names the four classes and publishes no limits
-/// of them; these are this project's, named before anything was measured with them.
+/// The limits of the classes of length, in tokens of the body (cl100k). The field names the four
+/// classes and publishes no limits for them; these are this project's, fixed before anything was
+/// measured with them.
 const LENGTHS: [(usize, &str); 3] = [(500, "compact"), (1500, "standard"), (4000, "detailed")];
 
 /// Longer than all of them.
@@ -19,7 +20,7 @@ const LONGEST: &str = "comprehensive";
 /// Difficulties in their order; others come after them by name.
 const DIFFICULTIES: [&str; 3] = ["easy", "medium", "hard"];
 
-/// What a task is in that says nothing of itself.
+/// The stratum of tasks without a value.
 const NOT_STATED: &str = "not stated";
 
 /// What parts the suite.
@@ -44,8 +45,9 @@ impl StratumKind {
 /// The lift on a part of the tasks. Exploratory: there is no verdict on it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stratum {
-    /// `domain` and `difficulty` as the task says; `skills`, how many the condition provides; `length`, the class of the curated
-    /// skills' bodies together: `compact` below 500 tokens, `standard` below 1500, `detailed` below 4000, `comprehensive`.
+    /// `domain` and `difficulty` as in the task; `skills`, how many the condition provides;
+    /// `length`, the class of the curated skills' bodies together: `compact` below 500 tokens,
+    /// `standard` below 1500, `detailed` below 4000, `comprehensive`.
     pub by: StratumKind,
     /// Which part.
     pub value: String,
@@ -78,7 +80,7 @@ pub(super) fn strata(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&s
                     tasks.entry(part).or_default().push(paired(task, arm, base, clusters));
                 }
             }
-            // Where no task says anything there are no parts.
+            // If no task has a value there are no strata.
             if tasks.keys().all(|(_, value)| value == NOT_STATED) {
                 continue;
             }
@@ -102,7 +104,7 @@ fn stratum(pair: &Pair<'_>, by: StratumKind, value: String, tasks: &[PairedTask]
     }
 }
 
-/// What is known of tasks, by name.
+/// The attributes of tasks, by name.
 struct Parts<'a> {
     tasks: BTreeMap<&'a str, &'a PlannedTask>,
     provisions: BTreeMap<(&'a str, &'a str), &'a PlannedProvision>,

@@ -18,7 +18,7 @@ pub struct TestRow {
     pub who: AgentKey,
     /// The test, as the verifier calls it.
     pub test: String,
-    /// By condition, in the plan's order; only where a trial reports the test.
+    /// By condition, in the plan's order; only if a trial reports the test.
     pub arms: Vec<TestArm>,
 }
 
@@ -31,14 +31,15 @@ pub struct TestArm {
     pub passed: usize,
     /// Valid trials in which it failed.
     pub failed: usize,
-    /// Difference of the shares passed, to the baseline; `null` for the baseline itself and where it has no such test.
+    /// Difference of the shares passed, to the baseline; `null` for the baseline itself and if it
+    /// has no such test.
     pub lift: Option<f64>,
-    /// `failed_to_passed` where the test passes in fewer than half of the baseline's trials and in at least half of these;
-    /// `passed_to_failed` the other way round.
+    /// `failed_to_passed` if the test passes in fewer than half of the baseline's trials and in at
+    /// least half of these; `passed_to_failed` in the opposite case.
     pub change: Option<TestChange>,
 }
 
-/// How a test comes out under a condition that came out otherwise in the baseline.
+/// The result of a test under a condition, if it differs from the baseline's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestChange {

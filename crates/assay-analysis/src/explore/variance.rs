@@ -1,9 +1,10 @@
-//! Where the width of an interval comes from, and what would make it narrower.
+//! The sources of an interval's width, and how to reduce it.
 //!
-//! Within a task, a trial's variance is estimated without bias by r·p(1 − p)/(r − 1), p the share of its r trials that passed; a
-//! task with one trial says nothing of it. Between tasks it is the variance of the tasks' means less what their trials alone would
-//! make it: the one-way analysis of variance, and the share is the intraclass correlation (Shrout & Fleiss 1979, ICC(1)), no
-//! less than 0. With twice the repetitions the part from trials is halved; with twice the tasks all of it is.
+//! Within a task, a trial's variance is estimated without bias by r·p(1 − p)/(r − 1), p the share
+//! of its r trials that passed; a task with one trial gives no estimate. Between tasks it is the
+//! variance of the tasks' means minus the part from their trials alone: the one-way analysis of
+//! variance, and the share is the intraclass correlation (Shrout & Fleiss 1979, ICC(1)), no less
+//! than 0. Twice the repetitions halve the part from trials; twice the tasks halve all of it.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -14,8 +15,9 @@ use super::pair::{Pair, difference};
 use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
 
-/// Repetitions suffice where no more than this share of the variance of a task's value comes from its trials: doubling them then
-/// narrows the interval by no more than 1 − √¾, 13 %, and doubling tasks by 29 %.
+/// Repetitions are sufficient if no more than this share of the variance of a task's value comes
+/// from its trials: doubling them then narrows the interval by no more than 1 − √¾, 13%, and
+/// doubling tasks by 29%.
 const SUFFICES: f64 = 0.5;
 
 /// The variance of one arm's results.
@@ -30,11 +32,12 @@ pub struct Variance {
     pub tasks: usize,
     /// Their valid trials.
     pub trials: usize,
-    /// Of a trial, within its task: the mean over tasks. `null` where no task has two trials.
+    /// Of a trial, within its task: the mean over tasks. `null` if no task has two trials.
     pub within: Option<f64>,
     /// Between the tasks' true pass rates. `null` below two tasks, and where `within` is.
     pub between: Option<f64>,
-    /// between / (between + within), the intraclass correlation; `null` where all trials came out the same.
+    /// between / (between + within), the intraclass correlation; `null` if all trials have the same
+    /// result.
     pub between_share: Option<f64>,
     /// By how much of itself the arm's interval would be narrower with twice the repetitions.
     pub narrower_by_repetitions: Option<f64>,
@@ -62,7 +65,8 @@ pub struct Repetitions {
     pub narrower_by_repetitions: Option<f64>,
     /// The same with twice the tasks.
     pub narrower_by_tasks: Option<f64>,
-    /// Whether the repetitions suffice: at most half of the variance comes from trials. `null` where it is not known.
+    /// Whether the repetitions are sufficient: at most half of the variance comes from trials.
+    /// `null` if unknown.
     pub suffice: Option<bool>,
 }
 
@@ -121,7 +125,8 @@ fn suffice(pair: &Pair<'_>) -> Repetitions {
     }
 }
 
-/// By how much of itself an interval gets narrower when the part of the variance that comes from trials is halved.
+/// The relative reduction of an interval's width when the part of the variance that comes from
+/// trials is halved.
 fn narrower(real: Option<f64>, noise: Option<f64>) -> Option<f64> {
     let (real, noise) = real.zip(noise)?;
     let all = real + noise;

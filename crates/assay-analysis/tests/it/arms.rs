@@ -18,18 +18,18 @@ fn mixed() -> Suite {
 }
 
 #[test]
-fn tasks_count_alike_and_only_where_every_arm_has_a_result() {
+fn tasks_have_equal_weight_and_need_a_result_in_every_arm() {
     let (none, curated) = (arm(&mixed(), "none"), arm(&mixed(), "curated"));
     // a: 2 of 3; b: 0 of 2, the third was lost. c has no result here, d was not planned there.
     close(none.pass_rate, f64::midpoint(2.0 / 3.0, 0.0));
     assert_eq!((none.tasks, none.trials, none.planned, none.unfinished), (2, 5, 10, 0));
-    // a: 3 of 3; b: 1 of 3, for who tampers or runs out of time has not passed.
+    // a: 3 of 3; b: 1 of 3, because tampering and running out of time do not pass.
     close(curated.pass_rate, f64::midpoint(1.0, 1.0 / 3.0));
     assert_eq!((curated.tasks, curated.trials, curated.tampered, curated.timed_out), (2, 6, 1, 1));
 }
 
 #[test]
-fn the_bounds_fill_lost_trials_in_on_every_task_planned_in_all_arms() {
+fn bounds_fill_in_lost_trials_of_shared_tasks() {
     let suite = mixed();
     let [low, high] = arm(&suite, "none").bounds.unwrap();
     close(low, (2.0 / 3.0 + 0.0 + 0.0) / 3.0);
@@ -41,17 +41,17 @@ fn the_bounds_fill_lost_trials_in_on_every_task_planned_in_all_arms() {
 }
 
 #[test]
-fn a_trial_without_a_record_is_unfinished_and_as_good_as_lost() {
+fn a_trial_that_was_not_executed_is_not_lost() {
     let none = arm(&Suite::new(&["none"], &[("a", &["P..?"])]), "none");
     assert_eq!((none.trials, none.planned, none.unfinished, none.infrastructure), (1, 4, 3, 0));
     close(none.pass_rate, 1.0);
     let [low, high] = none.bounds.unwrap();
-    close(low, 0.25);
+    close(low, 1.0);
     close(high, 1.0);
 }
 
 #[test]
-fn losses_stand_by_their_causes_also_on_tasks_that_do_not_count() {
+fn losses_are_listed_by_cause_on_all_tasks() {
     let suite = mixed().each(|record| {
         if record.task == "c" && record.outcome == Outcome::Infrastructure && record.repetition > 1 {
             record.cause = Some(Cause::Verifier);
@@ -95,13 +95,13 @@ fn exposure_is_in_shares_of_valid_trials() {
         (shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed),
         (1.0, 1.0, 0.75, 0.5, 0.25)
     );
-    // Without skills all of them are 0, which is no division by zero.
+    // Without skills all of them are 0, and nothing is divided by 0.
     let shares = arm(&Suite::new(&["none"], &[("a", &["i"])]), "none").exposure;
     assert_eq!((shares.offered, shares.opened), (0.0, 0.0));
 }
 
 #[test]
-fn what_is_unknown_is_null_and_never_zero() {
+fn unknown_figures_are_null_not_zero() {
     let suite = |unknown: u32| {
         Suite::new(&["none"], &[("a", &["PFPi"])]).each(move |record| {
             let n = u64::from(record.repetition);
@@ -149,7 +149,7 @@ fn the_interval_is_the_one_of_the_shared_tasks() {
 }
 
 #[test]
-fn task_rows_keep_every_task_and_say_where_it_was_better() {
+fn task_rows_include_every_task_with_direction() {
     let report = mixed().report();
     let row = |task: &str| {
         let row = report.tasks.iter().find(|row| row.task == task).unwrap();
@@ -170,7 +170,7 @@ fn task_rows_keep_every_task_and_say_where_it_was_better() {
 
 /// A run that has only begun is shown as far as it goes.
 #[test]
-fn an_arm_is_shown_while_its_baseline_has_nothing() {
+fn arm_is_shown_without_baseline_results() {
     let begun = Suite::new(&["none", "curated"], &[("a", &["..", "PF"]), ("b", &["..", "PP"])]);
     let curated = arm(&begun, "curated");
     close(curated.pass_rate, 0.75);
@@ -180,7 +180,7 @@ fn an_arm_is_shown_while_its_baseline_has_nothing() {
 }
 
 #[test]
-fn a_report_on_a_part_holds_nothing_else() {
+fn partial_report_contains_only_its_part() {
     use assay_store::Selection;
     let suite = Suite::new(
         &["none", "curated", "placebo"],
@@ -212,13 +212,13 @@ fn a_report_on_a_part_holds_nothing_else() {
     let alone = suite.selected(&only(&[], &["cur*"]));
     assert_eq!((alone.arms.len(), alone.comparisons.len()), (1, 0));
     close(alone.arms[0].pass_rate, 1.0);
-    // A part is judged as strictly as the whole.
+    // A part is judged as strictly as the complete run.
     let rows = &["a", "b", "c", "d", "e", "f"].map(|task| (task, &["FF", "PP", "FF"][..]));
     let whole = Suite::new(&["none", "curated", "placebo"], rows);
     let (all, part) = (whole.report(), whole.selected(&only(&[], &["none", "curated"])));
     assert_eq!((all.comparisons.len(), part.comparisons.len()), (2, 1));
     assert_eq!(all.comparisons[0].family, part.comparisons[0].family);
-    // Also where whole agents are left out.
+    // Also if complete agents are left out.
     let whole = Suite::new(&["none", "curated", "placebo"], rows)
         .agent("openai:two", rows)
         .plan(|run| run.agents[1].label.name = "other".to_owned());
@@ -226,4 +226,16 @@ fn a_report_on_a_part_holds_nothing_else() {
     let (all, part) = (whole.report(), whole.selected(&one));
     assert!(part.comparisons.len() < all.comparisons.len());
     assert_eq!(all.comparisons[0].family, part.comparisons[0].family);
+}
+
+/// Imported trials may have no times, which their records have as 0 or, in older stores, as -0.
+#[test]
+fn an_unknown_time_is_not_zero() {
+    let suite = |agent: f64| {
+        Suite::new(&["none"], &[("a", &["PP"])])
+            .each(move |record| record.seconds.agent = if record.repetition == 1 { agent } else { 3.0 })
+    };
+    close(arm(&suite(5.0), "none").seconds, 4.0);
+    assert_eq!(arm(&suite(0.0), "none").seconds, None);
+    assert_eq!(arm(&suite(-0.0), "none").seconds, None);
 }

@@ -30,7 +30,7 @@ fn check(suite: &Suite, expected: &[(&str, &str, Expected<'_>)]) {
 }
 
 #[test]
-fn a_condition_turns_tests_from_failed_to_passed_and_back() {
+fn test_changes_are_detected_in_both_directions() {
     let suite = suite(&[("a", &["FFF", "PPP"])], |condition, repetition| {
         let curated = condition == "curated";
         json!([
@@ -77,7 +77,7 @@ fn only_valid_trials_and_tests_that_ended_count() {
 }
 
 #[test]
-fn a_test_that_the_baseline_does_not_have_is_no_change() {
+fn test_missing_in_the_baseline_is_not_a_change() {
     let only = suite(&[("a", &["F", "P"]), ("b", &["", "P"])], |condition, _| {
         if condition == "curated" { json!([test("new", true)]) } else { json!([]) }
     });
@@ -85,7 +85,7 @@ fn a_test_that_the_baseline_does_not_have_is_no_change() {
 }
 
 #[test]
-fn reports_that_are_none_give_no_tests() {
+fn invalid_ctrf_reports_have_no_tests() {
     for ctrf in [json!(null), json!([]), json!({ "tests": 1 }), json!({ "tests": {} }), json!("x")] {
         let suite = Suite::new(&["none"], &[("a", &["P"])]).each(|record| record.ctrf = Some(ctrf.clone()));
         assert_eq!(suite.report().exploration.tests, [], "{ctrf}");

@@ -47,7 +47,7 @@ fn arms_without_shared_tasks_are_excluded_with_the_reason() {
 }
 
 #[test]
-fn as_many_shared_tasks_are_enough_as_a_verdict_needs() {
+fn comparison_needs_as_many_tasks_as_a_verdict() {
     let check = |tasks: usize, compared: usize| {
         let names: Vec<String> = (0..tasks).map(|n| format!("t{n}")).collect();
         let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["PF"][..])).collect();
@@ -59,7 +59,7 @@ fn as_many_shared_tasks_are_enough_as_a_verdict_needs() {
 }
 
 #[test]
-fn an_extended_run_carries_its_mark_and_shared_trials_are_counted() {
+fn extended_run_is_marked_and_shared_trials_counted() {
     let suite = Suite::uniform(&["none"], &["PF"]);
     let extended = Suite::uniform(&["none"], &["PFPF"]).plan(|run| run.extends = Some("test".into()));
     let found = against(&suite, &extended);
@@ -70,7 +70,7 @@ fn an_extended_run_carries_its_mark_and_shared_trials_are_counted() {
 }
 
 #[test]
-fn skills_stand_side_by_side_with_their_digests() {
+fn skills_of_both_runs_are_listed_with_digests() {
     let with = |skills: &[(&str, &str)]| {
         let skills = skills.iter().map(|(name, digest)| ((*name).to_owned(), (*digest).to_owned())).collect();
         Suite::uniform(&["none"], &["PF"]).plan(|run| run.skills = skills)

@@ -23,7 +23,7 @@ fn pairs(rows: Rows<'_>, arm: usize) -> Vec<PairedTask> {
 }
 
 #[test]
-fn the_verdict_reads_the_familys_interval() {
+fn verdict_uses_the_family_interval() {
     let rows: Rows<'_> = &[
         ("a", &["FFP", "PPP"]),
         ("b", &["FFF", "PPP"]),
@@ -47,7 +47,7 @@ fn the_verdict_reads_the_familys_interval() {
             assert_eq!(comparison.mde, assay_stats::mde(&pairs(rows, 1), agents));
             // a 2/3, b 1, c 1/3, d 1/3, e 1/3.
             close(comparison.lift, 8.0 / 15.0);
-            // What was missing: 1 − 4/15.
+            // The possible gain: 1 − 4/15.
             close(comparison.normalized_gain, (8.0 / 15.0) / (11.0 / 15.0));
             let plain = assay_stats::lift(&pairs(rows, 1), 0.95).unwrap().interval.unwrap();
             assert_eq!(comparison.ci95, Some([plain.low, plain.high]));
@@ -80,7 +80,7 @@ fn equal_shares_of_unequal_numbers_are_equal() {
 }
 
 #[test]
-fn each_verdict_can_come() {
+fn each_verdict_can_occur() {
     let check = |words: [&str; 2], margin: f64, expected: (VerdictKind, Option<Reason>)| {
         let suite = Suite::uniform(&["none", "curated"], &words).plan(|run| run.margin = margin);
         let compared = suite.compared();
@@ -106,7 +106,7 @@ fn each_verdict_can_come() {
 }
 
 #[test]
-fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
+fn relevant_or_uneven_losses_are_inconclusive() {
     let check = |words: [&str; 2], expected: (VerdictKind, Option<Reason>)| {
         let compared = Suite::uniform(&["none", "curated"], &words).compared();
         assert_eq!((compared.verdict, compared.reason), expected, "{words:?}");
@@ -116,11 +116,12 @@ fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
     // As many on both sides, and too few to matter.
     check(["FFFFi", "PPPPi"], (VerdictKind::Helps, None));
     check(["FFFF.", "PPPP."], (VerdictKind::Helps, None));
-    // As many on both sides, and enough to turn a small lift around if they had scored a quarter less than the others in
-    // one arm and a quarter more in the other; a large one stays.
+    // As many on both sides, and enough to turn a small lift around if they had scored a quarter
+    // less than the others in one arm and a quarter more in the other; a large one stays.
     check(["PPFFFiiiii", "PPPFFiiiii"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
     check(["Fiiii", "Piiii"], (VerdictKind::Helps, None));
-    // Two fifths of one arm are gone; but what is left shows neither an effect nor its absence, as all would have.
+    // Two fifths of one arm are gone; but the rest shows neither an effect nor its absence, as all
+    // would have.
     let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
     let words: [&[&str]; 2] = [&["FFFFF", "PPPii"], &["PPPPP", "FFFii"]];
     let rows: Vec<(&str, &[&str])> =
@@ -135,8 +136,9 @@ fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
 }
 
 #[test]
-fn a_task_that_one_arm_never_had_is_no_loss() {
-    // Twelve of twenty tasks have no placebo. Without them, curated is compared on eight, and nothing is lost.
+fn unplanned_task_is_not_a_loss() {
+    // Twelve of twenty tasks have no placebo. Without them, curated is compared on eight, and
+    // nothing is lost.
     let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
     let rows: Vec<(&str, &[&str])> = names
         .iter()
@@ -174,7 +176,8 @@ fn tasks_of_one_cluster_are_one_unit() {
     });
     let few = few.compared();
     assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, VerdictKind::Inconclusive));
-    // Seven clusters, one of them with 14 of the 20 tasks, weigh as 20²/(14² + 6) = 1.98 of one size.
+    // Seven clusters, one of them with 14 of the 20 tasks, weigh as 20²/(14² + 6) = 1.98 of one
+    // size.
     let giant =
         twenty().plan(|run| run.tasks[..14].iter_mut().for_each(|task| task.cluster = Some("one".into())));
     let giant = giant.compared();
@@ -183,7 +186,7 @@ fn tasks_of_one_cluster_are_one_unit() {
         (Some(7), None, VerdictKind::Inconclusive, Some(Reason::Design))
     );
     assert!((giant.effective_clusters.unwrap() - 400.0 / 202.0).abs() < 1e-12);
-    // One task that names a cluster does not make one cluster of all others, whatever it is called.
+    // One task that names a cluster does not put all others into one cluster, whatever its name.
     let one = twenty().plan(|run| run.tasks[0].cluster = Some("t01".into()));
     assert_eq!(one.compared().ci95, alone.ci95);
 }
@@ -207,7 +210,7 @@ fn the_primary_comparison_is_judged_apart_from_the_others() {
     let two = named().agent("openai:two", &rows);
     let of_one = [(true, 0.975), (false, 1.0 - 0.05 / 4.0), (false, 1.0 - 0.05 / 4.0)];
     assert_eq!(levels(two), [of_one, of_one].concat());
-    // The p that is printed says what the verdict says.
+    // The printed p agrees with the verdict.
     for found in named().report().comparisons {
         let excludes = found.family.is_some_and(|family| family.low > 0.0 || family.high < 0.0);
         assert_eq!(found.p_interval_adjusted.unwrap() <= 0.05, excludes, "{}", found.condition);
@@ -217,7 +220,7 @@ fn the_primary_comparison_is_judged_apart_from_the_others() {
 }
 
 #[test]
-fn a_family_spans_agents_and_an_arm_that_is_not_there_is_not_in_it() {
+fn family_spans_agents_without_missing_arms() {
     let rows: Rows<'_> = &[("a", &["FF", "PP", ""]), ("b", &["FF", "PP", ""])];
     let full: Rows<'_> = &[("a", &["FF", "PP", "PF"]), ("b", &["FF", "PP", "FP"])];
     let report = Suite::new(&["none", "curated", "placebo"], rows).agent("openai:two", full).report();
@@ -234,7 +237,7 @@ fn a_family_spans_agents_and_an_arm_that_is_not_there_is_not_in_it() {
 }
 
 #[test]
-fn the_interval_for_these_tasks_and_two_numbers_of_tasks_stand_beside_the_verdict() {
+fn verdict_has_fixed_tasks_interval_and_task_numbers() {
     let rows: &[(&str, &[&str])] = &[
         ("a", &["FFPFF", "PPFPF"]),
         ("b", &["PPPPP", "PPPPP"]),
@@ -256,10 +259,35 @@ fn the_interval_for_these_tasks_and_two_numbers_of_tasks_stand_beside_the_verdic
     assert_eq!(compared.tasks_to_confirm, assay_stats::tasks_needed(&tasks, 1, compared.lift.unwrap()));
     let [confirm, detect] = [compared.tasks_to_confirm, compared.tasks_needed].map(Option::unwrap);
     assert!(6 < confirm && confirm < detect, "{confirm} {detect}");
-    // Nothing to confirm where a verdict was given, and where no difference was seen.
+    // Nothing to confirm after a verdict, or without a difference.
     let found = |words: &[&str]| Suite::uniform(&["none", "curated"], words).compared();
     assert_eq!(found(&["FFF", "PPP"]).tasks_to_confirm, None);
     let six: Vec<(&str, &[&str])> = rows.iter().map(|(task, _)| (*task, &["PF", "PF"][..])).collect();
     let equal = Suite::new(&["none", "curated"], &six).compared();
     assert_eq!((equal.tasks_to_confirm, equal.tasks_needed.is_some()), (None, true));
+}
+
+#[test]
+fn trials_that_were_not_executed_do_not_affect_the_verdict() {
+    let check = |words: [&str; 2], of_executed: [&str; 2]| {
+        let (part, whole) = (Suite::uniform(&["none", "curated"], &words), of_executed);
+        let (part, whole) = (part.report(), Suite::uniform(&["none", "curated"], &whole).report());
+        let key = |report: &assay_analysis::Report| {
+            let found = &report.comparisons[0];
+            (found.verdict, found.reason, found.lift, found.loss_bounds)
+        };
+        assert_eq!(key(&part), key(&whole), "{words:?}");
+        assert_eq!(part.arms[1].infrastructure, whole.arms[1].infrastructure);
+    };
+    check(["FF", "PP...."], ["FF", "PP"]);
+    check(["FF...", "PP"], ["FF", "PP"]);
+    check(["FFFFFFFFF.", "PPPPPPPPi."], ["FFFFFFFFF", "PPPPPPPPi"]);
+    // Neither do whole tasks.
+    let mut rows: Vec<(String, [&str; 2])> = (0..20).map(|n| (format!("t{n:02}"), ["FFF", "PPP"])).collect();
+    for (_, words) in &mut rows[8..] {
+        words[1] = "...";
+    }
+    let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (name.as_str(), &words[..])).collect();
+    let found = Suite::new(&["none", "curated"], &rows).compared();
+    assert_eq!((found.verdict, found.tasks, found.loss_bounds), (VerdictKind::Helps, 8, None));
 }

@@ -4,7 +4,7 @@ use crate::suite::Suite;
 use assay_analysis::VerdictKind;
 
 #[test]
-fn negative_controls_count_in_no_other_table() {
+fn negative_controls_are_in_no_other_table() {
     let report = Suite::with_controls("curated", ["FFFFF", "PPPPP"], ["PPPPP", "PPPPP"]).report();
     assert_eq!((report.comparisons[0].tasks, report.comparisons[0].verdict), (6, VerdictKind::Helps));
     assert_eq!((report.arms[0].tasks, report.arms[0].planned, report.tasks.len()), (6, 30, 6));
@@ -15,12 +15,12 @@ fn negative_controls_count_in_no_other_table() {
         (controls.comparisons[0].tasks, controls.comparisons[0].verdict),
         (30, VerdictKind::Negligible)
     );
-    // They are a family of their own.
+    // They are a separate family.
     assert_eq!(controls.comparisons[0].family.map(|family| family.level), Some(0.95));
 }
 
 #[test]
-fn a_run_without_them_says_nothing_of_them() {
+fn run_without_controls_has_no_control_notes() {
     let report = Suite::uniform(&["none", "curated"], &["F", "P"]).report();
     assert_eq!((report.negative_controls, report.notes.len()), (None, 0));
 }

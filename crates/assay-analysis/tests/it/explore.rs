@@ -1,4 +1,4 @@
-//! What is found beside the verdicts, computed by hand.
+//! Exploratory results, computed by hand.
 
 use assay_analysis::Report;
 use assay_analysis::explore::Stratum;
@@ -36,7 +36,7 @@ fn provision(task: &str, condition: &str, bodies: &[usize]) -> PlannedProvision 
 }
 
 #[test]
-fn strata_part_the_tasks_by_what_they_and_their_skills_are() {
+fn strata_partition_tasks_by_attributes() {
     let suite = Suite::new(
         &["none", "curated", "full"],
         &[("a", &["FF", "PP", "FF"]), ("b", &["FF", "PF", "FF"]), ("c", &["PP", "FF", "PP"])],
@@ -104,7 +104,7 @@ fn a_stratum_has_the_interval_of_its_tasks_and_no_verdict() {
 
 #[test]
 fn pools_are_over_agents_crossed_with_tasks() {
-    // One agent is no pool.
+    // One agent is not a pool.
     let one =
         Suite::new(&["none", "curated"], &[("a", &["FF", "PP"]), ("b", &["FF", "FF"]), ("c", &["F", "P"])]);
     assert_eq!(one.report().exploration.pooled, []);
@@ -118,7 +118,7 @@ fn pools_are_over_agents_crossed_with_tasks() {
 }
 
 #[test]
-fn a_pools_interval_is_that_of_all_trials_where_repetitions_are_equal() {
+fn pooled_interval_equals_that_of_all_trials_with_equal_repetitions() {
     let rows: [(&str, &[&str]); 6] = [
         ("a", &["FF", "PP"]),
         ("b", &["FP", "PP"]),
@@ -156,7 +156,7 @@ fn a_pools_interval_is_that_of_all_trials_where_repetitions_are_equal() {
 }
 
 #[test]
-fn the_frontier_holds_what_nothing_else_beats() {
+fn frontier_contains_only_undominated_arms() {
     let conditions = ["none", "curated", "placebo", "full", "negative"];
     let suite = Suite::new(&conditions, &[("a", &["PF", "PP", "PF", "PP", "PP"])]).each(|record| {
         record.cost_usd = match record.condition.as_str() {
@@ -177,7 +177,7 @@ fn the_frontier_holds_what_nothing_else_beats() {
 }
 
 #[test]
-fn variance_is_parted_into_tasks_and_trials() {
+fn variance_is_split_into_tasks_and_trials() {
     let report =
         Suite::new(&["none", "curated"], &[("a", &["FF", "PF"]), ("b", &["FF", "PP"]), ("c", &["FF", "FF"])])
             .report();
@@ -189,7 +189,7 @@ fn variance_is_parted_into_tasks_and_trials() {
     // (1/6 + 1/24)/(1/4) of the variance is left.
     close(curated.narrower_by_repetitions, 1.0 - (5.0_f64 / 6.0).sqrt());
     close(curated.narrower_by_tasks, 1.0 - 0.5_f64.sqrt());
-    // The baseline came out the same everywhere.
+    // The baseline has the same result everywhere.
     let none = &report.exploration.variance[0];
     assert_eq!((none.within, none.between, none.between_share), (Some(0.0), Some(0.0), None));
     assert_eq!((none.narrower_by_repetitions, none.narrower_by_tasks), (None, None));
@@ -202,7 +202,7 @@ fn variance_is_parted_into_tasks_and_trials() {
 }
 
 #[test]
-fn repetitions_do_not_suffice_where_trials_make_most_of_the_spread() {
+fn repetitions_are_insufficient_if_trials_dominate_variance() {
     let report = Suite::new(&["none", "curated"], &[("a", &["PF", "PF"]), ("b", &["FP", "PF"])]).report();
     let lift = &report.exploration.repetitions[0];
     // Equal differences: there is nothing but trials.
@@ -212,7 +212,7 @@ fn repetitions_do_not_suffice_where_trials_make_most_of_the_spread() {
 }
 
 #[test]
-fn one_repetition_says_nothing_of_the_spread_of_trials() {
+fn one_repetition_has_no_within_variance() {
     let report = Suite::uniform(&["none", "curated"], &["F", "P"]).report();
     assert_eq!((report.exploration.variance[1].within, report.exploration.variance[1].between), (None, None));
     assert_eq!(
@@ -240,7 +240,7 @@ fn heat_is_ordered_by_lift() {
 }
 
 #[test]
-fn the_five_largest_gains_and_losses_are_named() {
+fn five_largest_gains_and_losses_are_listed() {
     let rows: [(&str, &[&str]); 9] = [
         ("a", &["FFFF", "PFFF"]),
         ("b", &["FFFF", "PPPP"]),
@@ -263,7 +263,7 @@ fn the_five_largest_gains_and_losses_are_named() {
 }
 
 #[test]
-fn arms_of_a_suite_that_is_not_the_same_for_all_are_compared_on_what_they_share() {
+fn unequal_suites_are_compared_on_shared_tasks() {
     let report = Suite::new(
         &["none", "curated", "full"],
         &[("a", &["F", "P", "P"]), ("b", &["F", "P", ""]), ("c", &["F", "", "P"])],
@@ -275,12 +275,12 @@ fn arms_of_a_suite_that_is_not_the_same_for_all_are_compared_on_what_they_share(
 }
 
 #[test]
-fn where_everything_was_lost_nothing_is_found() {
+fn completely_lost_arm_has_no_findings() {
     let report = Suite::new(&["none", "curated"], &[("a", &["PP", "ii"]), ("b", &["FF", "ii"])]).report();
     // The arm that was lost has no figures; the other one keeps its own.
     assert_eq!((report.exploration.variance[0].tasks, report.exploration.variance[0].within), (2, Some(0.0)));
     assert_eq!((report.exploration.variance[1].tasks, report.exploration.variance[1].within), (0, None));
-    // And nothing is compared with what says nothing.
+    // And nothing is compared with an arm without results.
     assert_eq!(
         (
             report.exploration.repetitions.len(),

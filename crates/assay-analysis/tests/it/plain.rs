@@ -1,4 +1,4 @@
-//! Runs of which little can be said: it is said plainly, and nothing is made up.
+//! Runs with little to report: it is reported plainly, and nothing is invented.
 
 use assay_analysis::{Direction, Reason, VerdictKind};
 use assay_store::Exclusion;
@@ -67,13 +67,13 @@ fn a_baseline_that_passes_everything() {
 }
 
 #[test]
-fn one_condition_is_compared_with_nothing() {
+fn single_condition_has_no_comparison() {
     let report = Suite::new(&["none"], &[("a", &["PF"])]).report();
     assert_eq!((report.arms.len(), report.comparisons.len(), report.tasks.len()), (1, 0, 1));
 }
 
 #[test]
-fn tasks_that_failed_their_checks_are_out_of_everything() {
+fn tasks_with_failed_checks_are_excluded_everywhere() {
     let mut suite = Suite::new(&["none", "curated"], &[("a", &["P", "P"]), ("b", &["F", "F"])]);
     suite.failed = vec![Exclusion { task: "b".into(), condition: None, reason: "no solution".into() }];
     suite.run.excluded = vec![Exclusion { task: "c".into(), condition: None, reason: "needs a GPU".into() }];
@@ -95,7 +95,7 @@ fn the_document_begins_with_its_schema() {
 }
 
 #[test]
-fn the_words_of_json_are_those_of_reports() {
+fn json_words_match_reports() {
     let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
     for (kind, expected) in [
         (VerdictKind::Helps, "helps"),

@@ -6,8 +6,8 @@ use assay_stats::PairedTask;
 use crate::suite::{Suite, close};
 
 #[test]
-fn a_reward_is_the_score_wherever_figures_are_made_of_trials() {
-    // Nothing passes in either arm, and the skill more than doubles what is reached.
+fn rewards_are_scores_in_all_figures() {
+    // Nothing passes in either arm, and the skill more than doubles the score.
     let report = Suite::uniform(&["none", "curated"], &["3333", "6789"]).report();
     assert!(report.fractional_scores);
     let [none, curated] = &report.arms[..] else { panic!("two arms") };
@@ -49,7 +49,7 @@ fn a_frontier_is_of_scores() {
 }
 
 #[test]
-fn the_verdict_of_scores_is_that_of_the_statistics() {
+fn score_verdict_matches_the_statistics() {
     let rows: &[(&str, &[&str])] = &[
         ("a", &["25", "78"]),
         ("b", &["00", "P5"]),

@@ -1,4 +1,4 @@
-//! Records as they lie on disk.
+//! Records on disk.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::suite::Suite;
 
-/// A store that holds a suite's records.
+/// A store with a suite's records.
 fn stored(suite: &Suite) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
@@ -27,7 +27,7 @@ fn write_record(store: &Store, trial: &TrialId, text: &str) {
 }
 
 #[test]
-fn what_is_read_from_disk_is_what_the_records_say() {
+fn stored_records_give_the_same_report() {
     let suite = Suite::new(
         &["none", "curated"],
         &[("a", &["PFT", "PPX"]), ("b", &["Pi.", "P5?"]), ("c", &["F3F", "iii"])],
@@ -59,7 +59,7 @@ fn what_is_read_from_disk_is_what_the_records_say() {
 }
 
 #[test]
-fn records_of_another_version_are_an_error_and_no_figure() {
+fn records_of_another_version_are_an_error() {
     let suite = Suite::new(&["none", "curated"], &[("a", &["PF", "PP"])]);
     let (_folder, store) = stored(&suite);
     let (trial, record) = suite.records().next().unwrap();
@@ -165,11 +165,11 @@ fn forty_thousand_records_take_under_two_seconds_and_300_megabytes() {
     assert_eq!((report.arms.len(), report.arms[0].trials), (20, 2000));
     let said = format!("plan {planned:?}, all {whole:?}, {kilobytes} kB");
     assert!(whole < Duration::from_secs(2) && kilobytes < 300_000, "{said}");
-    // For those who ask with --nocapture.
+    // Shown with --nocapture.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{said}\n").as_bytes());
 }
 
-/// A record under another trial's id is nobody's result.
+/// A record under another trial's id is not a result.
 #[test]
 fn a_record_of_another_trial_counts_as_unreadable() {
     let suite = Suite::new(&["none", "curated"], &[("a", &["PP", "PF"])]);

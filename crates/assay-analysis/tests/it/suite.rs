@@ -1,7 +1,8 @@
 //! A run in a few letters, and the report on it.
 //!
-//! A cell is a word with a letter for each repetition: `P` passed, `F` failed, `T` out of time, `X` tampered, `i` lost to
-//! infrastructure, `0` to `9` failed with a reward of so many tenths, `.` without a record, `?` with one that cannot be read. An empty word is a cell that was not planned.
+//! A cell is a word with a letter for each repetition: `P` passed, `F` failed, `T` out of time, `X`
+//! tampered, `i` infrastructure error, `0` to `9` failed with a reward of so many tenths, `.`
+//! without a record, `?` with an unreadable one. An empty word is a cell that was not planned.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +49,7 @@ impl Suite {
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)
     }
 
-    /// Twenty tasks that all came out the same.
+    /// Twenty tasks with the same results.
     pub(crate) fn uniform(conditions: &[&str], words: &[&str]) -> Self {
         let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
         let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), words)).collect();
@@ -122,7 +123,7 @@ impl Suite {
         self.gather().unwrap()
     }
 
-    /// The same, where it may be refused.
+    /// The same, with a possible error.
     pub(crate) fn gather(&self) -> Result<Gathered, StoreError> {
         self.gather_selected(&Selection::default())
     }
@@ -143,14 +144,14 @@ impl Suite {
         Gathered::from_selected_records(&self.run, &self.failed, only, read)
     }
 
-    /// Every record, `None` where it cannot be read.
+    /// Every record, `None` if it cannot be read.
     pub(crate) fn records(&self) -> impl Iterator<Item = (&TrialId, Option<&Record>)> {
         self.records.iter().map(|(trial, record)| (trial, record.as_ref()))
     }
 
     pub(crate) fn report(&self) -> Report {
         let report = analyze(&self.run, &self.gathered());
-        // JSON would turn what is no number into null, and so hide it.
+        // JSON would turn NaN into null, and so hide it.
         let all = format!("{report:?}");
         for no_number in ["NaN", ": inf", ": -inf", "(inf", "(-inf", "[inf", "[-inf"] {
             assert!(!all.contains(no_number), "{no_number} in {all}");

@@ -1,6 +1,6 @@
 //! Tool calls as actions on targets.
 
-use assay_trace::{Source, Trajectory};
+use assay_trace::{ObservationResult, Source, Trajectory};
 use serde_json::Value;
 
 use super::command::{classify, is_check};
@@ -75,6 +75,11 @@ pub struct Action {
     pub phase: Phase,
     /// What a write puts into the file; empty for others.
     pub content: String,
+    /// Whether a shell command may do more than this.
+    pub compound: bool,
+    /// Lines of the result of a read or search that say that something does not exist; one empty
+    /// line if a search found nothing. Empty if the program itself is missing.
+    pub missing: Vec<String>,
 }
 
 /// The actions of a trace, in order. Calls that keep lists or start skills are none.
@@ -130,6 +135,9 @@ pub fn actions(trajectory: &Trajectory) -> Vec<Action> {
             } else {
                 String::new()
             };
+            let shell = text(&["command", "cmd", "script"]);
+            let compound = shell.contains(['\n', ';', '|', '&']);
+            let missing = missing(verb, failed, result);
             actions.push(Action {
                 step: step.step_id,
                 call: at,
@@ -139,11 +147,34 @@ pub fn actions(trajectory: &Trajectory) -> Vec<Action> {
                 check,
                 phase: Phase::Orientation,
                 content,
+                compound,
+                missing,
             });
         }
     }
     phase(&mut actions);
     actions
+}
+
+/// Lines of a result that say that what was read or searched for does not exist.
+fn missing(verb: Verb, failed: bool, result: Option<&ObservationResult>) -> Vec<String> {
+    const ABSENT: [&str; 5] =
+        ["no such file", "cannot access", "does not exist", "file not found", "no files found"];
+    let text = result.and_then(|result| result.content.as_deref()).unwrap_or_default();
+    let status = result
+        .and_then(|result| ["exit", "exit_code"].iter().find_map(|key| result.extra.get(*key)?.as_i64()));
+    // A program that is not installed has not searched.
+    if !matches!(verb, Verb::Read | Verb::Search) || status == Some(127) || text.contains("command not found")
+    {
+        return Vec::new();
+    }
+    let says = |line: &&str| {
+        let line = line.to_lowercase();
+        ABSENT.iter().any(|words| line.contains(words))
+    };
+    let found: Vec<String> = text.lines().filter(says).take(20).map(str::to_owned).collect();
+    let nothing = verb == Verb::Search && failed && text.lines().all(|line| line.trim().is_empty());
+    if found.is_empty() && nothing { vec![String::new()] } else { found }
 }
 
 /// A path without what does not matter.

@@ -112,7 +112,18 @@ mod tests {
 
     fn action(step: usize, verb: Verb, target: &str, failed: bool, content: &str) -> Action {
         let (target, content) = (target.to_owned(), content.to_owned());
-        Action { step, call: 0, verb, target, failed, check: false, phase: Phase::Implementation, content }
+        Action {
+            step,
+            call: 0,
+            verb,
+            target,
+            failed,
+            check: false,
+            phase: Phase::Implementation,
+            content,
+            compound: false,
+            missing: Vec::new(),
+        }
     }
 
     #[test]

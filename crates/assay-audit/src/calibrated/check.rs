@@ -7,9 +7,9 @@ use assay_stats::{Interval, clopper_pearson, rate};
 use serde::Serialize;
 
 use super::null::mean;
-use super::planted::RATES;
 use super::task::{RunAudit, TaskAudit};
-use crate::evidence::ADOPTED;
+use crate::adherence::ADOPTED;
+use crate::planted::{Group, PlantedRun};
 
 /// A threshold is chosen so that at most this share of runs that read nothing reach it: half of
 /// what is allowed, to have room.
@@ -30,7 +30,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many out of so many.
+    /// A count out of a total.
     pub fn new(count: usize, of: usize) -> Self {
         let Interval { low, high } = clopper_pearson(count as u64, of as u64, 0.95);
         Self { count, of, low, high }
@@ -93,9 +93,10 @@ pub struct Check {
     pub placebo_alarms: Rate,
     /// For each task: the threshold that the other tasks give, and what it does here.
     pub threshold_by_others: Vec<LeftOut>,
-    /// Lines of the skill spliced into controls, and the share of controls that then reach the
-    /// threshold.
-    pub planted: Vec<Planted>,
+    /// Runs of all tasks that opened the skill and reach the threshold of the other tasks.
+    pub detected_by_others: Rate,
+    /// Controls and runs that did not open it, and reach the threshold of the other tasks.
+    pub false_alarms_by_others: Rate,
 }
 
 /// A task judged by a threshold that it had no part in.
@@ -115,13 +116,37 @@ pub struct LeftOut {
     pub unread: usize,
 }
 
-/// Detection at one rate.
+/// Detection of planted directives of one group at one dose.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Planted {
-    /// Lines spliced in.
-    pub lines: usize,
-    /// Controls that then reach the threshold.
-    pub detected: Rate,
+    /// What was planted.
+    pub group: Group,
+    /// How many directives in each run.
+    pub dose: usize,
+    /// Planted directives that have the expected status. For directives of another skill: runs in
+    /// which a directive of the right skill has a status that it did not have before.
+    pub found: Rate,
+    /// Runs that then reach the threshold.
+    pub adopted: Rate,
+}
+
+impl Planted {
+    fn new(group: Group, dose: usize, runs: &[&PlantedRun]) -> Self {
+        let found = match group {
+            Group::Nothing | Group::OtherSkill => Rate::counted(runs.iter().map(|run| run.found > 0)),
+            _ => Rate::new(runs.iter().map(|run| run.found).sum(), dose * runs.len()),
+        };
+        Self { group, dose, found, adopted: Rate::counted(runs.iter().map(|run| run.adopted)) }
+    }
+}
+
+/// What was planted in the controls of some tasks, by group and dose.
+pub fn planted<'a>(runs: impl IntoIterator<Item = &'a PlantedRun>) -> Vec<Planted> {
+    let mut rows: BTreeMap<(Group, usize), Vec<&PlantedRun>> = BTreeMap::new();
+    for run in runs {
+        rows.entry((run.group, run.dose)).or_default().push(run);
+    }
+    rows.into_iter().map(|((group, dose), runs)| Planted::new(group, dose, &runs)).collect()
 }
 
 /// By task, by run, what each comparison gave.
@@ -148,14 +173,14 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
         opened += readers.len();
         with_reader += usize::from(!readers.is_empty());
         for reader in readers {
-            let own = reader.adoption.score;
-            let won: Vec<f64> = unread.iter().map(|run| wins(own, run.adoption.score)).collect();
-            let over: Vec<f64> = reader.placebo.iter().map(|other| wins(own, *other)).collect();
+            let own = reader.adherence.score;
+            let won: Vec<f64> = unread.iter().map(|run| wins(own, run.adherence.score)).collect();
+            let over: Vec<f64> = reader.other_skills.iter().map(|other| wins(own, *other)).collect();
             let right = |all: &[f64]| all.iter().all(|win| *win > 0.75);
             first.push(right(&won) && right(&over));
             let by_chance = unread
                 .iter()
-                .flat_map(|run| reader.placebo.iter().zip(&run.placebo).map(|(a, b)| wins(*a, *b)));
+                .flat_map(|run| reader.other_skills.iter().zip(&run.other_skills).map(|(a, b)| wins(*a, *b)));
             let name = &task.task;
             placebo.entry(name.clone()).or_default().push(by_chance.collect());
             both.entry(name.clone()).or_default().push(won.iter().chain(&over).copied().collect());
@@ -164,11 +189,9 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
         }
     }
     let runs = || distinct.iter().flat_map(|(_, runs)| runs.iter());
-    let reaches = |run: &&&RunAudit| run.adoption.score >= ADOPTED;
-    let planted = |lines: usize| {
-        let found = runs().flat_map(|run| run.planted.iter().filter(move |(rate, _)| *rate == lines));
-        Planted { lines, detected: Rate::counted(found.map(|(_, score)| *score >= ADOPTED)) }
-    };
+    let reaches = |run: &&&RunAudit| run.adherence.score >= ADOPTED;
+    let left_out = left_out(&distinct);
+    let sum = |count: fn(&LeftOut) -> usize| left_out.iter().map(count).sum::<usize>();
     Check {
         opened,
         tasks: with_reader,
@@ -181,10 +204,11 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
         detected: Rate::counted(runs().filter(|run| run.exposure.opened).map(|run| reaches(&run))),
         false_alarms: Rate::counted(runs().filter(|run| !run.exposure.opened).map(|run| reaches(&run))),
         placebo_alarms: Rate::counted(
-            runs().flat_map(|run| run.placebo.iter().map(|score| *score >= ADOPTED)),
+            runs().flat_map(|run| run.other_skills.iter().map(|score| *score >= ADOPTED)),
         ),
-        threshold_by_others: left_out(&distinct),
-        planted: RATES.into_iter().map(planted).filter(|planted| planted.detected.of > 0).collect(),
+        detected_by_others: Rate::new(sum(|task| task.detected), sum(|task| task.opened)),
+        false_alarms_by_others: Rate::new(sum(|task| task.false_alarms), sum(|task| task.unread)),
+        threshold_by_others: left_out,
     }
 }
 
@@ -194,13 +218,13 @@ fn left_out(tasks: &[(&TaskAudit, Vec<&RunAudit>)]) -> Vec<LeftOut> {
         let others =
             tasks.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, (_, runs))| runs);
         let unread: Vec<f64> =
-            others.filter(|run| !run.exposure.opened).map(|run| run.adoption.score).collect();
+            others.filter(|run| !run.exposure.opened).map(|run| run.adherence.score).collect();
         let alarms = |threshold: f64| unread.iter().filter(|score| **score >= threshold).count() as f64;
         let steps = (1..=20).map(|step| f64::from(step) * 0.05);
         let threshold =
             steps.into_iter().find(|t| alarms(*t) <= ALLOWANCE * unread.len() as f64).unwrap_or(1.0);
         let count = |opened: bool| runs.iter().filter(move |run| run.exposure.opened == opened);
-        let reach = |opened: bool| count(opened).filter(|run| run.adoption.score >= threshold).count();
+        let reach = |opened: bool| count(opened).filter(|run| run.adherence.score >= threshold).count();
         LeftOut {
             task: task.task.clone(),
             threshold,

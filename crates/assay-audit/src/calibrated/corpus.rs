@@ -1,6 +1,7 @@
 //! A folder of traces, audited task by task.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,15 +10,16 @@ use assay_trace::read;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::check::{Check, check};
+use super::Pattern;
 use super::findings::{ArmFindings, findings};
-use super::task::{PairAudit, Run, TaskAudit, TaskRuns, audit, count};
-use super::{Finding, Pattern};
+use super::report::adherence_report;
+use super::task::{PairAudit, Run, RunName, TaskAudit, TaskRuns, audit, count};
 use crate::Exposed;
+use crate::adherence::{ADOPTED, DirectiveCounts};
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
 use crate::cta::SCHEMA;
-use crate::evidence::{ADOPTED, SkillText};
-use crate::sheet;
+use crate::directive::SkillPackage;
+use crate::evidence::SkillText;
 
 /// Longest text of a skill or a task that is read, in bytes.
 const TEXT_CAP: u64 = 4 << 20;
@@ -29,8 +31,6 @@ pub struct CorpusAudit {
     pub tasks: Vec<TaskAudit>,
     /// By arm.
     pub arms: Vec<ArmFindings>,
-    /// The validation of the score on this corpus, if requested.
-    pub check: Option<Check>,
 }
 
 /// The line of one trace.
@@ -46,36 +46,87 @@ pub struct TraceLine {
     pub task: String,
     /// The arm.
     pub arm: String,
-    /// `with` or `without`.
+    /// `with` or `without` the skill.
     pub condition: &'static str,
+    /// The condition by name, the repetition and the trial.
+    #[serde(flatten)]
+    pub name: RunName,
     /// Its exposure to the skill.
     pub exposure: Exposed,
-    /// The score, in [0, 1].
-    pub adoption: f64,
-    /// Words of the skill, weighed.
-    pub evidence: f64,
-    /// The median of the task's other traces.
-    pub floor: f64,
+    /// What it adopted of the skill.
+    pub adoption: AdoptionLine,
     /// The largest score for another skill; `null` without another.
     pub best_placebo: Option<f64>,
     /// All four kinds of tokens, once a message.
     pub tokens: u64,
 }
 
-/// Audits a corpus; problems go to `notice`. With `checked`, the score is validated on the corpus,
-/// and lines of skills are planted in its controls.
+/// What a run adopted of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AdoptionLine {
+    /// The score, in [0, 1].
+    pub score: f64,
+    /// Whether it reaches the threshold.
+    pub adopted: bool,
+    /// How many directives have which status.
+    pub directives: DirectiveCounts,
+}
+
+/// Audits a corpus; problems go to `notice`.
+pub fn corpus(root: &Path, corpus: &Corpus, notice: impl FnMut(Notice)) -> CorpusAudit {
+    match corpus_with(root, corpus, notice, |_| Ok::<(), Infallible>(())) {
+        Ok(audit) => audit,
+        Err(never) => match never {},
+    }
+}
+
+/// As [`corpus`]; `prepare` may change each skill before anything is compared with it.
+///
+/// # Errors
+///
+/// The first error of `prepare`.
+pub fn corpus_with<E>(
+    root: &Path,
+    corpus: &Corpus,
+    notice: impl FnMut(Notice),
+    prepare: impl FnMut(&mut SkillText) -> Result<(), E>,
+) -> Result<CorpusAudit, E> {
+    let mut found = Vec::new();
+    visit_with(root, corpus, notice, prepare, |task, library| found.push(audit(task, library, false)))?;
+    Ok(CorpusAudit::new(found))
+}
+
+/// Reads a corpus task by task, and gives each to `each` with all skills; problems go to `notice`.
 ///
 /// Only the runs of one task are in memory at a time.
-pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMut(Notice)) -> CorpusAudit {
+pub fn visit(
+    root: &Path,
+    corpus: &Corpus,
+    notice: impl FnMut(Notice),
+    each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
+) {
+    match visit_with(root, corpus, notice, |_| Ok::<(), Infallible>(()), each) {
+        Ok(()) => {}
+        Err(never) => match never {},
+    }
+}
+
+fn visit_with<E>(
+    root: &Path,
+    corpus: &Corpus,
+    mut notice: impl FnMut(Notice),
+    mut prepare: impl FnMut(&mut SkillText) -> Result<(), E>,
+    mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
+) -> Result<(), E> {
     let mut tasks: BTreeMap<&str, Vec<&Group>> = BTreeMap::new();
     for group in &corpus.groups {
         tasks.entry(&group.task).or_default().push(group);
     }
-    let skills: BTreeMap<&str, SkillText> =
+    let mut skills: BTreeMap<&str, SkillText> =
         tasks.iter().filter_map(|(task, groups)| Some((*task, skill(task, groups, &mut notice)?))).collect();
+    skills.values_mut().try_for_each(&mut prepare)?;
     let library: Vec<SkillText> = skills.values().cloned().collect();
     let metadata = metadata(root, &mut notice);
-    let mut found = Vec::new();
     for (task, skill) in &skills {
         let prompt = tasks[task].iter().find_map(|group| group.prompt.as_ref());
         let prompt = prompt.and_then(|path| text(path, &mut notice)).unwrap_or_default();
@@ -92,9 +143,9 @@ pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMu
             runs,
             baseline,
         };
-        found.push(audit(&task, &library, checked));
+        each(&task, &library);
     }
-    CorpusAudit::new(found, checked)
+    Ok(())
 }
 
 fn new_notice(path: PathBuf, line: Option<usize>, message: String) -> Notice {
@@ -108,7 +159,10 @@ fn skill(task: &str, groups: &[&Group], notice: &mut dyn FnMut(Notice)) -> Optio
         notice(new_notice(first.map(|file| file.path.clone()).unwrap_or_default(), None, message));
         return None;
     };
-    text(path, notice).map(|bytes| SkillText::parse(&bytes))
+    // Folders of transcripts may hold the skill's other files too.
+    let bytes = text(path, notice)?;
+    let package = path.parent().and_then(|folder| SkillPackage::read(folder).ok());
+    Some(SkillText::with_package(&bytes, package.unwrap_or_else(|| SkillPackage::from_document(&bytes))))
 }
 
 fn text(path: &Path, notice: &mut dyn FnMut(Notice)) -> Option<Vec<u8>> {
@@ -163,14 +217,10 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
                 let message = diagnostic.message.clone();
                 notice(new_notice(file.path.clone(), diagnostic.line, message));
             }
-            Some(Run {
-                trace: file.name.clone(),
-                arm: group.arm.clone(),
-                with,
-                tokens: transcript.tally.usage.total(),
-                trajectory: transcript.trajectory,
-                known: None,
-            })
+            let tokens = transcript.tally.usage.total();
+            let mut run = Run::new(&file.name, &group.arm, with, transcript.trajectory, tokens);
+            run.name.repetition = repetition(&file.name);
+            Some(run)
         }
         Err(error) => {
             notice(new_notice(file.path.clone(), None, format!("{error}; excluded")));
@@ -179,19 +229,25 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
     }
 }
 
+/// The number in the folder of a trace: 3 of `arm/task/with/r3/x.jsonl`.
+fn repetition(name: &str) -> Option<usize> {
+    let folder = name.rsplit('/').nth(1)?;
+    folder.strip_prefix('r').unwrap_or(folder).parse().ok()
+}
+
 /// Audits one task: without repetitions the null is the other skills of `library` in place of the
 /// right one.
 pub fn pairs(task: &TaskRuns<'_>, library: &[SkillText]) -> CorpusAudit {
-    CorpusAudit::new(vec![audit(task, library, false)], false)
+    CorpusAudit::new(vec![audit(task, library, false)])
 }
 
 impl CorpusAudit {
-    /// The audit of some tasks; with `checked`, also the validation of the score.
-    pub fn new(tasks: Vec<TaskAudit>, checked: bool) -> Self {
-        Self { arms: findings(&tasks), check: checked.then(|| check(&tasks)), tasks }
+    /// The audit of some tasks.
+    pub fn new(tasks: Vec<TaskAudit>) -> Self {
+        Self { arms: findings(&tasks), tasks }
     }
 
-    /// The lines of the audit: pairs and traces by arm and task, and the findings last.
+    /// The lines of the audit: pairs, traces and directives by arm, and the findings last.
     pub fn lines(&self, mut line: impl FnMut(Value)) {
         let arms: BTreeSet<&str> =
             self.tasks.iter().flat_map(|task| &task.arms).map(|arm| arm.arm.as_str()).collect();
@@ -212,22 +268,29 @@ impl CorpusAudit {
                         arm: arm.to_owned(),
                         condition: if run.with { "with" } else { "without" },
                         exposure: run.exposure,
-                        adoption: run.adoption.score,
-                        evidence: run.adoption.evidence,
-                        floor: run.adoption.floor,
-                        best_placebo: run.placebo.iter().copied().max_by(f64::total_cmp),
+                        name: run.name.clone(),
+                        adoption: AdoptionLine {
+                            score: run.adherence.score,
+                            adopted: run.adherence.adopted(),
+                            directives: run.adherence.counts(),
+                        },
+                        best_placebo: run.other_skills.iter().copied().max_by(f64::total_cmp),
                         tokens: run.tokens,
                     }));
                 }
             }
+            for directive in adherence_report(arm, &self.tasks) {
+                line(json!(directive));
+            }
         }
+        let sentences: Vec<&str> = self.arms.iter().map(|arm| arm.sentence.as_str()).collect();
         line(json!({
             "schema": SCHEMA,
             "kind": "findings",
             "method": "calibrated",
+            "sentence": sentences.join(" "),
             "threshold": ADOPTED,
             "arms": self.arms,
-            "check": self.check,
         }));
     }
 }
@@ -248,6 +311,8 @@ fn pair_line(task: &TaskAudit, arm: &str, pair: &PairAudit) -> Value {
         "arm": arm,
         "task": task.task,
         "mode": pair.mode,
+        "with": one.name,
+        "without": other.name,
         "with_trace": one.trace,
         "without_trace": other.trace,
         "divergences": {
@@ -261,33 +326,4 @@ fn pair_line(task: &TaskAudit, arm: &str, pair: &PairAudit) -> Value {
         "exposure": {"plus": one.exposure, "minus": other.exposure},
         "findings": pair.findings,
     })
-}
-
-impl CorpusAudit {
-    /// The findings of all pairs, for people to label. Raters see the two spans; which of the runs
-    /// had the skill they do not.
-    pub fn sheet(&self) -> Vec<sheet::Finding> {
-        let pairs = self.tasks.iter().flat_map(|task| {
-            task.arms
-                .iter()
-                .flat_map(move |arm| arm.pairs.iter().map(move |pair| (task, arm.arm.as_str(), pair)))
-        });
-        let of_pair = |(task, arm, pair): (&TaskAudit, &str, &PairAudit)| -> Vec<sheet::Finding> {
-            let made = |(at, finding): (usize, &Finding)| sheet::Finding {
-                stratum: format!("{arm} {} {}", pair.mode.name(), finding.pattern.name()),
-                key: json!({
-                    "arm": arm, "task": task.task, "mode": pair.mode.name(), "with_trace": task.runs[pair.one].trace,
-                    "without_trace": task.runs[pair.other].trace, "record": at, "pattern": finding.pattern.name(),
-                }),
-                task: task.task.clone(),
-                pattern: finding.pattern.name().to_owned(),
-                intent_plus: finding.trace_text.clone(),
-                intent_minus: String::new(),
-                actions: format!("step {}", finding.step),
-                skill_section: finding.skill_text.clone(),
-            };
-            pair.findings.iter().enumerate().map(made).collect()
-        };
-        pairs.flat_map(of_pair).collect()
-    }
 }

@@ -6,14 +6,16 @@ use assay_stats::holm;
 use serde::Serialize;
 
 use super::check::Rate;
+use super::headline::{Basis, Evidence, evidence, sentence};
 use super::null::{Excess, Unit, mean, test};
 use super::pattern::{Effect, Finding, Pattern};
-use super::task::{ArmPairs, Counts, RunAudit, TaskAudit, count};
+use super::task::{ArmPairs, Counts, RunAudit, RunName, TaskAudit, count};
+use crate::adherence::{ADOPTED, Mattered, Status, mattered};
 use crate::cta::Mode;
-use crate::evidence::ADOPTED;
+use crate::directive::Kind;
 
 /// The level of a test.
-const LEVEL: f64 = 0.05;
+pub(super) const LEVEL: f64 = 0.05;
 
 /// The seed of the assignments that are drawn.
 const SEED: u64 = 20_261_121;
@@ -29,6 +31,10 @@ const TOP: usize = 5;
 pub struct ArmFindings {
     /// The arm.
     pub arm: String,
+    /// What the primary test says, in one sentence.
+    pub sentence: String,
+    /// The directives with the most weight, at most three.
+    pub evidence: Vec<Evidence>,
     /// Tasks with runs.
     pub tasks: usize,
     /// Runs that had the skill; copies counted once.
@@ -45,8 +51,8 @@ pub struct ArmFindings {
     pub sensitivity: Vec<AtThreshold>,
     /// Each pattern, found in pairs with the skill against without, beyond pairs without it.
     pub patterns: Vec<PatternFindings>,
-    /// Whether anything is beyond chance, adoption or a pattern after Holm's correction, in an arm
-    /// where a run read the skill: a skill that no run read explains nothing.
+    /// Whether adoption, the primary test, is beyond chance in an arm where a run read the skill: a
+    /// skill that no run read explains nothing.
     pub beyond_chance: bool,
     /// Steps with a finding, in runs that read the skill.
     pub steps: Steps,
@@ -180,6 +186,11 @@ pub struct TopTask {
 pub struct Reader {
     /// The task.
     pub task: String,
+    /// The skill.
+    pub skill: String,
+    /// Condition, repetition and trial.
+    #[serde(flatten)]
+    pub name: RunName,
     /// The trace.
     pub trace: String,
     /// The step in which the skill had been read.
@@ -188,35 +199,76 @@ pub struct Reader {
     pub adoption: f64,
     /// The highest score for another skill; `None` without another.
     pub best_placebo: Option<f64>,
-    /// The skill's lines that turned up, the heaviest first.
+    /// The directives that it followed and that count for its score, the heaviest first.
     pub spans: Vec<ReaderSpan>,
     /// Findings in it against every control of its task.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RunFinding>,
 }
 
-/// A line of the skill and the place where it turned up.
+/// A finding with its run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunFinding {
+    /// The task.
+    pub task: String,
+    /// Condition, repetition and trial.
+    #[serde(flatten)]
+    pub name: RunName,
+    /// The finding.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// A directive that was followed, and where.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReaderSpan {
-    /// The line in the SKILL.md.
+    /// The file of the skill.
+    pub skill_file: String,
+    /// The line in it.
     pub skill_line: usize,
     /// Its text.
     pub skill_text: String,
-    /// ATIF's `step_id`.
+    /// The part of the line that is checked.
+    pub subject: String,
+    /// What it demands.
+    pub demand: Kind,
+    /// Whether it comes from an example.
+    pub example: bool,
+    /// ATIF's `step_id`; 0 for the files that the run left.
     pub step: usize,
-    /// `said`, `thought`, `wrote` or `ran`.
+    /// `said`, `thought`, `wrote`, `printed` or `ran`.
     pub manner: &'static str,
+    /// The file that was written; `None` for commands and messages.
+    pub file: Option<String>,
     /// Its text.
     pub trace_text: String,
-    /// Words found, weighed.
-    pub words: f64,
+    /// Its weight in the score.
+    pub weight: f64,
     /// Whether that was after the skill was read. Earlier text cannot come from it.
     pub after_opening: bool,
+    /// Runs of the task without the skill that follow it too.
+    pub followed_without: usize,
+    /// Checks that changed against a run without the skill, and share a literal, file or column with
+    /// it.
+    pub checks: Vec<Mattered>,
 }
 
 /// Findings of each arm, by name.
 pub fn findings(tasks: &[TaskAudit]) -> Vec<ArmFindings> {
     let arms: BTreeSet<&str> = tasks.iter().flat_map(|task| &task.arms).map(|arm| arm.arm.as_str()).collect();
-    arms.into_iter().map(|arm| of_arm(arm, tasks)).collect()
+    let alone = arms.len() == 1;
+    arms.into_iter().map(|arm| of_arm(arm, tasks, alone)).collect()
+}
+
+/// The findings that are attributed to the skill, by the run's place in the task.
+pub(super) fn attributed(task: &TaskAudit) -> Vec<(usize, Finding)> {
+    let parts = task.arms.iter().map(|pairs| Part { task, pairs });
+    let mut found = Vec::new();
+    for part in parts {
+        for (at, _) in part.readers() {
+            found.extend(part.attributed(at).into_iter().map(|finding| (at, finding)));
+        }
+    }
+    found
 }
 
 /// A task's part in an arm.
@@ -263,7 +315,7 @@ fn same(one: &Finding, other: &Finding) -> bool {
         && (one.step == 0 || one.trace_text == other.trace_text)
 }
 
-fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
+fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
     let part = |task| {
         let pairs = |task: &'_ TaskAudit| task.arms.iter().position(|pairs| pairs.arm == arm);
         pairs(task).map(|at| Part { task, pairs: &task.arms[at] })
@@ -273,7 +325,7 @@ fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
     let with: Vec<&RunAudit> = runs.iter().copied().filter(|run| run.with).collect();
     let controls: Vec<&RunAudit> = runs.iter().copied().filter(|run| !run.with).collect();
     let units = |part: &Part<'_>| {
-        let scores: Vec<f64> = part.runs().map(|run| run.adoption.score).collect();
+        let scores: Vec<f64> = part.runs().map(|run| run.adherence.score).collect();
         Unit::of_runs(&part.task.task, &part.labels(), &scores)
     };
     let adoption = test(&parts.iter().filter_map(units).collect::<Vec<_>>(), LEVEL, SEED);
@@ -283,24 +335,45 @@ fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
         .flat_map(|(at, part)| part.readers().map(move |(run, _)| ((at, run), part.attributed(run))))
         .collect();
     let patterns = patterns(&parts, found.values().flatten());
-    let beyond = |excess: &Option<Excess>| {
-        excess.as_ref().is_some_and(|excess| excess.p_holm <= LEVEL && excess.excess > 0.0)
-    };
-    let anybody = with.iter().any(|run| run.exposure.opened);
+    let opened = with.iter().filter(|run| run.exposure.opened).count();
     let beyond_chance =
-        anybody && (beyond(&adoption) || patterns.iter().any(|pattern| beyond(&pattern.excess)));
+        opened > 0 && adoption.as_ref().is_some_and(|excess| excess.p <= LEVEL && excess.excess > 0.0);
     let at_least = |runs: &[&RunAudit], opened: Option<bool>, threshold: f64| -> (usize, usize) {
         let kept =
             || runs.iter().filter(move |run| opened.is_none_or(|opened| run.exposure.opened == opened));
-        (kept().filter(|run| run.adoption.score >= threshold).count(), kept().count())
+        (kept().filter(|run| run.adherence.score >= threshold).count(), kept().count())
     };
     let rate = |(count, of)| Rate::new(count, of);
+    let readers: Vec<Reader> = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, part)| part.readers().map(move |(run, audit)| (at, part, run, audit)))
+        .map(|(at, part, run, audit)| reader(part, audit, &found[&(at, run)]))
+        .collect();
+    let evidence = evidence(&readers);
+    let exposure = exposure(&with, &controls);
+    let exclusive = |reader: &&Reader| {
+        reader.adoption >= ADOPTED && reader.spans.iter().any(|span| span.followed_without == 0)
+    };
+    let sentence = sentence(&Basis {
+        subject: subject(arm, with.first().copied(), alone),
+        runs_with: with.len(),
+        runs_without: controls.len(),
+        opened,
+        contaminated: exposure.contaminated,
+        exclusive: readers.iter().filter(exclusive).count(),
+        adopted: readers.iter().filter(|reader| reader.adoption >= ADOPTED).count(),
+        adoption: adoption.as_ref(),
+        evidence: &evidence,
+    });
     ArmFindings {
         arm: arm.to_owned(),
+        sentence,
+        evidence,
         tasks: parts.len(),
         runs_with: with.len(),
         runs_without: controls.len(),
-        exposure: exposure(&with, &controls),
+        exposure,
         adopted: Adopted {
             read: rate(at_least(&with, Some(true), ADOPTED)),
             unread: rate(at_least(&with, Some(false), ADOPTED)),
@@ -322,12 +395,19 @@ fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
         cost: token_cost(&parts),
         buckets: buckets(&parts, &found),
         top_tasks: top_tasks(&parts, &found),
-        readers: parts
-            .iter()
-            .enumerate()
-            .flat_map(|(at, part)| part.readers().map(move |(run, audit)| (at, part, run, audit)))
-            .map(|(at, part, run, audit)| reader(&part.task.task, audit, &found[&(at, run)]))
-            .collect(),
+        readers,
+    }
+}
+
+/// What a headline is about: the condition where that is enough, else the arm.
+fn subject(arm: &str, run: Option<&RunAudit>, alone: bool) -> String {
+    let condition = run.map_or("", |run| run.name.condition_name.as_str());
+    let named = !matches!(condition, "" | "with");
+    match (named, alone) {
+        (true, true) => format!("`{condition}`"),
+        (true, false) => format!("`{arm}`"),
+        (false, true) => "The skill".to_owned(),
+        (false, false) => format!("The skill in `{arm}`"),
     }
 }
 
@@ -458,7 +538,7 @@ fn buckets(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -
             bucket: name,
             tasks: here.len(),
             opened: readers().count(),
-            adopted: readers().filter(|(_, run)| run.adoption.score >= ADOPTED).count(),
+            adopted: readers().filter(|(_, run)| run.adherence.score >= ADOPTED).count(),
             findings,
         }
     };
@@ -469,7 +549,7 @@ fn top_tasks(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>)
     let of = |(at, part): (usize, &Part<'_>)| TopTask {
         task: part.task.task.clone(),
         findings: found.iter().filter(|((task, _), _)| *task == at).map(|(_, findings)| findings.len()).sum(),
-        adoption: part.readers().map(|(_, run)| run.adoption.score).fold(0.0, f64::max),
+        adoption: part.readers().map(|(_, run)| run.adherence.score).fold(0.0, f64::max),
     };
     let mut tasks: Vec<TopTask> = parts.iter().enumerate().map(of).filter(|task| task.findings > 0).collect();
     tasks.sort_by(|a, b| {
@@ -479,37 +559,61 @@ fn top_tasks(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>)
     tasks
 }
 
-fn reader(task: &str, run: &RunAudit, findings: &[Finding]) -> Reader {
+fn reader(part: &Part<'_>, run: &RunAudit, findings: &[Finding]) -> Reader {
     let opened = run.opened_at.unwrap_or_default();
-    let mut spans: Vec<ReaderSpan> = run
-        .adoption
-        .spans
-        .iter()
-        .filter_map(|span| {
-            let after = span.places.iter().filter(|place| place.step > opened);
-            // Use in an act is stronger evidence than in a message.
-            let place = after
-                .max_by_key(|place| (place.manner, std::cmp::Reverse(place.step)))
-                .or(span.places.first())?;
-            Some(ReaderSpan {
-                skill_line: span.skill_line,
-                skill_text: span.skill_text.clone(),
-                step: place.step,
-                manner: place.manner.name(),
-                trace_text: place.text.chars().take(300).collect(),
-                words: span.weight,
-                after_opening: place.step > opened,
-            })
+    let controls: Vec<&RunAudit> = part.runs().filter(|run| !run.with).collect();
+    let directives = &part.task.directives;
+    let checks: Vec<Vec<Vec<Mattered>>> =
+        controls.iter().map(|control| mattered(directives, &run.checks, &control.checks)).collect();
+    let span = |at: usize| {
+        let (directive, assessment) = (&directives[at], &run.adherence.assessments[at]);
+        let counts = assessment.status == Status::Followed && assessment.weight > 0.0;
+        let location = assessment.place.as_ref().filter(|_| counts)?;
+        let followed = |control: &&&RunAudit| {
+            control.adherence.assessments.get(at).is_some_and(|found| found.status == Status::Followed)
+        };
+        let mut changed: Vec<Mattered> = Vec::new();
+        for one in checks.iter().flat_map(|of_control| &of_control[at]) {
+            if !changed.contains(one) {
+                changed.push(one.clone());
+            }
+        }
+        Some(ReaderSpan {
+            skill_file: directive.file.clone(),
+            skill_line: directive.line,
+            skill_text: directive.text.clone(),
+            subject: directive.subject.clone(),
+            demand: directive.kind,
+            example: directive.example,
+            step: location.step,
+            manner: location.manner.name(),
+            file: location.file.clone(),
+            trace_text: location.text.chars().take(300).collect(),
+            weight: assessment.weight,
+            // Files that are left were last changed at the end.
+            after_opening: location.step == 0 || location.step > opened,
+            followed_without: controls.iter().filter(followed).count(),
+            checks: changed,
         })
-        .collect();
-    spans.sort_by(|a, b| b.words.total_cmp(&a.words).then(a.skill_line.cmp(&b.skill_line)));
+    };
+    let mut spans: Vec<ReaderSpan> =
+        (0..directives.len().min(run.adherence.assessments.len())).filter_map(span).collect();
+    spans.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.skill_line.cmp(&b.skill_line)));
+    let task = &part.task.task;
+    let named = |finding: &Finding| RunFinding {
+        task: task.clone(),
+        name: run.name.clone(),
+        finding: finding.clone(),
+    };
     Reader {
-        task: task.to_owned(),
+        task: task.clone(),
+        skill: part.task.skill_name.clone(),
+        name: run.name.clone(),
         trace: run.trace.clone(),
         opened_at: run.opened_at,
-        adoption: run.adoption.score,
-        best_placebo: run.placebo.iter().copied().max_by(f64::total_cmp),
+        adoption: run.adherence.score,
+        best_placebo: run.other_skills.iter().copied().max_by(f64::total_cmp),
         spans,
-        findings: findings.to_vec(),
+        findings: findings.iter().map(named).collect(),
     }
 }

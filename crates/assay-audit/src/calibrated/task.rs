@@ -4,19 +4,50 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use assay_trace::{Exposure, OfferedSkill, Source, Trajectory, carries};
+use serde::Serialize;
 
-use super::pattern::{Finding, Pattern, RunFacts, patterns};
-use super::planted;
+use super::pattern::{Finding, Pair as PatternPair, Pattern, RunFacts, patterns};
 use crate::Exposed;
+use crate::adherence::{Adherence, Delivery, Known, Left, RunEvidence, TestCheck, adherences, deliveries};
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
 use crate::cta::Mode;
-use crate::evidence::{Adoption, Background, SkillText, TraceText, adoptions, words};
+use crate::directive::Directive;
+use crate::evidence::{SkillText, words};
+use crate::planted::{PlantedRun, planted_runs};
+
+/// What identifies a run in reports.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunName {
+    /// The condition, such as `none` and `curated`; `with` or `without` in folders of transcripts.
+    pub condition_name: String,
+    /// The repetition, from 1; `None` if unknown.
+    pub repetition: Option<usize>,
+    /// The trial's id; `None` for transcripts of no trial.
+    pub trial: Option<String>,
+}
+
+impl RunName {
+    /// Condition, repetition and trial in words.
+    pub fn describe(&self) -> String {
+        let mut text = format!("condition {}", self.condition_name);
+        if let Some(repetition) = self.repetition {
+            text.push_str(&format!(", repetition {repetition}"));
+        }
+        if let Some(trial) = &self.trial {
+            let short: String = trial.chars().take(12).collect();
+            text.push_str(&format!(" (trial {short})"));
+        }
+        text
+    }
+}
 
 /// A run of a task.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// What it is called in the output: its path below `traces/`.
     pub trace: String,
+    /// Its condition, repetition and trial.
+    pub name: RunName,
     /// The agent it belongs to.
     pub arm: String,
     /// Whether it had the skill.
@@ -25,8 +56,33 @@ pub struct Run {
     pub trajectory: Trajectory,
     /// All four kinds of tokens, once a message.
     pub tokens: u64,
-    /// What is known of the skill's way into the run, where somebody saw more than the trace shows.
+    /// Exposure that was recorded while the run was executed, if it was: it has more than the trace.
     pub known: Option<Exposure>,
+    /// The files that it left.
+    pub left: Left,
+    /// The checks of the verifier; empty where they are not known.
+    pub checks: Vec<TestCheck>,
+    /// The outcome, such as `passed`, where it is known. Only shown: nothing depends on it.
+    pub outcome: Option<String>,
+}
+
+impl Run {
+    /// A run of which no more than the transcript is known.
+    pub fn new(trace: &str, arm: &str, with: bool, trajectory: Trajectory, tokens: u64) -> Self {
+        let condition_name = if with { "with" } else { "without" }.to_owned();
+        Self {
+            trace: trace.to_owned(),
+            name: RunName { condition_name, ..RunName::default() },
+            arm: arm.to_owned(),
+            with,
+            trajectory,
+            tokens,
+            known: None,
+            left: Left::default(),
+            checks: Vec::new(),
+            outcome: None,
+        }
+    }
 }
 
 /// A task with its skill and all its runs.
@@ -52,6 +108,8 @@ pub struct RunAudit {
     /// As in [`Run`].
     pub trace: String,
     /// As in [`Run`].
+    pub name: RunName,
+    /// As in [`Run`].
     pub arm: String,
     /// As in [`Run`].
     pub with: bool,
@@ -61,15 +119,14 @@ pub struct RunAudit {
     pub exposure: Exposed,
     /// The step in which it had been read.
     pub opened_at: Option<usize>,
-    /// What of the skill it shows.
-    pub adoption: Adoption,
-    /// The score it would get for each other skill of the library, in their order.
-    pub placebo: Vec<f64>,
+    /// What it shows of the skill's directives.
+    pub adherence: Adherence,
+    /// The adoption score it would get for each other skill of the library, in their order.
+    pub other_skills: Vec<f64>,
+    /// The checks of the verifier.
+    pub checks: Vec<TestCheck>,
     /// The first run of the task that holds the same words: itself, unless it is a copy.
     pub original: usize,
-    /// The score it would get with so many lines of the skill in it; empty unless asked for, and
-    /// for runs that had the skill.
-    pub planted: Vec<(usize, f64)>,
     /// Phase, first and last action of each stretch of its actions.
     pub phases: Vec<(&'static str, usize, usize)>,
 }
@@ -80,9 +137,15 @@ pub struct TaskAudit {
     /// The task.
     pub task: String,
     /// As in [`TaskRuns`].
+    pub skill_name: String,
+    /// As in [`TaskRuns`].
     pub baseline: Option<f64>,
+    /// The directives of its skill.
+    pub directives: Vec<Directive>,
     /// Its runs.
     pub runs: Vec<RunAudit>,
+    /// Its runs without the skill with directives planted in them; empty unless asked for.
+    pub planted: Vec<PlantedRun>,
     /// Its pairs, by arm.
     pub arms: Vec<ArmPairs>,
 }
@@ -125,72 +188,93 @@ pub struct PairAudit {
 }
 
 /// Audits the runs of one task. `library` holds every skill there is, the task's own among them or
-/// not. With `plant`, lines of the skill are spliced into the controls too.
+/// not. With `plant`, directives of the skill are planted in the controls too.
 pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAudit {
     let skills = || library.iter().chain([task.skill]);
-    let texts: Vec<TraceText> =
-        task.runs.iter().map(|run| TraceText::new(&run.trajectory, skills())).collect();
-    let own = scores(task, &texts, task.skill, library);
-    let others = library.iter().filter(|skill| skill.body != task.skill.body);
-    let placebo: Vec<Vec<Adoption>> = others.map(|skill| scores(task, &texts, skill, library)).collect();
-    let originals: Vec<usize> = texts
+    let materials: Vec<RunEvidence> =
+        task.runs.iter().map(|run| RunEvidence::new(&run.trajectory, &run.left, skills())).collect();
+    let originals: Vec<usize> = materials
         .iter()
-        .map(|text| texts.iter().position(|other| text.same(other)).unwrap_or_default())
+        .map(|run| materials.iter().position(|other| run == other).unwrap_or_default())
         .collect();
-    let background = Background::new(&task.prompt, task.skill, library);
-    let planted: Vec<Vec<(usize, f64)>> = (0..texts.len())
-        .map(|at| {
-            let wanted = plant && !task.runs[at].with && originals[at] == at;
-            if wanted { planted::scores(&texts, at, task.skill, &background, at as u64) } else { Vec::new() }
-        })
-        .collect();
-    let facts: Vec<RunFacts> =
-        texts.into_iter().zip(&task.runs).map(|(text, run)| facts(text, run, task.skill)).collect();
-    let runs: Vec<RunAudit> = own
+    let seen = Known::new(&task.prompt, &materials);
+    let adherence = adherences(task.skill, &materials, &seen);
+    let others = library.iter().filter(|skill| skill.body != task.skill.body);
+    let other_skills: Vec<Vec<Adherence>> =
+        others.map(|skill| adherences(skill, &materials, &seen)).collect();
+    let controls: Vec<usize> =
+        (0..materials.len()).filter(|&at| plant && !task.runs[at].with && originals[at] == at).collect();
+    let planted = planted_runs(task, library, &controls, &materials, &seen);
+    let facts: Vec<RunFacts> = task.runs.iter().map(|run| facts(run, task.skill)).collect();
+    let runs: Vec<RunAudit> = adherence
         .into_iter()
         .enumerate()
-        .map(|(at, adoption)| {
+        .map(|(at, adherence)| {
             let run = &task.runs[at];
             let (exposure, opened_at) = exposed(task, run);
+            let deliveries = delivered(&task.skill.directives, run, exposure);
             RunAudit {
                 trace: run.trace.clone(),
+                name: run.name.clone(),
                 arm: run.arm.clone(),
                 with: run.with,
                 tokens: run.tokens,
                 exposure,
                 opened_at,
-                adoption,
-                placebo: placebo.iter().map(|skill| skill[at].score).collect(),
+                adherence: Adherence { deliveries, ..adherence },
+                other_skills: other_skills.iter().map(|skill| skill[at].score).collect(),
+                checks: run.checks.clone(),
                 original: originals[at],
-                planted: planted[at].clone(),
                 phases: stretches(&facts[at].actions),
             }
         })
         .collect();
     let names: BTreeSet<&str> = task.runs.iter().map(|run| run.arm.as_str()).collect();
-    let arms = names.into_iter().map(|arm| pairs(arm, task, &runs, &facts, library)).collect();
-    TaskAudit { task: task.task.clone(), baseline: task.baseline, runs, arms }
+    let seen = Compared { task, facts: &facts, library, other_skills: &other_skills };
+    let arms = names.into_iter().map(|arm| pairs(arm, &runs, &seen)).collect();
+    let directives = task.skill.directives.clone();
+    TaskAudit {
+        task: task.task.clone(),
+        skill_name: task.skill_name.clone(),
+        baseline: task.baseline,
+        directives,
+        runs,
+        planted,
+        arms,
+    }
 }
 
-fn scores(
-    task: &TaskRuns<'_>,
-    texts: &[TraceText],
-    skill: &SkillText,
-    library: &[SkillText],
-) -> Vec<Adoption> {
-    // The task's own skill is background to the others, whether or not the library has it.
-    let others = library.iter().chain([task.skill]);
-    adoptions(texts, skill, &Background::new(&task.prompt, skill, others))
+/// What the runs of a task are compared by.
+struct Compared<'a> {
+    task: &'a TaskRuns<'a>,
+    facts: &'a [RunFacts],
+    library: &'a [SkillText],
+    /// What each run shows of each other skill of the library.
+    other_skills: &'a [Vec<Adherence>],
 }
 
-fn pairs(
-    arm: &str,
-    task: &TaskRuns<'_>,
-    runs: &[RunAudit],
-    facts: &[RunFacts],
-    library: &[SkillText],
-) -> ArmPairs {
-    let background = &Background::new(&task.prompt, task.skill, library);
+impl Compared<'_> {
+    /// The findings in a run compared with another, by what they show of a skill. A copy has nothing
+    /// over its original.
+    fn findings<'r>(
+        &self,
+        (one, other): (usize, usize),
+        skill: &SkillText,
+        of: &dyn Fn(usize) -> &'r Adherence,
+    ) -> Vec<Finding> {
+        patterns(&PatternPair {
+            one: &self.facts[one],
+            other: &self.facts[other],
+            of_one: of(one),
+            of_other: of(other),
+            skill,
+            prompt: &self.task.prompt,
+        })
+    }
+}
+
+fn pairs(arm: &str, runs: &[RunAudit], compared: &Compared<'_>) -> ArmPairs {
+    let (task, facts, library) = (compared.task, compared.facts, compared.library);
     let mut chosen: Vec<usize> = Vec::new();
     for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.arm == arm) {
         if !chosen.iter().any(|&other| runs[other].original == run.original && runs[other].with == run.with) {
@@ -203,8 +287,8 @@ fn pairs(
         let mut row = Vec::new();
         for &other in &chosen {
             let mut counts = Counts::default();
-            if one != other {
-                let findings = patterns(&facts[one], &facts[other], task.skill, background, &task.prompt);
+            if one != other && runs[one].original != runs[other].original {
+                let findings = compared.findings((one, other), task.skill, &|at| &runs[at].adherence);
                 counts = count(&findings);
                 let mode = match (runs[one].with, runs[other].with) {
                     (true, false) => Some(Mode::Treatment),
@@ -231,7 +315,10 @@ fn pairs(
     found.pairs.sort_by_key(|pair| pair.mode);
     if found.pairs.iter().all(|pair| pair.mode == Mode::Treatment) {
         let others = library.iter().filter(|other| other.body != task.skill.body);
-        found.placebo = others.map(|other| placebo(&found.pairs, task, facts, other, library)).collect();
+        found.placebo = others
+            .zip(compared.other_skills)
+            .map(|(other, shown)| placebo(&found.pairs, compared, other, shown))
+            .collect();
     }
     found
 }
@@ -239,15 +326,13 @@ fn pairs(
 /// What the treatment pairs show of a skill that they had nothing to do with.
 fn placebo(
     pairs: &[PairAudit],
-    task: &TaskRuns<'_>,
-    facts: &[RunFacts],
+    compared: &Compared<'_>,
     other: &SkillText,
-    library: &[SkillText],
+    shown: &[Adherence],
 ) -> [f64; Pattern::ALL.len()] {
-    let background = Background::new(&task.prompt, other, library.iter().chain([task.skill]));
     let mut means = [0.0; Pattern::ALL.len()];
     for pair in pairs {
-        let found = patterns(&facts[pair.one], &facts[pair.other], other, &background, &task.prompt);
+        let found = compared.findings((pair.one, pair.other), other, &|at| &shown[at]);
         for (mean, count) in means.iter_mut().zip(count(&found)) {
             *mean += count as f64 / pairs.len() as f64;
         }
@@ -264,7 +349,7 @@ pub(super) fn count(findings: &[Finding]) -> Counts {
     counts
 }
 
-fn facts(text: TraceText, run: &Run, skill: &SkillText) -> RunFacts {
+fn facts(run: &Run, skill: &SkillText) -> RunFacts {
     let mut workspace = HashSet::new();
     for step in run.trajectory.steps.iter().filter(|step| step.source == Source::Agent) {
         for result in step.observation.iter().flat_map(|observation| &observation.results) {
@@ -275,7 +360,7 @@ fn facts(text: TraceText, run: &Run, skill: &SkillText) -> RunFacts {
             }
         }
     }
-    RunFacts::new(text, actions(&run.trajectory), workspace, run.tokens)
+    RunFacts::new(actions(&run.trajectory), workspace, run.tokens, run.checks.clone())
 }
 
 fn stretches(actions: &[Action]) -> Vec<(&'static str, usize, usize)> {
@@ -287,6 +372,14 @@ fn stretches(actions: &[Action]) -> Vec<(&'static str, usize, usize)> {
         }
     }
     stretches.into_iter().map(|(phase, first, last)| (phase.name(), first, last)).collect()
+}
+
+/// The deliveries of a run that the skill reached. Elsewhere a few of its lines may be lines of the
+/// workspace.
+fn delivered(directives: &[Directive], run: &Run, exposure: Exposed) -> Vec<Option<Delivery>> {
+    let found = deliveries(directives, &run.trajectory);
+    let most = 2 * found.iter().flatten().count() >= found.len();
+    if exposure.opened || exposure.mentions > 0 || most { found } else { vec![None; found.len()] }
 }
 
 fn exposed(task: &TaskRuns<'_>, run: &Run) -> (Exposed, Option<usize>) {

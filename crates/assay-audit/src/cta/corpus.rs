@@ -63,17 +63,20 @@ pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding>
                 let actions: Vec<&str> =
                     divergence.events_plus.iter().map(|&at| pair.plus.1.target(at)).collect();
                 made.push(Finding {
+                    schema: "assay.audit-sheet/1",
                     stratum: format!("{} {} {}", group.arm, pair.mode.name(), sip.name()),
                     key: json!({
                         "arm": group.arm, "task": group.task, "mode": pair.mode.name(), "with_trace": pair.plus.0,
                         "without_trace": pair.minus.0, "record": divergence.id, "pattern": sip.name(), "score": score,
                     }),
-                    task: group.task.clone(),
-                    pattern: sip.name().to_owned(),
-                    intent_plus: head(divergence.intent_plus, SHOWN).to_owned(),
-                    intent_minus: head(divergence.intent_minus, SHOWN).to_owned(),
-                    actions: actions.join("\n"),
-                    skill_section: head(divergence.region, SHOWN).to_owned(),
+                    fields: vec![
+                        ("task", group.task.clone()),
+                        ("pattern", sip.name().to_owned()),
+                        ("intent_plus", head(divergence.intent_plus, SHOWN).to_owned()),
+                        ("intent_minus", head(divergence.intent_minus, SHOWN).to_owned()),
+                        ("actions", actions.join("\n")),
+                        ("skill_section", head(divergence.region, SHOWN).to_owned()),
+                    ],
                 });
             }
             Ok::<(), Infallible>(())

@@ -1,9 +1,11 @@
-//! A skill as evidence: its lines, and what in them would show that somebody read them.
+//! A skill as evidence: its lines, and the parts of them that show that a run used them.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use assay_skill::Document;
+
+use crate::directive::{Directive, SkillPackage, extract, merge};
 
 use super::words::{Feature, features, words};
 
@@ -19,6 +21,10 @@ pub struct SkillText {
     pub description: String,
     /// What follows the front matter.
     pub body: String,
+    /// The files that its directives are from: at least the document.
+    pub package: SkillPackage,
+    /// Its directives.
+    pub directives: Vec<Directive>,
     /// Lines of the file before the body.
     pub(crate) before: usize,
     pub(crate) lines: Vec<SkillLine>,
@@ -38,15 +44,18 @@ pub(crate) struct SkillLine {
     pub(crate) features: Vec<Feature>,
     /// The heading above it, counted from 1; 0 before the first.
     pub(crate) section: usize,
-    /// Whether it is in a fenced block.
-    pub(crate) code: bool,
     /// Whether it is an item of a numbered list or a heading: a step.
     pub(crate) step: bool,
 }
 
 impl SkillText {
-    /// Reads the bytes of a `SKILL.md`, leniently.
+    /// Reads the bytes of a `SKILL.md`, leniently. Its directives are those of this file.
     pub fn parse(bytes: &[u8]) -> Self {
+        Self::with_package(bytes, SkillPackage::from_document(bytes))
+    }
+
+    /// Reads the bytes of a `SKILL.md`, leniently, with the directives of its whole package.
+    pub fn with_package(bytes: &[u8], package: SkillPackage) -> Self {
         let (document, _) = Document::parse(bytes, Path::new("SKILL.md"));
         let name = document.name.clone().unwrap_or_default();
         let description = document.description.clone().unwrap_or_default();
@@ -58,7 +67,14 @@ impl SkillText {
         for phrase in [format!("the {spoken} skill"), format!("use {spoken} skill"), name.clone()] {
             advertised.extend(keys(&phrase));
         }
-        Self { body: document.body().to_owned(), before, name, description, lines, advertised }
+        let directives = extract(&package);
+        let body = document.body().to_owned();
+        Self { name, description, body, package, directives, before, lines, advertised }
+    }
+
+    /// Adds directives that a model found, and returns how many: those extracted already are left out.
+    pub fn add_directives(&mut self, more: Vec<Directive>) -> usize {
+        merge(&mut self.directives, more)
     }
 
     /// The name as a folder would have it: `Add Admin API Endpoint` is `add-admin-api-endpoint`.
@@ -67,11 +83,6 @@ impl SkillText {
         let parts: Vec<&str> =
             lower.split(|c: char| !c.is_alphanumeric()).filter(|p| !p.is_empty()).collect();
         parts.join("-")
-    }
-
-    /// Everything in the body that another text can share.
-    pub(crate) fn keys(&self) -> HashSet<u64> {
-        self.lines.iter().flat_map(|line| &line.features).map(|feature| feature.key).collect()
     }
 }
 
@@ -107,7 +118,6 @@ fn lines(body: &str, before: usize) -> Vec<SkillLine> {
             words: words.len(),
             features,
             section,
-            code: fence.is_some(),
             step: heading || (fence.is_none() && is_numbered(text)),
         });
     }
@@ -134,17 +144,17 @@ mod tests {
     fn lines_keep_their_number_section_and_kind() {
         let skill = SkillText::parse(SKILL.as_bytes());
         let found: Vec<_> =
-            skill.lines.iter().map(|l| (l.number, l.text.as_str(), l.section, l.code, l.step)).collect();
+            skill.lines.iter().map(|l| (l.number, l.text.as_str(), l.section, l.step)).collect();
         assert_eq!(
             found,
             [
-                (6, "# Export", 1, false, true),
-                (8, "1. Run the totals script first.", 1, false, true),
-                (10, "```sh", 1, true, false),
-                (11, "# not a heading", 1, true, false),
-                (12, "run_totals --house format", 1, true, false),
-                (13, "```", 1, false, false),
-                (14, "Run the totals script first, always.", 1, false, false),
+                (6, "# Export", 1, true),
+                (8, "1. Run the totals script first.", 1, true),
+                (10, "```sh", 1, false),
+                (11, "# not a heading", 1, false),
+                (12, "run_totals --house format", 1, false),
+                (13, "```", 1, false),
+                (14, "Run the totals script first, always.", 1, false),
             ]
         );
         assert_eq!(skill.slug(), "ledger-export");
@@ -173,7 +183,7 @@ mod tests {
     fn any_bytes_are_a_skill() {
         for bytes in [&b""[..], b"\xff\xfe\0", b"---\n", b"no front matter at all", b"```\n# x"] {
             let skill = SkillText::parse(bytes);
-            assert!(skill.keys().len() < 10);
+            assert!(skill.lines.len() < 10);
         }
     }
 }

@@ -2,10 +2,11 @@ use assay_trace::Trajectory;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::adherence::TestCheck;
 
 const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
-    Round every amount half even before any totals are summed up.\n\
-    Sign every finished export with the treasury signing script.\n";
+    Write the code `RH-7731` above the totals.\n\
+    Write the code `SG-4482` below the totals.\n";
 
 fn run(steps: &[Value]) -> Run {
     let numbered = steps.iter().enumerate().map(|(at, step)| {
@@ -15,7 +16,7 @@ fn run(steps: &[Value]) -> Run {
     });
     let document = json!({"schema_version": "ATIF-v1.7", "agent": {"name": "t", "version": "1"}, "steps": numbered.collect::<Vec<_>>()});
     let trajectory: Trajectory = serde_json::from_value(document).unwrap();
-    Run { trace: "t".to_owned(), arm: "a".to_owned(), with: false, trajectory, tokens: 7, known: None }
+    Run::new("t", "a", false, trajectory, 7)
 }
 
 fn prompt_step(text: &str) -> Value {
@@ -33,14 +34,9 @@ fn does(said: &str, tool: &str, arguments: &Value, result: &str) -> Value {
 fn seen() -> View {
     let with = run(&[
         prompt_step("Export the ledger."),
-        does("", "Write", &json!({"file_path": "plan.md", "content": "round every amount half even"}), "ok"),
+        does("", "Write", &json!({"file_path": "plan.md", "content": "plan: RH-7731"}), "ok"),
         does("First the skill.", "Read", &json!({"file_path": "/s/skills/ledger/SKILL.md"}), SKILL),
-        does(
-            "",
-            "Write",
-            &json!({"file_path": "out.md", "content": "x\nsign every finished export with the treasury"}),
-            "ok",
-        ),
+        does("", "Write", &json!({"file_path": "out.md", "content": "x\ncode SG-4482"}), "ok"),
         does("", "Bash", &json!({"command": "make test"}), "Exit code 2"),
         json!({"source": "agent", "message": "Done."}),
     ]);
@@ -56,7 +52,7 @@ fn seen() -> View {
         does("", "Bash", &json!({"command": "rm x"}), ""),
         json!({"source": "agent", "message": "Done."}),
     ]);
-    view("ledger", "Export the ledger.", &SkillText::parse(SKILL.as_bytes()), with, without)
+    view("ledger", "ledger", "Export the ledger.", &SkillText::parse(SKILL.as_bytes()), with, without)
 }
 
 #[test]
@@ -105,14 +101,61 @@ fn evidence_stands_at_its_step_and_says_when() {
     assert_eq!(evidence, [(2, 7, "wrote", OpeningOrder::Before), (4, 8, "wrote", OpeningOrder::After)]);
     let places: Vec<_> = view.skill.lines.iter().map(|line| (line.line, line.places.len())).collect();
     assert_eq!(places, [(5, 0), (6, 0), (7, 1), (8, 1)]);
-    assert_eq!(view.skill.lines[3].places[0].text, "sign every finished export with the treasury");
+    let rows: Vec<_> = view
+        .directives
+        .iter()
+        .map(|row| (row.line, row.subject.as_str(), row.with.status, row.without.status))
+        .collect();
+    let expected = [
+        (7, "RH-7731", Status::Followed, Status::Unknown),
+        (8, "SG-4482", Status::Followed, Status::Unknown),
+    ];
+    assert_eq!(rows, expected);
+    assert!(view.directives.iter().all(|row| row.delivered.is_some()));
+    assert_eq!(view.skill.lines[3].places[0].text, "code SG-4482");
+}
+
+#[test]
+fn changed_checks_come_first() {
+    let check = |name: &str, passed: Option<bool>, message: &str| TestCheck {
+        name: name.to_owned(),
+        passed,
+        message: message.to_owned(),
+    };
+    let mut with = run(&[does("", "Write", &json!({"file_path": "a", "content": "SG-4482"}), "")]);
+    with.checks = vec![
+        check("same", Some(true), ""),
+        check("broken", Some(false), "late"),
+        check("code", Some(true), ""),
+    ];
+    with.outcome = Some("failed".to_owned());
+    let mut without = run(&[]);
+    without.checks = vec![
+        check("same", Some(true), ""),
+        check("broken", Some(true), ""),
+        check("code", Some(false), "no SG-4482"),
+        check("other", None, ""),
+    ];
+    let view = view("t", "ledger", "", &SkillText::parse(SKILL.as_bytes()), with, without);
+    let rows: Vec<_> =
+        view.checks.iter().map(|row| (row.check.as_str(), row.change, row.message.as_str())).collect();
+    let expected = [
+        ("broken", Some(Change::Lost), "late"),
+        ("code", Some(Change::Gained), "no SG-4482"),
+        ("same", None, ""),
+        ("other", None, ""),
+    ];
+    assert_eq!(rows, expected);
+    let code = view.directives.iter().find(|row| row.line == 8).unwrap();
+    assert_eq!(code.checks.iter().map(|check| check.check.as_str()).collect::<Vec<_>>(), ["code"]);
+    assert_eq!((view.with.outcome.as_deref(), view.without.outcome.as_deref()), (Some("failed"), None));
 }
 
 #[test]
 fn what_was_not_read_is_said_to_be_unread() {
-    let copied = "sign every finished export with the treasury signing script";
+    let copied = "SG-4482";
     let with = run(&[does("", "Write", &json!({"file_path": "a", "content": copied}), "")]);
-    let view = view("ledger", "", &SkillText::parse(SKILL.as_bytes()), with, run(&[]));
+    let view = view("ledger", "ledger", "", &SkillText::parse(SKILL.as_bytes()), with, run(&[]));
     let cell = view.rows[0].with.as_ref().unwrap();
     assert_eq!((cell.evidence[0].when, cell.opened), (OpeningOrder::Unread, false));
     assert_eq!(view.rows.len(), 1);
@@ -122,7 +165,7 @@ fn what_was_not_read_is_said_to_be_unread() {
 fn what_is_long_is_cut_and_counted() {
     let long = "é".repeat(TEXT_CAP + 5);
     let with = run(&[does(&long, "Other", &json!({"skill": long, "n": 3, "none": null}), &long)]);
-    let view = view("x", "", &SkillText::parse(b"x"), with, run(&[]));
+    let view = view("x", "x", "", &SkillText::parse(b"x"), with, run(&[]));
     let cell = view.rows[0].with.as_ref().unwrap();
     assert_eq!((cell.said.more, cell.output.more), (5, 5));
     assert_eq!(

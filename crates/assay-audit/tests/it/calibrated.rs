@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_audit::calibrated::{CorpusAudit, Run, TaskRuns, audit, corpus};
+use assay_audit::adherence::{ADOPTED, TestCheck};
+use assay_audit::calibrated::{ArmFindings, CorpusAudit, Run, TaskRuns, audit, check, corpus};
 use assay_audit::corpus::Corpus;
-use assay_audit::evidence::{ADOPTED, SkillText};
+use assay_audit::evidence::SkillText;
+use assay_trace::Exposure;
 use serde_json::Value;
 
 use assay_test::shared;
@@ -17,7 +19,7 @@ use assay_test::shared;
 fn the_release_is_audited() {
     let root = shared("cta");
     let found = Corpus::find(&root).expect("the release is a corpus");
-    let audit = corpus(&root, &found, true, |notice| panic!("{notice:?}"));
+    let audit = corpus(&root, &found, |notice| panic!("{notice:?}"));
     the_score_tells_runs_that_read_the_skill_from_the_rest(&audit);
     nothing_is_found_where_nobody_read_and_something_where_they_did(&audit);
     exposure_is_as_labelled(&audit, &root);
@@ -25,7 +27,7 @@ fn the_release_is_audited() {
 }
 
 fn the_score_tells_runs_that_read_the_skill_from_the_rest(audit: &CorpusAudit) {
-    let check = audit.check.as_ref().expect("it was asked for");
+    let check = check(&audit.tasks);
     assert_eq!((check.opened, check.tasks), (6, 4));
     let auc = check.auc.as_ref().expect("there are readers");
     assert!(auc.value >= 0.9 && auc.without_one_task >= 0.9, "{auc:?}");
@@ -35,12 +37,6 @@ fn the_score_tells_runs_that_read_the_skill_from_the_rest(audit: &CorpusAudit) {
     assert!(placebo.0 < 0.5 && 0.5 < placebo.1, "{placebo:?}");
     let alarms = check.false_alarms;
     assert!(alarms.of == 66 && alarms.count as f64 <= 0.05 * alarms.of as f64, "{alarms:?}");
-    // What is planted is found, and the more of it the better: three lines nearly always.
-    let rate = |lines: usize| {
-        let planted = check.planted.iter().find(|planted| planted.lines == lines).expect("a rate");
-        planted.detected.count as f64 / planted.detected.of as f64
-    };
-    assert!(rate(1) < rate(2) && rate(2) < rate(3) && rate(3) >= 0.9, "{:?}", check.planted);
 }
 
 fn nothing_is_found_where_nobody_read_and_something_where_they_did(audit: &CorpusAudit) {
@@ -50,14 +46,15 @@ fn nothing_is_found_where_nobody_read_and_something_where_they_did(audit: &Corpu
     assert!(!plain.beyond_chance && plain.readers.is_empty());
     assert!(plain.patterns.iter().all(|pattern| pattern.attributed == 0));
     assert_eq!((nudged.exposure.opened, nudged.exposure.mentioned, nudged.exposure.contaminated), (6, 9, 0));
-    assert!(nudged.beyond_chance);
-    let adoption = nudged.adoption.as_ref().expect("there are tasks");
-    assert!(adoption.p < 0.01 && adoption.p_without_one_task < 0.05, "{adoption:?}");
-    // Every reader has its spans, and no finding stands before the skill was read.
+    // Six of 27 runs read a skill, and most of what they took from it models do anyway: more than
+    // without it, but within chance.
+    let excess = |arm: &ArmFindings| arm.adoption.as_ref().expect("there are tasks").excess;
+    assert!(excess(nudged) > 0.01 && excess(plain) < 0.01, "{} {}", excess(nudged), excess(plain));
+    // What was adopted has spans, and no finding is before the skill was read.
     for reader in &nudged.readers {
-        assert!(!reader.spans.is_empty(), "{}", reader.trace);
+        assert!(!reader.spans.is_empty() || reader.adoption < ADOPTED, "{}", reader.trace);
         let opened = reader.opened_at.expect("it was read");
-        assert!(reader.findings.iter().all(|finding| finding.step == 0 || finding.step > opened));
+        assert!(reader.findings.iter().all(|found| found.finding.step == 0 || found.finding.step > opened));
     }
 }
 
@@ -95,24 +92,20 @@ fn runs(root: &Path, task: &str) -> Vec<Run> {
             files.map(|(file, with)| {
                 let transcript = assay_trace::read::read(&file.path, None).expect("a log");
                 let tokens = transcript.tally.usage.total();
-                Run {
-                    trace: file.name.clone(),
-                    arm: group.arm.clone(),
-                    with,
-                    trajectory: transcript.trajectory,
-                    tokens,
-                    known: None,
-                }
+                Run::new(&file.name, &group.arm, with, transcript.trajectory, tokens)
             })
         })
         .collect()
 }
 
+/// What must not move a score: labels, names, arms, what the verifier said, what is known of the
+/// skill's way into the run, times, prompts, the results that brought the skill, and the order of the
+/// runs.
 #[test]
 #[ignore = "needs shared data"]
-fn labels_names_and_results_do_not_move_the_score() {
+fn labels_names_and_exposure_do_not_move_the_score() {
     let root = shared("cta");
-    let skills = ["add-admin-api-endpoint", "langsmith-fetch"];
+    let skills = ["add-admin-api-endpoint", "bash-defensive-patterns"];
     let text = |name: &str| std::fs::read(root.join("skills").join(name).join("SKILL.md")).expect("a skill");
     let library: Vec<SkillText> = skills.iter().map(|name| SkillText::parse(&text(name))).collect();
     for (task, skill) in skills.iter().zip(&library) {
@@ -126,24 +119,47 @@ fn labels_names_and_results_do_not_move_the_score() {
                 runs,
                 baseline: None,
             };
-            audit(&task, &library, false).runs.iter().map(|run| run.adoption.score.to_bits()).collect()
+            let found = audit(&task, &library, false);
+            found.runs.iter().map(|run| run.adherence.score.to_bits()).collect()
         };
         let expected = scores(task, straight.clone());
-        assert!(expected.iter().any(|score| f64::from_bits(*score) > 0.0));
-        // Other labels, names and arms, and a task of another name.
+        assert!(expected.iter().any(|score| f64::from_bits(*score) > 0.1));
         let mut shuffled = straight.clone();
         for (at, run) in shuffled.iter_mut().enumerate() {
             run.with = at % 2 == 0;
             run.trace = format!("x/{}.jsonl", (at * 7) % 11);
             run.arm = format!("arm-{}", at % 3);
+            run.tokens = at as u64;
+            run.known = Some(Exposure {
+                skill: task.to_string(),
+                offered: true,
+                advertised: Some(1),
+                mentioned: Some(2),
+                opened: (at % 3 == 0).then_some(3),
+                executed: None,
+                body_lines: 40,
+                body_lines_delivered: at,
+            });
+            let passed = Some(at % 2 == 1);
+            run.checks = vec![TestCheck { name: "all".to_owned(), passed, message: task.to_string() }];
+            run.trajectory.session_id = None;
+            for step in &mut run.trajectory.steps {
+                step.timestamp = Some(format!("2031-01-{:02}T00:00:00Z", 1 + at % 28));
+            }
         }
         assert_eq!(scores("another-name", shuffled), expected);
-        // Without prompts and results nothing tells who opened what.
+        // Without prompts, and without results that have a line of the skill, nothing shows who opened it.
+        let lines: Vec<&str> =
+            skill.body.lines().map(str::trim).filter(|line| line.chars().count() >= 40).collect();
         let mut bare = straight.clone();
         for run in &mut bare {
             run.trajectory.steps.retain(|step| step.source == assay_trace::Source::Agent);
-            for step in &mut run.trajectory.steps {
-                step.observation = None;
+            let results = run.trajectory.steps.iter_mut().filter_map(|step| step.observation.as_mut());
+            for result in results.flat_map(|observation| &mut observation.results) {
+                let text = result.content.as_deref().unwrap_or_default();
+                if assay_trace::carries(text, &skill.body) && lines.iter().any(|line| text.contains(line)) {
+                    result.content = None;
+                }
             }
         }
         assert_eq!(scores(task, bare), expected);
@@ -174,8 +190,12 @@ fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
         assert_eq!(pair["sips"]["total"], total);
     }
     for trace in traces {
-        let score = trace["adoption"].as_f64().expect("a number");
-        assert!((0.0..=1.0).contains(&score));
+        let adoption = &trace["adoption"];
+        let score = adoption["score"].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&score) && adoption["adopted"] == (score >= ADOPTED), "{adoption}");
+        let count = |key: &str| adoption["directives"][key].as_u64().expect("a count");
+        assert!(count("followed") + count("violated") + count("unknown") <= count("total"), "{adoption}");
+        assert!(count("delivered") <= count("total"), "{adoption}");
         assert!(["with", "without"].contains(&trace["condition"].as_str().unwrap_or_default()));
         assert!(trace["exposure"]["mentions"].is_u64() && trace["exposure"]["opened"].is_boolean());
     }

@@ -1,4 +1,5 @@
 //! The auditors on real traces and hostile ones.
 
 mod calibrated;
+mod directives;
 mod reference;

@@ -2,12 +2,12 @@
 //! ledger with the decision on each record.
 //!
 //! The stages are those of the SkillRet paper: description, language, licence, equal content, equal
-//! name and description. The public code runs them in another order, and asks other things in three
-//! of them. Both can be had: [`Rules`] says what each stage asks, [`Order`] says which comes first.
+//! name and description. The public code runs them in another order, and with other criteria in
+//! three of them. Both are available: [`Rules`] has the criteria of each stage, [`Order`] the
+//! order.
 //!
-//! One pass over the input. What is kept of a record are two hashes, its id and some numbers, so a
-//! corpus may be larger than the memory. Which of several copies is kept does not depend on
-//! threads.
+//! One pass over the input. Two hashes of a record, its id and some numbers are kept, so a corpus
+//! may be larger than the memory. Which of several copies is kept does not depend on threads.
 
 mod rules;
 
@@ -25,7 +25,7 @@ pub(crate) use rules::survival;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilterStage {
-    /// No description that says anything.
+    /// No meaningful description.
     Description,
     /// Not in English.
     Language,
@@ -82,12 +82,12 @@ pub struct StageCount {
     pub left: usize,
 }
 
-/// What came of a funnel. Records are known by their place in the input, from 0.
+/// The result of a funnel. Records are identified by their index in the input, from 0.
 #[derive(Debug)]
 pub struct Outcome {
     /// Records that went in.
     pub records: usize,
-    /// Lines that held no record.
+    /// Lines without a record.
     pub bad_lines: usize,
     /// The stages in their order.
     pub stages: Vec<StageCount>,
@@ -190,7 +190,7 @@ impl Outcome {
     }
 }
 
-/// Runs the funnel over the whole input. `bad` is called for each invalid line. At most 2^32 − 1
+/// Runs the funnel over the complete input. `bad` is called for each invalid line. At most 2^32 − 1
 /// records.
 pub fn run(
     input: &mut Input,

@@ -1,4 +1,4 @@
-//! What each stage of the funnel asks of a record.
+//! The criteria of each stage of the funnel.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{Record, normal};
 
-/// A description of fewer characters says nothing.
+/// A description of fewer characters is meaningless.
 const DESCRIPTION: usize = 10;
 /// The longest first paragraph that the public code takes for a description, in bytes.
 const PARAGRAPH: usize = 500;
@@ -17,12 +17,11 @@ const DESCRIPTIVE_KEYS: [&str; 6] =
 /// The share of foreign letters above which a text is not English: 3 in 100.
 const FOREIGN: usize = 3;
 
-/// Repositories that collect third-party skills under their own licence. A copy from one of
-/// them is the last to survive.
+/// Repositories that collect third-party skills under their own licence. A copy from one of them is
+/// the last to survive.
 ///
-/// A record's `via` names the collection that a copy was taken from, but nothing in a record says
-/// that its repository is itself a collection. These were found by looking at the corpus this
-/// project is tested on.
+/// A record's `via` names the collection that a copy was taken from, but no field marks its
+/// repository as a collection. These were found in the corpus this project is tested on.
 pub const AGGREGATORS: [&str; 6] = [
     "ComposioHQ/awesome-claude-skills",
     "agentskillexchange/skills",
@@ -32,22 +31,22 @@ pub const AGGREGATORS: [&str; 6] = [
     "sickn33/antigravity-awesome-skills",
 ];
 
-/// What the stages ask.
+/// The criteria of the stages.
 #[derive(Debug, Clone)]
 pub enum Rules {
     /// Those that made this project's corpus. Language: letters above U+024F in the body, as a
-    /// share of the body's characters. Licence: as the record has it; none is not enough. Survivor:
-    /// one that a query needs, then one taken from its own repository over one by way of a
-    /// collection over one of an aggregator, then the shortest path, then the first of the input.
+    /// share of the body's characters. Licence: as in the record; one is required. Survivor: one
+    /// that a query needs, then one taken from its own repository over one by way of a collection
+    /// over one of an aggregator, then the shortest path, then the first of the input.
     Corpus {
         /// Records that queries name, which survive their copies.
         gold: BTreeSet<String>,
-        /// Repository and name of records that stay whatever their language.
+        /// Repository and name of records that are kept whatever their language.
         foreign_allowed: Vec<(String, String)>,
     },
     /// Those of SkillRet's public code. Language: Chinese, Japanese, Korean, Cyrillic and Arabic
-    /// characters in the whole file. Licence: what the front matter says; none is enough. Survivor:
-    /// most stars, then most installs, then the first of the input.
+    /// characters in the complete file. Licence: as in the front matter; none is required.
+    /// Survivor: most stars, then most installs, then the first of the input.
     SkillRet,
 }
 
@@ -62,7 +61,7 @@ impl Default for Rules {
     }
 }
 
-/// What a licence is to a funnel.
+/// A licence, as the funnel classifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licence {
     /// MIT or Apache-2.0.
@@ -71,11 +70,11 @@ pub enum Licence {
     Other,
     /// Missing, where one is required.
     Undeclared,
-    /// None where none is asked for.
+    /// None is required.
     NotAsked,
 }
 
-/// All that is kept of a record.
+/// Everything that is kept of a record.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is the answer to a question of its own")]
 pub(super) struct Features {
@@ -95,8 +94,8 @@ pub(super) struct Features {
 }
 
 impl Rules {
-    /// Checks a record. `recovered` says that a description that was recovered is in for the
-    /// missing one when labels are compared.
+    /// Checks a record. `recovered` means that a recovered description replaces the missing one
+    /// when labels are compared.
     pub(super) fn features(&self, record: &Record, recovered: bool) -> Features {
         let (front, body) = normal::split(&record.skill_md);
         let given = record.description.trim();
@@ -154,8 +153,8 @@ impl Rules {
     }
 }
 
-/// The order of survivors by the corpus's rules, gold apart, lowest first: where a record was taken
-/// from, then the length of its path.
+/// The order of survivors by the corpus's rules, without gold, lowest first: the origin of a
+/// record, then the length of its path.
 pub(crate) fn survival(record: &Record) -> (u64, u64) {
     (source(record), record.path.chars().count() as u64)
 }

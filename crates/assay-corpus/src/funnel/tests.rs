@@ -38,7 +38,7 @@ fn check(records: &[Value], expected: &[&str]) {
 }
 
 #[test]
-fn each_stage_takes_its_own() {
+fn each_stage_removes_its_own_records() {
     let same = json!({ "skill_md": "---\nname: b\n---\nSAME body!" });
     check(&[record("a", json!({}))], &[]);
     check(
@@ -92,7 +92,7 @@ fn each_stage_takes_its_own() {
 }
 
 #[test]
-fn a_copy_of_what_declares_another_licence_goes_with_it() {
+fn copies_of_differently_licensed_content_are_removed() {
     let plain = json!({ "skill_md": "The body." });
     let gpl = json!({ "skill_md": "---\nlicense: GPL-3.0\n---\nThe body.", "license": "Other:GPL-3.0" });
     let by_file = json!({ "skill_md": "The body.", "license": "GPL" });
@@ -106,7 +106,7 @@ fn a_copy_of_what_declares_another_licence_goes_with_it() {
 }
 
 #[test]
-fn the_nearest_to_the_source_survives() {
+fn copy_nearest_to_the_source_survives() {
     let copy = |id: &str, change: Value| {
         let mut change = change;
         change["skill_md"] = json!("The same.");
@@ -140,7 +140,7 @@ fn the_nearest_to_the_source_survives() {
 }
 
 #[test]
-fn the_code_s_order_and_rules_differ() {
+fn published_order_and_rules_differ() {
     let records = [
         record("a", json!({ "skill_md": "---\nlicense: MIT\n---\nSame.", "license": null, "stars": 1 })),
         record("b", json!({ "skill_md": "Same.", "license": null })),
@@ -153,8 +153,8 @@ fn the_code_s_order_and_rules_differ() {
         ledger(&records, &Rules::SkillRet, Order::Code),
         ["b content same-content a", "c license other-license -", "e language not-english -"]
     );
-    // In the order of the SkillRet paper of the corpus's rules the copies are gone before anybody
-    // compares them.
+    // With the corpus's rules in the order of the SkillRet paper, the copies are removed before
+    // they are compared.
     assert_eq!(
         ledger(&records[..2], &Rules::default(), Order::Paper),
         ["a license undeclared -", "b license undeclared -"]

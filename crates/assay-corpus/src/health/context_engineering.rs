@@ -1,12 +1,12 @@
 //! The profile `context-engineering`: the metrics, weights and flags of the health script that the
-//! collection `Agent-Skills-for-Context-Engineering` keeps for itself, to four decimals.
+//! collection `Agent-Skills-for-Context-Engineering` uses for itself, to four decimals.
 //!
 //! It is reproduced, not endorsed. Two of its eight components hardly vary (links of a form that no
 //! skill uses; claims found by overlapping patterns), a heading in a code fence counts as a
 //! section, and a skill without any link has all of its links intact.
 //!
 //! The script has had three revisions. The second requires two more sections, and the third reads
-//! front matter as YAML too. Whether a library was written for the first shows in its text: claim
+//! front matter as YAML too. A library written for the first can be recognized by its text: claim
 //! ids came later. See [`Revision::of`]. The second has to be named.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub enum HealthError {
     /// The folder contains no skills.
     #[error("no skill in {}", path.display())]
     NoSkills {
-        /// Where they were looked for.
+        /// The folder that was searched.
         path: PathBuf,
     },
     /// A folder or file cannot be read.
@@ -58,9 +58,9 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// The revision that a library was written for. The newer script came with a rewrite that put
-    /// claim ids into the text, so a library that keeps an index of claims and cites them in fewer
-    /// than one skill of five is of the older one. Every other one is measured by the newer.
+    /// The revision that a library was written for. The newer script came with a rewrite that added
+    /// claim ids to the text, so a library that keeps an index of claims and cites them in fewer
+    /// than one skill of five is of the older one. All others are measured by the newer.
     pub fn of<'a>(claims: usize, texts: impl Iterator<Item = &'a str>) -> Self {
         let (mut citing, mut all) = (0, 0);
         for text in texts {
@@ -70,7 +70,7 @@ impl Revision {
         if claims > 0 && citing * 5 < all { Self::V230 } else { Self::Hardened }
     }
 
-    /// The headings it looks for, as they are searched for.
+    /// The required headings, as they are searched for.
     pub fn sections(self) -> &'static [&'static str] {
         match self {
             Self::V230 => &[
@@ -167,11 +167,11 @@ struct Fixtures {
     activation: BTreeMap<String, usize>,
 }
 
-/// Scores every folder below `dir/skills`, or below `dir` where there is none. Fixtures are those
-/// of `fixtures`, or of `dir/researcher`: `fixtures/activation-cases.jsonl`, `claims/index.jsonl`
-/// and `mechanisms/registry.jsonl`, each of which may be missing. The revision is found by
-/// [`Revision::of`] unless it is given. The second value names fixture lines that are no JSON
-/// objects; they count for nothing, as with the script.
+/// Scores every folder below `dir/skills`, or below `dir` if there is none. Fixtures are those of
+/// `fixtures`, or of `dir/researcher`: `fixtures/activation-cases.jsonl`, `claims/index.jsonl` and
+/// `mechanisms/registry.jsonl`, each of which may be missing. The revision is determined by
+/// [`Revision::of`] unless it is given. The second value lists fixture lines that are not JSON
+/// objects; they are ignored, as in the script.
 pub fn check(
     dir: &Path,
     fixtures: Option<&Path>,
@@ -353,13 +353,13 @@ fn numeric_claims(text: &str) -> usize {
 fn gotchas(text: &str) -> usize {
     let Some(heading) = GOTCHAS.find(text) else { return 0 };
     let section = &text[heading.end()..];
-    // The first character belongs to the section whatever it is, so the search begins behind it.
+    // The first character belongs to the section whatever it is, so the search begins after it.
     let first = section.chars().next().map_or(0, char::len_utf8);
     let end = section[first..].find("\n## ").map_or(section.len(), |at| first + at);
     NUMBERED.find_iter(&section[..end]).count()
 }
 
-/// What is wrong with the front matter, a sentence each.
+/// The problems of the front matter, a sentence each.
 fn front_matter_issues(folder: &str, text: &str, revision: Revision) -> Vec<String> {
     let (fields, mut issues) = match revision {
         Revision::V230 | Revision::EightByLines => by_lines(text),
@@ -385,8 +385,8 @@ fn front_matter_issues(folder: &str, text: &str, revision: Revision) -> Vec<Stri
 
 type Fields = BTreeMap<String, String>;
 
-/// The older revisions: lines `key: value` that are not indented, quotes taken away. A folded value
-/// is the sign that opens it.
+/// The older revisions: lines `key: value` that are not indented, without quotes. A folded value is
+/// the sign that opens it.
 fn by_lines(text: &str) -> (Fields, Vec<String>) {
     let Some(inner) = block(text) else {
         return (Fields::new(), vec!["no front matter between `---` lines".to_owned()]);
@@ -401,8 +401,8 @@ fn by_lines(text: &str) -> (Fields, Vec<String>) {
     (fields, Vec::new())
 }
 
-/// The newer revision: a YAML map whose values are text, or are written out as text; what is null
-/// is missing.
+/// The newer revision: a YAML map whose values are text, or are converted to text; null counts as
+/// missing.
 fn by_yaml(text: &str) -> (Fields, Vec<String>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(inner) = block(text) else {
@@ -433,7 +433,7 @@ fn by_yaml(text: &str) -> (Fields, Vec<String>) {
     (fields, issues)
 }
 
-/// What stands between a first line `---` and the next line that begins so.
+/// The text between a first line `---` and the next line that begins so.
 fn block(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("---\n")?;
     Some(&rest[..rest.find("\n---")?])
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn the_revision_shows_in_the_text() {
+    fn revision_is_detected_from_the_text() {
         let of = |claims, texts: &[&str]| Revision::of(claims, texts.iter().copied());
         assert_eq!(of(6, &["plain", "plain"]), Revision::V230);
         assert_eq!(of(6, &["see claim-one", "plain"]), Revision::Hardened);

@@ -1,5 +1,5 @@
-//! The history of a library's health: a line a run, with what the scores belong to, so that a trend
-//! can be laid at someone's door.
+//! The history of a library's health: a line for each run, with the origin of the scores, so that a
+//! change can be attributed.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub struct Line {
     pub schema: String,
     /// When, in UTC, as RFC 3339 has it.
     pub at: String,
-    /// The revision of the library's checkout, where it has one.
+    /// The revision of the library's checkout, if it has one.
     pub revision: Option<String>,
     /// The profile and its revision.
     pub profile: String,
@@ -29,7 +29,7 @@ pub struct Line {
     pub corpus_score: f64,
     /// Skills flagged.
     pub flagged: usize,
-    /// Each skill's score and the digest of what was scored.
+    /// Each skill's score and the digest of its content.
     pub skills: BTreeMap<String, Scored>,
 }
 
@@ -42,7 +42,7 @@ pub struct Scored {
     pub digest: Option<String>,
 }
 
-/// What has changed since a line.
+/// The changes since a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trend {
     /// When that line was written.
@@ -102,8 +102,8 @@ impl Line {
     }
 }
 
-/// The last line of a history by the same profile; `None` if there is none. Lines that are none of
-/// ours are skipped.
+/// The last line of a history by the same profile; `None` if there is none. Other lines are
+/// skipped.
 pub fn last(path: &Path, profile: &str) -> io::Result<Option<Line>> {
     let (values, _) = super::json_lines(path, CAP)?;
     let lines = values.into_iter().rev().filter_map(|value| serde_json::from_value::<Line>(value).ok());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trend_is_against_the_last_line_of_the_same_profile() {
+    fn trend_uses_the_last_line_of_the_same_profile() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history.jsonl");
         assert_eq!(last(&path, "assay").unwrap(), None);

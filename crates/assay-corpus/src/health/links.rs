@@ -1,5 +1,5 @@
-//! External links, asked for one by one. The only part of this crate that speaks to anybody, and it
-//! does so only when called.
+//! Checks external links one by one. Only this part of the crate uses the network, and only when it
+//! is called.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use serde::Serialize;
 use crate::normal;
 use crate::quality::outline;
 
-/// What came of asking for an address.
+/// The result for an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkCheck {
     /// The address.
     pub url: String,
-    /// The HTTP status; `None` where there was no answer.
+    /// The HTTP status; `None` without a response.
     pub status: Option<u16>,
-    /// What went wrong where there was none.
+    /// The error, if there was no response.
     pub error: Option<String>,
 }
 
@@ -37,8 +37,8 @@ pub fn addresses(package: &Package) -> BTreeSet<String> {
     outline(body).links.into_iter().map(|link| link.target).filter(http).collect()
 }
 
-/// Asks for each address with HEAD, eight at a time, and waits at most `timeout` for each; after a
-/// 405 with GET. Follows at most five redirects, reads no body, and sends nothing but the request.
+/// Requests each address with HEAD, eight at a time, with a `timeout` for each; after a 405 with
+/// GET. Follows at most five redirects, reads no body, and sends nothing but the request.
 pub fn check_links(addresses: &BTreeSet<String>, timeout: Duration) -> Vec<LinkCheck> {
     let config = ureq::Agent::config_builder()
         .timeout_global(Some(timeout))
@@ -71,11 +71,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_asked_for_on_loopback() {
+    fn links_are_checked_on_loopback() {
         let server = tiny_http::Server::http("127.0.0.1:0").unwrap();
         let base = format!("http://{}", server.server_addr());
         let serving = std::thread::spawn(move || {
-            // Three addresses, of which one is asked for twice.
+            // Three addresses, of which one is requested twice.
             for _ in 0..4 {
                 let request = server.recv().unwrap();
                 let status = match (request.url(), request.method()) {

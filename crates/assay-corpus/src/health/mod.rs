@@ -1,9 +1,8 @@
-//! The health of a library: each skill's document scored by rules, and which of them call for a
-//! look.
+//! The health of a library: each skill's document scored by rules, and which of them need a review.
 //!
-//! A health score is a lint score. It says that a document has what its profile asks for. Whether
-//! that goes with an agent doing better is a question for paired runs, and the profile here has not
-//! been correlated with them yet.
+//! A health score is a lint score. It shows that a document has what its profile requires. Whether
+//! that correlates with an agent's success is a question for paired runs, and the profile here has
+//! not been correlated with them yet.
 
 pub mod context_engineering;
 pub mod history;
@@ -15,12 +14,12 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a profile says of a library.
+/// The report of a profile on a library.
 #[derive(Debug, Clone, Serialize)]
 pub struct Health {
     /// The profile's name and revision.
     pub profile: String,
-    /// The mean of the skills' scores, in [0, 1], to four decimals; 0 where there is no skill.
+    /// The mean of the skills' scores, in [0, 1], to four decimals; 0 without skills.
     pub corpus_score: f64,
     /// How many skills are flagged.
     pub flagged: usize,
@@ -28,20 +27,20 @@ pub struct Health {
     pub skills: Vec<SkillHealth>,
 }
 
-/// What a profile says of one skill.
+/// The report of a profile on one skill.
 #[derive(Debug, Clone, Serialize)]
 pub struct SkillHealth {
     /// The folder's name.
     pub name: String,
     /// The weighted sum of the components, in [0, 1], to four decimals.
     pub score: f64,
-    /// Whether the profile's rule asks for manual review.
+    /// Whether the profile's rule requires manual review.
     pub flagged: bool,
-    /// Why it is flagged, and what is missing: a sentence each.
+    /// Why it is flagged, and its missing parts: a sentence each.
     pub reasons: Vec<String>,
     /// Each component in [0, 1], unless its profile says otherwise.
     pub components: BTreeMap<&'static str, f64>,
-    /// What was counted to get the components.
+    /// The counts behind the components.
     pub counts: BTreeMap<&'static str, usize>,
     /// The package's canonical digest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +60,7 @@ impl Health {
 /// Four decimals, from the exact value and to the even neighbour of a tie, as Python's `round(x,
 /// 4)` has it.
 fn rounded(value: f64) -> f64 {
-    // What was printed as a number is one.
+    // A formatted number can be parsed.
     format!("{value:.4}").parse().unwrap_or(value)
 }
 

@@ -1,5 +1,5 @@
-//! The funnel against the stages that the corpus's makers wrote into its records, and which the
-//! funnel cannot see.
+//! The funnel against the stages that the corpus's authors wrote into its records, and which the
+//! funnel does not read.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use assay_test::shared;
 
 #[test]
 #[ignore = "needs shared data"]
-fn the_corpus_goes_through_as_its_makers_had_it() {
+fn funnel_reproduces_the_recorded_stages() {
     let path = shared("skills/corpus_raw.jsonl.zst");
     let mut input = Input::open(&path).unwrap();
     let outcome =
@@ -37,7 +37,7 @@ fn the_corpus_goes_through_as_its_makers_had_it() {
     let alone = |stage: &str| matches!(stage, "description" | "language" | "license");
     let apart = compared.differences.iter().find(|found| alone(&found.ours) || alone(&found.theirs));
     assert_eq!(apart, None);
-    // Of each of the others it can be said why.
+    // Each of the other differences has an explanation.
     let queries = shared("retrieval/dev_queries.jsonl");
     let queries = std::fs::read_to_string(queries).unwrap();
     let named = |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["gold_ids"].clone();
@@ -51,7 +51,8 @@ fn the_corpus_goes_through_as_its_makers_had_it() {
     assert_eq!(counts, [10, 2, 68, 0]);
 }
 
-/// What docs/lab/CORPUS.md says of the language rule: the makers' words and their decisions differ.
+/// The statement of docs/lab/CORPUS.md about the language rule: the authors' description and their
+/// decisions differ.
 #[test]
 #[ignore = "needs shared data"]
 fn the_language_stage_counts_characters_and_not_letters() {

@@ -1,5 +1,4 @@
-//! The funnel's normaliser on what dice make of documents. `ASSAY_FUZZ_SECONDS` says for how long;
-//! two seconds without it.
+//! The funnel's normaliser on random documents. `ASSAY_FUZZ_SECONDS` sets for how long (default 2).
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +48,7 @@ impl Dice {
 }
 
 #[test]
-fn the_normaliser_holds_on_what_dice_make() {
+fn normaliser_handles_random_documents() {
     let seconds = std::env::var("ASSAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut dice = Dice(1);
@@ -64,7 +63,7 @@ fn the_normaliser_holds_on_what_dice_make() {
         let once = fold(&text);
         assert_eq!(fold(&once), once, "seed {seed}: {text:?}");
         assert_eq!(hash(&once), hash(&text), "seed {seed}: {text:?}");
-        // A line of anything, whole or cut: one record or one bad line, and the ledger adds up.
+        // Any line, complete or cut: one record or one bad line, and the ledger adds up.
         let line = serde_json::json!({ "id": "a", "skill_md": text, "description": once }).to_string();
         let mut bytes = line.into_bytes();
         if dice.roll().is_multiple_of(4) {

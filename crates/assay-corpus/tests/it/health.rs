@@ -1,5 +1,5 @@
-//! The profile `context-engineering` against what the collection's own script gave for two of its
-//! commits.
+//! The profile `context-engineering` against the output of the collection's own script for two of
+//! its commits.
 
 use assay_corpus::health::context_engineering::{Revision, check};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn context_engineering_agrees_with_its_script() {
 }
 
 #[test]
-fn a_library_without_fixtures_is_measured_by_the_newer_revision() {
+fn library_without_fixtures_uses_the_newer_revision() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         std::fs::create_dir_all(folder.path().join("skills").join(name)).unwrap();
@@ -67,8 +67,8 @@ fn a_library_without_fixtures_is_measured_by_the_newer_revision() {
     assert!((health.corpus_score - 0.1875).abs() < 1e-9);
     let (older, _) = check(folder.path(), None, Some(Revision::V230)).unwrap();
     assert!((older.skills[0].components["sections"] - 1.0 / 6.0).abs() < 1e-12);
-    // Between the two: the newer one's sections, and front matter by lines, which knows no shortest
-    // description.
+    // Between the two: the newer one's sections, and front matter by lines, without a minimum
+    // length of descriptions.
     let short = text.replace("Twenty characters or more.", "Short.");
     std::fs::write(folder.path().join("skills/a/SKILL.md"), short).unwrap();
     let parts = |revision| {

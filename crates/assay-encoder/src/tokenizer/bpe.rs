@@ -35,7 +35,7 @@ pub(super) struct Bpe {
     bytes: Vec<u32>,
     /// Rank and result of a pair.
     merges: HashMap<(u32, u32), (u32, u32)>,
-    /// Words that are tokens as they are, where the file says to look for them first.
+    /// Words that are tokens themselves, if the file gives them priority.
     whole: HashMap<Vec<u8>, u32>,
     words: Regex,
     nfc: bool,
@@ -134,8 +134,8 @@ impl Bpe {
         }
     }
 
-    /// Whether what was found from `at` on are blanks by the pattern's last part, and not by an
-    /// earlier one.
+    /// Whether the match from `at` on is blanks by the pattern's last part, and not by an earlier
+    /// one.
     fn is_blanks(&self, text: &str, at: usize, found: &str) -> bool {
         found.chars().all(char::is_whitespace)
             && self.words.captures_at(text, at).is_some_and(|parts| parts.name(GROUP).is_some())
@@ -222,7 +222,7 @@ fn word_pattern(pre: Option<&Value>) -> Result<Regex, TokenizerError> {
     let (split, level) = match parts.as_slice() {
         [level] => (None, level),
         [split, level] => (Some(split), level),
-        _ => return unknown("has another number of parts"),
+        _ => return unknown("has an unsupported number of parts"),
     };
     if level["type"] != "ByteLevel" || level["add_prefix_space"] == true {
         return unknown("has no ByteLevel at its end, or one that adds blanks");
@@ -239,10 +239,10 @@ fn word_pattern(pre: Option<&Value>) -> Result<Regex, TokenizerError> {
         {
             match split["pattern"]["Regex"].as_str() {
                 Some(pattern) => pattern,
-                None => return unknown("splits by no Regex"),
+                None => return unknown("does not split by a Regex"),
             }
         }
-        _ => return unknown("splits in another way"),
+        _ => return unknown("has an unsupported split"),
     };
     let pattern = pattern
         .strip_suffix(BLANKS)

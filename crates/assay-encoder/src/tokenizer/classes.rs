@@ -1,8 +1,8 @@
-//! Classes of characters as BERT's normalizer in `tokenizers` knows them.
+//! Classes of characters in BERT's normalizer in `tokenizers`.
 //!
-//! Its tables are of Unicode 8.0 (the crate `unicode_categories`): what was assigned later has no
-//! class there. Some characters have changed since, and are listed separately. A test compares all
-//! code points with the original.
+//! Its tables are of Unicode 8.0 (the crate `unicode_categories`): later characters have no class
+//! there. Some characters have changed since, and are listed separately. A test compares all code
+//! points with the original.
 
 use std::sync::LazyLock;
 
@@ -44,8 +44,8 @@ static MARKS: LazyLock<Table> = LazyLock::new(|| {
 static PUNCTUATION: LazyLock<Table> =
     LazyLock::new(|| Table::new(r"[[\p{P}&&\p{Age:8.0}]\u{166d}\u{111c9}]"));
 
-/// What is taken out: controls, formats, and characters for private use; tabs and ends of lines are
-/// blanks.
+/// Removed characters: controls, formats, and characters for private use; tabs and ends of lines
+/// are blanks.
 pub(super) fn is_removed(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r');
@@ -58,7 +58,7 @@ pub(super) fn is_mark(c: char) -> bool {
     !c.is_ascii() && MARKS.holds(c)
 }
 
-/// What is a word by itself.
+/// Characters that are words by themselves.
 pub(super) fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation() || !c.is_ascii() && PUNCTUATION.holds(c)
 }

@@ -1,7 +1,7 @@
-//! Text to token ids, as a `tokenizer.json` of Hugging Face's `tokenizers` says.
+//! Converts text to token ids according to a `tokenizer.json` of Hugging Face's `tokenizers`.
 //!
-//! Two families are known: WordPiece over BERT's normalizer and pre-tokenizer, and byte-level BPE.
-//! A text is tokenized no further than the requested tokens.
+//! Two families are supported: WordPiece over BERT's normalizer and pre-tokenizer, and byte-level
+//! BPE. A text is tokenized no further than the requested tokens.
 
 mod bpe;
 mod classes;
@@ -136,7 +136,7 @@ impl Tokenizer {
         ids
     }
 
-    /// The same, with added tokens in the text taken for the characters they are written with.
+    /// The same, with added tokens in the text read as plain characters.
     pub(crate) fn plain_tokens(&self, text: &str, most: usize) -> Vec<u32> {
         let mut ids = Vec::new();
         self.plain(text, most, &mut ids);
@@ -195,8 +195,8 @@ impl Tokenizer {
         sequence
     }
 
-    /// Two texts as the network reads them: of the longer one is cut first, as `tokenizers`'
-    /// `longest_first` does. `None` where the file has no template for two.
+    /// Two texts as the network's input: the longer one is cut first, as in `tokenizers`'
+    /// `longest_first`. `None` if the file has no template for two.
     pub(crate) fn two(&self, first: &str, second: &str, most: usize) -> Option<Sequence> {
         let parts = self.pair.as_ref()?;
         let around = parts.iter().filter(|part| matches!(part, Part::Special(_))).count();

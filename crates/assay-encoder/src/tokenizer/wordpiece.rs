@@ -45,7 +45,7 @@ impl Default for Normalizer {
 }
 
 pub(super) struct WordPiece {
-    /// Pieces that begin a word, and pieces that go on with one.
+    /// Pieces that begin a word, and pieces that continue one.
     first: HashMap<Box<str>, u32>,
     next: HashMap<Box<str>, u32>,
     /// Bytes of the longest piece.
@@ -146,7 +146,8 @@ impl WordPiece {
         }
     }
 
-    /// Cuts the word into pieces. One that cannot be cut so, or is too long, is unknown as a whole.
+    /// Splits the word into pieces. One that cannot be split, or is too long, is unknown as a
+    /// whole.
     fn finish(&self, word: &mut String, ids: &mut Vec<u32>) {
         if word.is_empty() {
             return;

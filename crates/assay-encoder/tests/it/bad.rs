@@ -1,12 +1,11 @@
-//! Folders with which nothing can be done: each is a typed error that names the file and, where
-//! there is one, the tensor.
+//! Unusable folders: each is a typed error that names the file and, if there is one, the tensor.
 
 use assay_encoder::{CrossEncoder, Encoder, Error, Kind};
 use serde_json::json;
 
 use crate::support::{Recipe, weights, write_safetensors};
 
-/// Spoils a folder, and looks for all parts of the message, that of its cause included.
+/// Damages a folder, and checks that the message contains all parts, its cause included.
 fn check(recipe: &Recipe, spoil: impl Fn(&std::path::Path), expected: &[&str]) {
     let folder = recipe.write();
     spoil(folder.path());
@@ -19,7 +18,7 @@ fn check(recipe: &Recipe, spoil: impl Fn(&std::path::Path), expected: &[&str]) {
 }
 
 #[test]
-fn files_that_are_missing_or_no_files() {
+fn missing_and_invalid_files_are_errors() {
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
         let remove = |folder: &std::path::Path| std::fs::remove_file(folder.join(name)).unwrap();
         check(&Recipe::bert(), remove, &["cannot read", name, "No such file"]);
@@ -39,7 +38,7 @@ fn files_that_are_missing_or_no_files() {
 }
 
 #[test]
-fn settings_that_are_not_known() {
+fn unknown_settings_are_errors() {
     let check =
         |of: fn() -> Recipe, file: &'static str, key: &str, value: serde_json::Value, expected: &[&str]| {
             let mut recipe = of();
@@ -125,11 +124,11 @@ fn settings_that_are_not_known() {
 }
 
 #[test]
-fn modules_and_ids_that_do_not_fit() {
+fn mismatched_modules_and_ids_are_errors() {
     let mut recipe = Recipe::bert();
     let dense = json!([{"path": "", "type": "sentence_transformers.models.Transformer"}, {"path": "2_Dense", "type": "x.Dense"}]);
     recipe.files.insert("modules.json", dense.to_string());
-    check(&recipe, |_| {}, &["modules.json", "x.Dense", "Transformer, Pooling and Normalize are"]);
+    check(&recipe, |_| {}, &["modules.json", "x.Dense", "expected Transformer, Pooling or Normalize"]);
     let outside = json!([{"path": "../1_Pooling", "type": "sentence_transformers.models.Pooling"}]);
     recipe.files.insert("modules.json", outside.to_string());
     check(&recipe, |_| {}, &["../1_Pooling"]);
@@ -153,7 +152,7 @@ fn modules_and_ids_that_do_not_fit() {
 }
 
 #[test]
-fn tensors_that_are_not_what_they_should_be() {
+fn mismatched_tensors_are_errors() {
     const NAME: &str = "bert.encoder.layer.1.output.dense.weight";
     let mut recipe = Recipe::bert();
     let shape = recipe.tensors.remove(NAME).unwrap();
@@ -206,7 +205,7 @@ fn vectors_that_are_not_finite_are_an_error() {
 }
 
 #[test]
-fn safetensors_that_are_cut_off_or_lie() {
+fn truncated_or_inconsistent_safetensors_are_errors() {
     let path = |folder: &std::path::Path| folder.join("model.safetensors");
     let whole = std::fs::read(path(Recipe::bert().write().path())).unwrap();
     for length in [0, 7, 8, 100, whole.len() / 2, whole.len() - 1] {
@@ -241,7 +240,7 @@ fn safetensors_that_are_cut_off_or_lie() {
 }
 
 #[test]
-fn folders_of_which_there_is_no_cross_encoder() {
+fn folders_without_a_cross_encoder_are_errors() {
     let check = |recipe: &Recipe, expected: &str| {
         let folder = recipe.write();
         let error = CrossEncoder::open(folder.path()).err().unwrap().to_string();

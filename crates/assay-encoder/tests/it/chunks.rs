@@ -5,7 +5,7 @@ use assay_encoder::Encoder;
 use crate::support::{REFERENCE, Recipe};
 
 #[test]
-fn parts_hold_all_of_a_text_and_fit() {
+fn parts_cover_the_text_and_fit() {
     let folders = [Recipe::bert().write(), Recipe::qwen3().write()];
     for folder in &folders {
         let encoder = Encoder::open(folder.path()).unwrap();

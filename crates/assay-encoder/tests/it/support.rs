@@ -69,7 +69,7 @@ pub(crate) fn minilm() -> Encoder {
     Encoder::open(&assay_test::minilm()).unwrap()
 }
 
-/// What a small model's folder is made of.
+/// The content of a small model's folder.
 pub(crate) struct Recipe {
     pub(crate) config: Value,
     pub(crate) tensors: BTreeMap<String, Vec<usize>>,
@@ -172,7 +172,7 @@ pub(crate) fn write_safetensors(path: &Path, dtype: &str, tensors: &[(&str, &[us
     std::fs::write(path, file).unwrap();
 }
 
-/// For multiples of 1/128 below 2, and what is not finite.
+/// For multiples of 1/128 below 2, and numbers that are not finite.
 fn to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = bits >> 16 & 0x8000;

@@ -34,7 +34,7 @@ fn check(encoder: &Encoder, expected: &[Vector]) {
 
 #[test]
 #[ignore = "needs MiniLM"]
-fn minilm_gives_the_vectors_of_the_model() {
+fn minilm_vectors_match_the_model() {
     let encoder = minilm();
     assert_eq!((encoder.name(), encoder.dimensions(), encoder.max_tokens()), ("all-MiniLM-L6-v2", 384, 256));
     assert_eq!(encoder.prompts(), &assay_encoder::Prompts::default());
@@ -61,7 +61,7 @@ fn qwen3_takes_the_last_token_after_its_prompt() {
 }
 
 #[test]
-fn cross_encoders_give_the_scores_of_the_model() {
+fn cross_encoder_scores_match_the_model() {
     for (recipe, expected) in
         [(Recipe::bert(), &REFERENCE.bert.scores), (Recipe::qwen3(), &REFERENCE.qwen3.scores)]
     {
@@ -79,7 +79,7 @@ fn cross_encoders_give_the_scores_of_the_model() {
 }
 
 #[test]
-fn halves_and_shards_hold_the_same_model() {
+fn halves_and_shards_load_the_same_model() {
     let texts = ["make a pivot table", "audit"];
     let mut expected: Option<(Vec<Vec<f32>>, String)> = None;
     for dtype in ["F32", "F16", "BF16"] {

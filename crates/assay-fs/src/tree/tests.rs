@@ -19,11 +19,15 @@ fn the_canonical_form_is_fixed() {
     fs::write(temp.path().join("a"), "x").unwrap();
     // Stored identities depend on it: should this change, the form has changed and needs a new
     // domain name.
-    let mut by_hand = blake3::Hasher::new();
-    by_hand.update(&12_u64.to_le_bytes()).update(b"assay.tree/1");
-    by_hand.update(&1_u64.to_le_bytes()).update(b"a").update(b"f\0").update(&1_u64.to_le_bytes());
-    by_hand.update(blake3::hash(b"x").as_bytes());
-    assert_eq!(digest(temp.path()).as_bytes(), by_hand.finalize().as_bytes());
+    let mut intervals_match_hand_computation = blake3::Hasher::new();
+    intervals_match_hand_computation.update(&12_u64.to_le_bytes()).update(b"assay.tree/1");
+    intervals_match_hand_computation
+        .update(&1_u64.to_le_bytes())
+        .update(b"a")
+        .update(b"f\0")
+        .update(&1_u64.to_le_bytes());
+    intervals_match_hand_computation.update(blake3::hash(b"x").as_bytes());
+    assert_eq!(digest(temp.path()).as_bytes(), intervals_match_hand_computation.finalize().as_bytes());
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn nothing_is_omitted() {
 }
 
 #[test]
-fn what_does_not_matter_does_not_count() {
+fn irrelevant_properties_are_not_in_the_digest() {
     let temp = TempDir::new().unwrap();
     let make = |name: &str, mode| {
         let root = temp.path().join(name);
@@ -74,7 +78,7 @@ fn what_does_not_matter_does_not_count() {
 }
 
 #[test]
-fn parts_have_the_digest_they_would_have_alone() {
+fn digest_of_a_part_equals_its_own() {
     let temp = TempDir::new().unwrap();
     let (whole, part) = (temp.path().join("whole"), temp.path().join("part"));
     for root in [&whole.join("tests"), &part] {
@@ -114,7 +118,7 @@ fn walks_are_bounded() {
 }
 
 #[test]
-fn leaves_are_what_holds_nothing() {
+fn leaves_are_files_and_empty_folders() {
     let temp = TempDir::new().unwrap();
     fs::create_dir_all(temp.path().join("a/b")).unwrap();
     fs::write(temp.path().join("a-c"), "").unwrap();

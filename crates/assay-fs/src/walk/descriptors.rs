@@ -1,7 +1,8 @@
 //! A walk along descriptors.
 //!
-//! Folders are opened relative to one another, never by a long path, and at most [`HELD`] are held
-//! open. Deeper ones are found again by going up, and it is checked that up is where we came from.
+//! Folders are opened relative to one another, never by a long path, and at most [`HELD`] are open
+//! at once. Deeper ones are found again by going up, after checking that the parent is still the
+//! same.
 
 use std::collections::BinaryHeap;
 use std::ffi::{CStr, CString, OsStr};
@@ -21,7 +22,7 @@ use crate::FileKind;
 use crate::kind::describe;
 use crate::open::READ;
 
-/// Most folders held open at once.
+/// Most folders open at once.
 const HELD: usize = 48;
 
 /// A folder that is open.
@@ -29,9 +30,9 @@ pub type Folder = OwnedFd;
 
 /// An item of a folder.
 pub struct Item<'a> {
-    /// Its path from where the walk began.
+    /// Its path relative to the start of the walk.
     pub path: &'a Path,
-    /// 1 for what is in the first folder itself.
+    /// 1 for entries of the first folder itself.
     pub depth: usize,
     dir: BorrowedFd<'a>,
     name: &'a CStr,
@@ -39,7 +40,7 @@ pub struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> FileKind {
         match FileType::from_raw_mode(self.stat.st_mode) {
             FileType::RegularFile => FileKind::File,
@@ -84,7 +85,7 @@ impl Item<'_> {
         self.name
     }
 
-    /// All that the kernel says of it.
+    /// The kernel's data about it.
     pub fn stat(&self) -> &Stat {
         self.stat
     }
@@ -94,7 +95,7 @@ impl Item<'_> {
         open_at(self.dir, self.name)
     }
 
-    /// Where a link points.
+    /// The target of a link.
     pub fn read_link(&self) -> io::Result<PathBuf> {
         let target = readlinkat(self.dir, self.name, Vec::new())?;
         Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
@@ -123,10 +124,10 @@ fn time(seconds: i64, nanos: u64) -> Option<SystemTime> {
 struct Level {
     /// Folders to go into, the next one last.
     todo: Vec<CString>,
-    /// Held open, unless too many are.
+    /// Open, unless too many are.
     fd: Option<OwnedFd>,
     identity: (u64, u64),
-    /// Its own name in the level above.
+    /// Its name in the level above.
     name: CString,
 }
 
@@ -194,7 +195,7 @@ pub fn walk<V: Visitor>(root: Folder, sequence: Sequence, visitor: &mut V) -> Re
     }
 }
 
-/// The folder above, if it is still the one we came from.
+/// The parent folder, if it is still the same.
 fn up(dir: &OwnedFd, identity: (u64, u64)) -> Result<OwnedFd, Errno> {
     let above = openat(dir, c"..", FOLDER, Mode::empty())?;
     let stat = fstat(&above)?;

@@ -14,16 +14,16 @@ pub type Folder = PathBuf;
 
 /// An item of a folder.
 pub struct Item<'a> {
-    /// Its path from where the walk began.
+    /// Its path relative to the start of the walk.
     pub path: &'a Path,
-    /// 1 for what is in the first folder itself.
+    /// 1 for entries of the first folder itself.
     pub depth: usize,
     full: &'a Path,
     metadata: &'a Metadata,
 }
 
 impl Item<'_> {
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> FileKind {
         self.metadata.file_type().into()
     }
@@ -38,7 +38,7 @@ impl Item<'_> {
         self.metadata.len()
     }
 
-    /// Its mode; what a new file or folder would have where the system has none.
+    /// Its mode; that of a new file or folder if the system has none.
     pub fn mode(&self) -> u32 {
         #[cfg(unix)]
         return std::os::unix::fs::MetadataExt::mode(self.metadata);
@@ -66,7 +66,7 @@ impl Item<'_> {
         }
     }
 
-    /// Where a link points.
+    /// The target of a link.
     pub fn read_link(&self) -> io::Result<PathBuf> {
         fs::read_link(self.full)
     }

@@ -1,14 +1,14 @@
-//! Which hosts are listed.
+//! Lists of allowed hosts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The ports of an entry that names none.
+/// The ports of an entry without a port.
 const WEB: [u16; 2] = [80, 443];
 
-/// A list of hosts: names, `*.name` for all names below one, addresses, and networks (`10.0.0.0/8`), each with a port
-/// (`name:8080`) or for 80 and 443.
+/// A list of hosts: names, `*.name` for all names below one, addresses, and networks
+/// (`10.0.0.0/8`), each with a port (`name:8080`) or for 80 and 443.
 ///
-/// A listed name leads to public addresses only, and to others where they are listed themselves.
+/// A listed name may resolve to public addresses; others must be listed themselves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hosts {
     entries: Vec<Entry>,
@@ -28,7 +28,7 @@ enum HostPattern {
     Net(IpAddr, u8),
 }
 
-/// An entry of a list that is none.
+/// An invalid entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid host {entry:?}: {fault}")]
 pub struct HostsError {
@@ -36,7 +36,7 @@ pub struct HostsError {
     fault: HostFault,
 }
 
-/// HostPattern is wrong with an entry, or with a request's host.
+/// What is wrong with an entry, or with a request's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HostFault {
     #[error("expected a name, an address or a network, without a path")]
@@ -58,21 +58,21 @@ pub(super) enum HostFault {
 }
 
 impl Hosts {
-    /// Reads a list.
+    /// Parses a list.
     ///
     /// # Errors
-    /// The first entry that is none, and why.
+    /// Fails with the first invalid entry.
     pub fn parse<S: AsRef<str>>(list: &[S]) -> Result<Self, HostsError> {
         let entries = list.iter().map(|entry| Entry::parse(entry.as_ref())).collect::<Result<_, _>>()?;
         Ok(Self { entries })
     }
 
-    /// The entries, as they were written.
+    /// The entries as written.
     pub fn list(&self) -> Vec<String> {
         self.entries.iter().map(|entry| entry.text.clone()).collect()
     }
 
-    /// Of these, what others list too: each entry that one of theirs covers, and theirs that one of these covers.
+    /// The entries that both lists allow: each of either list that an entry of the other covers.
     #[must_use]
     pub fn intersection(&self, others: &Self) -> Self {
         let (mine, theirs) = (&self.entries, &others.entries);
@@ -86,7 +86,7 @@ impl Hosts {
         Self { entries }
     }
 
-    /// Whether nothing is listed.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -134,7 +134,7 @@ impl Entry {
         self.port.map_or_else(|| WEB.contains(&port), |own| own == port)
     }
 
-    /// Whether all that another opens is opened by this one.
+    /// Whether this entry allows everything that `other` allows.
     fn covers(&self, other: &Self) -> bool {
         let ports = self.port == other.port || other.port.is_some_and(|port| self.has_port(port));
         ports
@@ -183,7 +183,7 @@ fn in_net(net: IpAddr, length: u8, address: IpAddr) -> bool {
     }
 }
 
-/// An address of IPv4 that is written as one of IPv6.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 fn plain(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),
@@ -191,7 +191,7 @@ fn plain(address: IpAddr) -> IpAddr {
     }
 }
 
-/// `host`, `host:port`, `[address]:port`: the host in small letters, without the root's dot.
+/// `host`, `host:port`, `[address]:port`: the host in lower case, without the trailing dot.
 pub(super) fn split(text: &str) -> Result<(String, Option<u16>), HostFault> {
     let number = |port: &str| port.parse::<u16>().ok().filter(|port| *port > 0).ok_or(HostFault::Port);
     if let Some(rest) = text.strip_prefix('[') {
@@ -215,13 +215,14 @@ pub(super) fn split(text: &str) -> Result<(String, Option<u16>), HostFault> {
     Ok((host, port))
 }
 
-/// Whether an address is one of the open internet (the registries of special addresses, RFC 6890, and what they list since).
+/// Whether an address is public (the registries of special addresses, RFC 6890, as updated since).
 pub(super) fn is_public(address: IpAddr) -> bool {
     match plain(address) {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => {
             let [first, second, ..] = address.segments();
-            // HostPattern carries an address of IPv4 leads there: NAT64 (RFC 6052) and 6to4 (RFC 3056).
+            // These addresses contain an IPv4 address and lead there: NAT64 (RFC 6052) and 6to4
+            // (RFC 3056).
             let octets = address.octets();
             let inner = |at: usize| {
                 let four = octets.get(at..at + 4).and_then(|four| <[u8; 4]>::try_from(four).ok());
@@ -232,7 +233,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
                 (0x2002, _) => inner(2),
                 // Teredo, ORCHID and others for protocols (2001::/23), documentation.
                 (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, 0..=0xfff) => false,
-                // All that is given out for the open internet (RFC 4291, 2.4).
+                // All addresses allocated for global unicast (RFC 4291, 2.4).
                 (0x2000..=0x3fff, _) => true,
                 _ => false,
             }
@@ -263,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_listed_is_open_and_nothing_else() {
+    fn only_listed_hosts_are_allowed() {
         let list =
             ["example.org", "*.example.net", "api.test:8443", "10.0.0.0/8", "127.0.0.1:9000", "[fd00::1]:80"];
         let hosts = Hosts::parse(&list).unwrap();
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_none_are_told() {
+    fn invalid_entries_are_reported() {
         let check = |entry: &str, expected: &str| {
             let error = Hosts::parse(&[entry]).unwrap_err().to_string();
             assert!(error.contains(expected), "{entry}: {error}");
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_cut_to_what_both_hold() {
+    fn intersection_keeps_what_both_lists_allow() {
         let check = |mine: &[&str], theirs: &[&str], expected: &[&str]| {
             let (mine, theirs) = (Hosts::parse(mine).unwrap(), Hosts::parse(theirs).unwrap());
             assert_eq!(mine.intersection(&theirs).list(), expected, "{mine:?} {theirs:?}");
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_are_not_public() {
+    fn special_addresses_are_not_public() {
         for address in [
             "127.0.0.1",
             "10.0.0.1",

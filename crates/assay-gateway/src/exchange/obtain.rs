@@ -1,4 +1,4 @@
-//! From a request to a reply: asked for until there is one, or taken from a cassette.
+//! Obtains a reply to a request: from the provider, with retries, or from a cassette.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
@@ -15,25 +15,25 @@ use crate::sync::lock;
 use crate::upstream::{UpstreamError, UpstreamReply, UpstreamRequest};
 use crate::varying::{self, Part};
 
-/// Most bytes of an error's body.
+/// Maximum bytes of an error's body.
 const ERROR: u64 = 64 << 10;
 
-/// What is passed on.
+/// What is forwarded to the agent.
 pub(super) enum Outcome {
-    /// A reply, to be read.
+    /// A reply whose body is still to be read.
     Reply(UpstreamReply),
     /// An error, as the provider wrote it.
     Error { status: u16, content_type: String, retry_after: Option<String>, body: Vec<u8> },
     /// No reply.
     Failed { status: u16, message: String },
-    /// Nobody waits any more.
+    /// The agent has disconnected, or the proxy closes.
     Stopped {
-        /// Whether the provider was at work.
+        /// Whether the provider had received the request.
         was_sent: bool,
     },
 }
 
-/// What an error means.
+/// The classification of an error.
 struct ErrorClass {
     status: Option<u16>,
     requested_wait: Option<Duration>,
@@ -42,14 +42,14 @@ struct ErrorClass {
     is_final: bool,
 }
 
-/// Whether an error says that the conversation is longer than the model's context. Some statuses say something else whatever stands beside
-/// them.
+/// Whether an error means that the conversation is longer than the model's context. Some statuses
+/// never do, whatever the text.
 pub(super) fn is_overflow(status: u16, body: &[u8]) -> bool {
     !matches!(status, 401 | 403 | 404 | 429) && exceeds_context(&String::from_utf8_lossy(body))
 }
 
 impl Call<'_> {
-    /// The reply that was kept for this request.
+    /// Finds the recorded reply to this request.
     pub(super) fn replay(&self, exchange: &Exchange, parts: &[Part]) -> Outcome {
         let recording = self.find_recording(exchange.ordinal, parts);
         let Some(recording) = recording else {
@@ -71,8 +71,8 @@ impl Call<'_> {
         Outcome::Reply(UpstreamReply { status, content_type, retry_after: None, headers: Vec::new(), body })
     }
 
-    /// The reply of the same place, or, where the request differs, of the first request that is the same: an agent that asks two
-    /// things at once does not always ask them in one order.
+    /// The recording at the same position or, if the request differs, the first identical one: an
+    /// agent that sends two requests at once does not always send them in the same order.
     fn find_recording(&self, ordinal: usize, parts: &[Part]) -> Option<&Recording> {
         let recordings = self.shared.recordings.as_ref()?;
         let mut state = lock(&self.shared.state);
@@ -104,7 +104,7 @@ impl Call<'_> {
         recording
     }
 
-    /// Asks until there is a reply, or there will be none.
+    /// Sends the request until there is a reply, or until retrying is pointless.
     pub(super) fn obtain(&self, exchange: &mut Exchange, bytes: &[u8], unmetered: &mut Unmetered) -> Outcome {
         let limits = &self.shared.options.limits;
         let provider = &self.shared.session.provider.inner;
@@ -115,14 +115,15 @@ impl Call<'_> {
         let mut tries = 0;
         let mut waited = Duration::ZERO;
         loop {
-            // Others may have met the limit already.
+            // Another request may have reached the limit already.
             loop {
                 let now = Instant::now();
                 let closed = gate.and_then(|gate| gate.closed(now));
                 let (pause, status, message) = match (closed, provider.pacer.reserve(now)) {
                     (Some(closed), _) => {
                         let left = closed.until - now;
-                        let message = format!("rate limited, as another request was: {}", closed.message);
+                        let message =
+                            format!("waiting for a rate limit that another request met: {}", closed.message);
                         (left + spread_wait(left), Some(closed.status), message)
                     }
                     (None, Err(pause)) => {
@@ -207,14 +208,14 @@ impl Call<'_> {
         }
     }
 
-    /// Whether a wait is longer than there is patience for: the request's, or the trial's.
+    /// Whether a wait exceeds the patience of the request or of the trial.
     fn is_too_long(&self, waited: Duration, pause: Duration) -> bool {
         let limits = &self.shared.options.limits;
         let own = self.shared.session.patience.unwrap_or(limits.trial_patience).min(limits.trial_patience);
         waited + pause > limits.patience || self.shared.waited() + pause > own
     }
 
-    /// Waits, and puts it down.
+    /// Waits, and records the wait.
     fn wait(
         &self,
         exchange: &mut Exchange,
@@ -232,16 +233,16 @@ impl Call<'_> {
         went_on
     }
 
-    /// What an error means.
+    /// Classifies an error.
     fn classify_error(&self, answer: UpstreamReply) -> (Outcome, ErrorClass) {
         let UpstreamReply { status, content_type, retry_after, headers, body: mut reader } = answer;
         let mut body = Vec::new();
-        // What comes with an error's status is worth no error of its own.
+        // An error while reading an error's body adds nothing.
         let _ = reader.by_ref().take(ERROR).read_to_end(&mut body);
         if body.len() as u64 == ERROR {
             drop(reader);
         } else {
-            // Read to its end, so that the connection serves again.
+            // Read to its end, so that the connection can be reused.
             let _ = io::copy(&mut reader, &mut io::sink());
         }
         let said: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -260,7 +261,7 @@ impl Call<'_> {
         let header =
             |name: &str| headers.iter().find(|(given, _)| *given == name).map(|(_, value)| value.clone());
         let requested_wait = requested_wait(&header, &body);
-        // No wait pays a bill (OpenAI's code for an account that has run out).
+        // Waiting does not help if the account has run out (OpenAI's code).
         let is_spent = ["/error/code", "/error/type"]
             .iter()
             .any(|place| said.pointer(place).is_some_and(|word| word == "insufficient_quota"));

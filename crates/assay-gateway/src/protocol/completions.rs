@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, and the many servers that speak them.
+//! OpenAI's chat completions, which many other servers support.
 
 use assay_model::{ChatRequest, Message, Tool, ToolCall, wire};
 use assay_trace::Usage;
@@ -57,7 +57,7 @@ impl Dialect for Completions {
             let has = |name: &str| body.get(name).is_some();
             let (new, old) = ("max_completion_tokens", "max_tokens");
             let (has_new, has_old) = (has(new), has(old));
-            // OpenAI's newer models know the one, most other servers the other.
+            // OpenAI's newer models accept one name, most other servers the other.
             let names =
                 [(new, has_new || (!has_old && pins.is_home)), (old, has_old || (!has_new && !pins.is_home))];
             for (name, _) in names.into_iter().filter(|(_, is_sent)| *is_sent) {
@@ -80,7 +80,7 @@ impl Dialect for Completions {
         let remote = |object: &Map<String, Value>| match object.get("type").and_then(Value::as_str) {
             Some("image_url") => {
                 let url = object.get("image_url").map(|image| image.get("url").unwrap_or(image));
-                is_remote(url).then_some("an image's address")
+                is_remote(url).then_some("an image given by URL")
             }
             Some("file") => {
                 let file = object.get("file")?;
@@ -154,7 +154,7 @@ impl Dialect for Completions {
     }
 }
 
-/// An error of OpenAI's.
+/// An error in OpenAI's format.
 pub(super) fn error(status: u16, message: &str) -> Value {
     let (kind, code) = match status {
         401 => ("invalid_request_error", json!("invalid_api_key")),

@@ -1,54 +1,54 @@
-//! What the protocols have in common: how each is read and written.
+//! What the protocols have in common.
 
 use assay_model::{ChatRequest, Message, ToolCall, Turn, chars};
 use assay_trace::Usage;
 use serde_json::{Value, json};
 
-/// How one protocol is read and written.
+/// Reads and writes one protocol.
 pub(crate) trait Dialect: Sync {
-    /// The conversation in a request, for scripts and for what the model was told.
+    /// The conversation in a request, for scripts and for skill exposure.
     fn conversation(&self, body: &Value) -> ChatRequest;
 
-    /// Constrains a request to what a trial may do, and notes each change. `Err` refuses it.
+    /// Constrains a request to what a trial may do, and records each change. `Err` refuses it.
     fn constrain(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), NotPassed>;
 
-    /// Learns from an event of a stream, or from a whole reply.
+    /// Reads an event of a stream, or a whole reply.
     fn observe(&self, event: &Value, seen: &mut Seen);
 
-    /// The four fields of a usage.
+    /// Parses a usage into its four fields.
     fn usage(&self, raw: &Value) -> Option<Usage>;
 
-    /// An error as the protocol writes it.
+    /// Formats an error.
     fn error(&self, status: u16, message: &str) -> Value;
 
-    /// A scripted reply.
+    /// Formats a scripted reply.
     fn reply(&self, said: &ScriptedReply<'_>) -> Value;
 
-    /// The same as a stream: its events, as they are sent.
+    /// Formats a scripted reply as the events of a stream.
     fn events(&self, said: &ScriptedReply<'_>) -> Vec<String>;
 }
 
-/// What a trial may ask for.
+/// What a trial may request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pins<'a> {
     pub(crate) model: &'a str,
     pub(crate) max_output_tokens: Option<u64>,
-    /// The provider's own tools that are let through.
+    /// The provider's own tools that are allowed.
     pub(crate) provider_tools: &'a [String],
-    /// Whether the provider is OpenAI itself, which calls one field otherwise.
+    /// Whether the provider is OpenAI itself, which names one field differently.
     pub(crate) is_home: bool,
 }
 
-/// What was taken out of a request or changed in it.
+/// What was removed from a request or changed in it.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) noted: Vec<String>,
-    /// The agent did not ask for the event that carries the usage, and is not to see it.
+    /// The agent did not request the event that carries the usage, and must not see it.
     pub(crate) hides_usage: bool,
 }
 
 impl Changes {
-    /// Takes fields out.
+    /// Removes fields.
     pub(super) fn strip(&mut self, body: &mut Value, names: &[&str]) {
         let Some(object) = body.as_object_mut() else { return };
         for name in names {
@@ -65,38 +65,39 @@ impl Changes {
     }
 }
 
-/// What was learnt from a reply.
+/// What was read from a reply.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// The usage as it was sent; of a stream's, the last word on each field.
+    /// The usage as sent; of a stream, the last value of each field.
     pub(crate) usage: Value,
     pub(crate) calls: Vec<String>,
     pub(crate) model: Option<String>,
-    /// The end of the reply, as the protocol defines it.
+    /// Whether the reply ended as the protocol defines it.
     pub(crate) finished: bool,
     pub(crate) error: Option<String>,
-    /// Characters that the model wrote, by the pieces of a stream, or of a reply that broke off.
+    /// Characters that the model wrote, from the pieces of a stream or of an interrupted reply.
     pub(crate) received: u64,
-    /// The same by what is said whole, at the end of a stream or in a reply of one piece.
+    /// The same from complete items, at the end of a stream or in a reply of one piece.
     pub(crate) whole: u64,
 }
 
 impl Seen {
-    /// Characters that the model wrote, as far as they came.
+    /// Characters that the model wrote, as far as they were received.
     pub(crate) fn received(&self) -> u64 {
         self.received.max(self.whole)
     }
 
-    /// Adds a piece of a stream: its text is in these fields.
+    /// Adds a piece of a stream, whose text is in these fields.
     pub(super) fn add_piece(&mut self, piece: &Value, fields: &[&str]) {
         self.received += fields.iter().filter_map(|name| piece.get(*name)).map(chars).sum::<u64>();
     }
 
-    /// Adds what is said whole.
+    /// Adds a complete item.
     pub(super) fn add_whole(&mut self, item: &Value, fields: &[&str]) {
         self.whole += fields.iter().filter_map(|name| item.get(*name)).map(chars).sum::<u64>();
     }
-    /// Lays a usage over what is known: later events of a stream say less, and say it last.
+    /// Merges a usage into the known one: later events of a stream have fewer fields, but final
+    /// values.
     pub(super) fn add_usage(&mut self, usage: Option<&Value>) {
         let Some(Value::Object(given)) = usage else { return };
         if let Value::Object(known) = &mut self.usage {
@@ -131,7 +132,7 @@ impl Seen {
 pub(crate) struct ScriptedReply<'a> {
     pub(crate) turn: &'a Turn,
     pub(crate) model: &'a str,
-    /// Makes names of replies unique in a trial.
+    /// Makes identifiers of replies unique in a trial.
     pub(crate) ordinal: usize,
 }
 
@@ -149,7 +150,7 @@ impl ScriptedReply<'_> {
         pieces
     }
 
-    /// The calls, with names that no other reply has.
+    /// The calls, with identifiers that no other reply has.
     pub(super) fn calls(&self) -> impl Iterator<Item = (String, &ToolCall)> {
         self.turn.calls.iter().map(|call| (format!("{}-{}", call.id, self.ordinal), call))
     }
@@ -161,16 +162,17 @@ pub(crate) enum NotPassed {
     /// The provider would fetch something.
     #[error("{0} is not supported: include the content in the request")]
     Fetched(&'static str),
-    /// A name of something that an earlier request left at the provider.
+    /// The request refers to something that an earlier one stored at the provider.
     #[error(
         "{name} is not supported: send{what} in the request instead of referring to state at the provider"
     )]
-    Kept { name: &'static str, what: &'static str },
+    Stored { name: &'static str, what: &'static str },
     #[error("background requests are not supported: they would outlive the trial")]
     Background,
 }
 
-/// All text in a value: of an object that has one its `text`, of others every string but the names of types.
+/// All text in a value: of an object its `text` if it has one, otherwise every string except type
+/// names.
 pub(super) fn flat(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -188,7 +190,7 @@ pub(super) fn flat(value: &Value) -> String {
     }
 }
 
-/// The text of a result. Some agents put JSON into it.
+/// The text of a result. Some agents encode it as JSON.
 pub(super) fn result_text(value: &Value) -> String {
     let text = flat(value);
     match serde_json::from_str::<Value>(&text) {
@@ -205,7 +207,7 @@ pub(super) fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Arguments that are sent as text.
+/// Parses arguments that are sent as text.
 pub(super) fn parsed(arguments: &Value) -> Value {
     match arguments {
         Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| arguments.clone()),
@@ -213,7 +215,7 @@ pub(super) fn parsed(arguments: &Value) -> Value {
     }
 }
 
-/// Adds what a model said or called to its turn at hand, or begins one.
+/// Appends what a model said or called to its current turn, or begins one.
 pub(super) fn assistant(messages: &mut Vec<Message>, said: &str, call: Option<ToolCall>) {
     if !matches!(messages.last(), Some(Message::Assistant { .. })) {
         messages.push(Message::Assistant { text: String::new(), tool_calls: Vec::new(), raw: Value::Null });
@@ -224,8 +226,8 @@ pub(super) fn assistant(messages: &mut Vec<Message>, said: &str, call: Option<To
     }
 }
 
-/// Looks through the parts of a request that a model is shown, for what would make the provider fetch or look up
-/// something. What is inside of calls and schemas is the agent's own.
+/// Searches the parts of a request that a model is shown for references that the provider would
+/// fetch or look up. The contents of calls and schemas are the agent's own.
 pub(super) fn refers(
     value: &Value,
     is_reference: &dyn Fn(&serde_json::Map<String, Value>) -> Option<&'static str>,
@@ -245,12 +247,12 @@ pub(super) fn refers(
     }
 }
 
-/// Whether an address leads anywhere but into the request itself.
+/// Whether a URL leads anywhere but into the request itself.
 pub(super) fn is_remote(value: Option<&Value>) -> bool {
     value.and_then(Value::as_str).is_some_and(|url| !url.starts_with("data:"))
 }
 
-/// Lowers a count, or sets it where there is none.
+/// Lowers a limit, or sets it if there is none.
 pub(super) fn lower(object: &mut Value, name: &str, most: u64, changes: &mut Changes) {
     let given = object.get(name).and_then(Value::as_u64);
     if given.is_none_or(|given| given > most)
@@ -268,7 +270,8 @@ pub(super) fn pin_model(body: &mut Value, pins: &Pins<'_>) {
     }
 }
 
-/// Takes tools out whose type is not in the list, and a choice of one of them with it. Tools without a type are the agent's.
+/// Removes tools whose type is not in the list, and the choice of one of them. Tools without a type
+/// are the agent's.
 pub(super) fn keep_tools(
     body: &mut Value,
     own: &dyn Fn(&str) -> bool,
@@ -307,7 +310,7 @@ pub(super) fn named_event(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-/// An event without.
+/// An event without a name.
 pub(super) fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

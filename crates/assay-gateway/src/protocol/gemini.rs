@@ -57,9 +57,9 @@ impl Dialect for Gemini {
 
     fn constrain(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), NotPassed> {
         if ["cachedContent", "cached_content"].iter().any(|key| body.get(*key).is_some()) {
-            return Err(NotPassed::Kept { name: "cachedContent", what: "" });
+            return Err(NotPassed::Stored { name: "cachedContent", what: "" });
         }
-        // A request of `countTokens` can hold a whole other request.
+        // A `countTokens` request can contain a whole other request.
         changes.strip(body, &["model", "labels", "generateContentRequest"]);
         let is_own = |name: &str| {
             matches!(name, "functionDeclarations" | "function_declarations")

@@ -11,8 +11,8 @@ use super::dialect::{
 
 pub(super) struct Messages;
 
-/// Tools that the agent runs, of those that the protocol defines; versions follow the names. Searching among tools that
-/// are in the request itself reaches nothing outside.
+/// Tools of the protocol that the agent runs itself; a version follows each name. Searching among
+/// tools that are in the request reaches nothing outside it.
 const OWN: [&str; 5] = ["bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_"];
 
 /// Fields of a block, or of a delta, that contain what a model wrote.
@@ -65,7 +65,7 @@ impl Dialect for Messages {
         keep_tools(body, &own, pins, changes);
         if let Some(most) = pins.max_output_tokens {
             lower(body, "max_tokens", most, changes);
-            // Thinking comes out of the same budget, and has to be smaller.
+            // Thinking uses the same budget, and must be smaller.
             let budget = body.pointer("/thinking/budget_tokens").and_then(Value::as_u64);
             let allowed = body.get("max_tokens").and_then(Value::as_u64).unwrap_or(most);
             if budget.is_some_and(|budget| budget >= allowed) {
@@ -197,7 +197,7 @@ fn usage(said: &ScriptedReply<'_>, output: u64) -> Value {
     })
 }
 
-/// The message before anything is said.
+/// The message before its first content.
 fn begun(said: &ScriptedReply<'_>) -> Value {
     json!({
         "id": format!("msg_scripted_{}", said.ordinal), "type": "message", "role": "assistant",

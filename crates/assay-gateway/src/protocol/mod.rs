@@ -1,6 +1,6 @@
-//! The four protocols that agents speak.
+//! The four protocols between agents and models, one file each.
 //!
-//! Requests and replies are walked as JSON values: what is not ours stays as it came. One file each.
+//! Requests and replies are handled as JSON values, so that unknown fields are forwarded unchanged.
 
 mod completions;
 mod dialect;
@@ -23,18 +23,18 @@ pub enum Protocol {
     AnthropicMessages,
     /// OpenAI's Responses.
     OpenaiResponses,
-    /// OpenAI's chat completions, which many servers speak.
+    /// OpenAI's chat completions, which many servers support.
     OpenaiCompletions,
     /// Gemini's `generateContent` and `streamGenerateContent`.
     Gemini,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 4] =
         [Self::AnthropicMessages, Self::OpenaiResponses, Self::OpenaiCompletions, Self::Gemini];
 
-    /// The name it has in ledgers.
+    /// The protocol's name in ledgers.
     pub fn name(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
@@ -44,7 +44,7 @@ impl Protocol {
         }
     }
 
-    /// What follows host and port in the base URL that an agent is given.
+    /// The path in the base URL that an agent is given.
     pub fn base_path(self) -> &'static str {
         match self {
             Self::AnthropicMessages | Self::Gemini => "",
@@ -87,7 +87,7 @@ pub(crate) enum Operation {
     ListModels,
 }
 
-/// What a path means. Whatever is not here is refused.
+/// Resolves a path. Unknown paths are refused.
 pub(crate) fn route(method: &str, path: &str) -> Option<Route> {
     let is = |protocol, operation| Some(Route { protocol, operation, model: None });
     let generate = Operation::Generate { stream: None };
@@ -117,8 +117,8 @@ pub(crate) fn route(method: &str, path: &str) -> Option<Route> {
     }
 }
 
-/// The protocol in whose words a path that means nothing is refused.
-pub(crate) fn likely(path: &str) -> Protocol {
+/// The protocol in whose format an unknown path is refused.
+pub(crate) fn likely_protocol(path: &str) -> Protocol {
     if path.starts_with("/v1/messages") {
         Protocol::AnthropicMessages
     } else if path.starts_with("/v1beta") {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_paths_lead_anywhere() {
+    fn only_known_paths_are_routed() {
         let check = |method: &str, path: &str, expected: Option<Protocol>| {
             assert_eq!(route(method, path).map(|route| route.protocol), expected, "{method} {path}");
         };
@@ -171,7 +171,7 @@ mod tests {
         check(Value::Null, "");
     }
 
-    /// Values made of the words that the protocols use, where they belong and where they do not.
+    /// Values with the protocols' own keys, in the right places and in wrong ones.
     fn words() -> impl Strategy<Value = Value> {
         const WORDS: [&str; 40] = [
             "type",
@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_value_is_too_odd(values in proptest::collection::vec(words(), 12)) {
+        fn arbitrary_bodies_are_handled_without_panic(values in proptest::collection::vec(words(), 12)) {
             let names = ["messages", "input", "contents", "tools", "system", "generationConfig", "tool_choice"];
             let body: Value = names.iter().zip(&values).map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
             let allowed = ["web_search".to_owned()];
@@ -244,7 +244,7 @@ mod tests {
                 let (mut held, mut seen) = (body.clone(), Seen::default());
                 let _ = dialect.conversation(&held);
                 if dialect.constrain(&mut held, &pins, &mut Changes::default()).is_ok() {
-                    // What is held stays so: nothing is left to change.
+                    // Constraining again changes nothing.
                     let mut again = Changes::default();
                     let once = held.clone();
                     prop_assert!(dialect.constrain(&mut held, &pins, &mut again).is_ok());

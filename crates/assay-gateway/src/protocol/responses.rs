@@ -74,7 +74,7 @@ impl Dialect for Responses {
             ("prompt", " a prompt"),
         ] {
             if body.get(name).is_some_and(|value| !value.is_null()) {
-                return Err(NotPassed::Kept { name, what });
+                return Err(NotPassed::Stored { name, what });
             }
         }
         if body.get("background").is_some_and(|value| value != false && !value.is_null()) {
@@ -101,8 +101,8 @@ impl Dialect for Responses {
             Some("input_image" | "input_file") if object.get("file_id").is_some_and(|id| !id.is_null()) => {
                 Some("a file stored at the provider")
             }
-            Some("input_image") if is_remote(object.get("image_url")) => Some("an image's address"),
-            Some("input_file") if is_remote(object.get("file_url")) => Some("a file's address"),
+            Some("input_image") if is_remote(object.get("image_url")) => Some("an image given by URL"),
+            Some("input_file") if is_remote(object.get("file_url")) => Some("a file given by URL"),
             _ => None,
         };
         match body.get("input").and_then(|input| refers(input, &remote)) {
@@ -123,7 +123,7 @@ impl Dialect for Responses {
                 seen.add_whole(item, &WRITTEN);
                 seen.add_call(Some(item).filter(|item| is_call(item)).and_then(|item| item.get("name")));
             }
-            // Texts, arguments, reasoning: each has a kind of its own.
+            // Texts, arguments and reasoning each have an event type of their own.
             Some(kind) if kind.strip_suffix(".delta").is_some() => seen.add_piece(event, &["delta"]),
             Some("response.completed" | "response.incomplete") => {
                 whole(event.get("response").unwrap_or(&Value::Null));
@@ -212,7 +212,7 @@ fn is_call(item: &Value) -> bool {
     matches!(item.get("type").and_then(Value::as_str), Some("function_call" | "custom_tool_call"))
 }
 
-/// Items of the output, each as it is in the end and as it begins.
+/// Output items, each in its final and in its initial form.
 fn output(said: &ScriptedReply<'_>) -> Vec<(Value, Value)> {
     let mut items = Vec::new();
     if !said.turn.say.is_empty() {

@@ -1,5 +1,5 @@
-//! The real command lines, where they are installed: in the cache that `ASSAY_CACHE` names and `assay agent install` fills,
-//! or in the `PATH`.
+//! The real CLI agents, where they are installed: in the cache that `ASSAY_CACHE` names and `assay
+//! agent install` fills, or in the `PATH`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ impl AgentFixture {
         fixture
     }
 
-    /// As it is before an agent comes.
+    /// Resets it to its state before an agent runs.
     fn clear(&self, skills: &str) {
         for name in ["home", "task"] {
             let _ = fs::remove_dir_all(self.path(name));
@@ -260,7 +260,8 @@ impl AgentFixture {
         found.remove(0)
     }
 
-    /// What has to hold of every agent: it did the task, it was given the skill, and its own log counts what the gateway counted.
+    /// Checks what is true for every agent: it did the task, it got the skill, and its own log
+    /// counts what the gateway counted.
     fn check(&self, exit: &AgentExit, log: &Path, ledger: &Ledger) {
         let stderr = fs::read_to_string(self.path("stderr")).unwrap();
         let shown = format!("{}\n{stderr}\n{}", exit.1, serde_json::to_string_pretty(ledger).unwrap());
@@ -273,7 +274,7 @@ impl AgentFixture {
             ledger.exchanges.iter().all(|exchange| exchange.complete && exchange.model == "pinned-model"),
             "{shown}"
         );
-        // Requests without tools are made on the side (OpenCode asks for a title), and stand in no log.
+        // Requests without tools are side calls (OpenCode asks for a title), and are in no log.
         let own: Vec<&Exchange> = ledger.exchanges.iter().filter(|exchange| exchange.tools > 0).collect();
         assert_eq!(own.len(), 3, "{shown}");
         let mut metered = Usage::default();
@@ -336,7 +337,7 @@ fn opencode_works_through_the_gateway() {
 
 #[test]
 #[ignore = "needs agents"]
-fn agents_see_nothing_of_a_limit_that_was_waited_out() {
+fn rate_limit_that_was_waited_out_is_invisible_to_agents() {
     let lines = format!("{{\"times\": 1, \"results\": 1, \"fault\": \"429\", \"retry_after\": 1}}{SCRIPT}");
     let (claude, codex) = (claude(), codex());
     {
@@ -358,9 +359,9 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
 
 #[test]
 #[ignore = "needs all agents"]
-fn what_agents_did_is_played_again_without_a_provider() {
+fn recorded_agent_runs_replay_without_a_provider() {
     let (claude, codex, gemini) = (claude(), codex(), gemini());
-    // A provider that has nothing to say: whatever is said comes from the cassette.
+    // A provider that only fails: all replies come from the cassette.
     let mute = "{\"fault\": \"500\"}";
     let check = |skills: &str, log: &str, run: &dyn Fn(&AgentFixture, &Proxy) -> AgentExit| {
         let fixture = AgentFixture::new(skills);

@@ -1,4 +1,4 @@
-//! What a trial, or a run, may spend.
+//! Caps of a trial and of a run.
 
 use std::net::TcpStream;
 
@@ -45,13 +45,13 @@ fn caps_stop_a_trial_before_its_next_request() {
         assert!(ledger.capped.as_ref().is_some_and(|capped| capped.reason.contains(expected)), "{ledger:?}");
         assert_eq!((ledger.totals.requests, ledger.refused.len()), (1, 4));
     };
-    check(Caps { tokens: Some(1), ..Caps::default() }, "of at most 1 tokens");
-    check(Caps { usd: Some(0.000_01), ..Caps::default() }, "of at most 0.00001 USD");
-    check(Caps { requests: Some(1), ..Caps::default() }, "1 of at most 1 requests");
+    check(Caps { tokens: Some(1), ..Caps::default() }, "(cap: 1)");
+    check(Caps { usd: Some(0.000_01), ..Caps::default() }, "USD (cap: 0.00001)");
+    check(Caps { requests: Some(1), ..Caps::default() }, "1 requests (cap: 1)");
 }
 
 #[test]
-fn a_run_shares_its_caps() {
+fn trials_of_a_run_share_its_caps() {
     let folder = tempfile::tempdir().unwrap();
     let caps = Caps { requests: Some(2), ..Caps::default() };
     let budget = Budget::new(caps);
@@ -74,7 +74,8 @@ fn a_run_shares_its_caps() {
 /// What a model says in these tests: 31 characters, 53 bytes.
 const SAID: &str = "日本語日本語日本語日本 and some words more";
 
-/// The events of a reply in each protocol: its text, and what ends it, with a usage of 1,000 and 42 tokens.
+/// The events of a reply in each protocol: its text, and what ends it, with a usage of 1,000 and 42
+/// tokens.
 fn events(protocol: usize) -> (Vec<Value>, Vec<Value>) {
     match protocol {
         0 => (
@@ -121,7 +122,7 @@ fn send_events(out: &mut TcpStream, events: &[Value]) {
     }
 }
 
-/// A provider that breaks the first replies off in the middle, and then is well.
+/// A provider that breaks off its first replies, and then works.
 fn breaking(protocol: usize, broken: usize) -> Upstream {
     Upstream::start(move |_, _, number, out| {
         let (text, rest) = events(protocol);
@@ -136,9 +137,9 @@ fn breaking(protocol: usize, broken: usize) -> Upstream {
     })
 }
 
-/// A reply that breaks off books what came of it, by its characters, and says that this is an estimate.
+/// An interrupted reply is charged by the characters received, and marked as an estimate.
 #[test]
-fn a_broken_reply_books_what_was_received() {
+fn interrupted_reply_is_charged_for_what_was_received() {
     for protocol in 0..4 {
         let upstream = breaking(protocol, 1);
         let proxy = open_proxy(upstream.provider(), |_, options| options.prices = prices());
@@ -149,7 +150,7 @@ fn a_broken_reply_books_what_was_received() {
         let [broken, well] = &ledger.exchanges[..] else { panic!("{ledger:?}") };
         let sent: Value = serde_json::from_str(&upstream.requests()[0].1).unwrap();
         let tokens = broken.tokens.unwrap();
-        // Messages tells at the beginning what was read.
+        // Messages reports the input at the beginning.
         let (input, guess) = if protocol == 0 { (1000, 7) } else { (chars(&sent).div_ceil(4), 8) };
         assert!(broken.estimated && !well.estimated, "{path}: {ledger:?}");
         assert_eq!((tokens.input, tokens.output), (input, 8), "{path}: {broken:?}");
@@ -166,9 +167,10 @@ fn a_broken_reply_books_what_was_received() {
     }
 }
 
-/// However often replies break, no cap is reached: not the trial's, and not the run's, in tokens or USD. What is reported counts.
+/// However often replies are interrupted, no cap is reached: neither the trial's nor the run's, in
+/// tokens or USD. Only reported usage counts.
 #[test]
-fn an_estimate_alone_reaches_no_cap() {
+fn estimate_alone_reaches_no_cap() {
     let of = |tokens, usd| Caps { tokens, usd, requests: None };
     let kinds = [of(Some(50), None), of(None, Some(0.01))];
     for (protocol, scope) in [1, 2, 3].into_iter().flat_map(|p| [(p, CapScope::Trial), (p, CapScope::Run)]) {
@@ -200,9 +202,9 @@ fn an_estimate_alone_reaches_no_cap() {
     }
 }
 
-/// A usage that no model can have had is kept as it was sent, and counts for nothing.
+/// An impossible usage is recorded as it was sent, but not counted.
 #[test]
-fn an_absurd_usage_is_not_believed() {
+fn impossible_usage_is_not_counted() {
     let upstream = Upstream::start(|_, _, _, out| {
         let usage =
             json!({"prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 1_000_000_000_000_u64});
@@ -227,7 +229,7 @@ fn an_absurd_usage_is_not_believed() {
 }
 
 #[test]
-fn costs_are_told_with_and_without_a_cache_and_are_null_where_unknown() {
+fn costs_are_reported_with_and_without_cache_and_null_if_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let provider = script(folder.path(), "{\"say\": \"hi\"}");
     let (path, body) = requests(false, 0).remove(0);
@@ -245,9 +247,9 @@ fn costs_are_told_with_and_without_a_cache_and_are_null_where_unknown() {
     assert!(ledger.totals.tokens.total() > 0);
 }
 
-/// What came from a cache is cheaper, and costs as much as anything else where nothing is cached.
+/// Cached input is cheaper, and has the full price in the cost without cache.
 #[test]
-fn a_cache_is_told_in_the_cost() {
+fn cached_input_reduces_the_cost() {
     let usage = "\"usage\":{\"input_tokens\":10,\"output_tokens\":5,\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":20}";
     let upstream = Upstream::start(move |_, _, _, out| {
         answer(
@@ -269,7 +271,7 @@ fn a_cache_is_told_in_the_cost() {
 }
 
 #[test]
-fn a_cap_that_cannot_be_kept_is_refused() {
+fn usd_cap_without_a_price_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut session =
         SessionConfig::new("t", script(folder.path(), "{\"say\": \"hi\"}"), Listen::Loopback(0));

@@ -1,4 +1,4 @@
-//! Trials that are played again without a provider.
+//! Trials that are replayed without a provider.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn open(provider: Provider, cassette: Cassette) -> assay_gateway::Proxy {
     Gateway::new(GatewayOptions { limits: quick(), ..GatewayOptions::default() }).open(session).unwrap()
 }
 
-/// A provider that streams, with names of an account in its words.
+/// A provider that streams, with the name of an account in its text.
 fn provider() -> Upstream {
     Upstream::start(|_, _, number, out| {
         begin(out);
@@ -46,7 +46,7 @@ fn provider() -> Upstream {
 fn conversation(session: &str, said: &str) -> [Value; 2] {
     let first = json!({"role": "user", "content": format!("session {session}: ledger")});
     let result = json!({"type": "tool_result", "tool_use_id": "1", "content": format!("{BODY}\n{said}")});
-    // An account's name is in no cassette, wherever it stood.
+    // An account's name is in no cassette, wherever it was.
     let request = |messages: Value| json!({"system": "of org-AbCdEf123456", "model": "m", "max_tokens": 9, "stream": true, "metadata": {"user_id": session}, "messages": messages});
     [request(json!([first])), request(json!([first, {"role": "user", "content": [result]}]))]
 }
@@ -57,7 +57,7 @@ fn run_requests(provider: Provider, cassette: Cassette, requests: &[Value]) -> (
     (replies, proxy.close())
 }
 
-/// What a replay has to give again.
+/// What a replay has to reproduce.
 fn outcome(ledger: &Ledger) -> Value {
     let exchanges: Vec<Value> = ledger
         .exchanges
@@ -71,9 +71,9 @@ fn outcome(ledger: &Ledger) -> Value {
 
 const SESSIONS: [&str; 2] = ["6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001", "11111111-2222-4333-8444-555555555555"];
 
-/// OpenCode asks for a title and for the work at once.
+/// OpenCode sends two requests at once: for a title and for the work.
 #[test]
-fn requests_that_change_places_get_their_own_replies() {
+fn reordered_requests_get_their_own_replies() {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("cassette.jsonl");
     let upstream = provider();
@@ -88,7 +88,7 @@ fn requests_that_change_places_get_their_own_replies() {
 }
 
 #[test]
-fn a_replay_gives_the_same_without_a_provider() {
+fn replay_reproduces_replies_without_a_provider() {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("cassette.jsonl");
     let upstream = provider();
@@ -99,7 +99,7 @@ fn a_replay_gives_the_same_without_a_provider() {
     // Another session, another day: the same trial.
     let replay = Cassette::Replay(tape.clone());
     let (replayed, again) = run_requests(upstream.provider(), replay, &conversation(SESSIONS[1], "ok"));
-    assert_eq!(upstream.requests().len(), asked, "a replay asks nobody");
+    assert_eq!(upstream.requests().len(), asked, "a replay sends no request");
     assert_eq!((outcome(&again), again.mismatch), (outcome(&live), None));
     for (recorded, replayed) in recorded.iter().zip(&replayed) {
         assert_eq!(recorded.text().replace("org-AbCdEf123456", "[dropped]"), replayed.text());
@@ -112,7 +112,7 @@ fn a_replay_gives_the_same_without_a_provider() {
 }
 
 #[test]
-fn the_first_difference_is_told() {
+fn first_difference_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("cassette.jsonl");
     let upstream = provider();
@@ -131,18 +131,18 @@ fn the_first_difference_is_told() {
         Cassette::Replay(tape.clone()),
         &conversation(SESSIONS[0], "another"),
     );
-    let told = ledger.mismatch.unwrap();
-    assert_eq!(told.at.as_deref(), Some("/content/0/content"), "{told:?}");
-    let said = [told.recorded.unwrap(), told.now.unwrap()];
+    let mismatch = ledger.mismatch.unwrap();
+    assert_eq!(mismatch.at.as_deref(), Some("/content/0/content"), "{mismatch:?}");
+    let said = [mismatch.recorded.unwrap(), mismatch.now.unwrap()];
     assert!(said[0].ends_with("ok") && said[1].ends_with("another"), "{said:?}");
     assert!(said.iter().all(|said| said.contains("floating point numbers")), "{said:?}");
-    // Only the order is another.
+    // Only the order differs.
     check(&[second.clone(), first.clone()], None, &[200, 200]);
     check(&[first.clone(), second.clone(), first], Some((2, "request")), &[200, 200, 400]);
 }
 
 #[test]
-fn faults_are_played_again_too() {
+fn faults_are_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"times\": 1, \"fault\": \"500\"}\n{\"times\": 1, \"fault\": \"break\"}\n{\"times\": 1, \"fault\": \"hang\"}\n{\"say\": \"ok\"}";
     for (index, (path, body)) in requests(true, 0).into_iter().enumerate() {
@@ -175,7 +175,7 @@ fn faults_are_played_again_too() {
 }
 
 #[test]
-fn a_cassette_belongs_to_one_trial() {
+fn cassette_belongs_to_one_trial() {
     let folder = tempfile::tempdir().unwrap();
     let check = |path: &Path, cassette: fn(std::path::PathBuf) -> Cassette, trial: &str, expected: &str| {
         let mut session =
@@ -191,7 +191,7 @@ fn a_cassette_belongs_to_one_trial() {
     session.cassette = Cassette::Record(tape.clone());
     drop(Gateway::new(GatewayOptions::default()).open(session).unwrap());
     check(&tape, Cassette::Replay, "another", "line 1: recorded for another trial");
-    check(&tape, Cassette::Record, "t", "cannot create it");
+    check(&tape, Cassette::Record, "t", "cannot create the file");
     let text = std::fs::read_to_string(&tape).unwrap();
     std::fs::write(&tape, format!("{text}{{\"ordinal\":0}}\n")).unwrap();
     check(&tape, Cassette::Replay, "t", "line 2: ");

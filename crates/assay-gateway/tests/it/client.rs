@@ -1,4 +1,4 @@
-//! A client that shows what really came.
+//! A client that shows what was received.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_gateway::Proxy;
 use serde_json::Value;
 
-/// A reply as it came.
+/// A reply as received.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -58,7 +58,8 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> V
 /// Sends bytes, and reads to the end of the connection.
 pub(crate) fn raw(proxy: &Proxy, bytes: &[u8]) -> Reply {
     let mut stream = connect(proxy);
-    // A server that answers before it has read all closes; what it answered is what counts.
+    // A server that answers before it has read everything closes the connection; only its answer
+    // matters.
     let _ = stream.write_all(bytes);
     read(&mut *stream)
 }
@@ -81,7 +82,7 @@ pub(crate) fn connect(proxy: &Proxy) -> Box<dyn Connection> {
 pub(crate) fn read(stream: &mut dyn Connection) -> Reply {
     let mut bytes = Vec::new();
     let ended = stream.read_to_end(&mut bytes);
-    assert!(ended.is_ok() || !bytes.is_empty(), "nothing came: {ended:?}");
+    assert!(ended.is_ok() || !bytes.is_empty(), "nothing received: {ended:?}");
     parse(&bytes)
 }
 

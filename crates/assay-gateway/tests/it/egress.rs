@@ -1,4 +1,4 @@
-//! The fixture out to listed hosts, over real sockets.
+//! The egress proxy, over real sockets.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use assay_gateway::{EgressListener, Hosts};
 
 use crate::until;
 
-/// A server that answers each connection with what a function makes of its first line, and then says what it hears.
+/// A server that answers each connection with the result of a function of its first line.
 fn server(answer: impl Fn(&str) -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -75,14 +75,17 @@ fn get(port: u16, path: &str) -> String {
 }
 
 #[test]
-fn listed_hosts_are_opened_and_others_are_not() {
+fn only_listed_hosts_are_reachable() {
     let (listed, other) = (server(plain), server(|_| plain("the other one")));
     let fixture = EgressFixture::to(&[format!("127.0.0.1:{listed}")]);
     let mode = std::fs::metadata(fixture.socket()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let heard = fixture.send(&get(listed, "/a?b=1"));
     assert!(heard.starts_with("HTTP/1.1 200 OK") && heard.contains("GET /a?b=1 HTTP/1.1"), "{heard}");
-    assert!(heard.contains(&format!("Host: 127.0.0.1:{listed}")), "the name is the address's own: {heard}");
+    assert!(
+        heard.contains(&format!("Host: 127.0.0.1:{listed}")),
+        "the Host header comes from the URL: {heard}"
+    );
     assert!(!heard.contains("elsewhere") && !heard.contains("Proxy-Authorization"), "{heard}");
     let refused = fixture.send(&get(other, "/"));
     assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("not in the list"), "{refused}");
@@ -100,9 +103,9 @@ fn listed_hosts_are_opened_and_others_are_not() {
     assert!(through.sent > 0 && through.received > 0 && through.address.is_some(), "{ledger:?}");
 }
 
-/// A name that leads to this machine, as one may that somebody else rules.
+/// A name that resolves to this machine, as one under someone else's control may.
 #[test]
-fn a_listed_name_leads_to_no_private_address() {
+fn listed_name_with_a_private_address_is_refused() {
     let port = server(|_| plain("inside"));
     let fetch_listed_host =
         |fixture: &EgressFixture| fixture.send(&format!("GET http://localhost:{port}/ HTTP/1.1\r\n\r\n"));
@@ -111,14 +114,14 @@ fn a_listed_name_leads_to_no_private_address() {
     assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("private"), "{refused}");
     let fixture = EgressFixture::to(&[format!("localhost:{port}"), "127.0.0.0/8".to_owned()]);
     let refused = fetch_listed_host(&fixture);
-    assert!(refused.starts_with("HTTP/1.1 403"), "a network is for the ports of the web: {refused}");
+    assert!(refused.starts_with("HTTP/1.1 403"), "a network without a port allows 80 and 443: {refused}");
     let fixture = EgressFixture::to(&[format!("localhost:{port}"), format!("127.0.0.1:{port}")]);
     assert!(fetch_listed_host(&fixture).ends_with("inside"));
 }
 
-/// Whoever is listed may send elsewhere; the fixture does not follow.
+/// A listed host may redirect elsewhere; the proxy does not follow.
 #[test]
-fn a_redirect_is_the_clients_to_follow_and_leads_nowhere_else() {
+fn redirect_is_not_followed_to_an_unlisted_host() {
     let inner = server(|_| plain("secret"));
     let outer = server(move |_| {
         format!("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:{inner}/\r\ncontent-length: 0\r\n\r\n")
@@ -130,7 +133,7 @@ fn a_redirect_is_the_clients_to_follow_and_leads_nowhere_else() {
 }
 
 #[test]
-fn what_is_no_request_does_no_harm() {
+fn malformed_requests_are_refused() {
     let fixture = EgressFixture::to(&["example.org".to_owned()]);
     for text in [
         "nonsense\r\n\r\n".to_owned(),
@@ -148,9 +151,9 @@ fn what_is_no_request_does_no_harm() {
     drop(fixture.connect());
 }
 
-/// Connections under fixture end with the fixture, and more than it holds are hung up on.
+/// Closing the proxy ends its connections; connections above its limit are closed at once.
 #[test]
-fn closing_ends_what_is_open() {
+fn closing_ends_open_connections() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let fixture = EgressFixture::to(&[format!("127.0.0.1:{port}")]);

@@ -49,7 +49,7 @@ fn bodies_and_names_are_found_in_every_protocol() {
     };
     let system = json!({"role": "system", "content": listing});
     let user = json!({"role": "user", "content": "go"});
-    // Claude Code: listed in a message of the system; the body beside a result.
+    // Claude Code: listed in a system message; the body next to a result.
     let block = json!([
         {"type": "tool_result", "tool_use_id": "1", "content": "Launching skill: x"},
         {"type": "text", "text": format!("Base directory for this skill: /s\n\n{read}")},
@@ -57,7 +57,7 @@ fn bodies_and_names_are_found_in_every_protocol() {
     let first = json!({"model": "m", "messages": [system, user]});
     let second = json!({"model": "m", "messages": [system, user, {"role": "user", "content": block}]});
     check("/v1/messages", [first.clone(), second], Some(0), Some(1), 5);
-    // Codex: a message of the developer, and what a command printed, as a text or as JSON in one.
+    // Codex: a developer message, and the output of a command, as a text or as JSON in one.
     let developer = json!({"role": "developer", "content": [{"type": "input_text", "text": listing}]});
     for output in [json!(read), json!(json!({"output": read, "metadata": {"exit_code": 0}}).to_string())] {
         let given = json!({"type": "function_call_output", "call_id": "1", "output": output});
@@ -75,7 +75,8 @@ fn bodies_and_names_are_found_in_every_protocol() {
     let first = json!({"tools": tools, "contents": [ask]});
     let second = json!({"tools": tools, "contents": [ask, {"role": "user", "parts": [response]}]});
     check("/v1beta/models/m:generateContent", [first, second], Some(0), Some(1), 5);
-    // Chat completions: what the model says itself proves nothing, and half a body less one line is not enough.
+    // Chat completions: what the model says itself proves nothing, and one line less than half of a
+    // body is not enough.
     let said = json!({"role": "assistant", "content": format!("ledger-export\n{read}")});
     let some: String = (0..3).map(|n| line(n) + "\n").collect();
     let result = json!({"role": "tool", "tool_call_id": "1", "content": format!("ledger-export\n{some}")});
@@ -84,9 +85,9 @@ fn bodies_and_names_are_found_in_every_protocol() {
     check("/v1/chat/completions", [first, second], None, None, 3);
 }
 
-/// The instruction and other tools speak of spreadsheets, and the skill of that name is nowhere listed.
+/// The instruction and other tools mention spreadsheets, but the skill of that name is not listed.
 #[test]
-fn a_file_type_in_the_instruction_lists_no_skill() {
+fn file_type_in_the_instruction_advertises_no_skill() {
     let folder = tempfile::tempdir().unwrap();
     let check = |listing: Option<&str>, advertised: Option<usize>| {
         let proxy = open_proxy(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {

@@ -1,4 +1,4 @@
-//! Requests that are not meant well.
+//! Hostile requests.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn open_test_proxy() -> Proxy {
 }
 
 #[test]
-fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
+fn malformed_requests_get_an_error_status() {
     let proxy = open_test_proxy();
     let token = format!("x-api-key: {}\r\n", proxy.token());
     let post_raw =
@@ -46,7 +46,7 @@ fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
     check(format!("{head}transfer-encoding: chunked\r\n\r\nffffffffff\r\n").as_bytes(), 413);
     check(format!("{head}transfer-encoding: gzip\r\n\r\n").as_bytes(), 400);
     check(&request("POST", "/v1/files", &token, b"{}"), 404);
-    // A proxy leads to one provider, whatever address is asked for.
+    // A proxy forwards to one provider, whatever address is requested.
     check(&request("POST", "http://elsewhere.example/v1/messages", &token, b"{}"), 404);
     check(&request("POST", "//elsewhere.example/v1/messages", &token, b"{}"), 404);
     check(&request("POST", "/v1/messages/../files", &token, b"{}"), 404);
@@ -55,14 +55,14 @@ fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
     check(&request("GET", "/v1/responses/resp_1", &token, b""), 404);
     check(&request("CONNECT", "api.anthropic.com:443", &token, b""), 404);
     check(&request("POST", "/v1beta/models/m:streamGenerateContent", &token, b"{\"contents\":[]}"), 400);
-    // It still serves.
+    // The proxy still works.
     let (path, body) = requests(false, 0).remove(0);
     assert_eq!(post(&proxy, &path, &body).status, 200);
     assert!(!proxy.close().refused.is_empty());
 }
 
 #[test]
-fn no_token_no_service() {
+fn requests_without_the_token_are_refused() {
     let proxy = open_test_proxy();
     let (path, body) = requests(false, 0).remove(0);
     let body = body.to_string();
@@ -82,7 +82,7 @@ fn no_token_no_service() {
 }
 
 #[test]
-fn slow_bodies_end() {
+fn slow_requests_time_out() {
     let proxy = open_test_proxy();
     let started = Instant::now();
     let mut stream = connect(&proxy);
@@ -101,7 +101,7 @@ fn slow_bodies_end() {
 }
 
 #[test]
-fn connections_are_kept_and_chunks_are_read() {
+fn connections_are_reused_and_chunked_bodies_are_read() {
     let proxy = open_test_proxy();
     let (path, body) = requests(false, 0).remove(0);
     let body = body.to_string();
@@ -123,7 +123,7 @@ fn connections_are_kept_and_chunks_are_read() {
 }
 
 #[test]
-fn connections_are_counted() {
+fn connections_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let proxy =
         open_proxy(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| options.limits.connections = 3);
@@ -141,12 +141,12 @@ fn connections_are_counted() {
             && std::io::Read::read_to_string(&mut stream, &mut text).is_ok()
             && text.starts_with("HTTP/1.1 200")
     });
-    assert!(served, "places are given back");
+    assert!(served, "slots are released");
 }
 
 /// The folder's path may be long, but the file's name has to fit into a socket address.
 #[test]
-fn a_file_name_too_long_for_a_socket_address_is_an_error() {
+fn overlong_socket_file_name_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let provider = script(folder.path(), "{\"say\": \"hi\"}");
     let long = folder.path().join("x".repeat(100));

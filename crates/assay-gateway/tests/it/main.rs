@@ -1,6 +1,6 @@
-//! The gateway over real sockets: scripts and servers on loopback in providers' places.
+//! The gateway over real sockets, with scripts and servers on loopback as providers.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod agents;
 mod caps;
@@ -29,7 +29,7 @@ fn script(folder: &Path, lines: &str) -> Provider {
     Provider::open("scripted:script.jsonl", &options, &|_| None).unwrap()
 }
 
-/// A proxy on loopback, changed as a test needs it.
+/// A proxy on loopback, with a test's changes to its configuration.
 fn open_proxy(provider: Provider, change: impl FnOnce(&mut SessionConfig, &mut GatewayOptions)) -> Proxy {
     let mut session = SessionConfig::new("trial-1", provider, Listen::Loopback(0));
     let mut options = GatewayOptions { limits: quick(), ..GatewayOptions::default() };
@@ -42,17 +42,18 @@ fn quick() -> Limits {
     Limits { retries: 0, ..Limits::default() }
 }
 
-/// Waits for something that can be asked for.
+/// Polls until a condition is true.
 #[track_caller]
 fn until(mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_mins(1);
     while !done() {
-        assert!(Instant::now() < end, "it did not come");
+        assert!(Instant::now() < end, "timed out");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// The paths of the four protocols, and a request in each: a task, a shell, and so many results before it.
+/// The paths of the four protocols, with a request for each: a task, a shell, and the given number
+/// of results.
 fn requests(stream: bool, results: usize) -> Vec<(String, Value)> {
     let schema = json!({"type": "object", "properties": {"command": {"type": "string"}}});
     let task = "write hello.txt";

@@ -1,4 +1,4 @@
-//! Requests that are passed on to a server.
+//! Requests that are forwarded to a server.
 
 use std::io::Write as _;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::client::{connect, parse, post, post_with, request};
 use crate::upstream::{KEY, Upstream, answer, begin, end, piece};
 use crate::{open_proxy, requests, until};
 
-/// A whole reply of each protocol, with a cache in its usage.
+/// A complete reply of each protocol, with cached tokens in its usage.
 fn replies() -> [Value; 4] {
     [
         json!({
@@ -75,7 +75,7 @@ fn replies_pass_unchanged_and_are_metered() {
 }
 
 #[test]
-fn streams_are_passed_on_as_they_come() {
+fn streams_are_forwarded_as_they_arrive() {
     let (go, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let upstream = Upstream::start(move |_, _, _, out| {
@@ -84,7 +84,7 @@ fn streams_are_passed_on_as_they_come() {
             out,
             "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
         );
-        // The rest only after the client has the beginning.
+        // The rest is sent only after the client has received the beginning.
         gate.lock().unwrap().recv().unwrap();
         piece(
             out,
@@ -120,7 +120,7 @@ fn streams_are_passed_on_as_they_come() {
 }
 
 #[test]
-fn usage_that_the_agent_did_not_ask_for_is_metered_and_hidden() {
+fn unrequested_usage_is_metered_and_hidden() {
     let upstream = Upstream::start(|_, body, _, out| {
         assert!(body.contains("\"include_usage\":true"), "{body}");
         begin(out);
@@ -143,7 +143,7 @@ fn usage_that_the_agent_did_not_ask_for_is_metered_and_hidden() {
 }
 
 #[test]
-fn there_is_no_second_proxy() {
+fn requests_are_constrained_to_the_session() {
     let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
     let proxy = open_proxy(upstream.provider(), |session, _| {
         session.model = Some("pinned-1".to_owned());
@@ -208,7 +208,7 @@ fn there_is_no_second_proxy() {
             "contents": [], "tools": [{"functionDeclarations": []}], "generationConfig": {"maxOutputTokens": 50},
         })
     );
-    // Keys that stand twice: what is checked is what is sent.
+    // Duplicate keys: what is checked is what is sent.
     let twice = br#"{"model": "a", "tools": [], "tools": [{"type": "web_search_20250305"}], "messages": []}"#;
     let token = format!("x-api-key: {}\r\n", proxy.token());
     assert_eq!(crate::client::raw(&proxy, &request("POST", "/v1/messages", &token, twice)).status, 200);
@@ -223,10 +223,10 @@ fn there_is_no_second_proxy() {
     );
 }
 
-/// The gateway adds no limit to a reply, not even the rest of a cap: providers refuse a limit above their model's maximum,
-/// and a limit that the agent did not set would change what is measured.
+/// The gateway adds no limit to a reply, not even the rest of a cap: providers refuse a limit above
+/// their model's maximum, and a limit that the agent did not set would change what is measured.
 #[test]
-fn no_limit_of_a_reply_is_added_that_nobody_set() {
+fn no_output_limit_is_added_by_default() {
     let places =
         ["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
     let limits = |body: &str| {
@@ -241,7 +241,8 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
         });
         let proxy = open_proxy(upstream.provider(), |session, _| {
             session.max_output_tokens = most;
-            // After the first reply very little is left of one, and after the third of the other.
+            // After the first reply little of one cap is left, and after the third little of the
+            // other.
             session.caps.tokens = Some(500);
             session.budget = Budget::new(Caps { tokens: Some(400), ..Caps::default() });
         });
@@ -264,7 +265,7 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
     for stream in [false, true] {
         let (found, changes): (_, usize) = sent(None, None, stream);
         assert_eq!(found, [[None; 4]; 4]);
-        // The Responses API is told to keep nothing; no other field is touched.
+        // The Responses API is asked to store nothing; no other field changes.
         assert_eq!(changes, 1);
         let of = |n| {
             [
@@ -275,14 +276,14 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
             ]
         };
         assert_eq!(sent(None, Some(90_000), stream).0, of(90_000), "the agent's own stays");
-        assert_eq!(sent(Some(7), Some(90_000), stream).0, of(7), "the user's is the most there may be");
+        assert_eq!(sent(Some(7), Some(90_000), stream).0, of(7), "the user's limit applies");
         assert_eq!(sent(Some(7), Some(5), stream).0, of(5));
         assert_eq!(sent(Some(7), None, stream).0, of(7));
     }
 }
 
 #[test]
-fn what_would_lead_elsewhere_is_refused() {
+fn references_to_remote_content_are_refused() {
     let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
     let proxy = open_proxy(upstream.provider(), |_, _| {});
     let asked = upstream.requests().len();
@@ -327,15 +328,15 @@ fn what_would_lead_elsewhere_is_refused() {
         let reply = post(&proxy, path, &body);
         assert!(reply.status == 400 && reply.text().contains("not supported"), "{path} {body}: {reply:?}");
     }
-    assert_eq!(upstream.requests().len(), asked, "what is refused is not sent");
-    // What a call's arguments say is the agent's own.
+    assert_eq!(upstream.requests().len(), asked, "refused requests are not sent");
+    // The arguments of a call are the agent's own.
     let call = json!({"type": "tool_use", "id": "1", "name": "x", "input": {"source": {"type": "url", "url": "https://x"}}});
     let body = json!({"model": "m", "messages": [{"role": "assistant", "content": [call]}]});
     assert_eq!(post(&proxy, "/v1/messages", &body).status, 200);
 }
 
 #[test]
-fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
+fn transient_errors_are_retried_and_permanent_ones_are_forwarded() {
     let upstream = Upstream::start(|head, _, number, out| match number {
         0 => answer(
             out,
@@ -353,7 +354,7 @@ fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
         ),
         4 => answer(out, "302 Found", "location: https://elsewhere\r\n", ""),
         5 => answer(out, "429 Too Many Requests", "", "{\"error\":{\"code\":\"insufficient_quota\"}}"),
-        _ => panic!("asked once too often: {head}"),
+        _ => panic!("one request too many: {head}"),
     });
     let proxy = open_proxy(upstream.provider(), |_, options| options.limits.retries = 5);
     let (path, body) = requests(false, 0).remove(0);
@@ -364,7 +365,7 @@ fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
     assert!(!text.contains(KEY) && !text.contains("AbCdEf123456"), "{text}");
     let elsewhere = post(&proxy, &path, &body);
     assert!(elsewhere.status == 502 && !elsewhere.text().contains("https://elsewhere"), "{elsewhere:?}");
-    assert_eq!(post(&proxy, &path, &body).status, 429, "no wait pays a bill");
+    assert_eq!(post(&proxy, &path, &body).status, 429, "an exhausted quota is not retried");
     let ledger = proxy.close();
     let statuses: Vec<Option<u16>> = ledger.exchanges[0].waits.iter().map(|wait| wait.status).collect();
     assert_eq!(statuses, [Some(429), Some(529)]);
@@ -373,7 +374,7 @@ fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
 }
 
 #[test]
-fn servers_that_are_no_good_end_in_errors() {
+fn broken_servers_end_in_errors() {
     let check = |expected: u16, handler: fn(&mut std::net::TcpStream)| {
         let upstream = Upstream::start(move |_, _, _, out| handler(out));
         let proxy = open_proxy(upstream.provider(), |_, options| {
@@ -389,7 +390,7 @@ fn servers_that_are_no_good_end_in_errors() {
     check(502, |out| {
         let _ = out.shutdown(std::net::Shutdown::Both);
     });
-    // Still: nothing, and then half a reply.
+    // Silent: at first, and then after half a reply.
     check(502, |_| {});
     check(502, |out| {
         let _ = out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
@@ -399,16 +400,16 @@ fn servers_that_are_no_good_end_in_errors() {
     check(200, |out| answer(out, "200 OK", "", "<html>"));
 }
 
-/// A provider that goes on without end, and one that squeezes what it streams.
+/// A provider that streams without end, and one that compresses its stream.
 #[test]
-fn streams_have_an_end_too() {
+fn endless_and_compressed_streams_end_in_errors() {
     let upstream = Upstream::start(|_, _, number, out| {
         if number > 0 {
             return answer(out, "200 OK", "content-encoding: gzip\r\n", "\u{1f}\u{8b}");
         }
         begin(out);
         let event = format!("data: {{\"type\":\"ping\",\"filler\":\"{}\"}}\n\n", "x".repeat(4 << 10));
-        // Ends when the gateway hangs up.
+        // Ends when the gateway closes the connection.
         while out.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).is_ok() {}
     });
     let proxy = open_proxy(upstream.provider(), |_, options| options.limits.reply_bytes = 100 << 10);
@@ -424,7 +425,7 @@ fn streams_have_an_end_too() {
 }
 
 #[test]
-fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
+fn disconnected_agent_ends_its_request_at_the_provider() {
     let ended = Arc::new(Mutex::new(false));
     let tell = Arc::clone(&ended);
     let upstream = Upstream::start(move |_, _, _, out| {
@@ -433,7 +434,7 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
             out,
             "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
         );
-        // Ends when the gateway closes the connection; it says nothing by itself.
+        // Ends when the gateway closes the connection; nothing more is sent.
         let _ = std::io::Read::read(out, &mut [0; 1]);
         *tell.lock().unwrap() = true;
     });
@@ -442,7 +443,7 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
     let token = format!("x-api-key: {}\r\n", proxy.token());
     let mut stream = connect(&proxy);
     stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
-    // It has all there is, so that nothing but its going is to be seen.
+    // It has read everything, so that only its disconnection can be noticed.
     let mut text = String::new();
     while !text.contains("message_start") {
         let mut buffer = [0; 1024];
@@ -453,7 +454,7 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
     until(|| *ended.lock().unwrap());
     let exchange = proxy.close().exchanges.remove(0);
     let tokens = exchange.tokens.unwrap();
-    // What it would have written nobody knows; what came of it is counted.
+    // What the model would still have written is unknown; what was received is counted.
     assert!(exchange.estimated && tokens.input == 3 && tokens.output == 1, "{exchange:?}");
 }
 
@@ -486,7 +487,7 @@ fn requests_beyond_the_concurrency_wait() {
 }
 
 #[test]
-fn a_limit_that_one_met_holds_all_who_use_the_key() {
+fn rate_limit_applies_to_all_users_of_the_key() {
     let upstream = Upstream::start(|_, _, number, out| match number {
         0 => answer(out, "429 Too Many Requests", "retry-after: 1\r\n", "{\"error\":{\"message\":\"slow\"}}"),
         _ => answer(out, "200 OK", "", &replies()[0].to_string()),
@@ -506,14 +507,15 @@ fn a_limit_that_one_met_holds_all_who_use_the_key() {
     assert_eq!(one.exchanges[0].waits[0].status, Some(429));
     let held = &two.exchanges[0].waits[0];
     assert!(
-        held.message.starts_with("rate limited, as another request was") && held.message.contains("slow"),
+        held.message.starts_with("waiting for a rate limit that another request met")
+            && held.message.contains("slow"),
         "{held:?}"
     );
-    assert_eq!(upstream.requests().len(), 3, "nobody asked in between");
+    assert_eq!(upstream.requests().len(), 3, "no request was sent in between");
 }
 
 #[test]
-fn agents_that_go_away_spoil_no_connection_for_others() {
+fn disconnecting_agents_do_not_affect_other_connections() {
     let upstream = Upstream::start(|_, _, _, out| {
         begin(out);
         piece(
@@ -537,7 +539,7 @@ fn agents_that_go_away_spoil_no_connection_for_others() {
             scope.spawn(move || {
                 for round in 0..40 {
                     if (worker + round) % 3 == 0 {
-                        // Gone before, while, or after it is answered.
+                        // Disconnects before, during or after the reply.
                         let mut stream = connect(proxy);
                         stream.write_all(bytes).unwrap();
                         std::thread::sleep(Duration::from_millis(round % 8));
@@ -557,9 +559,9 @@ fn agents_that_go_away_spoil_no_connection_for_others() {
     assert!(ledger.exchanges.iter().all(|exchange| exchange.waits.is_empty()), "{ledger:?}");
 }
 
-/// A reply that drips is as good as none: what counts is what an agent can use.
+/// Single bytes that complete no event do not count as data: an agent cannot use them.
 #[test]
-fn bytes_that_complete_nothing_are_silence() {
+fn incomplete_events_count_as_silence() {
     let (release, held) = mpsc::channel::<()>();
     let held = Mutex::new(held);
     let upstream = Upstream::start(move |_, _, _, out| {
@@ -584,9 +586,9 @@ fn bytes_that_complete_nothing_are_silence() {
     drop(release);
 }
 
-/// A conversation that is too long is told apart from a request that is wrong, and is not sent again.
+/// A conversation that is too long is distinguished from an invalid request, and is not sent again.
 #[test]
-fn a_full_context_is_told() {
+fn exceeded_context_is_reported() {
     let check = |status: &'static str, said: &'static str, expected: bool, requests_sent: usize| {
         let upstream = Upstream::start(move |_, _, _, out| {
             answer(out, status, "", &format!("{{\"error\":{{\"message\":\"{said}\"}}}}"));

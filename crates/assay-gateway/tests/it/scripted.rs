@@ -16,7 +16,7 @@ const SCRIPT: &str = r#"
 {"results": 1, "say": "Done."}
 "#;
 
-/// The text and the calls of a reply, read as its protocol has them.
+/// The text and the calls of a reply of this protocol.
 fn read_reply(protocol: Protocol, reply: &Value) -> (String, Vec<(String, Value)>) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -142,7 +142,7 @@ fn turns_are_played_in_every_protocol() {
         );
         assert_eq!(exchange.tools, 1);
     }
-    // A stream and a whole reply say the same of one turn.
+    // A stream and a complete reply contain the same turn.
     let half = expected_requests / 2;
     for (whole, stream) in ledger.exchanges[..half].iter().zip(&ledger.exchanges[half..]) {
         assert_eq!((&whole.calls, whole.tokens), (&stream.calls, stream.tokens), "{whole:?}\n{stream:?}");
@@ -151,7 +151,7 @@ fn turns_are_played_in_every_protocol() {
 }
 
 #[test]
-fn side_calls_without_tools_are_told_apart() {
+fn requests_without_tools_match_their_own_rule() {
     let folder = tempfile::tempdir().unwrap();
     let proxy = open_proxy(script(folder.path(), SCRIPT), |_, _| {});
     let body = json!({"model": "m", "messages": [{"role": "user", "content": "title?"}]});
@@ -164,7 +164,7 @@ fn side_calls_without_tools_are_told_apart() {
 }
 
 #[test]
-fn faults_reach_the_agent_where_nothing_is_retried() {
+fn faults_reach_the_agent_without_retries() {
     let folder = tempfile::tempdir().unwrap();
     let check = |fault: &str, stream: bool, expected: &dyn Fn(&crate::client::Reply, Protocol)| {
         let proxy = open_proxy(script(folder.path(), fault), |_, options| {
@@ -192,14 +192,14 @@ fn faults_reach_the_agent_where_nothing_is_retried() {
     check(r#"{"fault": "not-json"}"#, false, &|reply, _| {
         assert!(reply.status == 200 && reply.text().starts_with("<html>"), "{reply:?}");
     });
-    // A script that has nothing for a request says so, and is no panic.
+    // A script without a turn for a request is an error, not a panic.
     check(r#"{"turn": 9, "say": "x"}"#, true, &|reply, _| {
         assert!(reply.status == 400 && reply.text().contains("no turn for"), "{reply:?}");
     });
 }
 
 #[test]
-fn a_stream_that_breaks_is_broken_for_the_agent_too_and_counts_a_bound() {
+fn interrupted_stream_is_interrupted_for_the_agent_and_counts_an_upper_bound() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"times\": 1, \"results\": 0, \"fault\": \"break\"}\n{\"say\": \"well again, as before\"}";
     for ((path, body), protocol) in requests(true, 0).into_iter().zip(Protocol::ALL) {
@@ -219,7 +219,7 @@ fn a_stream_that_breaks_is_broken_for_the_agent_too_and_counts_a_bound() {
 }
 
 #[test]
-fn limits_are_waited_out_and_told() {
+fn rate_limits_are_waited_out_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"times\": 1, \"fault\": \"429\", \"retry_after\": 1}\n{\"say\": \"at last\"}";
     let proxy = open_proxy(script(folder.path(), lines), |_, options| options.limits.retries = 3);
@@ -235,7 +235,7 @@ fn limits_are_waited_out_and_told() {
 }
 
 #[test]
-fn a_proxy_is_a_private_socket_that_goes_away() {
+fn proxy_socket_is_private_and_removed_on_close() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
@@ -251,9 +251,9 @@ fn a_proxy_is_a_private_socket_that_goes_away() {
     assert!(!path.exists());
 }
 
-/// An address holds 107 bytes; a store's path may be longer.
+/// A socket address fits 107 bytes; a store's path may be longer.
 #[test]
-fn a_socket_may_lie_at_any_depth() {
+fn socket_path_may_have_any_depth() {
     for levels in [1, 3, 40] {
         let folder = tempfile::tempdir().unwrap();
         let deep = folder.path().join(vec!["x".repeat(90); levels].join("/"));
@@ -278,7 +278,7 @@ fn a_socket_may_lie_at_any_depth() {
 }
 
 #[test]
-fn closing_ends_what_is_under_way() {
+fn closing_ends_pending_requests() {
     let folder = tempfile::tempdir().unwrap();
     let proxy = open_proxy(script(folder.path(), "{\"fault\": \"hang\"}"), |_, _| {});
     let (path, body) = requests(true, 0).remove(1);
@@ -292,9 +292,9 @@ fn closing_ends_what_is_under_way() {
     assert!(exchange.abandoned && ledger.silent_seconds > 0.0, "{ledger:?}");
 }
 
-/// A trial waits no longer for its provider than it is given patience for.
+/// A trial waits for its provider no longer than its own patience.
 #[test]
-fn a_trial_has_its_own_patience() {
+fn patience_is_per_trial() {
     let folder = tempfile::tempdir().unwrap();
     let check = |patience: Option<Duration>, status: u16, waits: usize| {
         let limited = "{\"fault\": \"429\", \"retry_after\": 1, \"times\": 1}\n{\"say\": \"at last\"}";
@@ -306,7 +306,7 @@ fn a_trial_has_its_own_patience() {
         assert_eq!(post(&proxy, &path, &body).status, status, "{patience:?}");
         let ledger = proxy.close();
         assert_eq!(ledger.exchanges[0].waits.len(), waits, "{ledger:?}");
-        // What is waited for a provider's limits is no silence.
+        // Waiting for a provider's limits is not silence.
         assert!(ledger.silent_seconds < ledger.paused_seconds.max(1.0), "{ledger:?}");
     };
     check(Some(Duration::from_millis(500)), 429, 0);

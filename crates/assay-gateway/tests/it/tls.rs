@@ -1,4 +1,5 @@
-//! A provider that speaks TLS, with a certificate of an authority made for these tests (`tests/tls`, good until 2126).
+//! A TLS provider, with a certificate of an authority made for these tests (`tests/tls`, valid
+//! until 2126).
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener};
@@ -20,7 +21,7 @@ fn file(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name).to_str().unwrap().to_owned()
 }
 
-/// Answers every request in the same fixture; gives its port, and the heads that it read.
+/// Answers every request in the same way; returns its port and the heads that it read.
 fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
     let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
@@ -48,8 +49,8 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
                         return;
                     }
                 }
-                // All of the request is read: a connection that is closed with bytes unread is reset, and the reply can
-                // be lost with it.
+                // The whole request is read: a connection that is closed with unread bytes is
+                // reset, and the reply can be lost with it.
                 let length = head.lines().find_map(|line| {
                     let (name, value) = line.split_once(':')?;
                     name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
@@ -71,7 +72,7 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
                     body.len()
                 );
                 let _ = stream.flush();
-                // The client closes: it has read all that it needs by then.
+                // The client closes first: by then it has read everything that it needs.
                 stream.conn.send_close_notify();
                 let _ = stream.flush();
                 let _ = stream.sock.shutdown(Shutdown::Write);
@@ -82,7 +83,7 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
     (port, heads)
 }
 
-/// One request to an address, with the authorities of a file or those that are built in.
+/// One request to a URL, with the authorities of a file or the built-in ones.
 fn request_over_tls(address: &str, authorities: Option<&str>) -> (Reply, Ledger) {
     let options = ProviderOptions { api_key_env: Some("CANARY".to_owned()), ..ProviderOptions::default() };
     let authorities = authorities.map(file);
@@ -98,7 +99,7 @@ fn request_over_tls(address: &str, authorities: Option<&str>) -> (Reply, Ledger)
 }
 
 #[test]
-fn a_certificate_is_believed_by_its_authority_only() {
+fn certificate_is_accepted_with_its_authority_only() {
     let (port, heads) = server();
     for host in ["localhost", "127.0.0.1"] {
         let (reply, ledger) = request_over_tls(&format!("https://{host}:{port}"), Some("authority.pem"));
@@ -108,7 +109,7 @@ fn a_certificate_is_believed_by_its_authority_only() {
     }
     assert!(heads.lock().unwrap().iter().all(|head| head.contains(KEY)));
     let asked = heads.lock().unwrap().len();
-    // Another authority, and those that are built in: no key is sent, and nothing is tried again.
+    // Another authority, and the built-in ones: no key is sent, and nothing is retried.
     for authorities in [Some("another.pem"), None] {
         let (reply, ledger) = request_over_tls(&format!("https://127.0.0.1:{port}"), authorities);
         assert_eq!(reply.status, 502, "{reply:?}");
@@ -121,12 +122,12 @@ fn a_certificate_is_believed_by_its_authority_only() {
         assert!(exchange.tokens.is_none() && exchange.waits.is_empty(), "{exchange:?}");
         assert!(!serde_json::to_string(&ledger).unwrap().contains(KEY));
     }
-    assert_eq!(heads.lock().unwrap().len(), asked, "a server that is not believed hears nothing");
+    assert_eq!(heads.lock().unwrap().len(), asked, "a rejected server receives nothing");
 }
 
-/// The certificate is for other names.
+/// The certificate is for other host names.
 #[test]
-fn a_certificate_is_for_its_names() {
+fn certificate_for_another_host_is_rejected() {
     let (port, heads) = server();
     let (reply, ledger) = request_over_tls(&format!("https://127.0.0.2:{port}"), Some("authority.pem"));
     assert_eq!(reply.status, 502, "{reply:?}");
@@ -134,9 +135,9 @@ fn a_certificate_is_for_its_names() {
     assert!(heads.lock().unwrap().is_empty());
 }
 
-/// Who speaks plainly where TLS is asked for gets nothing either.
+/// A server without TLS gets nothing at an https URL.
 #[test]
-fn no_tls_is_no_service() {
+fn server_without_tls_is_rejected() {
     let upstream =
         crate::upstream::Upstream::start(|_, _, _, out| crate::upstream::answer(out, "200 OK", "", "{}"));
     let address = upstream.address.replace("http://", "https://");

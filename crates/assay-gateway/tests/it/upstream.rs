@@ -1,4 +1,4 @@
-//! A server in a provider's fixture that answers as a test says, byte by byte.
+//! A provider's server that replies as a test defines, byte by byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,12 +7,12 @@ use std::thread;
 
 use assay_gateway::{Provider, ProviderOptions};
 
-/// What a test answers with: the request's head and body, its number from 0, and where to write.
+/// Answers one request: its head and body, its number from 0, and the connection to write to.
 type Handler = dyn Fn(&str, &str, usize, &mut TcpStream) + Send + Sync;
 
 pub(crate) struct Upstream {
     pub(crate) address: String,
-    /// Heads and bodies, as they came.
+    /// Heads and bodies as received.
     pub(crate) requests: Arc<Mutex<Vec<(String, String)>>>,
 }
 
@@ -33,7 +33,7 @@ impl Upstream {
         Self { address, requests }
     }
 
-    /// The provider that leads here, with a key.
+    /// A provider with this server's address, and a key.
     pub(crate) fn provider(&self) -> Provider {
         let options =
             ProviderOptions { api_key_env: Some("CANARY".to_owned()), ..ProviderOptions::default() };
@@ -76,7 +76,7 @@ fn serve(stream: &TcpStream, handler: &Handler, kept: &Mutex<Vec<(String, String
     }
 }
 
-/// Writes a whole reply.
+/// Writes a complete reply.
 pub(crate) fn answer(out: &mut TcpStream, status: &str, headers: &str, body: &str) {
     let length = body.len();
     let _ = write!(

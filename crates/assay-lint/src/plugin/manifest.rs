@@ -1,4 +1,4 @@
-//! What is wrong with a manifest.
+//! Problems of a manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ const PATHS: [&str; 8] =
 pub(crate) fn check(manifests: &[Manifest], findings: &mut Findings) {
     let mut hooked: Vec<PathBuf> = Vec::new();
     for manifest in manifests {
-        let mut checker = Look { manifest, findings };
+        let mut checker = ManifestCheck { manifest, findings };
         let Some(json) = checker.parse(&manifest.file, &manifest.text) else { continue };
         let Some(fields) = json.as_object() else {
             checker
@@ -87,12 +87,12 @@ pub(crate) fn check(manifests: &[Manifest], findings: &mut Findings) {
     }
 }
 
-struct Look<'a> {
+struct ManifestCheck<'a> {
     manifest: &'a Manifest,
     findings: &'a mut Findings,
 }
 
-impl Look<'_> {
+impl ManifestCheck<'_> {
     /// The client that reads the manifest.
     fn severities(&self, base: Severities) -> Severities {
         let severity = base.of(Client::ClaudeCode).unwrap_or(Warning);
@@ -125,7 +125,7 @@ impl Look<'_> {
         self.findings.add_at(code, file, span.or(Some(Span::at(1, 1))), message).severities(severities)
     }
 
-    /// The JSON of a file. A byte-order mark is no JSON either.
+    /// The JSON of a file. A byte-order mark is not JSON either.
     fn parse(&mut self, file: &Path, text: &Result<String, Unreadable>) -> Option<Value> {
         let base = self.severities(PLUGIN);
         let text = match text {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use assay_diagnostic::{escape, group_digits};
+use assay_diagnostic::{counted, escape, group_digits};
 
 use crate::client::{Client, LoadResult};
 use crate::diagnostic::{Diagnostic, Severity, Span};
@@ -30,7 +30,7 @@ const NARROW: usize = 60;
 /// How an outcome is shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct View {
-    /// Notes as well.
+    /// Findings of severity `info` as well.
     pub advice: bool,
     /// Every finding with its excerpt, however many there are.
     pub full: bool,
@@ -42,7 +42,7 @@ pub struct View {
 
 /// The outcome for a terminal, for the clients asked about.
 pub fn human(outcome: &Outcome, clients: &[Client], view: View) -> String {
-    let text = whole(outcome, clients, view.advice, view.color);
+    let text = whole(outcome, clients, view);
     if view.full || text.lines().count() <= LINES { text } else { short(outcome, clients, view) }
 }
 
@@ -86,7 +86,7 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
         text.push('\n');
     }
     if rules.len() > RULES {
-        text.push_str(&format!("and {} more rules\n", rules.len() - RULES));
+        text.push_str(&format!("and {}\n", counted(rules.len() - RULES, "more rule", "more rules")));
     }
     text.push('\n');
     // Round-robin, so that no rule fills the list.
@@ -117,8 +117,8 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
     let rest = total - taken.iter().sum::<usize>();
     if rest > 0 {
         text.push_str(&format!(
-            "and {} more findings (--full shows all, --select RULE only those of one rule)\n",
-            group_digits(rest)
+            "and {} (--full shows all, --select RULE only those of one rule)\n",
+            counted(rest, "more finding", "more findings")
         ));
     }
     text.push('\n');
@@ -149,12 +149,13 @@ fn clip(line: &str, width: usize) -> String {
 }
 
 /// Every finding with its excerpt.
-fn whole(outcome: &Outcome, clients: &[Client], advice: bool, color: bool) -> String {
-    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+fn whole(outcome: &Outcome, clients: &[Client], view: View) -> String {
+    let View { advice, columns, .. } = view;
+    let renderer = if view.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii);
     let mut text = String::new();
     for found in &outcome.diagnostics {
-        text.push_str(&one(found, None, clients, &renderer));
+        text.push_str(&one(found, None, clients, &renderer, columns));
     }
     for skill in &outcome.skills {
         let shown: Vec<&Diagnostic> =
@@ -163,7 +164,7 @@ fn whole(outcome: &Outcome, clients: &[Client], advice: bool, color: bool) -> St
             continue;
         }
         for found in shown {
-            text.push_str(&one(found, skill.document.as_ref(), clients, &renderer));
+            text.push_str(&one(found, skill.document.as_ref(), clients, &renderer, columns));
         }
         text.push_str(&load_results(skill, clients));
     }
@@ -176,6 +177,7 @@ fn one(
     document: Option<&(std::path::PathBuf, String)>,
     clients: &[Client],
     renderer: &Renderer,
+    columns: Option<usize>,
 ) -> String {
     let level = match found.severity {
         Severity::Error => Level::ERROR,
@@ -190,7 +192,7 @@ fn one(
         .elements([] as [Snippet<'_, annotate_snippets::Annotation<'_>>; 0]);
     let excerpt = document
         .filter(|(file, _)| *file == found.file)
-        .and_then(|(_, text)| found.span.0.and_then(|span| excerpt(text, span)));
+        .and_then(|(_, text)| found.span.0.and_then(|span| excerpt(text, span, columns)));
     group = match (&excerpt, found.span.0) {
         (Some((line, start, source, range)), _) => {
             let _ = start;
@@ -245,16 +247,22 @@ fn names(found: &Diagnostic, severity: Severity, clients: &[Client]) -> String {
 
 /// The first line of a span and its highlight: line number, column, the escaped line, the
 /// highlighted bytes.
-fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Range<usize>)> {
+fn excerpt(
+    text: &str,
+    span: Span,
+    columns: Option<usize>,
+) -> Option<(usize, usize, String, std::ops::Range<usize>)> {
     let line = text.lines().nth(span.line - 1)?;
     let from = span.column - 1;
     let to = if span.end_line > span.line { usize::MAX } else { span.end_column - 1 };
-    // A window of the line, so that one long line does not fill the screen.
-    let first = from.saturating_sub(WIDTH / 4);
+    // A window of the line, so that it fits beside its number and with dots at both ends.
+    let margin = span.line.to_string().len() + 3 + 6;
+    let width = columns.map_or(WIDTH, |columns| columns.max(NARROW) - margin).min(WIDTH);
+    let first = from.saturating_sub(width / 4);
     let mut shown = if first > 0 { "...".to_owned() } else { String::new() };
     let mut mark = None;
     let mut end = shown.len();
-    for (at, c) in line.chars().enumerate().skip(first).take(WIDTH) {
+    for (at, c) in line.chars().enumerate().skip(first).take(width) {
         if at == from {
             mark = Some(shown.len());
         }
@@ -267,7 +275,7 @@ fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Ra
             end = shown.len();
         }
     }
-    if line.chars().nth(first + WIDTH).is_some() {
+    if line.chars().nth(first + width).is_some() {
         shown.push_str("...");
     }
     let start = mark.unwrap_or(shown.len());
@@ -301,7 +309,7 @@ fn becomes(client: Client, load_result: &LoadResult) -> String {
     let length = load_result.description.as_deref().map_or(0, |text| text.chars().count());
     let listed = if load_result.listed { "listed" } else { "loaded, not listed" };
     let cut = if load_result.truncated { ", truncated" } else { "" };
-    format!("{listed} as `{name}`, description {} characters{cut}{reason}", group_digits(length))
+    format!("{listed} as `{name}`, description {}{cut}{reason}", counted(length, "character", "characters"))
 }
 
 /// Counts of findings that are not reported, with those of safety rules, so that every omission is
@@ -332,18 +340,15 @@ fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
 /// A line with the numbers of skills and findings.
 fn counts(outcome: &Outcome, advice: bool) -> String {
     let sum = &outcome.summary;
-    let plural = |count: usize, word: &str| {
-        format!("{} {word}{}", group_digits(count), if count == 1 { "" } else { "s" })
-    };
     let mut text = format!(
         "{}: {}, {}, {}",
-        plural(sum.skills, "skill"),
-        plural(sum.errors, "error"),
-        plural(sum.warnings, "warning"),
-        plural(sum.infos, "note"),
+        counted(sum.skills, "skill", "skills"),
+        counted(sum.errors, "error", "errors"),
+        counted(sum.warnings, "warning", "warnings"),
+        counted(sum.infos, "info", "infos"),
     );
     if sum.infos > 0 && !advice {
-        text.push_str(" (-v shows them)");
+        text.push_str(if sum.infos == 1 { " (-v shows it)" } else { " (-v shows them)" });
     }
     for part in omitted(sum) {
         text.push_str(&format!(", {part}"));

@@ -4,7 +4,7 @@ use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::outcome::Outcome;
 
-/// The outcome as JUnit XML. Warnings and notes are in the suite's output.
+/// The outcome as JUnit XML. Warnings and infos are in the suite's output.
 pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures) = (0, 0);

@@ -1,4 +1,4 @@
-//! What Codex reads besides `SKILL.md`: agents/openai.yaml, and its own metadata field.
+//! Codex's files besides `SKILL.md`: agents/openai.yaml, and its own metadata field.
 
 use assay_diagnostic::group_digits;
 use assay_skill::DESCRIPTION_LIMIT;

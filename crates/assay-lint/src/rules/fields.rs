@@ -263,7 +263,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether two texts differ by one character put in, omitted or replaced.
+/// Whether two texts differ by one inserted, omitted or replaced character.
 fn one_edit(one: &str, other: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();

@@ -142,7 +142,7 @@ impl Family for Links {
                         .hint("correct the path, or add the file");
                 }
             }
-            if matches!(target, Target::Outside) && !comes_along(skill, "", &url) {
+            if matches!(target, Target::Outside) && !is_installed_with(skill, "", &url) {
                 findings
                     .add("link-outside", skill, &link.span, format!("`{url}` is outside the package"))
                     .hint("copy the file into the package: only the package's own folder is installed");
@@ -206,7 +206,7 @@ fn target(target: &str, folder: &str) -> Target {
 
 /// Whether the target of a link out of the package is always installed with the skill: another
 /// skill next to it, a file of the same plugin, or, for a project's skill, a file of the project.
-fn comes_along(skill: &Skill, folder: &str, target: &str) -> bool {
+fn is_installed_with(skill: &Skill, folder: &str, target: &str) -> bool {
     if target.starts_with(['/', '~']) {
         return false;
     }
@@ -445,7 +445,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                             .hint("correct the path, or add the file");
                     }
                 },
-                Target::Outside if comes_along(skill, folder, &url) => {}
+                Target::Outside if is_installed_with(skill, folder, &url) => {}
                 Target::Outside => {
                     findings
                         .add_in(

@@ -45,7 +45,7 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Words that say when. Matched at word boundaries, in lower case.
+/// Words that mark a time or occasion. Matched at word boundaries, in lower case.
 const WHEN: [&str; 26] = [
     "when",
     "whenever",

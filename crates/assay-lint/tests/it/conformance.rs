@@ -1,5 +1,4 @@
-//! Every verdict that a validator gave on a vector is given here too, under the profile named for
-//! it.
+//! Every verdict of a validator on a vector is also given here, under the profile named for it.
 
 use std::fs;
 use std::path::Path;
@@ -54,8 +53,8 @@ fn validators_agree() {
     assert!(compared > 90, "only {compared} verdicts compared");
 }
 
-/// What contains of every skill: an agent drops it exactly when some finding is an error to that
-/// agent, and a skill without a name or a description is loaded by none under it.
+/// Invariants of every skill: an agent drops it exactly if some finding is an error for that agent,
+/// and a skill without a name or a description is loaded by none under it.
 fn consistent(skill: &LintedSkill) {
     for client in CLIENTS {
         let load_result = skill.load_result(client).expect("a load_result for every client");

@@ -18,7 +18,7 @@ fn place(root: &Path, text: &[u8]) {
     fs::write(root.join("pdf/SKILL.md"), text).expect("written");
 }
 
-/// What one run of `--fix` makes of a document; a second run has to leave it as it is.
+/// The result of one run of `--fix` on a document; a second run has to leave it unchanged.
 fn fixed(root: &Path) -> (Vec<u8>, usize) {
     let file = root.join("pdf/SKILL.md");
     let count = |files: &[fix::Fixed]| files.iter().map(|fixed| fixed.findings).sum::<usize>();
@@ -48,8 +48,7 @@ fn find(root: &Path) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Every value of a front matter that can be read as it is, by its path: what YAML readers take
-/// it for.
+/// Every value of a valid front matter, by its path, with its type for YAML readers.
 fn types(bytes: &[u8]) -> BTreeMap<String, String> {
     fn collect(node: &Node, path: &str, types: &mut BTreeMap<String, String>) {
         match &node.kind {
@@ -85,7 +84,7 @@ fn holds(root: &Path, text: &[u8], what: &str) -> usize {
     let (after, count) = fixed(root);
     let new = types(&after);
     for (path, kind) in types(text) {
-        // A field may get its right name; what it had is compared where the name stayed.
+        // A field may get its right name; its value is compared if the name stayed.
         if let Some(new) = new.get(&path) {
             assert_eq!(*new, kind, "{what}: `{path}`");
         }
@@ -124,12 +123,12 @@ fn values_keep_their_types() {
         "name: pdf\ndescription: Use when: a form is empty (C#).\nlicense: MIT # note\n",
         "name: pdf\ndescription: \"Use when: a form is empty (C#).\"\nlicense: MIT # note\n",
     );
-    // A tagged value can be read as it is; between quotes it would be a text.
+    // A tagged value is valid; between quotes it would be a text.
     stays("name: pdf\ndescription: Use when: a form is empty.\nmetadata:\n  count: !!int 3\n");
 }
 
 #[test]
-fn no_finding_advises_to_quote_what_keeps_a_skill_internal() {
+fn no_finding_suggests_quoting_internal_markers() {
     let temp = tempfile::tempdir().expect("a folder");
     place(
         temp.path(),
@@ -140,7 +139,7 @@ fn no_finding_advises_to_quote_what_keeps_a_skill_internal() {
 }
 
 #[test]
-fn one_run_reaches_the_fixed_point() {
+fn one_fix_run_reaches_the_fixed_point() {
     let temp = tempfile::tempdir().expect("a folder");
     place(
         temp.path(),
@@ -155,7 +154,7 @@ fn one_run_reaches_the_fixed_point() {
 }
 
 #[test]
-fn fields_are_renamed_where_that_is_safe() {
+fn fields_are_renamed_only_if_safe() {
     let temp = tempfile::tempdir().expect("a folder");
     let check = |front: &str, has_fix: bool| {
         place(temp.path(), format!("---\n{front}---\n# Forms\n\nRead it.\n").as_bytes());
@@ -178,7 +177,7 @@ fn fields_are_renamed_where_that_is_safe() {
 }
 
 #[test]
-fn a_name_that_is_advised_is_valid() {
+fn suggested_names_are_valid() {
     let temp = tempfile::tempdir().expect("a folder");
     let check = |name: &str, expected: &str| {
         place(

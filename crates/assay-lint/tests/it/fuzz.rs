@@ -1,6 +1,6 @@
-//! Documents that are nearly well formed, for as long as `ASSAY_FUZZ_SECONDS` says (2 by default):
-//! nothing panics or hangs, every place is one of the document's, what a client is said to do is
-//! one story, and one run of `--fix` leaves nothing to fix.
+//! Documents that are almost well formed, for as long as `ASSAY_FUZZ_SECONDS` says (default 2):
+//! nothing panics or hangs, every position is in the document, the load results of clients are
+//! consistent, and one run of `--fix` leaves nothing to fix.
 
 use std::fs;
 use std::path::Path;
@@ -94,7 +94,7 @@ fn lint_document(root: &Path, bytes: &[u8]) {
     }
     for client in CLIENTS {
         let load_result = skill.load_result(client).expect("a load_result");
-        // What is dangerous loads as well as anything else.
+        // A dangerous skill loads like any other.
         let of_form = |code: &str| !assay_safety::RULES.iter().any(|rule| rule.code == code);
         let error = skill
             .diagnostics
@@ -111,7 +111,7 @@ fn lint_document(root: &Path, bytes: &[u8]) {
     }
     let paths = [root.to_path_buf()];
     let (outcome, files) = fix::run(&paths, &Options::default());
-    // What is not UTF-8 is not written.
+    // Only UTF-8 is written.
     if std::str::from_utf8(bytes).is_ok() {
         assert!(files.iter().all(|file| file.error.is_none()), "{shown:?}: {files:?}");
         let left = outcome.skills.iter().flat_map(|skill| &skill.diagnostics);

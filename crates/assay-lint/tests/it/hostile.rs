@@ -1,4 +1,4 @@
-//! The worst that a file system can contain: each gives a diagnostic, and the run goes on.
+//! Extreme content of a file system: each case gives a diagnostic, and the run continues.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -33,7 +33,7 @@ fn codes(outcome: &Outcome, folder: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn each_has_its_diagnostic_and_the_run_goes_on() {
+fn each_hostile_case_has_a_diagnostic_and_the_run_continues() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path();
     write_file(root, "good/SKILL.md", GOOD);
@@ -164,7 +164,7 @@ fn a_large_package_cannot_be_uploaded() {
 }
 
 #[test]
-fn a_path_may_be_a_document_or_nothing() {
+fn path_may_be_a_document_or_missing() {
     let temp = tempfile::tempdir().expect("a folder");
     let file = write_file(temp.path(), "good/SKILL.md", GOOD);
     let outcome = lint(&[file, temp.path().join("good")], &Options::default());
@@ -173,9 +173,9 @@ fn a_path_may_be_a_document_or_nothing() {
     assert_eq!(outcome.diagnostics[0].code, "library-missing");
 }
 
-/// What a manifest names outside the plugin is neither read nor quoted, whichever way it is named.
+/// A file outside the plugin that a manifest names is neither read nor quoted, however it is named.
 #[test]
-fn a_manifest_reads_nothing_outside_its_plugin() {
+fn manifest_reads_only_inside_its_plugin() {
     let messages = |build: &dyn Fn(&Path, &Path)| {
         let temp = tempfile::tempdir().expect("a folder");
         let secret = write_file(

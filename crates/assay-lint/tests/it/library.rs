@@ -1,5 +1,5 @@
-//! What is found in a library as a whole: skills within skills, plugins, budgets, and rules that
-//! are off by default.
+//! Findings on a complete library: skills within skills, plugins, budgets, and rules that are off
+//! by default.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn skills_within_skills_are_checked() {
     let listed = |client: Client| inner.load_result(client).is_some_and(|load_result| load_result.listed);
     assert!(listed(Client::Codex) && listed(Client::OpenCode));
     assert!(!listed(Client::ClaudeCode) && !listed(Client::GeminiCli));
-    // The two clients find nothing wrong with what they do not see.
+    // The two clients have no findings on a skill that they do not see.
     assert!(inner.load_result(Client::ClaudeCode).is_some_and(|load_result| load_result.valid));
     let piped = codes(&outcome).iter().filter(|code| code.starts_with("remote-pipe")).count();
     assert_eq!(piped, 1, "{:?}", codes(&outcome));
@@ -139,7 +139,7 @@ fn a_tiny_budget_is_described_exactly() {
 }
 
 #[test]
-fn rules_that_are_off_are_on_for_who_asks() {
+fn opt_in_rules_can_be_enabled() {
     let temp = tempfile::tempdir().expect("a folder");
     write_file(
         temp.path(),
@@ -163,9 +163,9 @@ fn rules_that_are_off_are_on_for_who_asks() {
     );
 }
 
-/// What a client documents fails only those who ask for a validator that refuses it.
+/// Fields that a client documents are errors only under a validator that rejects them.
 #[test]
-fn documented_fields_are_errors_for_who_asks() {
+fn documented_fields_are_errors_under_strict_validators() {
     let temp = tempfile::tempdir().expect("a folder");
     write_file(
         temp.path(),
@@ -193,7 +193,7 @@ fn documented_fields_are_errors_for_who_asks() {
 
 /// OpenCode's documentation has a pattern for names; its loader takes any.
 #[test]
-fn opencode_takes_any_name() {
+fn opencode_accepts_any_name() {
     let temp = tempfile::tempdir().expect("a folder");
     write_file(
         temp.path(),

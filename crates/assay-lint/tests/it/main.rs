@@ -1,4 +1,4 @@
-//! The linter on its own pages, on real packages, and on the worst that a file system can contain.
+//! The linter on its own pages, on real packages, and on extreme content of a file system.
 
 mod conformance;
 mod coverage;

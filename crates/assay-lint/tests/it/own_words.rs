@@ -1,4 +1,4 @@
-//! The safety rules hold nothing of the sets that they are measured on: no host, no author, no
+//! The safety rules contain nothing of the sets that they are measured on: no host, no author, no
 //! package, no sentence.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use regex::Regex;
 
 use assay_test::shared;
 
-/// Hosts that are in the sets as they are in half of all skills, and that rules name for what they
-/// are: public forges, public indexes of packages, and the addresses of this machine.
+/// Hosts that occur in the sets as in half of all skills, and that rules name: public forges,
+/// public indexes of packages, and the addresses of this machine.
 const GENERIC: &[&str] = &["github.com", "gist.github.com", "pypi.org", "localhost", "127.0.0.1", "0.0.0.0"];
 
 /// Shorter names of packages are ordinary words or names of formats (`pdf`, `discord`,
@@ -53,7 +53,7 @@ fn sets(archive: &Path) -> Sets {
         for hit in host.captures_iter(&text) {
             found.hosts.insert(hit[1].to_ascii_lowercase());
         }
-        // What is in files of code is not written by the sets' authors to be said.
+        // Text in files of code was not written by the sets' authors as an instruction.
         if Path::new(&path).extension().is_some_and(|end| end == "md") || set == "own" {
             let said = text.split(['\n', '.', '!', '?']).map(str::trim);
             found.sentences.extend(
@@ -89,7 +89,7 @@ fn sources() -> Vec<(String, String)> {
 
 #[test]
 #[ignore = "needs shared data"]
-fn no_word_of_the_sets_is_in_a_rule() {
+fn rules_contain_no_words_of_the_sets() {
     let archive = shared("safety/sets.tar.zst");
     let sets = sets(&archive);
     assert!(sets.hosts.len() > 50 && sets.names.len() > 50 && sets.sentences.len() > 500);

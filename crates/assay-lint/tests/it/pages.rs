@@ -1,12 +1,12 @@
-//! The pages in tests/rules: prose, examples, and what is found in them. They are the rules'
-//! documentation and their tests.
+//! The pages in tests/rules: prose, examples, and their findings. They are the rules' documentation
+//! and their tests.
 //!
 //! A page is about one family; a second-level heading with a code begins the section of a rule. In
-//! a section, blocks of code make a folder: `file PATH` (a text, where `{{text*N}}` stands for N
-//! times the text and `\u{…}` for a character), `latin-1 PATH`, `utf-16 PATH`, `executable PATH`,
-//! `link PATH` (the content is the target) and `folder PATH`. A block `expected` lists what the
-//! section's rule finds there, a line a finding; a block `fixed PATH` says what `--fix` makes of a
-//! file. With `ASSAY_BLESS=1` both are written anew, and docs/RULES.md with them.
+//! a section, blocks of code make a folder: `file PATH` (a text, where `{{text*N}}` is N times the
+//! text and `\u{…}` a character), `latin-1 PATH`, `utf-16 PATH`, `executable PATH`, `link PATH`
+//! (the content is the target) and `folder PATH`. A block `expected` lists the findings of the
+//! section's rule there, one a line; a block `fixed PATH` has the result of `--fix` on a file. With
+//! `ASSAY_BLESS=1` both are rewritten, and docs/RULES.md with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ const ELSEWHERE: [&str; 7] = [
 struct Block {
     info: String,
     content: String,
-    /// Where the content is in the page.
+    /// The position of the content in the page.
     range: Range<usize>,
 }
 
@@ -154,7 +154,7 @@ fn line(found: &Diagnostic, root: &Path) -> String {
 }
 
 fn lint_rule(root: &Path, code: &str) -> Vec<Diagnostic> {
-    // By its name, so that rules which are off until someone asks for them are on.
+    // By its name, so that rules which are off by default are on.
     let form = Selection {
         select: Selector::parse(code).into_iter().collect(),
         comments: true,
@@ -173,7 +173,7 @@ fn every_example_has_its_findings() {
     let mut shown = BTreeSet::new();
     for (path, page) in pages() {
         let mut new = page.clone();
-        // From the end, so that places before it hold.
+        // From the end, so that earlier positions stay valid.
         let mut edits: Vec<(Range<usize>, String)> = Vec::new();
         for section in sections(&page) {
             let mut temp = tempfile::tempdir().expect("a folder");
@@ -254,7 +254,7 @@ fn codes_are_unique_and_explained() {
     }
     let left: BTreeSet<u16> = super::coverage::LEFT_OUT.iter().map(|(number, _)| *number).collect();
     let covered: BTreeSet<u16> = rules().iter().flat_map(|rule| rule.numbers).copied().collect();
-    // What rules of safety cover may be said of them before they are there.
+    // The list of left-out numbers may still contain those that safety rules cover.
     let both: Vec<_> =
         left.intersection(&covered).filter(|number| ![152, 153, 156].contains(*number)).collect();
     assert!(both.is_empty(), "both covered and omitted: {both:?}");
@@ -264,7 +264,7 @@ fn codes_are_unique_and_explained() {
 }
 
 #[test]
-fn the_reference_in_docs_is_made_of_the_pages() {
+fn rules_reference_matches_the_pages() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/RULES.md");
     let text = reference();
     if std::env::var_os("ASSAY_BLESS").is_some() {
@@ -295,7 +295,7 @@ fn reference() -> String {
         Generated from the pages in `crates/assay-lint/tests/rules`, which are also the rules' tests, with\n\
         `ASSAY_BLESS=1 cargo test -p assay-lint --test it`.\n\n\
         A finding has a severity for each client: an error (**E**) if the client rejects or does not load the\n\
-        skill, a warning (W) if it accepts the skill but something is lost or likely to fail, and a note (n)\n\
+        skill, a warning (W) if it accepts the skill but something is lost or likely to fail, and an info (i)\n\
         for advice. An error is lowered to a warning for a client that accepts the skill anyway.\n\n"
         .to_owned();
     writeln!(text, "{}", super::coverage::ABOUT).expect("written");
@@ -312,7 +312,7 @@ fn reference() -> String {
             let word = rule.severities.of(client).map_or("", |severity| match severity {
                 assay_lint::Severity::Error => "**E**",
                 assay_lint::Severity::Warning => "W",
-                assay_lint::Severity::Info => "n",
+                assay_lint::Severity::Info => "i",
             });
             write!(text, " {word} |").expect("written");
         }
@@ -341,7 +341,7 @@ fn reference() -> String {
             }
         }
     }
-    // What needs a file system that refuses to read has no example, and a section all the same.
+    // Rules that need a file system which refuses to read have no example, but a section.
     let is_explained = |rule: &Rule| is_of_safety(rule) || text.contains(&format!("\n### `{}`\n", rule.code));
     let rest: Vec<&&Rule> = rules.iter().filter(|rule| !is_explained(rule)).collect();
     text.push_str("\n## Rules without an example\n");
@@ -358,7 +358,7 @@ fn reference() -> String {
     text
 }
 
-/// How to fix what a rule finds, and its sources.
+/// How to fix a rule's findings, and its sources.
 fn origin(code: &str) -> String {
     let rule = Explanation::of(code).expect("a rule");
     let source = |source: &Source| match source.url {
@@ -371,7 +371,7 @@ fn origin(code: &str) -> String {
 
 /// The counts in docs/LINT.md are those of the rules and of its table.
 #[test]
-fn the_counts_in_docs_are_those_of_the_rules() {
+fn documented_counts_match_the_rules() {
     let text = include_str!("../../../../docs/LINT.md");
     let findings = |code: &str| -> u32 {
         let mut rows = text.lines().filter(|line| line.starts_with(&format!("| `{code}` ")));

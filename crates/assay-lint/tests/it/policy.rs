@@ -1,4 +1,4 @@
-//! What is reported is the caller's choice, and never that of the content that is linted.
+//! What is reported is the caller's choice, and never that of the linted content.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn codes(outcome: &Outcome) -> Vec<&'static str> {
 }
 
 #[test]
-fn comments_suppress_no_safety_rule_unless_the_caller_says_so() {
+fn comments_suppress_safety_rules_only_if_allowed() {
     let temp = tempfile::tempdir().expect("a folder");
     disguised(temp.path());
     let outcome = run(temp.path(), &Options::default());
@@ -87,7 +87,7 @@ fn a_comment_with_a_misspelt_rule_gets_a_suggestion() {
 }
 
 #[test]
-fn a_local_policy_decides_over_form_alone() {
+fn local_policy_covers_form_rules_only() {
     let temp = tempfile::tempdir().expect("a folder");
     disguised(temp.path());
     let mut local = assay_lint::Policy::default();
@@ -165,7 +165,7 @@ fn rules_are_switched_off_excluded_and_given_other_severities() {
 }
 
 #[test]
-fn budgets_move_the_limits() {
+fn budgets_change_the_limits() {
     let temp = tempfile::tempdir().expect("a folder");
     let body = "A line of text.\n\n".repeat(30);
     write_file(
@@ -197,7 +197,7 @@ fn name(name: &str) -> Selector {
 }
 
 #[test]
-fn what_a_file_does_not_select_is_counted() {
+fn unselected_findings_are_counted() {
     let temp = tempfile::tempdir().expect("a folder");
     disguised(temp.path());
     let mut options = Options::default();
@@ -251,7 +251,7 @@ fn lowered_severities_and_known_findings_are_counted_with_those_of_safety_rules(
 }
 
 #[test]
-fn patterns_do_not_fit_folders_above_what_is_linted() {
+fn patterns_do_not_match_folders_above_the_linted_one() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = fs::canonicalize(temp.path()).expect("a folder");
     let skill =
@@ -271,7 +271,7 @@ fn patterns_do_not_fit_folders_above_what_is_linted() {
     // The configuration is elsewhere: its patterns are relative to the linted folder.
     assert_eq!(excluded("ci", "vendor/repo"), (1, 1));
     assert_eq!(excluded("ci", "vendor/repo/vendor"), (1, 0));
-    // Above what is linted its patterns are seen from its own folder.
+    // Above the linted folder its patterns are relative to its own folder.
     assert_eq!(excluded("", "vendor/repo"), (0, 2));
     assert_eq!(excluded("vendor/repo", "vendor/repo/vendor"), (0, 1));
 }

@@ -93,7 +93,7 @@ fn results(log: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn rules_say_how_grave_they_are_and_where_they_are_described() {
+fn sarif_rules_have_severity_and_help() {
     let temp = tempfile::tempdir().expect("a folder");
     let log = log(temp.path());
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules");

@@ -1,25 +1,25 @@
-//! What goes wrong by script.
+//! Scripted faults.
 
-/// What goes wrong in place of an answer.
+/// A fault in place of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// An error's status, and the seconds after which to come back.
+    /// An error status, and the seconds to wait before a retry.
     Status {
         /// The HTTP status.
         status: u16,
         /// The header `retry-after`.
         retry_after: Option<u32>,
     },
-    /// An answer that breaks off.
+    /// A reply that is interrupted.
     Break,
-    /// No answer, and no end.
+    /// No reply, and no end.
     Hang,
-    /// An answer that is no JSON.
+    /// A reply that is not JSON.
     NotJson,
 }
 
 impl Fault {
-    /// The fault of a name; `None` where there is none of it.
+    /// Parses a fault by its name.
     pub(super) fn named(name: &str, retry_after: Option<u32>) -> Option<Self> {
         match name {
             "break" => Some(Self::Break),

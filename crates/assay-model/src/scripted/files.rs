@@ -1,30 +1,30 @@
-//! The files that a script names.
+//! The files of a script.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a script, and of a file it runs.
+/// Maximum bytes of a script, and of a file it runs.
 const LARGEST: u64 = 16 << 20;
 
-/// Why a script, or a file that it runs, is not read.
+/// Why a script, or a file that it runs, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileError {
-    /// Its path leads elsewhere.
+    /// Its path leads outside the script's folder.
     #[error("outside the script's folder: use a path inside it")]
     Outside,
-    /// A link leads elsewhere.
+    /// A link leads outside the script's folder.
     #[error("a symbolic link points outside the script's folder: copy the file there")]
     Link,
-    /// The system refuses.
-    #[error("cannot read it: {0}")]
+    /// The system reports an error.
+    #[error("cannot read the file: {0}")]
     Unreadable(std::io::Error),
     /// A folder, a pipe or a device.
     #[error("not a file")]
     NoFile,
-    /// More than a script has.
+    /// The file is too large.
     #[error("larger than {} MiB", LARGEST >> 20)]
     TooLarge,
-    /// Not a text.
+    /// The file is not text.
     #[error("line {line} is not UTF-8: save it as UTF-8")]
     NotUtf8 {
         /// From 1.
@@ -32,7 +32,7 @@ pub(super) enum FileError {
     },
 }
 
-/// A path below a folder that stays below it, also where links lead.
+/// A path below a folder that stays below it, even through links.
 pub(super) fn inside(folder: &Path, name: &str) -> Result<PathBuf, FileError> {
     use std::path::Component;
     let relative = Path::new(name);
@@ -46,9 +46,9 @@ pub(super) fn inside(folder: &Path, name: &str) -> Result<PathBuf, FileError> {
     if real(&path)?.starts_with(real(folder)?) { Ok(path) } else { Err(FileError::Link) }
 }
 
-/// The text of a regular file of a size that a script has.
+/// The text of a regular file, up to the maximum size.
 pub(super) fn read(path: &Path) -> Result<String, FileError> {
-    // Looked at before it is opened: opening a pipe would wait for a writer.
+    // Checked before it is opened: opening a pipe would wait for a writer.
     let metadata = fs::metadata(path).map_err(FileError::Unreadable)?;
     if !metadata.is_file() {
         return Err(FileError::NoFile);

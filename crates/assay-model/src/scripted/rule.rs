@@ -1,4 +1,4 @@
-//! ListItem rule of a script.
+//! The rules of a script.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor, value::SeqAccessDeserializer};
@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::wildcard::covers;
 use crate::{ChatRequest, Message, ScriptContext};
 
-/// A rule as it is written.
+/// A rule as written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFields {
@@ -30,10 +30,10 @@ struct RuleFields {
     times: Option<u32>,
 }
 
-/// A rule, checked.
+/// A checked rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// Where it stands, from 1.
+    /// Its line, from 1.
     pub(crate) line: usize,
     task: Option<Vec<String>>,
     pub(crate) condition: Option<Vec<String>>,
@@ -46,25 +46,25 @@ pub(crate) struct Rule {
     chance: Option<f64>,
     draw: String,
     pub(crate) say: String,
-    /// What is run: those of `run`, and then the contents of `run_files`, once they are read.
+    /// The commands: those of `run`, and then the contents of `run_files`, once they are read.
     pub(crate) commands: Vec<String>,
     pub(crate) run_files: Vec<String>,
-    /// The skill that is opened first.
+    /// The skill to open first.
     pub(crate) skill: Option<String>,
     pub(crate) fault: Option<Fault>,
     /// How often it applies at most in a trial.
     pub(crate) times: Option<u32>,
 }
 
-/// What is wrong with a line.
+/// The error in a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RuleProblem {
-    /// From 1, where it is known.
+    /// From 1, if known.
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
 }
 
-/// What is wrong with a rule that can be read.
+/// What is wrong with a rule that can be parsed.
 #[derive(Debug, thiserror::Error)]
 enum RuleError {
     #[error("`{0}` is an empty list: add a value or remove the field")]
@@ -98,7 +98,7 @@ enum RuleError {
 impl Rule {
     /// Reads and checks the rule on line `line`.
     pub(crate) fn parse(text: &str, line: usize) -> Result<Self, RuleProblem> {
-        // Serde would take a list for a struct.
+        // Serde would accept a list for a struct.
         let indent = text.len() - text.trim_start().len();
         if text.as_bytes().get(indent) != Some(&b'{') {
             let message = "a rule must be an object such as {\"say\": …} (hint: a line that starts with # is a comment)".to_owned();
@@ -106,7 +106,7 @@ impl Rule {
         }
         let written: RuleFields = serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
-            // It counts lines itself; the text has one.
+            // Serde adds its own line number, which is always 1.
             let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
             RuleProblem {
                 column: Some(error.column().max(1)),
@@ -197,12 +197,12 @@ impl RuleFields {
     }
 }
 
-/// How many results of calls the model has been given.
+/// The number of call results that the model has received.
 fn results(messages: &[Message]) -> usize {
     messages.iter().filter(|message| matches!(message, Message::Tool { .. })).count()
 }
 
-/// Whether the request contains a text, in what the model was shown or wrote itself. Arguments of
+/// Whether the request contains a text, in what the model received or wrote itself. Arguments of
 /// calls do not count.
 fn contains_text(text: &str, request: &ChatRequest) -> bool {
     request.system.contains(text)
@@ -213,7 +213,8 @@ fn contains_text(text: &str, request: &ChatRequest) -> bool {
         })
 }
 
-/// A number in [0, 1), the same for one seed and name: the upper 53 bits of the first 8 bytes of a BLAKE3 digest.
+/// A number in [0, 1), the same for one seed and name: the upper 53 bits of the first 8 bytes of a
+/// BLAKE3 digest.
 fn seeded_fraction(seed: u64, name: &str) -> f64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"assay scripted draw 1\0");
@@ -224,7 +225,7 @@ fn seeded_fraction(seed: u64, name: &str) -> f64 {
     (u64::from_le_bytes(bytes) >> 11) as f64 / 2_f64.powi(53)
 }
 
-/// ListItem value, or a list of them.
+/// A value, or a list of values.
 #[derive(Debug)]
 struct OneOrMany<T>(Vec<T>);
 
@@ -256,7 +257,7 @@ impl<'de, T: Deserialize<'de> + ListItem> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-/// What may stand alone in place of a list.
+/// A type that may be written as a single value in place of a list.
 trait ListItem: Sized {
     const NAME: &str;
 
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_apply_where_they_say() {
+    fn rules_apply_if_all_conditions_are_true() {
         let script_context = ScriptContext {
             task: "ledger-sum".to_owned(),
             condition: "curated".to_owned(),
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_are_met_and_a_draw_is_one_number() {
+    fn chances_match_their_rate_and_share_a_draw() {
         for (chance, draw) in [(0.8, "solve"), (0.25, "slip"), (0.5, "line:3")] {
             let hits = (0..2_000).filter(|seed| seeded_fraction(*seed, draw) < chance).count() as f64;
             // Four standard errors of a share of 2,000.
@@ -370,12 +371,12 @@ mod tests {
         let (named, unnamed) = (r#"{"chance":0.5,"draw":"d","say":""}"#, r#"{"chance":0.5,"say":""}"#);
         assert!((0..200).all(|seed| applies(named, 1, seed) == applies(named, 9, seed)));
         assert!((0..200).any(|seed| applies(unnamed, 1, seed) != applies(unnamed, 9, seed)));
-        // Pinned: a script plays the same in every version.
+        // Fixed values: a script plays the same in every version.
         assert!((seeded_fraction(42, "solve") - 0.170_194_593_042_307).abs() < 1e-15);
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_rules_are_reported() {
         let check = |text: &str, column: Option<usize>, expected: &str| {
             let wrong = Rule::parse(text, 1).unwrap_err();
             assert_eq!(wrong.column, column, "{text}: {}", wrong.message);

@@ -1,8 +1,9 @@
 //! Names with `*`.
 
-/// Whether `pattern` covers the whole of `text`. `*` stands for any run of characters, also none.
+/// Whether `pattern` matches the whole of `text`. `*` matches any sequence of characters, also an
+/// empty one.
 ///
-/// Greedy, with one place to go back to: the time is at most the product of the lengths.
+/// Greedy, with one position for backtracking: the time is at most the product of the lengths.
 pub(crate) fn covers(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
@@ -18,7 +19,7 @@ pub(crate) fn covers(pattern: &str, text: &str) -> bool {
                 t += 1;
             }
             _ => match back {
-                // The last star takes one more byte.
+                // The last star matches one more byte.
                 Some((after, from)) => {
                     back = Some((after, from + 1));
                     p = after;
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn stars_match_any_sequence() {
         let check = |pattern: &str, text: &str, expected: bool| {
             assert_eq!(covers(pattern, text), expected, "{pattern} against {text}");
         };

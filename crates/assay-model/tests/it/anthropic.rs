@@ -15,7 +15,7 @@ fn message(content: &Value, stop: &str) -> Value {
 }
 
 #[test]
-fn a_request_is_written_as_documented() {
+fn request_has_the_documented_form() {
     let server =
         Server::start(vec![canned(200, message(&json!([{"type": "text", "text": "hello"}]), "end_turn"))]);
     let calls = |ids: &[&str]| -> Vec<ToolCall> {
@@ -102,7 +102,7 @@ fn signed_thinking_goes_back_unchanged() {
     assert_eq!((reply.text.as_str(), reply.reasoning.as_deref()), ("I look.", Some("hm")));
     assert_eq!(reply.stop, Stop::Tools);
     assert_eq!(reply.tool_calls[0].id, "toolu_1");
-    // As it is kept on disk and read again.
+    // As stored on disk and read again.
     let kept = serde_json::to_string(&said(&reply)).unwrap();
     request.messages.push(serde_json::from_str(&kept).unwrap());
     request.messages.push(tool("toolu_1", "", false));
@@ -119,7 +119,7 @@ fn signed_thinking_goes_back_unchanged() {
 }
 
 #[test]
-fn stops_are_told_apart() {
+fn stop_reasons_are_distinguished() {
     let check = |reason: &str, expected: Stop| {
         let server = Server::start(vec![canned(200, message(&json!([]), reason))]);
         let reply = turn("anthropic", &server.url, &ChatRequest::default()).unwrap();

@@ -1,4 +1,4 @@
-//! `/v1/embeddings` and `/v1/rerank`: requests as documented, and answers that are no good.
+//! `/v1/embeddings` and `/v1/rerank`: documented requests, and invalid replies.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn reranker(options: &ModelOptions) -> Rerank {
     Rerank::open("judge-v2", options, &with_key).unwrap()
 }
 
-/// An answer with these vectors, in this order.
+/// A reply with these vectors, in this order.
 fn vectors(own: &[(u64, &[f64])]) -> Value {
     let item = |(index, numbers): &(u64, &[f64])| json!({ "object": "embedding", "index": index, "embedding": numbers });
     json!({ "object": "list", "model": "minilm", "data": own.iter().map(item).collect::<Vec<_>>() })
@@ -38,7 +38,7 @@ fn texts_get_their_own_vectors() {
     let model = embeddings(&options(&server.url));
     assert_eq!(model.dimensions(), None);
     let found = model.embed(&["a", "b"], &call(), &|_| ()).unwrap();
-    assert_eq!(found, [[3.0, 4.0], [0.0, 1.0]], "by their index, and as they came");
+    assert_eq!(found, [[3.0, 4.0], [0.0, 1.0]], "ordered by index, unchanged");
     assert_eq!((model.dimensions(), model.model()), (Some(2), "minilm"));
     let asked = server.only();
     assert_eq!(asked.path, "/embeddings");
@@ -69,11 +69,11 @@ fn many_texts_take_several_requests() {
     assert_eq!(server.requests().len(), 3);
     assert_eq!(server.requests()[2].body["input"].as_array().unwrap().len(), 8);
     assert_eq!(embeddings(&options(&server.url)).embed(&[], &call(), &|_| ()).unwrap().len(), 0);
-    assert_eq!(server.requests().len(), 3, "nothing is asked for no text");
+    assert_eq!(server.requests().len(), 3, "no request without texts");
 }
 
 #[test]
-fn vectors_that_are_no_good_are_refused() {
+fn invalid_vectors_are_refused() {
     let check = |body: String, expected: &str| {
         let server = Server::start(vec![canned(200, &body)]);
         let error = embeddings(&options(&server.url)).embed(&["a", "b"], &call(), &|_| ()).unwrap_err();
@@ -94,7 +94,7 @@ fn vectors_that_are_no_good_are_refused() {
     check(vectors(&[(0, &[1.0]), (0, &[1.0])]).to_string(), "duplicate index 0");
     check(vectors(&[(0, &[1.0]), (2, &[1.0])]).to_string(), "index 2 is out of range (count: 2)");
     check(r#"{"data":[{"embedding":[1]},{"embedding":[1]}]}"#.to_owned(), "missing number `index`");
-    // A later answer of another width.
+    // A later reply with another number of dimensions.
     let server =
         Server::start(vec![canned(200, vectors(&[(0, &[1.0, 2.0])])), canned(200, vectors(&[(0, &[1.0])]))]);
     let model = embeddings(&options(&server.url));
@@ -148,7 +148,7 @@ fn servers_that_fail_or_hang_end_in_errors() {
         }
         assert_eq!(server.requests().len(), 2 * requests);
     };
-    check(500, 2, "the provider failed (500) 2 times: no");
+    check(500, 2, "provider error (status 500, tries: 2): no");
     check(429, 2, "rate limited by the provider (status 429, tries: 2): no");
     check(404, 1, "the provider refused the request (404): no");
     let (url, _) = broken(&[Hang("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{")]);
@@ -159,7 +159,7 @@ fn servers_that_fail_or_hang_end_in_errors() {
     let soon = within(Duration::from_millis(200));
     let error = embeddings(&options(&url)).embed(&["a"], &soon, &|_| ()).unwrap_err();
     assert!(matches!(error, ModelError::Deadline), "{error:?}");
-    assert!(started.elapsed() < Duration::from_secs(15), "long before the 20 seconds of a try");
+    assert!(started.elapsed() < Duration::from_secs(15), "well below the timeout of 20 seconds");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn keys_and_names_are_checked() {
     assert!(error.starts_with("JINA_API_KEY is not set"), "{error}");
     let error = Embeddings::open("m", &ModelOptions::default(), &|_| None).err().unwrap().to_string();
     assert!(error.starts_with("OPENAI_API_KEY is not set"), "{error}");
-    // A stranger's address gets a key only where somebody says which.
+    // An unknown address gets a key only if its variable is named.
     let elsewhere = ModelOptions { api_key_env: Some("MINE".to_owned()), ..options("https://x.example/v1") };
     assert!(Embeddings::open("m", &elsewhere, &with_key).is_err(), "MINE is not set");
     let model = Embeddings::open("m", &options("https://x.example/v1"), &with_key).unwrap();

@@ -15,7 +15,7 @@ fn answer(content: &Value, finish: &str) -> Value {
 }
 
 #[test]
-fn a_request_is_written_as_documented() {
+fn request_has_the_documented_form() {
     let content = json!({"role": "model", "parts": [{"text": "hm", "thought": true}, {"text": "hello"}]});
     let server = Server::start(vec![canned(200, answer(&content, "STOP"))]);
     let request = ChatRequest {
@@ -74,7 +74,7 @@ fn a_request_is_written_as_documented() {
 }
 
 #[test]
-fn thought_signatures_go_back_where_they_stood() {
+fn thought_signatures_are_sent_back_in_their_parts() {
     let content = json!({"role": "model", "parts": [
         {"text": "hm", "thought": true, "thoughtSignature": "A"},
         {"functionCall": {"name": "bash", "args": {"command": "ls"}}, "thoughtSignature": "B"},
@@ -109,7 +109,7 @@ fn thought_signatures_go_back_where_they_stood() {
 }
 
 #[test]
-fn stops_are_told_apart() {
+fn stop_reasons_are_distinguished() {
     let check = |body: Value, expected: Stop| {
         let server = Server::start(vec![canned(200, &body)]);
         let reply = turn("gemini", &server.url, &ChatRequest::default()).unwrap();

@@ -1,7 +1,7 @@
-//! Models against servers on this machine, and scripts against files.
+//! Models against local servers, and scripts against files.
 
 #![expect(clippy::needless_pass_by_value, reason = "a table of cases reads better without ampersands")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod anthropic;
 mod embeddings;

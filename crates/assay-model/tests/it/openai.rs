@@ -14,7 +14,7 @@ fn completion(message: &Value, finish: &str, usage: &Value) -> Value {
 }
 
 #[test]
-fn a_request_is_written_as_documented() {
+fn request_has_the_documented_form() {
     let answer = completion(&json!({"role": "assistant", "content": "hello"}), "stop", &Value::Null);
     let server = Server::start(vec![canned(200, answer)]);
     let request = ChatRequest {
@@ -65,7 +65,7 @@ fn a_request_is_written_as_documented() {
 }
 
 #[test]
-fn a_server_without_keys_gets_none_and_options_fill_in() {
+fn request_without_key_sends_none_and_options_apply() {
     let answer = completion(&json!({"content": "x"}), "stop", &Value::Null);
     let server = Server::start(vec![canned(200, answer)]);
     let options = assay_model::ModelOptions {
@@ -87,7 +87,7 @@ fn a_server_without_keys_gets_none_and_options_fill_in() {
 }
 
 #[test]
-fn usage_is_split_into_what_does_not_overlap() {
+fn usage_is_split_into_disjoint_fields() {
     let check = |usage: Value, expected: Option<Usage>| {
         let answer = completion(&json!({"content": ""}), "stop", &usage);
         let server = Server::start(vec![canned(200, answer)]);
@@ -111,9 +111,9 @@ fn usage_is_split_into_what_does_not_overlap() {
         json!({"prompt_tokens": 100, "completion_tokens": 1, "prompt_cache_hit_tokens": 64}),
         usage(36, 1, 64),
     );
-    // Reasoning left out of the completion, and within the total.
+    // Reasoning not in the completion tokens, but in the total.
     check(json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 34}), usage(10, 24, 0));
-    // Nonsense does no harm.
+    // Invalid values are tolerated.
     check(
         json!({"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": u64::MAX}, "total_tokens": -3}),
         usage(0, 0, 5),
@@ -121,7 +121,7 @@ fn usage_is_split_into_what_does_not_overlap() {
 }
 
 #[test]
-fn answers_are_read_leniently() {
+fn replies_are_parsed_leniently() {
     let check = |message: Value, finish: &str, text: &str, calls: &[(&str, Value)], stop: Stop| {
         let server = Server::start(vec![canned(200, completion(&message, finish, &Value::Null))]);
         let reply = turn("openai", &server.url, &ChatRequest::default()).unwrap();
@@ -155,7 +155,7 @@ fn answers_are_read_leniently() {
 }
 
 #[test]
-fn what_a_model_said_goes_back_as_it_came() {
+fn model_messages_are_sent_back_unchanged() {
     let first = completion(
         &json!({
             "role": "assistant", "content": null, "refusal": null, "annotations": [], "audio": null,

@@ -12,7 +12,7 @@ use assay_model::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::server::{GOING, bash, call, said, tool, user};
+use crate::server::{NOT_CANCELLED, bash, call, said, tool, user};
 
 fn load(folder: &Path, spec: &str) -> Result<Arc<dyn ChatModel>, String> {
     let options = ModelOptions { directory: folder.to_path_buf(), ..ModelOptions::default() };
@@ -53,7 +53,7 @@ fn story() -> (TempDir, Arc<dyn ChatModel>) {
 }
 
 #[test]
-fn a_story_is_played() {
+fn script_is_played() {
     let (_folder, model) = story();
     assert_eq!(model.id(), "scripted:turns.jsonl");
     assert!(!model.measures_a_model() && !model.reads_condition());
@@ -77,7 +77,7 @@ fn a_story_is_played() {
         let script_context = ScriptContext { seed: *seed, ..script_context.clone() };
         play(model.as_ref(), &script_context, &request).unwrap().tool_calls[0].arguments["command"] == "true"
     });
-    assert!(slips.is_some(), "four fifths are not all");
+    assert!(slips.is_some(), "a chance of 0.8 never failed");
     let reply = play(model.as_ref(), &ScriptContext { seed: 3, ..script_context.clone() }, &request).unwrap();
     let again = play(model.as_ref(), &ScriptContext { seed: 3, ..script_context.clone() }, &request).unwrap();
     assert_eq!(reply.tool_calls, again.tool_calls);
@@ -118,18 +118,18 @@ fn commands_need_a_tool() {
 }
 
 #[test]
-fn scripts_give_up_as_models_do() {
+fn scripts_respect_cancellation_and_deadline() {
     let (_folder, model) = script("{\"say\":\"x\"}");
     let cancel = AtomicBool::new(true);
     let error = model.chat(&ChatRequest::default(), &Call { cancel: &cancel, ..call() }).unwrap_err();
     assert!(matches!(error, ModelError::Cancelled), "{error:?}");
-    let late = Call { deadline: Some(Instant::now()), cancel: &GOING, ..call() };
+    let late = Call { deadline: Some(Instant::now()), cancel: &NOT_CANCELLED, ..call() };
     let error = model.chat(&ChatRequest::default(), &late).unwrap_err();
     assert!(matches!(error, ModelError::Deadline), "{error:?}");
 }
 
 #[test]
-fn the_identity_is_the_files_contents() {
+fn identity_depends_on_the_contents_of_the_files() {
     let (folder, model) = story();
     let before = model.identity();
     assert!(before["script"].as_str().unwrap().starts_with("blake3:"), "{before}");
@@ -146,7 +146,7 @@ fn the_identity_is_the_files_contents() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_file_and_line() {
+fn errors_have_file_and_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("sub")).unwrap();
@@ -163,13 +163,13 @@ fn what_is_wrong_is_said_with_file_and_line() {
     check(b"{\"say\":\"x\"}\n\n{\"sey\":1}", "sub/t.jsonl:3:6: unknown field `sey`, expected one of `task`");
     check(b"{\"say\":\"x\"}\r\n{\"turn\":0}\r\n", "sub/t.jsonl:2: the rule has no action");
     check(b"\n\xff", "sub/t.jsonl: line 2 is not UTF-8");
-    check(br#"{"run_files":"gone.sh"}"#, "sub/t.jsonl:1: run_files: gone.sh: cannot read it");
+    check(br#"{"run_files":"gone.sh"}"#, "sub/t.jsonl:1: run_files: gone.sh: cannot read the file");
     check(br#"{"run_files":"../a.sh"}"#, "sub/t.jsonl:1: run_files: ../a.sh: outside the script's folder");
     check(br#"{"run_files":"/etc/passwd"}"#, "sub/t.jsonl:1: run_files: /etc/passwd: outside");
     check(br#"{"run_files":"link.sh"}"#, "sub/t.jsonl:1: run_files: link.sh: a symbolic link points outside");
     check(br#"{"run_files":"."}"#, "sub/t.jsonl:1: run_files: .: not a file");
     let error = load(folder.path(), "scripted:gone.jsonl").err().unwrap();
-    assert!(error.starts_with("gone.jsonl: cannot read it"), "{error}");
+    assert!(error.starts_with("gone.jsonl: cannot read the file"), "{error}");
     assert_eq!(load(folder.path(), "scripted:/dev/zero").err().unwrap(), "/dev/zero: not a file");
     fs::write(at("t.jsonl"), r#"{"run_files":"latin.sh"}"#).unwrap();
     let error = load(folder.path(), "scripted:t.jsonl").err().unwrap();

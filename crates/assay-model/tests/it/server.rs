@@ -1,4 +1,4 @@
-//! Servers that answer as they are told and remember what they were asked.
+//! Servers with canned replies that record their requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub(crate) const KEY: &str = "sk-0123456789abcdefghijklmnop";
 
-/// A request as a server saw it.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
@@ -32,7 +32,7 @@ impl ReceivedRequest {
     }
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Canned {
     status: u16,
@@ -51,8 +51,8 @@ impl Canned {
     }
 }
 
-/// A real HTTP server. It gives the answers in order, and the last one for ever. For one client at a time: its pool may
-/// leave a connection waiting behind others that are kept open.
+/// A real HTTP server. It sends the replies in order, and then repeats the last one. For one client
+/// at a time: its thread pool may leave a connection waiting behind others that are kept open.
 pub(crate) struct Server {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<ReceivedRequest>>>,
@@ -101,7 +101,7 @@ impl Server {
         self.asked.lock().unwrap().clone()
     }
 
-    /// What it was asked, where that was one request.
+    /// Its request, if there was exactly one.
     pub(crate) fn only(&self) -> ReceivedRequest {
         let asked = self.requests();
         assert_eq!(asked.len(), 1, "{asked:?}");
@@ -115,23 +115,23 @@ impl Drop for Server {
     }
 }
 
-/// What a broken server does with a connection, once it has read a request where nothing else is said.
+/// What a broken server does with a connection, after reading a request unless stated otherwise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trick {
-    /// Says this and closes.
+    /// Sends this and closes.
     Close(&'static str),
-    /// Says this and nothing more, for ever.
+    /// Sends this, and then nothing more.
     Hang(&'static str),
-    /// Says this to every request.
+    /// Sends this to every request.
     Serve(&'static str),
-    /// Says this before it is asked, and closes.
+    /// Sends this before the request, and closes.
     Rude(&'static str),
-    /// Says this over and over, for ever.
+    /// Sends this repeatedly, without end.
     Flood(&'static str, &'static str),
 }
 
-/// A server that is no good. It plays the tricks in order, and the last one for ever. Its second value counts the
-/// connections that the other side has closed.
+/// A broken server. It uses the tricks in order, and then repeats the last one. The second value
+/// counts the connections that the other side has closed.
 pub(crate) fn broken(tricks: &'static [Trick]) -> (String, Arc<Mutex<usize>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -175,7 +175,7 @@ fn play(mut stream: TcpStream, trick: Trick, closed: &Mutex<usize>) {
     }
 }
 
-/// Whether there was one.
+/// Reads a request. Returns whether there was one.
 fn read_request(stream: &mut TcpStream) -> bool {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4_096];
@@ -202,7 +202,7 @@ pub(crate) fn options(url: &str) -> ModelOptions {
     }
 }
 
-/// The provider's own variable holds the key.
+/// The key is in the provider's own variable.
 pub(crate) fn with_key(name: &str) -> Option<String> {
     name.ends_with("_API_KEY").then(|| KEY.to_owned())
 }
@@ -211,12 +211,12 @@ pub(crate) fn model(spec: &str, options: &ModelOptions) -> Arc<dyn ChatModel> {
     open(spec, options, &with_key).unwrap()
 }
 
-/// Nobody cancels.
-pub(crate) static GOING: AtomicBool = AtomicBool::new(false);
+/// Never cancelled.
+pub(crate) static NOT_CANCELLED: AtomicBool = AtomicBool::new(false);
 static SCRIPT_CONTEXT: LazyLock<ScriptContext> = LazyLock::new(ScriptContext::default);
 
 pub(crate) fn call() -> Call<'static> {
-    Call { deadline: None, cancel: &GOING, script_context: &SCRIPT_CONTEXT }
+    Call { deadline: None, cancel: &NOT_CANCELLED, script_context: &SCRIPT_CONTEXT }
 }
 
 pub(crate) fn within(time: Duration) -> Call<'static> {
@@ -248,7 +248,7 @@ pub(crate) fn tool(call_id: &str, text: &str, is_error: bool) -> Message {
     Message::Tool { call_id: call_id.to_owned(), text: text.to_owned(), is_error }
 }
 
-/// The model's message that a reply becomes.
+/// A reply as the model's message.
 pub(crate) fn said(reply: &ChatReply) -> Message {
     Message::Assistant {
         text: reply.text.clone(),

@@ -23,7 +23,7 @@ fn names_are_checked() {
 }
 
 #[test]
-fn models_say_what_they_are() {
+fn models_report_their_name() {
     for spec in ["openai:org/model:8b", "anthropic:claude-x", "gemini:tunedModels/mine"] {
         let model = open(spec, &ModelOptions::default(), &with_key).unwrap();
         assert_eq!(model.id(), spec);
@@ -32,7 +32,7 @@ fn models_say_what_they_are() {
 }
 
 #[test]
-fn keys_are_asked_for() {
+fn missing_keys_are_errors() {
     for (spec, name) in [
         ("openai:x", "OPENAI_API_KEY"),
         ("anthropic:x", "ANTHROPIC_API_KEY"),

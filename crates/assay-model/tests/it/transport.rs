@@ -1,4 +1,4 @@
-//! Retries, limits, deadlines, cancelling, and servers that are no good.
+//! Retries, rate limits, deadlines, cancellation, and broken servers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -25,7 +25,7 @@ fn quick(url: &str, max_retries: u32) -> ModelOptions {
 }
 
 #[test]
-fn what_may_pass_is_tried_again_and_recorded() {
+fn transient_errors_are_retried_and_recorded() {
     for provider in ["openai", "anthropic", "gemini"] {
         let body = match provider {
             "openai" => OK.to_owned(),
@@ -49,7 +49,7 @@ fn what_may_pass_is_tried_again_and_recorded() {
 }
 
 #[test]
-fn the_wait_that_is_asked_for_is_kept() {
+fn requested_wait_is_respected() {
     let server = Server::start(vec![canned(429, "slow").with("retry-after", 1), canned(200, OK)]);
     let reply = turn("openai", &server.url, &request()).unwrap();
     let asked = server.requests();
@@ -60,9 +60,9 @@ fn the_wait_that_is_asked_for_is_kept() {
 }
 
 #[test]
-fn everyone_waits_out_a_limit_that_one_met() {
+fn rate_limit_applies_to_all_users_of_the_key() {
     let server = Server::start(vec![canned(429, "slow").with("retry-after-ms", 600), canned(200, OK)]);
-    // Two models, one provider.
+    // Two models of one provider.
     let (one, two) = (model("openai:a", &options(&server.url)), model("openai:b", &options(&server.url)));
     thread::scope(|scope| {
         let first = scope.spawn(|| one.chat(&request(), &call()).unwrap());
@@ -74,7 +74,7 @@ fn everyone_waits_out_a_limit_that_one_met() {
         assert_eq!(second.retries.len(), 1, "{:?}", second.retries);
         assert_eq!(second.retries[0].status, Some(429));
         assert!(
-            second.retries[0].message.starts_with("rate limited, as another call was"),
+            second.retries[0].message.starts_with("waiting for a rate limit that another call met"),
             "{:?}",
             second.retries
         );
@@ -82,12 +82,12 @@ fn everyone_waits_out_a_limit_that_one_met() {
         first.join().unwrap();
     });
     let asked = server.requests();
-    assert_eq!(asked.len(), 3, "nobody hammered");
+    assert_eq!(asked.len(), 3, "no request during the wait");
     assert!(asked[1].at - asked[0].at >= Duration::from_millis(600));
 }
 
 #[test]
-fn a_limit_that_outlasts_the_deadline_is_named() {
+fn rate_limit_beyond_the_deadline_is_reported() {
     let server = Server::start(vec![canned(429, "slow down").with("retry-after", 30)]);
     let model = model("openai:m", &options(&server.url));
     let check = |tries: u32| {
@@ -100,13 +100,13 @@ fn a_limit_that_outlasts_the_deadline_is_named() {
         assert_eq!((*found, message.as_str()), (tries, "slow down"));
     };
     check(1);
-    // The second call does not even ask: it knows.
+    // The second call sends no request: the limit is known.
     check(0);
     assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
-fn a_limit_without_end_ends_with_the_deadline() {
+fn endless_rate_limit_ends_with_the_deadline() {
     let server = Server::start(vec![canned(429, "no")]);
     let model = model("openai:m", &options(&server.url));
     let started = Instant::now();
@@ -117,19 +117,19 @@ fn a_limit_without_end_ends_with_the_deadline() {
 }
 
 #[test]
-fn retries_run_out() {
+fn retries_are_limited() {
     let check = |status: u16, expected: &str| {
         let server = Server::start(vec![canned(status, "no").with("retry-after-ms", 1)]);
         let error = model("openai:m", &quick(&server.url, 2)).chat(&request(), &call()).unwrap_err();
         assert_eq!(error.to_string(), expected);
         assert_eq!(server.requests().len(), 3);
     };
-    check(500, "the provider failed (500) 3 times: no");
+    check(500, "provider error (status 500, tries: 3): no");
     check(529, "rate limited by the provider (status 529, tries: 3): no");
 }
 
 #[test]
-fn refusals_are_final_and_hold_no_key() {
+fn refusals_are_final_and_contain_no_key() {
     for status in [400, 401, 403, 404, 413, 422] {
         let body = json!({"error": {"message": format!("bad key {KEY} here")}});
         let server = Server::start(vec![canned(status, body)]);
@@ -149,7 +149,7 @@ fn refusals_are_final_and_hold_no_key() {
 }
 
 #[test]
-fn answers_that_are_none_are_shown() {
+fn invalid_replies_are_shown() {
     let check = |status: u16, body: &str, expected: &str| {
         let server = Server::start(vec![canned(status, body).with("location", "http://elsewhere.example")]);
         for provider in ["openai", "anthropic", "gemini"] {
@@ -157,7 +157,7 @@ fn answers_that_are_none_are_shown() {
             assert!(matches!(error, ModelError::Protocol { .. }), "{provider} {body}: {error:?}");
             assert!(error.to_string().contains(expected), "{provider} {body}: {error}");
         }
-        assert_eq!(server.requests().len(), 3, "none is tried again");
+        assert_eq!(server.requests().len(), 3, "a reply was retried");
     };
     check(200, "<html><title>Log in</title></html>", "not JSON: <html><title>Log in</title></html>");
     check(200, "\u{1b}]0;title\u{7}", "not JSON: \\u{1b}]0;title\\u{7}");
@@ -170,7 +170,7 @@ fn answers_that_are_none_are_shown() {
 }
 
 #[test]
-fn servers_that_are_no_good_end_in_errors() {
+fn broken_servers_end_in_errors() {
     let check = |tricks: &'static [Trick], expected: &str| {
         let (url, _) = broken(tricks);
         let error = model("openai:m", &quick(&url, 0)).chat(&request(), &call()).unwrap_err();
@@ -187,12 +187,12 @@ fn servers_that_are_no_good_end_in_errors() {
     check(&[Close("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n")], "the provider");
     check(&[Flood("HTTP/1.1 200 OK\r\n\r\n", " ")], "larger than 64 MiB");
     check(&[Flood("HTTP/1.1 200 OK\r\n", "x-filler: yyyyyyyyyyyyyyyy\r\n")], "not HTTP");
-    // Not TLS, and not to be mended by waiting.
+    // Not TLS, which waiting does not change.
     let (url, _) = broken(&[Rude("HTTP/1.1 400 Bad Request\r\n\r\n")]);
     let error =
         model("openai:m", &options(&url.replace("http:", "https:"))).chat(&request(), &call()).unwrap_err();
     assert!(matches!(error, ModelError::Network { tries: 1, .. }), "{error:?}");
-    // Nobody listens.
+    // No server.
     let error = turn_without_retry("http://127.0.0.1:9");
     assert!(matches!(error, ModelError::Network { tries: 1, .. }), "{error:?}");
 }
@@ -202,7 +202,7 @@ fn turn_without_retry(url: &str) -> ModelError {
 }
 
 #[test]
-fn a_break_is_mended_by_another_try() {
+fn interrupted_reply_is_retried() {
     let (url, _) = broken(&[
         Close("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"choices\":["),
         Close(WHOLE),
@@ -212,13 +212,13 @@ fn a_break_is_mended_by_another_try() {
     let reply = model.chat(&request(), &call()).unwrap();
     assert_eq!((reply.text.as_str(), reply.retries.len()), ("ok", 1));
     assert_eq!(reply.retries[0].status, None);
-    // The kept connection has been closed by the server since; that costs at most a try.
+    // The server has closed the idle connection since; that costs at most one try.
     thread::sleep(Duration::from_millis(20));
     assert_eq!(model.chat(&request(), &call()).unwrap().text, "ok");
 }
 
 #[test]
-fn a_hang_ends_with_the_time_for_a_try() {
+fn hanging_server_ends_with_the_request_timeout() {
     for trick in [&[Hang("")], &[Hang("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{")]] {
         let (url, _) = broken(trick);
         let options = ModelOptions { request_timeout: Duration::from_millis(300), ..quick(&url, 0) };
@@ -230,7 +230,7 @@ fn a_hang_ends_with_the_time_for_a_try() {
 }
 
 #[test]
-fn a_hang_ends_with_the_deadline() {
+fn hanging_server_ends_with_the_deadline() {
     let (url, closed) = broken(&[Hang("")]);
     let started = Instant::now();
     let error =
@@ -239,7 +239,7 @@ fn a_hang_ends_with_the_deadline() {
     let took = started.elapsed();
     assert!(took >= Duration::from_millis(300) && took < Duration::from_millis(800), "{took:?}");
     wait_for(&closed, 1);
-    // One that has passed already costs no request.
+    // A deadline in the past sends no request.
     let error = model("openai:m", &options(&url)).chat(&request(), &within(Duration::ZERO)).unwrap_err();
     assert!(matches!(error, ModelError::Deadline), "{error:?}");
     let started = Instant::now();
@@ -252,7 +252,7 @@ fn a_hang_ends_with_the_deadline() {
 }
 
 #[test]
-fn a_call_that_was_limited_before_it_hung_was_limited() {
+fn rate_limit_before_a_hang_is_reported() {
     let (url, _) =
         broken(&[Close("HTTP/1.1 429 No\r\nretry-after-ms: 10\r\ncontent-length: 2\r\n\r\nno"), Hang("")]);
     let error =
@@ -261,7 +261,7 @@ fn a_call_that_was_limited_before_it_hung_was_limited() {
 }
 
 #[test]
-fn cancelling_is_heeded_at_once() {
+fn cancelling_ends_a_call_at_once() {
     let (hanging, closed) = broken(&[Hang("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{")]);
     let limiting = Server::start(vec![canned(429, "no").with("retry-after", 30)]);
     for url in [&hanging, &limiting.url] {
@@ -280,7 +280,7 @@ fn cancelling_is_heeded_at_once() {
             assert!(ended - cancelled < Duration::from_millis(500), "{:?}", ended - cancelled);
         });
     }
-    // The provider is told, too: the connection is closed.
+    // The connection to the provider is closed, too.
     wait_for(&closed, 1);
     assert_eq!(limiting.requests().len(), 1);
 }
@@ -307,7 +307,7 @@ fn one_model_serves_many_threads() {
             });
         }
     });
-    assert_eq!(*closed.lock().unwrap(), 0, "connections are kept");
+    assert_eq!(*closed.lock().unwrap(), 0, "connections were closed");
     drop(model);
     wait_for(&closed, 1);
 }

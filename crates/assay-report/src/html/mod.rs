@@ -104,7 +104,7 @@ fn table(html: &mut String, grid: &Grid) {
         html.push_str(&format!("<caption>{}</caption>\n", words(&grid.caption)));
     }
     let class = |numbers: bool| if numbers { " class=\"n\"" } else { "" };
-    // A group's name is a row of its own.
+    // A group's name is a separate row.
     let shown = usize::from(grid.grouped);
     html.push_str("<thead>\n<tr>");
     for column in grid.columns.iter().skip(shown) {

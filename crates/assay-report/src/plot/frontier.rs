@@ -97,7 +97,8 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
                 taken.push(Space::along(at(point.cost_usd, low), at(point.cost_usd, high)));
             }
         }
-        // Points on the frontier are labeled with their names if possible, others with their numbers in the table.
+        // Points on the frontier are labeled with their names if possible, others with their
+        // numbers in the table.
         let (on, off): (Vec<usize>, Vec<usize>) =
             (0..points.len()).partition(|&number| points[number].on_frontier);
         for number in on {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::labels::Labels;
 use crate::sentences::who;
-use crate::text::{percent, points};
+use crate::text::{counted, percent, points};
 
 const ROW: i32 = 26;
 const TOP: i32 = 34;
@@ -42,9 +42,9 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
         caption.push_str(&format!(" Shown: the first and last {HALF} of {} tasks.", map.rows.len()));
     }
     let description = format!(
-        "Heat map of {} tasks and {} conditions; the table of tasks has the figures.",
-        rows.len(),
-        map.conditions.len()
+        "Heat map of {} and {}; the table of tasks has the figures.",
+        counted(rows.len(), "task", "tasks"),
+        counted(map.conditions.len(), "condition", "conditions")
     );
     let height = TOP + ROW * pixels(rows.len()) + 6;
     draw_plot(caption, &description, height, |area| {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shade_is_darker_than_the_one_before_and_its_number_can_be_read() {
+    fn shades_are_ordered_and_readable() {
         let mut last = f64::INFINITY;
         for step in 0..=100 {
             let (fill, ink) = shade(f64::from(step) / 100.0);

@@ -1,7 +1,8 @@
-//! Findings, drawn.
+//! Plots of findings.
 //!
-//! The charting library writes SVG and escapes every text in it. Nothing depends on color alone: shapes, positions and numbers say
-//! the same. Lengths are in pixels of a page that is [`WIDTH`] wide.
+//! The charting library writes SVG and escapes every text in it. Nothing depends on color alone:
+//! shapes, positions and numbers show the same. Lengths are in pixels of a page that is [`WIDTH`]
+//! wide.
 
 pub(crate) mod bars;
 mod exposure;
@@ -37,11 +38,11 @@ const BLUE: RGBColor = RGBColor(0x1f, 0x5a, 0xa0);
 const PALE: RGBColor = RGBColor(0x9c, 0xbd, 0xe0);
 const ORANGE: RGBColor = RGBColor(0xb4, 0x53, 0x09);
 
-/// A drawing with what it says in words.
+/// A drawing with its description.
 pub(crate) struct Plot {
-    /// What is shown, and how it is to be read.
+    /// Its content, and how to read it.
     pub(crate) caption: String,
-    /// What it shows, for those who do not see it.
+    /// Its content, for readers who cannot see it.
     pub(crate) description: String,
     /// Width and height.
     pub(crate) size: (i32, i32),
@@ -52,7 +53,7 @@ pub(crate) struct Plot {
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// Draws; `None` where the library refuses, for the tables say the same.
+/// Draws; `None` if the library fails, because the tables contain the same.
 fn draw_plot(
     caption: String,
     description: &str,
@@ -105,13 +106,13 @@ fn write_text(area: &Area<'_>, text: &str, at: (i32, i32), style: &TextStyle<'_>
     if text.is_empty() { Ok(()) } else { area.draw(&Text::new(text.to_owned(), at, style.clone())) }
 }
 
-/// About how wide a text gets: there is no font here, and readers have different ones.
+/// The approximate width of a text: there is no font here, and readers have different ones.
 fn width(text: &str, size: i32) -> i32 {
     let columns = i32::try_from(text.width()).unwrap_or(i32::MAX / 1000);
     columns.saturating_mul(size).saturating_mul(3) / 5
 }
 
-/// A name that fits, its end left out where it has to be.
+/// A name cut to the available width.
 fn fit_text(name: &str, size: i32, room: i32) -> String {
     let name = clean(name);
     if width(&name, size) <= room {
@@ -148,7 +149,7 @@ fn pixels(rows: usize) -> i32 {
     i32::try_from(rows).unwrap_or(i32::MAX / 100)
 }
 
-/// One end of an axis, in points, a little beyond what it has to hold.
+/// One end of an axis, in points, slightly beyond its data.
 fn beyond(end: f64) -> f64 {
     let end = end + 3.0 * end.signum();
     (end.abs() / 10.0).ceil() * 10.0 * end.signum()

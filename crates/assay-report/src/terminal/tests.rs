@@ -13,7 +13,7 @@ fn nothing() -> Report {
     found(None)
 }
 
-/// The same where both arms passed: what a comparison is built on.
+/// The same if both arms passed: the basis of a comparison.
 fn begun() -> Report {
     found(Some(json!({
         "schema": "assay.record/2", "trial": "0".repeat(64), "task": "t",
@@ -197,11 +197,12 @@ fn a_whole_report() {
                    of ±10 pp (80% power).
 
      loop with gemini:two in bubblewrap
-     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. If the trials lost to
-                   infrastructure errors passed at a rate 25 pp below or above that of the valid trials,
-                   and those of the baseline the other way round, the lift is +34 to +56 pp.
-                   Infrastructure errors could change the verdict, or are unevenly distributed: run the
-                   experiment again to retry these trials.
+     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. If the trials with
+                   infrastructure errors had passed at a rate 25 pp higher than the valid trials in one
+                   condition and 25 pp lower in the other, the lift would be +34 or +56 pp.
+                   Infrastructure errors could change the verdict, or their share differs by more than 5
+                   pp between the conditions: run the experiment again to retry the trials with such
+                   errors.
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
@@ -219,9 +220,9 @@ fn a_whole_report() {
      gemini:two  curated          47%  37 to 57%     12            51             9   12,346  unknown  75 s
 
      loop with gemini:two in bubblewrap
-     curated: 9 of 60 trials ended with an infrastructure error (model provider 7, verifier 2); pass
-     rate 40% if all of these had failed, 55% if all had passed
-     curated: 1 tampered, 3 timed out; both count as failed
+     curated: 9 of 60 executed trials ended with an infrastructure error (model provider 7, verifier
+       2); the pass rate would be 40% if all such trials had failed, and 55% if all had passed
+     curated: 1 tampered with, 3 timed out; such trials count as failed
 
      Skill exposure funnel (share of valid trials):
      agent       condition  offered  advertised  mentioned  opened  executed
@@ -251,9 +252,9 @@ fn a_whole_report() {
     "#);
 }
 
-/// Estimates and the model that replied are told in every format.
+/// Estimates and the model that replied are in every format.
 #[test]
-fn estimates_and_the_model_that_replied_are_told() {
+fn estimates_and_reply_models_are_shown() {
     let estimated = Some(EstimatedShare { trials: 3, share: 0.25 });
     let model = |replied: &str, matches| RepliedModel {
         agent: "loop".into(),
@@ -278,7 +279,7 @@ fn estimates_and_the_model_that_replied_are_told() {
             "other",
             "not the requested model",
         ] {
-            // Lines are broken, spaces in figures may be such as do not break, and Markdown escapes.
+            // Lines are broken, figures may have no-break spaces, and Markdown escapes.
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\\', "");
             assert!(text.contains(expected), "{format} lacks {expected}: {text}");
         }
@@ -309,14 +310,14 @@ fn a_run_without_results() {
     ");
     insta::assert_snapshot!(plain(&nothing()), @r"
     Run: quickstart
-    agent: loop · model: openai:one · sandbox: bubblewrap · 1 task · 2 conditions · 0 valid trials ·
-    equivalence margin ±10 percentage points (pp)
+    agent: loop · model: openai:one · sandbox: bubblewrap · 1 task · 2 conditions · 0 valid trials · 2
+    of 2 trials not executed · equivalence margin ±10 percentage points (pp)
 
     Conditions
      Results, with mean tokens, cost and time per valid trial:
-     condition  pass rate  95% CI  tasks  valid trials  infra errors   tokens     cost  time
-     none               –       –      0             0             0  unknown  unknown     –
-     curated            –       –      0             0             0  unknown  unknown     –
+     condition  pass rate  95% CI  tasks  valid trials  infra errors  tokens  cost  time
+     none               –       –      0             0             0       –     –     –
+     curated            –       –      0             0             0       –     –     –
 
     Results by task
      For exploration only: a single task has too few trials for a verdict.
@@ -328,7 +329,7 @@ fn a_run_without_results() {
 }
 
 #[test]
-fn a_run_of_negative_controls_alone_says_that_it_has_no_other_results() {
+fn run_of_controls_alone_states_that_it_has_no_other_results() {
     let controls =
         NegativeControls { arms: vec![arm("none", 0.4)], comparisons: Vec::new(), tasks: Vec::new() };
     let report = Report {
@@ -345,7 +346,7 @@ fn a_run_of_negative_controls_alone_says_that_it_has_no_other_results() {
     }
 }
 
-/// Tasks need not have the same conditions, and none of them all.
+/// Tasks need not have the same conditions, or all of them.
 #[test]
 fn a_condition_that_any_task_has_is_a_column() {
     let tasks = vec![
@@ -452,18 +453,19 @@ fn each_verdict_in_words() {
     margin of ±10 pp. The remaining difference is negative.
     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. The data show neither
     an effect nor its absence (±10 pp). ≈18 tasks in total would be needed to detect a
-    lift of +48 pp, and ≈1,293 to detect one of ±10 pp (80% power).
+    lift of +48 pp, and ≈1,293 tasks to detect a lift of ±10 pp (80% power).
     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. This design had too
     little power to detect an effect. ≈1,293 tasks in total would be needed to detect a
     lift of ±10 pp (80% power).
     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. Infrastructure errors
-    could change the verdict, or are unevenly distributed: run the experiment again to
-    retry these trials.
+    could change the verdict, or their share differs by more than 5 pp between the
+    conditions: run the experiment again to retry the trials with such errors.
     inconclusive  curated against none: No CI: 4 tasks have results in both conditions, and at least 5
     are needed.
     inconclusive  curated against none: No CI: 0 tasks have results in both conditions, and at least 5
-    are needed. Infrastructure errors could change the verdict, or are unevenly
-    distributed: run the experiment again to retry these trials.
+    are needed. Infrastructure errors could change the verdict, or their share differs by
+    more than 5 pp between the conditions: run the experiment again to retry the trials
+    with such errors.
     inconclusive  curated against none: No CI: 1 task has results in both conditions, and at least 5
     are needed.
     helps  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks in 6 clusters.
@@ -473,7 +475,7 @@ fn each_verdict_in_words() {
 }
 
 #[test]
-fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
+fn fractional_rewards_show_scores_beside_pass_rates() {
     let mut report = whole();
     report.fractional_scores = true;
     report.arms.truncate(3);
@@ -511,8 +513,8 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
      none         48%  28 to 48%        38%     12            60             0  12,346  $0.0123  75 s
      curated      97%  77 to 97%        87%     12            60             2  12,346  $0.0123  75 s
      placebo      43%  23 to 43%        33%     12            60             0  12,346  $0.0123  75 s
-     curated: 2 of 60 trials ended with an infrastructure error (); score 87% if all of these had
-     failed, 87% if all had passed
+     curated: 2 of 60 executed trials ended with an infrastructure error (); the score would be 87% if
+       all such trials had failed, and 87% if all had passed
 
      Skill exposure funnel (share of valid trials):
      condition  offered  advertised  mentioned  opened  executed
@@ -529,7 +531,7 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 
     Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     ");
-    // Beside them the other renderers call them the same.
+    // The other renderers use the same names.
     for name in ["markdown", "html"] {
         let text = crate::find_renderer(name).unwrap().render(&report, Style::default());
         for expected in
@@ -543,7 +545,7 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 }
 
 #[test]
-fn colour_adds_nothing_but_colour() {
+fn color_adds_only_color() {
     let colored = Terminal.render(&whole(), Style { color: true, ..Style::default() });
     insta::assert_snapshot!(colored.lines().take(9).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
     ESC[1mRun: quickstartESC[0m
@@ -567,7 +569,7 @@ fn colour_adds_nothing_but_colour() {
 }
 
 #[test]
-fn hostile_names_stay_in_their_line_and_in_their_column() {
+fn hostile_names_stay_in_their_cell() {
     let evil = "\u{1b}[2J\u{202e}gpj.exe\n\u{7}\u{200b}x";
     let mut report = whole();
     report.run = evil.into();
@@ -586,7 +588,8 @@ fn hostile_names_stay_in_their_line_and_in_their_column() {
     assert!(odd.is_empty(), "{odd:?} in\n{text}");
 }
 
-/// What stands at 80 columns stands at 200 too, and nothing is cut or wider than the terminal.
+/// Text that is shown at 80 columns is shown at 200 too, and nothing is cut or wider than the
+/// terminal.
 #[test]
 fn a_report_is_as_wide_as_its_terminal() {
     let words = |text: &str| {
@@ -611,7 +614,7 @@ fn a_report_is_as_wide_as_its_terminal() {
 }
 
 #[test]
-fn nothing_is_wider_than_a_wide_terminal() {
+fn nothing_exceeds_a_wide_terminal() {
     let long = "a-name-that-goes-on-and-on-".repeat(20);
     let conditions = [
         "none",
@@ -652,7 +655,7 @@ fn nothing_is_wider_than_a_wide_terminal() {
 }
 
 #[test]
-fn sentences_are_broken_between_words_where_they_can_be() {
+fn sentences_wrap_between_words() {
     let check = |text: &str, width: usize, expected: &[&str]| assert_eq!(wrapped(text, width), expected);
     check("", 5, &[""]);
     check("a bc def", 5, &["a bc", "def"]);
@@ -703,16 +706,16 @@ fn changed_checks_are_in_order_of_size_and_names_are_harmless() {
     assert!(order.is_sorted(), "{found}");
     assert!(!found.contains("kept") && !found.contains('\u{1b}'), "{found}");
     assert!(found.contains("passed → failed") && found.contains("4/4") && found.contains("0/4"), "{found}");
-    assert!(changed_checks(vec![test_row("kept", vec![base()])]).contains("None of the 1 checks reported"));
+    assert!(changed_checks(vec![test_row("kept", vec![base()])]).contains("No check has a different result"));
     assert!(changed_checks(Vec::new()).contains("No verifier of this run reported its checks"));
     let many = (0..50).map(|n| {
         test_row(&n.to_string(), vec![base(), test_arm("c", 4, Some(0.75), Some(TestChange::FailedToPassed))])
     });
     let found = changed_checks(many.collect()).replace("\n ", " ");
-    assert!(found.contains("of the other. The 40 largest differences"), "{found}");
+    assert!(found.contains("or the reverse. Only the 40 largest differences"), "{found}");
 }
 
 #[test]
-fn what_a_terminal_shows_when_asked() {
+fn terminal_details_are_shown_on_request() {
     insta::assert_snapshot!(Terminal.render(&whole(), Style { details: true, ..Style::default() }));
 }

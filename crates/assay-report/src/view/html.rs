@@ -1,9 +1,13 @@
 use std::collections::BTreeSet;
 
+use assay_audit::adherence::Status;
 use assay_audit::calibrated::Finding;
-use assay_audit::view::{Aligned, Cell, Evidence, OpeningOrder, Passage, RowKind, Skill, View};
+use assay_audit::view::{Aligned, Cell, DirectiveRow, Evidence, OpeningOrder, Passage, RowKind, Skill, View};
 
-use super::{action_label, by_pattern, caution, clean_lines, facts, found_lines, lines_of, remarks, word};
+use super::{
+    action_label, by_pattern, caution, check_result, clean_lines, differing_directives, facts, is_listed,
+    line_of, lines_of, other_directives, remarks, status, word,
+};
 use crate::html::escape;
 use crate::text::{clean, count, counted};
 
@@ -12,10 +16,11 @@ const STYLE: &str = include_str!("style.css");
 /// Longer texts are folded, in lines and in characters.
 const FOLDED: (usize, usize) = (8, 900);
 
-/// Lines of the skill shown at a step; more are folded.
+/// Directives shown at a step; more are folded.
 const EVIDENCE: usize = 5;
 
-/// The view as a self-contained HTML file: no script, font, image or network access. Every text is escaped.
+/// The view as a self-contained HTML file: no script, font, image or network access. Every text is
+/// escaped.
 pub fn view_html(view: &View) -> String {
     let name = escape(&clean(&view.task));
     let mut html = format!(
@@ -29,7 +34,8 @@ pub fn view_html(view: &View) -> String {
     );
     summary(&mut html, view);
     html.push_str("</header>\n<main>\n");
-    matches(&mut html, view);
+    checks(&mut html, view);
+    directives(&mut html, view);
     steps(&mut html, view);
     html.push_str("<section aria-labelledby=\"skill\">\n<h2 id=\"skill\">The skill</h2>\n");
     skill(&mut html, &view.skill);
@@ -51,45 +57,91 @@ fn summary(html: &mut String, view: &View) {
     html.push_str("</tbody>\n</table>\n");
 }
 
-/// Each line of the skill with matches, and their places.
-fn matches(html: &mut String, view: &View) {
+/// The checks of the verifier, the changed ones first.
+fn checks(html: &mut String, view: &View) {
+    if view.checks.is_empty() {
+        return;
+    }
+    html.push_str(
+        "<section aria-labelledby=\"checks\">\n<h2 id=\"checks\">Checks of the verifier</h2>\n<table class=\"matches\">\n<thead>\n\
+         <tr><th scope=\"col\">check</th><th scope=\"col\">with the skill</th><th scope=\"col\">without</th>\
+         <th scope=\"col\">change</th><th scope=\"col\">message of the run that failed</th></tr>\n</thead>\n<tbody>\n",
+    );
+    for row in &view.checks {
+        let [with, without, change] = check_result(row);
+        html.push_str(&format!(
+            "<tr><td>{}</td><td>{with}</td><td>{without}</td><td><b>{change}</b></td><td>{}</td></tr>\n",
+            quote(&row.check),
+            quote(&row.message)
+        ));
+    }
+    html.push_str("</tbody>\n</table>\n</section>\n");
+}
+
+/// The directives with their status in both runs; those that do not differ are folded.
+fn directives(html: &mut String, view: &View) {
     html.push_str(&format!(
-        "<section aria-labelledby=\"matches\">\n<h2 id=\"matches\">Matches of the skill’s text</h2>\n<p>{}.</p>\n",
-        found_lines(view)
+        "<section aria-labelledby=\"directives\">\n<h2 id=\"directives\">Directives of the skill</h2>\n<p>{}.</p>\n",
+        differing_directives(view)
     ));
-    let found: Vec<_> = view.skill.lines.iter().filter(|line| !line.places.is_empty()).collect();
-    if !found.is_empty() {
-        html.push_str(
-            "<table class=\"matches\">\n<thead>\n<tr><th scope=\"col\">line</th><th scope=\"col\">skill text</th>\
-             <th scope=\"col\">match in the run with the skill, before or after it opened the skill</th></tr>\n</thead>\n<tbody>\n",
-        );
-        for line in found {
-            html.push_str(&format!(
-                "<tr><td class=\"n\">{}</td><td><q>{}</q></td><td><ul>",
-                line.line,
-                quote(line.text.trim())
-            ));
-            for place in &line.places {
-                html.push_str(&format!(
-                    "<li><a href=\"#step-{0}\">step {0}</a> {1}, {2}: <q>{3}</q></li>",
-                    place.step,
-                    place.manner,
-                    emphasis(place.when, short(place.when)),
-                    quote(&place.text)
-                ));
-            }
-            html.push_str("</ul></td></tr>\n");
-        }
-        html.push_str("</tbody>\n</table>\n");
+    let (listed, others): (Vec<_>, Vec<_>) = view.directives.iter().partition(|row| is_listed(row));
+    directive_table(html, &listed, view.with.opened_at);
+    if let Some(summary) = other_directives(view) {
+        html.push_str(&format!("<details><summary>{summary}</summary>"));
+        directive_table(html, &others, view.with.opened_at);
+        html.push_str("</details>\n");
     }
     for finding in &view.findings {
         html.push_str(&format!(
             "<p class=\"finding\">◂ <b>{}</b>: {}</p>\n",
             finding.pattern.name().replace('_', " "),
-            quote(&finding.trace_text)
+            quote(&finding.sentence)
         ));
     }
     html.push_str("</section>\n");
+}
+
+fn directive_table(html: &mut String, rows: &[&DirectiveRow], opened_at: Option<usize>) {
+    if rows.is_empty() {
+        return;
+    }
+    html.push_str(
+        "<table class=\"matches\">\n<thead>\n<tr><th scope=\"col\">line</th><th scope=\"col\">directive</th>\
+         <th scope=\"col\">with the skill</th><th scope=\"col\">without</th><th scope=\"col\">changed checks</th></tr>\n</thead>\n<tbody>\n",
+    );
+    for row in rows {
+        html.push_str(&format!(
+            "<tr><td class=\"n\">{}</td><td><code>{}</code><br><q>{}</q></td><td>{}",
+            quote(&line_of(&row.file, row.line)),
+            quote(&row.subject),
+            quote(row.text.trim()),
+            status(row, &row.with)
+        ));
+        if let Some(location) = &row.with.location {
+            let when = match opened_at {
+                None => OpeningOrder::Unread,
+                Some(opened) if location.step > 0 && location.step <= opened => OpeningOrder::Before,
+                Some(_) => OpeningOrder::After,
+            };
+            let step = match location.step {
+                0 => String::new(),
+                step => format!("<a href=\"#step-{step}\">step {step}</a> "),
+            };
+            html.push_str(&format!(
+                "<br>{step}{}, {}: <q>{}</q>",
+                location.manner.name(),
+                emphasis(when, short(when)),
+                quote(&location.text)
+            ));
+        }
+        let checks: Vec<String> = row.checks.iter().map(|check| quote(&check.check)).collect();
+        html.push_str(&format!(
+            "</td><td>{}</td><td>{}</td></tr>\n",
+            status(row, &row.without),
+            checks.join(", ")
+        ));
+    }
+    html.push_str("</tbody>\n</table>\n");
 }
 
 fn short(when: OpeningOrder) -> &'static str {
@@ -191,9 +243,7 @@ fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
     passage(html, name, &cell.output, &BTreeSet::new(), fold);
     evidence(html, &cell.evidence);
     for (pattern, findings) in by_pattern(&cell.findings) {
-        let line = |finding: &&Finding| {
-            format!("<li>skill line {}: <q>{}</q></li>", finding.skill_line, quote(&finding.skill_text))
-        };
+        let line = |finding: &&Finding| format!("<li>{}</li>", quote(&finding.sentence));
         let lines: String = findings.iter().map(line).collect();
         html.push_str(&format!("<div class=\"finding\">◂ <b>{pattern}</b><ul>{lines}</ul></div>"));
     }
@@ -249,8 +299,9 @@ fn evidence(html: &mut String, all: &[Evidence]) {
         html.push_str("<ul class=\"evidence\">");
         for evidence in some {
             html.push_str(&format!(
-                "<li>◂ skill line {}, {}: <q>{}</q><br>{}: <q>{}</q></li>",
-                evidence.skill_line,
+                "<li>◂ skill {}, {}{}: <q>{}</q><br>{}: <q>{}</q></li>",
+                quote(&line_of(&evidence.skill_file, evidence.skill_line)),
+                if evidence.status == Status::Violated { "violated, " } else { "" },
                 emphasis(evidence.when, evidence.when.name()),
                 quote(&evidence.skill_text),
                 evidence.manner,
@@ -263,13 +314,14 @@ fn evidence(html: &mut String, all: &[Evidence]) {
         list(html, open);
     }
     if !folded.is_empty() {
-        html.push_str(&format!("<details><summary>{} more lines of the skill</summary>", folded.len()));
+        let more = counted(folded.len(), "more line", "more lines");
+        html.push_str(&format!("<details><summary>{more} of the skill</summary>"));
         list(html, folded);
         html.push_str("</details>");
     }
 }
 
-/// The whole skill, folded, with matching lines marked.
+/// The complete skill, folded, with matching lines marked.
 fn skill(html: &mut String, skill: &Skill) {
     html.push_str(&format!(
         "<details><summary>{}, {}</summary><pre class=\"skill\">",

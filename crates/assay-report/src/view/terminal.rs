@@ -1,9 +1,13 @@
+use assay_audit::adherence::Status;
 use assay_audit::view::{Aligned, Cell, RowKind, View};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{action_label, by_pattern, caution, facts, found_lines, remarks, word};
+use super::{
+    action_label, by_pattern, caution, check_result, differing_directives, facts, is_listed, line_of,
+    other_directives, remarks, status, word,
+};
 use crate::Style;
-use crate::text::{clean, count};
+use crate::text::{clean, count, counted};
 
 /// The minimum width of a column, however narrow the terminal.
 const NARROWEST: usize = 24;
@@ -11,8 +15,11 @@ const NARROWEST: usize = 24;
 /// The most lines of a target, a message or a match.
 const LINES: usize = 3;
 
-/// Lines of the skill shown for a step; the page and JSON have all.
+/// Directives shown for a step; the page and JSON have all.
 const EVIDENCE: usize = 6;
+
+/// Checks that did not change and are shown; the page and JSON have all.
+const UNCHANGED: usize = 5;
 
 /// The emphasis of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,7 +29,7 @@ enum Emphasis {
     Faint,
 }
 
-/// The view in two columns, for a terminal of so many columns.
+/// The view in two columns, for a terminal of the given width.
 pub fn view_text(view: &View, width: usize, style: Style) -> String {
     let column = (width.saturating_sub(5) / 2).max(NARROWEST);
     let mut text = format!("{}: two runs side by side\n\n", clean(&view.task));
@@ -43,15 +50,24 @@ pub fn view_text(view: &View, width: usize, style: Style) -> String {
         .map(|kind| format!("{} {} ({})", kind.sign(), word(*kind), count(view.counts[kind.name()] as f64)))
         .collect();
     text.push('\n');
-    for sentence in [format!("{}.", found_lines(view)), caution(view).to_owned(), counts.join(", ")] {
-        for line in wrap(&sentence, column * 2 + 3, usize::MAX) {
-            text.push_str(&format!("  {line}\n"));
+    let mut paragraph = |sentence: &str, indent: usize, hanging: usize| {
+        for (at, line) in
+            wrap(sentence, column * 2 + 5 - indent - hanging, usize::MAX).into_iter().enumerate()
+        {
+            let indent = if at == 0 { indent } else { indent + hanging };
+            text.push_str(&format!("{}{line}\n", " ".repeat(indent)));
         }
-    }
-    for finding in &view.findings {
+    };
+    paragraph(caution(view), 2, 0);
+    checks(view, &mut paragraph);
+    directives(view, &mut paragraph);
+    let here = view.rows.iter().filter_map(|row| row.with.as_ref()).flat_map(|cell| &cell.findings);
+    for finding in view.findings.iter().chain(here) {
         let name = finding.pattern.name().replace('_', " ");
-        text.push_str(&format!("  {name}: {}\n", clean(&finding.trace_text)));
+        paragraph(&format!("{name}: {}", clean(&finding.sentence)), 2, 2);
     }
+    paragraph("", 0, 0);
+    paragraph(&format!("Steps: {}", counts.join(", ")), 2, 0);
     text.push_str(&format!("\n  {} │ without\n", padded("with the skill", column)));
     text.push_str(&format!("──{}┼{}\n", "─".repeat(column + 1), "─".repeat(column + 1)));
     let mut phases = ("", "");
@@ -70,6 +86,52 @@ pub fn view_text(view: &View, width: usize, style: Style) -> String {
         self::row(row, column, style, &mut text);
     }
     text
+}
+
+fn checks(view: &View, paragraph: &mut impl FnMut(&str, usize, usize)) {
+    if view.checks.is_empty() {
+        return;
+    }
+    paragraph("", 0, 0);
+    let changed = view.checks.iter().filter(|row| row.change.is_some()).count();
+    paragraph(
+        &format!(
+            "Checks of the verifier, with and without the skill ({changed} of {} changed)",
+            view.checks.len()
+        ),
+        2,
+        0,
+    );
+    for row in view.checks.iter().take(changed + UNCHANGED) {
+        let [with, without, change] = check_result(row);
+        let change = if change.is_empty() { String::new() } else { format!(" ({change})") };
+        let message =
+            if row.message.is_empty() { String::new() } else { format!(": {}", clean(&row.message)) };
+        paragraph(&format!("{with}, {without}{change}  {}{message}", clean(&row.check)), 4, 4);
+    }
+    if view.checks.len() > changed + UNCHANGED {
+        paragraph(&format!("and {} more that did not change", view.checks.len() - changed - UNCHANGED), 4, 0);
+    }
+}
+
+fn directives(view: &View, paragraph: &mut impl FnMut(&str, usize, usize)) {
+    paragraph("", 0, 0);
+    paragraph(&format!("{}.", differing_directives(view)), 2, 0);
+    for row in view.directives.iter().filter(|row| is_listed(row)) {
+        let sides = format!("with: {}; without: {}", status(row, &row.with), status(row, &row.without));
+        paragraph(&format!("{}, {}: {sides}", line_of(&row.file, row.line), clean(&row.subject)), 4, 2);
+        paragraph(&format!("“{}”", clean(&row.text)), 6, 2);
+        if let Some(location) = &row.with.location {
+            paragraph(&format!("{}: {}", location.manner.name(), clean(&location.text)), 6, 2);
+        }
+        let checks: Vec<String> = row.checks.iter().map(|check| clean(&check.check)).collect();
+        if !checks.is_empty() {
+            paragraph(&format!("changed checks: {}", checks.join(", ")), 6, 2);
+        }
+    }
+    if let Some(others) = other_directives(view) {
+        paragraph(&format!("{others}."), 2, 2);
+    }
 }
 
 fn row(row: &Aligned, column: usize, style: Style, text: &mut String) {
@@ -111,7 +173,12 @@ fn cell(cell: &Cell, row: &Aligned, column: usize) -> Vec<(Emphasis, String)> {
         add(Emphasis::Faint, 2, &format!("“{}”", first.trim()), LINES);
     }
     for evidence in cell.evidence.iter().take(EVIDENCE) {
-        let head = format!("◂ skill line {}, {}:", evidence.skill_line, evidence.when.name());
+        let what = if evidence.status == Status::Violated { "violated, " } else { "" };
+        let head = format!(
+            "◂ skill {}, {what}{}:",
+            line_of(&evidence.skill_file, evidence.skill_line),
+            evidence.when.name()
+        );
         add(Emphasis::Strong, 2, &head, LINES);
         add(Emphasis::Plain, 4, &evidence.skill_text, LINES);
         add(Emphasis::Plain, 4, &format!("{}: {}", evidence.manner, evidence.trace_text), LINES);
@@ -120,7 +187,10 @@ fn cell(cell: &Cell, row: &Aligned, column: usize) -> Vec<(Emphasis, String)> {
         add(
             Emphasis::Plain,
             2,
-            &format!("… and {} more lines of the skill", cell.evidence.len() - EVIDENCE),
+            &format!(
+                "… and {} of the skill",
+                counted(cell.evidence.len() - EVIDENCE, "more line", "more lines")
+            ),
             LINES,
         );
     }
@@ -143,7 +213,8 @@ fn painted(text: &str, emphasis: Emphasis, style: Style) -> String {
     }
 }
 
-/// Lines of at most `width` columns, broken at spaces where there are any; what is beyond `most` lines is cut.
+/// Lines of at most `width` columns, broken at spaces if there are any; text beyond `most` lines is
+/// cut.
 fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
@@ -185,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_broken_at_spaces_and_by_what_they_take_up() {
+    fn lines_wrap_at_spaces_by_display_width() {
         let check = |text: &str, width: usize, most: usize, expected: &[&str]| {
             assert_eq!(wrap(text, width, most), expected, "{text:?} in {width}");
         };

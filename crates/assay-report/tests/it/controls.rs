@@ -9,7 +9,7 @@ fn check(suite: &Suite, expected: &str) {
 }
 
 #[test]
-fn they_are_judged_by_equivalence() {
+fn controls_are_judged_by_equivalence() {
     let of = |control| Suite::with_controls("curated", ["FFFFF", "PPPPP"], control);
     check(
         &of(["PPPPP", "PPPPP"]),
@@ -17,7 +17,7 @@ fn they_are_judged_by_equivalence() {
     );
     check(
         &of(["FFFFF", "PPPPP"]),
-        "`curated` helps on the 30 negative controls (+100 pp), where no skill should",
+        "`curated` helps on the 30 negative controls (+100 pp), on which no skill should help",
     );
     check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 30 negative controls (−100 pp).");
     check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trials on the negative controls: of 150 trials");
@@ -33,12 +33,15 @@ fn they_are_judged_by_equivalence() {
 }
 
 #[test]
-fn unfinished_controls_are_unfinished_trials() {
-    check(&Suite::with_controls("curated", ["F", "P"], ["P", "."]), "30 planned trials have no record yet");
+fn negative_controls_count_as_planned_trials() {
+    check(
+        &Suite::with_controls("curated", ["F", "P"], ["P", "."]),
+        "30 of 72 planned trials were not executed",
+    );
 }
 
 #[test]
-fn a_condition_that_should_not_help_and_does_is_named() {
+fn helping_control_condition_is_noted() {
     let helps = |condition| Suite::uniform(&["none", condition], &["FFF", "PPP"]);
     check(&helps("placebo"), "`placebo` helps: a skill that teaches nothing raised the pass rate by +100 pp");
     check(
@@ -51,7 +54,7 @@ fn a_condition_that_should_not_help_and_does_is_named() {
     };
     silent(&helps("curated"));
     silent(&Suite::uniform(&["none", "placebo"], &["PPP", "PPP"]));
-    // Where several agents ran, it is said whose that was.
+    // With several agents, the note names the agent.
     let rows: Vec<(String, [&str; 2])> = (0..20).map(|n| (format!("t{n:02}"), ["F", "P"])).collect();
     let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (name.as_str(), &words[..])).collect();
     check(&helps("placebo").agent("openai:two", &rows), "`placebo` by openai:two helps");

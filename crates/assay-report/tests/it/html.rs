@@ -28,7 +28,7 @@ pub(crate) fn tags(page: &str) -> Vec<(String, String, bool, bool)> {
         let itself = inside.ends_with('/');
         let name = inside.split([' ', '/', '\n']).next().unwrap();
         tags.push((name.to_owned(), inside[name.len()..].to_owned(), closes, itself));
-        // The style sheet holds `>` and is no markup.
+        // The style sheet contains `>` and is not markup.
         if name == "style" && !closes {
             rest = &rest[rest.find("</style>").unwrap()..];
         }
@@ -54,7 +54,7 @@ pub(crate) fn well_formed(name: &str, page: &str) {
 }
 
 #[test]
-fn pages_are_well_formed_whatever_there_is_to_say() {
+fn pages_are_well_formed_for_all_runs() {
     well_formed("small", &page(&small().report()));
     well_formed("whole", &page(&whole().report()));
     for (name, run) in poor() {
@@ -63,7 +63,7 @@ fn pages_are_well_formed_whatever_there_is_to_say() {
 }
 
 #[test]
-fn a_page_loads_nothing_and_runs_nothing() {
+fn pages_load_and_run_nothing() {
     let page = page(&whole().report());
     for (tag, attributes, _, _) in tags(&page) {
         let known = [
@@ -118,7 +118,7 @@ fn a_page_loads_nothing_and_runs_nothing() {
 }
 
 #[test]
-fn names_are_text_wherever_they_stand() {
+fn names_are_text_everywhere() {
     let page = page(&whole().report());
     assert!(
         page.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;|`a`\u{fffd}\u{fffd}&quot;&amp;"),
@@ -134,7 +134,7 @@ fn names_are_text_wherever_they_stand() {
 }
 
 #[test]
-fn a_demonstration_is_called_one_before_anything_else() {
+fn demonstration_is_announced_first() {
     let warning = "Demonstration: no model was measured";
     let scripted = page(&Run { scripted: true, ..small() }.report());
     assert!(scripted.find(warning).unwrap() < scripted.find("<h1>").unwrap());
@@ -142,7 +142,7 @@ fn a_demonstration_is_called_one_before_anything_else() {
 }
 
 #[test]
-fn every_plot_has_words_for_it() {
+fn every_plot_has_a_description() {
     let page = page(&whole().report());
     let svgs: Vec<String> = tags(&page)
         .into_iter()
@@ -172,7 +172,7 @@ fn every_plot_has_words_for_it() {
 }
 
 #[test]
-fn plots_are_left_out_where_there_is_nothing_to_draw() {
+fn empty_plots_are_left_out() {
     let page = page(&Run { tasks: &[("a", &["..", ".."])], ..Run::default() }.report());
     assert!(
         !page.contains("Forest plot") && !page.contains("Scatter plot") && !page.contains("Bar chart of the"),
@@ -181,7 +181,7 @@ fn plots_are_left_out_where_there_is_nothing_to_draw() {
 }
 
 #[test]
-fn what_refers_finds() {
+fn references_resolve() {
     let page = page(&whole().report());
     let attribute = |name: &str| -> Vec<String> {
         let begin = format!("{name}=\"");
@@ -197,7 +197,7 @@ fn what_refers_finds() {
 }
 
 #[test]
-fn a_hundred_thousand_letters_do_not_widen_a_drawing() {
+fn long_names_do_not_widen_a_drawing() {
     let name = "x".repeat(100_000);
     let tasks: Vec<(&str, &[&str])> = vec![(&name, &["PF", "PP"])];
     let page = page(&Run { tasks: &tasks, ..Run::default() }.report());

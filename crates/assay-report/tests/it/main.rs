@@ -1,4 +1,4 @@
-//! Whole reports, from records to pages.
+//! Complete reports, from records to pages.
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 

@@ -17,7 +17,7 @@ fn a_run_with_everything_in_it() {
     insta::assert_snapshot!(text(&whole().report()));
 }
 
-/// The cells of a table's row: what stands between pipes that nothing escapes.
+/// The number of cells in a table's row, between unescaped pipes.
 fn cells(line: &str) -> usize {
     let mut escaped = false;
     let pipes = line.chars().filter(|&c| {
@@ -38,7 +38,7 @@ fn check_tables(name: &str, text: &str) {
 }
 
 #[test]
-fn tables_keep_their_columns_whatever_they_hold() {
+fn tables_keep_their_columns_with_any_content() {
     check_tables("whole", &text(&whole().report()));
     for (name, run) in poor() {
         check_tables(name, &text(&run.report()));
@@ -46,7 +46,7 @@ fn tables_keep_their_columns_whatever_they_hold() {
 }
 
 #[test]
-fn nothing_from_outside_is_markup() {
+fn external_text_is_not_markup() {
     let text = text(&whole().report());
     let outside_code: String = text.split('\n').map(|line| without_code(line) + "\n").collect();
     for dangerous in ["<script", "<img", "<b>", "https://"] {
@@ -73,7 +73,7 @@ fn without_code(line: &str) -> String {
 }
 
 #[test]
-fn a_demonstration_is_called_one_at_the_top() {
+fn demonstration_is_announced_at_the_top() {
     let scripted = text(&Run { scripted: true, ..small() }.report());
     assert!(scripted.starts_with("# Run `test`\n\n> **Demonstration:"), "{scripted}");
     assert!(!text(&small().report()).contains("Demonstration:"));

@@ -18,12 +18,12 @@ fn suite() -> Suite {
 }
 
 #[test]
-fn a_run_without_anything_to_note_has_no_notes() {
+fn plain_run_has_no_notes() {
     check(&suite(), &[]);
 }
 
 #[test]
-fn a_script_is_called_one() {
+fn script_runs_are_noted() {
     let scripted = suite().plan(|run| {
         run.agents[0].measures_a_model = false;
         run.agents[0].label.model = Some("scripted:turns.jsonl".into());
@@ -43,17 +43,20 @@ fn equal_conditions_share_their_trials() {
 }
 
 #[test]
-fn what_is_unfinished_or_unreadable_is_said() {
+fn trials_without_a_readable_record_are_not_executed() {
     let unfinished = Suite::new(&["none"], &[("a", &["P.?"])]);
     check(
         &unfinished,
-        &["2 planned trials have no record yet", "1 record cannot be read; its trial counts as unfinished"],
+        &[
+            "2 of 3 planned trials were not executed",
+            "1 record cannot be read; its trial counts as not executed",
+        ],
     );
-    check(&Suite::new(&["none"], &[("a", &["P."])]), &["1 planned trial has no record yet"]);
+    check(&Suite::new(&["none"], &[("a", &["P."])]), &["1 of 2 planned trials was not executed"]);
 }
 
 #[test]
-fn a_placebo_that_nobody_opened_is_a_second_baseline() {
+fn unopened_placebo_is_noted_as_a_second_baseline() {
     let placebo = |opened: u32| {
         Suite::new(&["none", "placebo"], &[("a", &["PPPPPPPPPP", "PPPPPPPPPP"])]).each(move |record| {
             record.exposure = vec![Exposure {
@@ -70,7 +73,7 @@ fn a_placebo_that_nobody_opened_is_a_second_baseline() {
     };
     check(&placebo(0), &["`placebo` was opened in only 0% of its trials"]);
     check(&placebo(1), &[]);
-    // Where several agents ran, it is said whose placebo that was.
+    // With several agents, the note names the placebo's agent.
     let two = placebo(0).agent("openai:two", &[]);
     check(&two, &["`placebo` by openai:one was opened"]);
     // A placebo of which nothing is known yet is not blamed.
@@ -81,7 +84,7 @@ fn a_placebo_that_nobody_opened_is_a_second_baseline() {
 }
 
 #[test]
-fn contamination_and_second_looks_are_said() {
+fn contamination_and_extended_runs_are_noted() {
     let contaminated = suite().each(|record| {
         if record.condition == "none" && record.repetition == 1 {
             record.contaminated = vec!["one in /app/x.md".into()];
@@ -93,7 +96,7 @@ fn contamination_and_second_looks_are_said() {
     assert!(extended.report().extended_after_look);
 }
 
-/// What is estimated is marked in figures and in words, and no transcript is held against it.
+/// Estimates are marked in figures and in words, and not compared with transcripts.
 #[test]
 fn estimated_tokens_are_marked() {
     let usage = |input, output| Usage { input, output, cache_read: 0, cache_write: 0 };
@@ -119,8 +122,8 @@ fn estimated_tokens_are_marked() {
         &estimated,
         &[
             "The gateway and the transcripts count the same tokens in every trial of loop",
-            "loop with openai:one: in 1 of 4 trials, the provider's usage is missing or impossible for some replies. Their tokens \
-             and cost are estimated from characters (12% of all tokens; marked ≈) and do not count against the caps of the run.",
+            "loop with openai:one: in 1 of 4 trials, the provider's usage is missing or impossible for some replies. The tokens \
+             and cost of these replies are estimated from characters (12% of all tokens; marked ≈) and do not count against the caps of the run.",
         ],
     );
     let arms = estimated.report().arms;
@@ -134,7 +137,7 @@ fn estimated_tokens_are_marked() {
 
 /// The responding model is named, and a model other than the requested one is a warning.
 #[test]
-fn another_model_than_the_one_asked_for_is_warned_of() {
+fn model_mismatch_is_a_warning() {
     let replied = |names: &'static [&'static str]| {
         suite().each(move |record| {
             record.replied_models = names.iter().map(|name| ((*name).to_owned(), 3)).collect();
@@ -152,13 +155,13 @@ fn another_model_than_the_one_asked_for_is_warned_of() {
     let report = other.report();
     assert!(report.model_mismatch);
     assert_eq!(report.replied_models.iter().map(|row| row.matches).collect::<Vec<_>>(), [true, false]);
-    // A script has no model, whatever it is called.
+    // A script has no model, whatever its name.
     let scripted = replied(&["m"]).plan(|run| run.agents[0].measures_a_model = false);
     assert!(!scripted.report().model_mismatch && scripted.report().replied_models.is_empty());
 }
 
 #[test]
-fn a_condition_without_a_usable_trial_comes_first() {
+fn condition_without_usable_trials_is_noted_first() {
     let silent = |row: &'static [&'static str]| {
         Suite::new(&["none", "curated"], &[("a", row)]).each(|record| {
             if record.outcome == assay_store::Outcome::TimedOut {
@@ -179,14 +182,14 @@ fn a_condition_without_a_usable_trial_comes_first() {
     let rates: Vec<_> = report.arms.iter().map(|arm| (arm.pass_rate, arm.trials, arm.timed_out)).collect();
     assert_eq!(rates, [(Some(2.0 / 3.0), 3, 0), (None, 0, 3)]);
     assert_eq!((report.arms[1].ci95, report.arms[1].bounds), (None, None));
-    // What broke counts the same way, and one trial that says something is enough.
+    // A broken trial counts the same way, and one trial with a reply is enough.
     check(
         &silent(&["iTi", "PPP"]),
         &["`none` has no usable trials: of 3 trials, 1 timed out before the model replied and 2 ended with"],
     );
     check(&silent(&["TFT", "PPP"]), &[]);
     assert_eq!(silent(&["TFT", "PPP"]).report().comparisons.len(), 1);
-    // Of imported trials no reply is known, and an agent without a model gets none.
+    // The replies of imported trials are unknown, and an agent without a model gets none.
     let imported = dead.plan(|run| (run.extends, run.imported) = (None, Some("harbor".into())));
     assert_eq!(imported.report().comparisons.len(), 1);
     let without = silent(&["PFP", "TTT"]).plan(|run| run.agents[0].label.model = None);
@@ -203,16 +206,16 @@ fn imported_runs_and_late_rewards_are_noted() {
             }
         });
     let notes = suite.notes();
-    // Nothing is said of a placebo that nobody read: nobody knows.
+    // There is no note about a placebo of which it is unknown whether it was opened.
     assert_eq!(notes.len(), 2, "{notes:#?}");
     assert!(notes[0].contains("executed by harbor and imported"), "{notes:#?}");
     assert!(notes[1].starts_with("1 trial was graded after the agent's deadline"), "{notes:#?}");
-    // What was lost elsewhere cannot be tried again here.
+    // Trials that were lost elsewhere cannot be retried here.
     assert!(suite.report().comparisons.iter().all(|comparison| comparison.imported));
 }
 
 #[test]
-fn what_the_machine_could_not_give_is_noted() {
+fn capped_resources_are_noted() {
     let said = "1 task asks for more processors than this machine has";
     let suite = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
         .plan(|run| run.warnings = vec![said.to_owned()]);
@@ -220,7 +223,7 @@ fn what_the_machine_could_not_give_is_noted() {
 }
 
 #[test]
-fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
+fn tasks_sharing_a_skill_without_a_cluster_are_noted() {
     let suite = |cluster: fn(usize) -> Option<String>| {
         Suite::uniform(&["none", "curated"], &["FFF", "PPP"]).plan(|run| {
             for (n, task) in run.tasks.iter_mut().enumerate() {
@@ -232,7 +235,7 @@ fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
     let note = |suite: Suite| suite.notes().into_iter().find(|note| note.contains("`cluster`"));
     let told = note(suite(|_| None)).unwrap();
     assert!(
-        told.starts_with("20 tasks share 5 skills, each of which several tasks use, and declare"),
+        told.starts_with("5 skills belong to several tasks each (20 tasks in all), but tasks with the same"),
         "{told}"
     );
     assert_eq!(note(suite(|n| Some(format!("skill {}", n % 5)))), None);

@@ -1,6 +1,7 @@
 //! Runs in a few letters.
 //!
-//! A cell is a word with a letter for each repetition: `P` passed, `F` failed, `T` out of time, `i` lost, `.` not there yet.
+//! A cell is a word with a letter for each repetition: `P` passed, `F` failed, `T` out of time, `i`
+//! infrastructure error, `.` unfinished.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use assay_analysis::{Gathered, Report, analyze};
 use assay_store::{Record, RunFolder, TrialId};
 use serde_json::{Value, json};
 
-/// What a hostile skill, task or model is called.
+/// The name of a hostile skill, task or model.
 pub(crate) const HOSTILE: &str = "<script>alert('x')</script>|`a`\n\u{202e}\"&";
 
 /// A run: its agents' models, its conditions, and tasks with a word for each agent and condition.
@@ -20,7 +21,7 @@ pub(crate) struct Run<'a> {
     pub(crate) scripted: bool,
     /// How many of the last tasks are negative controls.
     pub(crate) controls: usize,
-    /// USD of a trial of the first agent's baseline; `None` where no cost is known.
+    /// USD of a trial of the first agent's baseline; `None` if no cost is known.
     pub(crate) cost: Option<f64>,
     pub(crate) excluded: Value,
 }
@@ -138,7 +139,7 @@ pub(crate) fn small() -> Run<'static> {
     }
 }
 
-/// A run with everything in it, and with names that nobody should trust.
+/// A run with every feature, and with hostile names.
 pub(crate) fn whole() -> Run<'static> {
     const ROWS: &[(&str, &[&str])] = &[
         ("a", &["FFF", "PPP", "FFP", "PFF", "PPP", "PFF"]),
@@ -164,7 +165,7 @@ pub(crate) fn whole() -> Run<'static> {
     }
 }
 
-/// Runs of which little can be said.
+/// Runs with little to report.
 pub(crate) fn poor() -> Vec<(&'static str, Run<'static>)> {
     let run = |tasks| Run { tasks, ..Run::default() };
     vec![

@@ -1,4 +1,4 @@
-//! What every form of a report says alike.
+//! Text that every form of a report shares.
 
 use assay_report::{Style, find_renderer, verdict_line};
 
@@ -49,7 +49,7 @@ fn forms_are_found_by_name() {
 
 /// The titles of sections: all of them in pages, and in a terminal that shows everything.
 #[test]
-fn every_section_stands_in_every_form() {
+fn every_section_is_in_every_format() {
     let everything = Style { details: true, tests: true, ..Style::default() };
     let mut runs = poor();
     runs.extend([("small", small()), ("whole", whole())]);
@@ -68,7 +68,7 @@ fn every_section_stands_in_every_form() {
         let (all, shown) = (render("terminal", everything), render("terminal", Style::default()));
         let in_terminal: Vec<&str> = all.lines().filter(|line| titles.contains(line)).collect();
         assert_eq!(in_terminal, titles, "{name}:\n{all}");
-        // Without the details the rest stands as it does with them.
+        // Without the details the rest is the same as with them.
         assert!(!shown.contains("How to read this") && shown.lines().count() < all.lines().count(), "{name}");
     }
 }

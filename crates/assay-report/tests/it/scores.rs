@@ -20,13 +20,14 @@ fn scores_of_0_and_1_are_pass_rates() {
 }
 
 #[test]
-fn what_lies_outside_0_to_1_is_cut_and_told() {
+fn rewards_outside_0_to_1_are_clamped_and_noted() {
     let rewards = |record: &mut Record| {
         let several = |a: f64, b: f64| [("a".to_owned(), a), ("b".to_owned(), b)].into();
         match (record.task.as_str(), record.condition.as_str()) {
             ("t00", "curated") => (record.outcome, record.reward) = (Outcome::Passed, Some(37.0)),
             ("t01", "curated") => record.reward = Some(-2.0),
-            // Cut before the mean is taken: .75, and not the 1.25 that would be more than a passed trial has.
+            // Cut before the mean is taken: .75, and not the 1.25 that would be more than a passed
+            // trial has.
             ("t02", "curated") => (record.reward, record.rewards) = (Some(1.25), several(2.0, 0.5)),
             ("t03", "curated") => (record.outcome, record.reward) = (Outcome::TimedOut, Some(1.0)),
             ("t04", "curated") => (record.outcome, record.reward) = (Outcome::Tampered, Some(0.9)),

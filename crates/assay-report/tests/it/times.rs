@@ -6,7 +6,7 @@ use assay_store::Record;
 use crate::sentences::sentences;
 use crate::suite::{Suite, close};
 
-/// Each record on a day of its own condition, one minute after another.
+/// Each record on a separate day for each condition, one minute after another.
 fn on_days(suite: Suite, day: impl Fn(&Record) -> u32) -> Suite {
     suite.each(|record| {
         let minute = record.task[1..].parse::<u32>().unwrap();
@@ -27,7 +27,7 @@ fn conditions_of_different_days_are_compared_with_a_warning() {
         assert_eq!(note.is_some(), warned, "{notes:?}");
         note.cloned()
     };
-    // A tenth of the trials lies outside of a period by definition.
+    // A tenth of the trials is outside of a period by definition.
     check(&|_| 5, 0.9, false);
     let note = check(&|record| if record.condition == "none" { 5 } else { 25 }, 0.0, true).unwrap();
     assert!(
@@ -37,20 +37,22 @@ fn conditions_of_different_days_are_compared_with_a_warning() {
         ),
         "{note}"
     );
-    // A run that was resumed: four fifths of the skill's trials and more came later; then one in twenty.
+    // A run that was resumed: four fifths of the skill's trials and more came later; then one in
+    // twenty.
     let number = |record: &Record| record.task[1..].parse::<u32>().unwrap();
     check(&|r| if r.condition == "none" || number(r) < 5 { 5 } else { 25 }, 0.2, true);
     check(&|r| if r.condition == "none" || number(r) > 0 { 5 } else { 25 }, 0.9, false);
-    // Without times nothing is said.
+    // Without times there is no note.
     let unknown = suite().each(|record| record.started_at = String::new()).report();
     assert_eq!(unknown.comparisons[0].time_overlap, None);
     let notes = sentences(&unknown.notes);
     assert!(!notes.iter().any(|note| note.contains("different times")), "{notes:?}");
 }
 
-/// Two harnesses of one model are named alike: seconds between their trials make no second note of the same words.
+/// Two harnesses of one model have the same name: seconds between their trials do not make a second
+/// note of the same words.
 #[test]
-fn notes_that_read_alike_are_given_once() {
+fn equal_notes_are_listed_once() {
     let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
     let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["PF", "PP"][..])).collect();
     let notes = |start: &str| {

@@ -1,5 +1,6 @@
 //! Two runs side by side.
 
+use assay_audit::adherence::TestCheck;
 use assay_audit::calibrated::Run;
 use assay_audit::evidence::SkillText;
 use assay_audit::view::{View, view};
@@ -10,8 +11,8 @@ use crate::html::{tags, well_formed};
 use crate::runs::HOSTILE;
 
 const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
-    Round every amount half even before any totals are summed up.\n\
-    Sign every finished export with the treasury signing script.\n";
+    Write the code `RH-7731` above the totals.\n\
+    Write the code `SG-4482` below the totals.\n";
 
 fn run(trace: &str, tokens: u64, steps: Vec<Value>) -> Run {
     let numbered = steps.into_iter().enumerate().map(|(at, mut step)| {
@@ -20,7 +21,7 @@ fn run(trace: &str, tokens: u64, steps: Vec<Value>) -> Run {
     });
     let document = json!({"schema_version": "ATIF-v1.7", "agent": {"name": "t", "version": "1"}, "steps": numbered.collect::<Vec<_>>()});
     let trajectory = serde_json::from_value(document).unwrap();
-    Run { trace: trace.to_owned(), arm: String::new(), with: false, trajectory, tokens, known: None }
+    Run::new(trace, "", false, trajectory, tokens)
 }
 
 fn does(said: &str, tool: &str, arguments: &Value, result: &str) -> Value {
@@ -31,10 +32,10 @@ fn does(said: &str, tool: &str, arguments: &Value, result: &str) -> Value {
     })
 }
 
-/// A pair in which `odd` stands wherever an agent or a tool can put it.
+/// A pair with `odd` in every field that an agent or a tool can set.
 fn pair(skill: &str, odd: &str) -> View {
     let told = json!({"source": "user", "message": format!("Export the ledger. {odd}")});
-    let copied = format!("{odd}\nsign every finished export with the treasury {odd}");
+    let copied = format!("{odd}\nthe code SG-4482 {odd}");
     let with = vec![
         told.clone(),
         does("First the skill.", "Read", &json!({"file_path": "/s/skills/ledger/SKILL.md"}), skill),
@@ -61,8 +62,16 @@ fn pair(skill: &str, odd: &str) -> View {
         json!({"source": "agent", "message": "Ready."}),
     ];
     let skill = SkillText::parse(skill.as_bytes());
-    let (with, without) = (run(&format!("a{odd}.jsonl"), 1200, with), run("b.jsonl", 900, without));
-    view(&format!("ledger{odd}"), "Export the ledger.", &skill, with, without)
+    let check = |name: &str, passed: bool, message: &str| TestCheck {
+        name: format!("{name}{odd}"),
+        passed: Some(passed),
+        message: format!("{message}{odd}"),
+    };
+    let (mut with, mut without) = (run(&format!("a{odd}.jsonl"), 1200, with), run("b.jsonl", 900, without));
+    with.checks = vec![check("header", true, ""), check("code SG-4482", true, "")];
+    without.checks = vec![check("header", true, ""), check("code SG-4482", false, "no SG-4482")];
+    (with.outcome, without.outcome) = (Some("passed".to_owned()), Some(format!("failed{odd}")));
+    view(&format!("ledger{odd}"), &format!("ledger{odd}"), "Export the ledger.", &skill, with, without)
 }
 
 #[test]
@@ -73,7 +82,7 @@ fn a_terminal_shows_two_columns() {
 #[test]
 fn a_page_shows_two_columns() {
     let page = view_html(&pair(SKILL, ""));
-    // The style sheet is no result.
+    // The style sheet is not a result.
     let body = &page[page.find("<body>").unwrap()..];
     insta::assert_snapshot!(body.replace("</p><", "</p>\n<").replace("</td><", "</td>\n<"));
 }
@@ -94,9 +103,9 @@ fn columns_fit_the_terminal() {
 }
 
 #[test]
-fn hostile_traces_are_shown_and_not_obeyed() {
+fn hostile_traces_are_escaped() {
     let odd = format!("{HOSTILE}<script>alert(1)</script>\" onload=x </pre></details>&amp;\u{1b}[2J\u{202e}");
-    let skill = SKILL.replace("treasury signing", &format!("treasury {odd} signing"));
+    let skill = SKILL.replace("below the", &format!("below {odd} the"));
     let view = pair(&skill, &odd);
     let page = view_html(&view);
     well_formed("hostile", &page);
@@ -136,7 +145,7 @@ fn hostile_traces_are_shown_and_not_obeyed() {
 #[test]
 fn lines_of_the_skill_with_a_match_are_marked() {
     let page = view_html(&pair(SKILL, ""));
-    assert!(page.contains("<mark>sign every finished export with the treasury</mark>"), "{page}");
-    assert!(page.contains("<li><a href=\"#step-3\">step 3</a> wrote, <b class=\"after\">after</b>"));
+    assert!(page.contains("<mark>the code SG-4482</mark>"), "{page}");
+    assert!(page.contains("<a href=\"#step-3\">step 3</a> wrote, <b class=\"after\">after</b>"));
     assert!(page.contains("id=\"step-3\""));
 }

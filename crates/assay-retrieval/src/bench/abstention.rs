@@ -23,7 +23,7 @@ use crate::index::{Index, ordered};
 /// Skills of the smallest library, and of the largest that is one repository's.
 const SIZES: (usize, usize) = (14, 170);
 
-/// The sizes that figures are given for, by the most skills that a library of them has.
+/// The size classes of the figures, by the most skills of a library.
 const BANDS: [(usize, &str); 4] =
     [(20, "14 to 20"), (109, "21 to 109"), (SIZES.1, "110 to 170"), (usize::MAX, "all")];
 
@@ -97,7 +97,7 @@ impl Share {
 struct QueryOutcome<'a> {
     band: usize,
     ranked: Ranked,
-    /// The query, where it is one that should be answered.
+    /// The query, if it should be answered.
     query: Option<&'a Query>,
     /// `None`: a query.
     off_topic: Option<&'a OffTopic>,
@@ -119,7 +119,7 @@ fn libraries(documents: Vec<Document>, queries: &[Query]) -> Vec<Vec<Document>> 
         let parts = own.len().div_ceil(SIZES.1);
         let of_part = own.len().div_ceil(parts);
         for part in own.chunks(of_part).filter(|part| part.len() >= SIZES.0) {
-            // Of a repository in parts, those that no request is for say nothing new.
+            // For a repository in parts, those without a request add no information.
             if parts == 1 || part.iter().any(|own| gold.contains(own.id.as_str())) {
                 libraries.push(part.iter().map(|own| (*own).clone()).collect());
             }
@@ -268,8 +268,8 @@ const WEIGHT: f64 = 1000.0;
 /// Steps of Newton's method; it ends after about ten.
 const STEPS: usize = 50;
 
-/// Fits the weights of the signals that a request has an answer. Both kinds of request weigh alike,
-/// and within a kind every size of library counts, for itself and less for more requests.
+/// Fits the weights of the signals that a request has an answer. Both kinds of request have equal
+/// weight, and within a kind so has every size of library.
 pub fn fit_abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[OffTopic]) -> Signals {
     let start = |query: &Query| {
         let text: Vec<&str> = query.text.split_whitespace().take(START).collect();
@@ -293,7 +293,7 @@ pub fn fit_abstention(documents: Vec<Document>, queries: &[Query], off_topic: &[
         *parts.entry(part(outcome)).or_default() += 1;
     }
     let mut points: Vec<(Signals, f64, f64)> = Vec::new();
-    // A request whose skill is not found says nothing about whether it should be answered.
+    // A request whose skill is not found does not show whether it should be answered.
     for outcome in outcomes.iter().filter(|outcome| outcome.off_topic.is_some() || outcome.query.is_some()) {
         let Some(signals) = outcome.ranked.signals else { continue };
         let weight = (parts[&part(outcome)] as f64).powf(-0.7);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_repositories_parts_of_large_ones_and_all() {
+    fn libraries_are_repositories_their_parts_and_all_skills() {
         let mut documents = Vec::new();
         for (repo, skills) in [("tiny", 13), ("small", 14), ("middle", 170), ("large", 400)] {
             documents.extend((0..skills).map(|number| document(format!("{repo}{number:03}"), repo)));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::pool::{Estimate, Pool, by_gold, ndcg};
 use super::{DEPTH, Query, Run};
 
-/// Depths that are looked at; the last is all that is kept of a ranking.
+/// The compared depths; the last is also the length of a stored ranking.
 const DEPTHS: [usize; 4] = [10, 20, 50, DEPTH];
 
 /// A retriever as the second stage of another.
@@ -20,7 +20,7 @@ pub struct Reranked {
     pub first: String,
     /// What puts its hits in a new order.
     pub retriever: String,
-    /// NDCG@10, by how many of the first stage's hits are put in a new order.
+    /// NDCG@10, by how many of the first stage's hits are reranked.
     #[serde(rename = "ndcg@10")]
     pub ndcg: Vec<(usize, Estimate)>,
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_head_is_put_in_a_new_order() {
+    fn only_the_head_is_reordered() {
         let ranking = |ids: &str| -> Vec<(String, f32)> {
             ids.chars().zip([9.0, 8.0, 7.0, 6.0, 5.0]).map(|(id, score)| (id.to_string(), score)).collect()
         };

@@ -41,7 +41,7 @@ pub struct Erasure {
     pub score_drop: Estimate,
     /// The same, without any one sentence, on average.
     pub score_drop_any: Estimate,
-    /// NDCG@10 of the whole requests.
+    /// NDCG@10 of the complete requests.
     #[serde(rename = "ndcg@10")]
     pub ndcg: Estimate,
     /// By how much it falls without the most important sentence.
@@ -72,11 +72,11 @@ pub struct MaskedQuery {
     pub ndcg: [f64; 2],
 }
 
-/// A request, whole and with one sentence masked after another.
+/// A request, complete and with one sentence masked after another.
 struct Erased<'a> {
     query: &'a Query,
     whole: (f32, f64),
-    /// By sentence: the sentence, and what is left of the score and of NDCG.
+    /// By sentence: the sentence, and the remaining score and NDCG.
     without: Vec<(&'a str, f32, f64)>,
     /// The place of the most important sentence.
     most: usize,
@@ -85,7 +85,7 @@ struct Erased<'a> {
 /// Masks the sentences of every request of two or more, one at a time.
 ///
 /// # Errors
-/// The retriever could not be asked.
+/// The retriever failed.
 pub fn erase(
     pool: &'static str,
     retriever: &dyn Retriever,
@@ -234,8 +234,8 @@ mod tests {
         assert_eq!((first.ndcg, first.score[1], first.sentences), ([1.0, 0.0], 0.0, 3));
         let twice = found.examples.iter().find(|own| own.query == "twice").unwrap();
         assert_eq!((twice.sentence.as_str(), twice.text.as_str()), ("audit logs", "audit\n[…]"));
-        // `one` loses all; `twice` keeps one of three equal parts of its score: `audit` and `logs`
-        // have equal weights.
+        // `one` loses everything; `twice` keeps one of three equal parts of its score: `audit` and
+        // `logs` have equal weights.
         let third = 2.0 / 3.0;
         assert!((found.score_drop.mean - f64::midpoint(1.0, third)).abs() < 1e-6, "{found:#?}");
         // Any one sentence: a third of 1, and the mean of 1/3 and 2/3.
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_replaced_where_it_stands() {
+    fn sentence_is_masked_in_place() {
         let text = "a b. a b. c";
         let parts: Vec<&str> = sentences(text).collect();
         assert_eq!(replaced(text, parts[1], "-"), "a b. - c");

@@ -18,7 +18,7 @@ use super::pool::{Estimate, PRIMARY, Pool, estimate, metric_index};
 use super::{Cost, Query, Run, grouped, scored};
 use crate::metrics::{Metric, Scores};
 
-/// Gold skills and queries from which a repository is a group of its own.
+/// Fewest gold skills and queries of a repository that is a separate group.
 const MIN_REPOSITORY: (usize, usize) = (10, 30);
 
 /// The name of the group of smaller repositories.
@@ -37,7 +37,7 @@ pub struct Findings {
     pub schema: &'static str,
     /// How large the corpus is.
     pub corpus: CorpusSize,
-    /// Queries asked.
+    /// The number of queries.
     pub queries: usize,
     /// Seed of the intervals and tests.
     pub seed: u64,
@@ -108,7 +108,7 @@ pub struct RetrieverFindings {
     /// Means over repositories, by measure.
     #[serde(rename = "macro")]
     pub macro_: BTreeMap<String, Estimate>,
-    /// Means over sources, by measure, where there are several.
+    /// Means over sources, by measure, if there are several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub macro_sources: BTreeMap<String, Estimate>,
     /// Means over queries where near-duplicates and acceptable skills count too.

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_query_gives_away_is_told() {
+    fn query_leakage_is_reported() {
         let document = |id: &str, name: &str, text: &str, category: &str| Document {
             id: id.to_owned(),
             name: name.to_owned(),

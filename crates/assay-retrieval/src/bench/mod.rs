@@ -36,7 +36,7 @@ pub use queries::{CheckedQueries, Negative, Query, check, read_negative, read_qu
 pub use render::render;
 pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_qrels, write_run};
 
-/// Results that are kept of a query; as deep as SkillRet reranks, and more.
+/// Stored results of a query; as deep as SkillRet reranks, and more.
 pub const DEPTH: usize = 100;
 
 /// What one retriever found.
@@ -48,15 +48,15 @@ pub struct Run {
     pub options: serde_json::Value,
     /// By query: ids with their scores, the best first.
     pub rankings: Vec<Vec<(String, f32)>>,
-    /// By query: what a document could have at most.
+    /// By query: the highest possible score of a document.
     pub ceilings: Vec<f32>,
     /// The same for the negative requests.
     pub negatives: Vec<(Vec<(String, f32)>, f32)>,
-    /// What it took.
+    /// The cost.
     pub cost: Option<Cost>,
 }
 
-/// What a retriever takes.
+/// The cost of a retriever.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Cost {
     /// From documents in memory to the first query.
@@ -73,7 +73,7 @@ pub struct Cost {
     pub p99_seconds: f64,
     /// Resident memory of the process after the queries.
     pub rss_bytes: Option<u64>,
-    /// What a result puts into the context of a model.
+    /// What a result adds to the context of a model.
     pub context: Option<Context>,
 }
 

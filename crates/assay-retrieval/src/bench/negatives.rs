@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::Run;
 use super::pool::Pool;
 
-/// How far down a triggered skill is looked for.
+/// How far down a triggered skill is searched for.
 const TRIGGER_DEPTH: usize = 5;
 
-/// What a retriever does with requests that must not lead to certain skills.
+/// The results of a retriever for requests that must not lead to certain skills.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NegativeFindings {
     /// In which pool.
@@ -42,7 +42,7 @@ pub struct Threshold {
 /// Steps of the threshold curve.
 const STEPS: u32 = 50;
 
-/// What each threshold does with the requests of a pool, and with those that must not lead to
+/// The effect of each threshold on the requests of a pool, and on those that must not lead to
 /// certain skills.
 pub(super) fn negative(pool: &Pool<'_>, run: &Run) -> NegativeFindings {
     let share = |score: f32, ceiling: f32| if ceiling > 0.0 { f64::from(score / ceiling) } else { 0.0 };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::findings::Findings;
 use super::pool::Pool;
 
-/// What is compared.
+/// The compared measure.
 const MEASURE: &str = "ndcg@10";
 
 /// Of the intervals.

@@ -22,7 +22,7 @@ pub struct Pool<'a> {
     pub queries: &'a [Query],
     /// Requests that must not lead to certain skills.
     pub negatives: &'a [Negative],
-    /// What each retriever found.
+    /// The results of each retriever.
     pub runs: &'a [Run],
 }
 
@@ -31,7 +31,7 @@ pub struct Pool<'a> {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// By drawing gold skills; `null` where there are fewer than two.
+    /// By drawing gold skills; `null` if there are fewer than two.
     pub ci95: Option<[f64; 2]>,
 }
 

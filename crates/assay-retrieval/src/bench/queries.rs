@@ -28,7 +28,7 @@ pub struct Query {
     pub names_skill: Option<bool>,
     /// Share of its 3-grams that occur in the skill; `None` if unknown.
     pub overlap3: Option<f64>,
-    /// Classes of the skills in the corpus's taxonomy, where it has one.
+    /// Classes of the skills in the corpus's taxonomy, if it has one.
     pub categories: BTreeSet<String>,
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_corpus_cannot_answer_is_told() {
+    fn unanswerable_queries_are_reported() {
         let query = |id: &str, gold: &[&str]| Query {
             id: id.to_owned(),
             gold: gold.iter().map(|id| (*id).to_owned()).collect(),

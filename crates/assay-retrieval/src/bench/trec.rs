@@ -80,8 +80,8 @@ struct Judgement {
 }
 
 /// Reads judgements, `query 0 document relevance` a line, or SkillRet's JSON Lines (`query_id`,
-/// `skill_id`, `relevance`): by query, the documents with a relevance above 0. Grades above 0 count
-/// alike.
+/// `skill_id`, `relevance`): by query, the documents with a relevance above 0. All grades above 0
+/// count the same.
 ///
 /// # Errors
 /// The first line, from 1, that is not a judgement, and the reason.
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn trec_files_round_trip() {
         let query = Query { id: "a b".to_owned(), ..Query::default() };
         let run = Run {
             retriever: "bm25".to_owned(),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_told() {
+    fn invalid_lines_are_reported() {
         assert_eq!(read_run("q Q0 d 1 1 t\nq d").unwrap_err().0, 2);
         assert_eq!(read_run("q Q0 d 1 x t").unwrap_err(), (1, "invalid score \"x\"".to_owned()));
         assert!(read_run("q Q0 d 1 NaN t").is_err());

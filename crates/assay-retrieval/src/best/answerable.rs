@@ -1,18 +1,18 @@
 //! Whether any skill of a library serves a request.
 //!
-//! The candidates' probabilities add up to one even if none of them fits, so the best of a hundred
-//! can get nearly all of it. This check comes first: a logistic model over what the best candidates
-//! share with the request in words with content ([`crate::background`]), counted by themselves and
-//! against the whole request. Words that occur in no skill count in the latter. The larger the
-//! library, the more a request has to share with a skill, since more skills share something by
-//! chance.
+//! The candidates' probabilities add up to one even if none of them is suitable, so the best of a
+//! hundred can get nearly all of it. This check comes first: a logistic model over the content
+//! words ([`crate::background`]) that the best candidates share with the request, counted by
+//! themselves and against the complete request. Words that occur in no skill count in the latter.
+//! The larger the library, the more a request has to share with a skill, since more skills share
+//! something by chance.
 
 use super::candidate::{Candidate, NAMED, NEIGHBOURS};
 
 /// How many signals there are.
 pub const SIGNALS: usize = 10;
 
-/// What is known of a request and a library, in the order of [`SIGNAL_NAMES`].
+/// The signals of a request and a library, in the order of [`SIGNAL_NAMES`].
 pub type Signals = [f64; SIGNALS];
 
 /// Names of the signals.
@@ -56,9 +56,9 @@ pub(super) fn signals(candidates: &[Candidate], shares: &[f64], documents: usize
     let most = |value: fn(&Candidate) -> f64| {
         order.iter().map(|place| value(&candidates[*place])).fold(0.0, f64::max)
     };
-    let asked = candidates[first].held.asked;
-    let (described, anywhere) = (most(|own| own.held.described), most(|own| own.held.anywhere));
-    let share = |part: f64| if asked > 0.0 { part / asked } else { 0.0 };
+    let requested = candidates[first].coverage.requested;
+    let (described, anywhere) = (most(|own| own.coverage.described), most(|own| own.coverage.anywhere));
+    let share = |part: f64| if requested > 0.0 { part / requested } else { 0.0 };
     Some([
         1.0,
         share(described),
@@ -69,7 +69,7 @@ pub(super) fn signals(candidates: &[Candidate], shares: &[f64], documents: usize
         (documents.max(1) as f64).ln(),
         most(|own| own.features[NAMED]),
         most(|own| own.features[NEIGHBOURS]),
-        asked.ln_1p(),
+        requested.ln_1p(),
     ])
 }
 

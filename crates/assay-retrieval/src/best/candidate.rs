@@ -1,4 +1,4 @@
-//! A skill that the first ranking found, and what is known of it.
+//! A skill in the first ranking, and its data.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ pub(super) const NEIGHBOURS: usize = 9;
 
 /// How much of a request's information a skill covers, in weights of words.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Held {
+pub(crate) struct Coverage {
     /// In its name, description and headings.
     pub(crate) described: f64,
     /// Anywhere.
     pub(crate) anywhere: f64,
-    /// All that the request says.
-    pub(crate) asked: f64,
+    /// The total weight of the request.
+    pub(crate) requested: f64,
 }
 
 /// A skill that the first ranking found.
@@ -35,14 +35,14 @@ pub(crate) struct Candidate {
     pub(crate) number: u32,
     pub(crate) features: Features,
     /// How much of the request it covers.
-    pub(crate) held: Held,
+    pub(crate) coverage: Coverage,
     /// Whether the request excludes it by name.
     pub(crate) declined: bool,
 }
 
 /// Where the texts of documents are.
 pub(crate) trait Texts: Send + Sync {
-    /// A document, by its number; `None` where it cannot be read.
+    /// A document, by its number; `None` if it cannot be read.
     fn text(&self, number: u32) -> Option<Cow<'_, Document>>;
 }
 

@@ -1,10 +1,10 @@
-//! What a candidate shares with a request, in thirteen numbers.
+//! The overlap of a candidate with a request, as thirteen numbers.
 
 use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::candidate::{Candidate, FEATURES, Features, Held, Texts};
+use super::candidate::{Candidate, Coverage, FEATURES, Features, Texts};
 use crate::analysis::{Stemmer, each_word, is_stop_word};
 use crate::background;
 use crate::corpus::Document;
@@ -39,7 +39,7 @@ const DESCRIPTION: (f64, f64) = (1.2, 0.75);
 /// Smoothing: information added to a sentence's own.
 const SENTENCE: f64 = 5.0;
 
-/// How fast a section's length takes from what it shares, for each word.
+/// How much a section's length reduces its overlap, for each word.
 const SECTION: f64 = 0.002;
 
 /// Words of a request that are used, at most.
@@ -118,8 +118,8 @@ impl Request {
         own
     }
 
-    /// The places of a text's words; `None` for those that the request does not have, stop words
-    /// left out.
+    /// The positions of a text's words; `None` for those that the request does not have, without
+    /// stop words.
     fn for_each_word(&self, lower: &str, mut found: impl FnMut(Option<usize>, &str)) {
         each_word(lower, |word| {
             if !is_stop_word(word) {
@@ -209,21 +209,21 @@ pub(super) fn features(
     let Some((_, top)) = hits.first() else { return Vec::new() };
     let words = plain(request);
     let request = Request::read(request, related, index);
-    let asked = request.terms.iter().map(|term| term.weight).sum();
+    let requested = request.terms.iter().map(|term| term.weight).sum();
     let mean = index.mean_lengths()[Field::Description as usize].max(f64::MIN_POSITIVE);
     let of = |hit: &Hit| {
         let text = texts.text(hit.0).unwrap_or_default();
         Candidate {
             number: hit.0,
             features: request.of(index, &text, *hit, f64::from(*top), mean),
-            held: request.held(index, hit.0, asked),
+            coverage: request.coverage(index, hit.0, requested),
             declined: is_declined(&words, &text.name),
         }
     };
     hits.par_iter().map(of).collect()
 }
 
-/// Words that say no to what follows them; `\b\w\w+\b` leaves `isn` of `isn't`.
+/// Words that negate the following ones; `\b\w\w+\b` leaves `isn` of `isn't`.
 const NO: [&str; 16] = [
     "not",
     "never",
@@ -256,8 +256,8 @@ fn plain(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether a request says no to a skill by its name: `why is it not doca-eth?`. A name of one word
-/// may be any word.
+/// Whether a request rejects a skill by its name: `why is it not doca-eth?`. A name of one word may
+/// be any word.
 fn is_declined(request: &[String], name: &str) -> bool {
     let name = plain(name);
     name.len() > 1
@@ -270,17 +270,17 @@ fn is_declined(request: &[String], name: &str) -> bool {
 
 impl Request {
     /// How much of the request's information a skill covers.
-    fn held(&self, index: &Index, number: u32, asked: f64) -> Held {
-        let mut held = Held { asked, ..Held::default() };
+    fn coverage(&self, index: &Index, number: u32, requested: f64) -> Coverage {
+        let mut coverage = Coverage { requested, ..Coverage::default() };
         for term in &self.terms {
             let Some(counts) = term.number.and_then(|word| index.counts_in(word, number)) else { continue };
             let described = [Field::Name, Field::Description, Field::Headings];
             if described.iter().any(|field| counts[*field as usize] > 0) {
-                held.described += term.weight;
+                coverage.described += term.weight;
             }
-            held.anywhere += term.weight;
+            coverage.anywhere += term.weight;
         }
-        held
+        coverage
     }
 
     fn of(&self, index: &Index, text: &Document, (number, score): Hit, top: f64, mean: f64) -> Features {
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_no_to_a_name_is_understood() {
+    fn negated_skill_names_are_detected() {
         let check = |request: &str, name: &str, expected: bool| {
             assert_eq!(is_declined(&plain(request), name), expected, "{request}: {name}");
         };

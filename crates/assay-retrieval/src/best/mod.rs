@@ -1,4 +1,4 @@
-//! `best`: the first hundred of BM25F, reordered by a linear model of what they share with the
+//! `best`: the first hundred of BM25F, reordered by a linear model of their overlap with the
 //! request.
 //!
 //! The model is a conditional logit (McFadden 1974): among the candidates of a request, the right
@@ -31,14 +31,14 @@ use candidate::Texts;
 /// How its index makes words.
 pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
 
-/// The confidence from which a skill fits beside the first.
+/// The confidence from which a skill after the first is suitable.
 pub const DEFAULT_THRESHOLD: f64 = 0.26;
 
 /// Candidates that the first ranking gives.
 const CANDIDATES: usize = 100;
 
-/// Weights of the features, in the order of [`NAMES`]: `assay lab search train` over the 1,526 requests
-/// of docs/lab/RETRIEVAL.md.
+/// Weights of the features, in the order of [`NAMES`]: `assay lab search train` over the 1,526
+/// requests of docs/lab/RETRIEVAL.md.
 pub const WEIGHTS: Features =
     [4.6573, 1.8424, 0.4165, 2.1953, -1.9406, 0.6031, 2.3416, 0.3242, 3.8592, 5.5656, 1.2994, 1.0325, 0.2556];
 

@@ -29,7 +29,7 @@ fn best(documents: Vec<Document>) -> Best<Arc<Vec<Document>>> {
 }
 
 #[test]
-fn features_are_those_by_hand() {
+fn features_match_hand_computation() {
     let best = best(documents());
     let request = "pivot tables pivot the export, quixotic";
     let candidates = best.candidates(request);
@@ -37,7 +37,7 @@ fn features_are_those_by_hand() {
     let of = |place: usize, name: &str| {
         candidates[place].features[NAMES.iter().position(|own| *own == name).unwrap()]
     };
-    // Of three skills, one holds `pivot`, two `table` and `export`, none `quixotic`.
+    // Of three skills, one contains `pivot`, two `table` and `export`, none `quixotic`.
     let idf = |df: f64| (1.0 + (3.0 - df + 0.5) / (df + 0.5)).ln();
     let (pivot, table, unknown) = (idf(1.0), idf(2.0), idf(0.0));
     let total = pivot + 2.0 * table + unknown;
@@ -71,7 +71,7 @@ fn features_are_those_by_hand() {
 }
 
 #[test]
-fn whole_and_part_rank_alike() {
+fn full_and_partial_index_rank_equally() {
     let file = IndexFile::build(documents(), Stemmer::English, &[]).unwrap();
     let whole = best(documents());
     for request in ["pivot tables of the export", "audit my logs", "letters", "export", "", "quixotic"] {
@@ -92,7 +92,7 @@ fn weights_have_names_and_values() {
 }
 
 #[test]
-fn long_requests_and_long_lines_end() {
+fn long_requests_and_lines_terminate() {
     let mut all = documents();
     all[0].document = "pivot ".repeat(200_000);
     all[1].name = "x".repeat(100_000);

@@ -17,7 +17,7 @@ use crate::index::{Index, ordered};
 /// Of the squared standardised weights; from .001 to .01 nothing changed by more than .2 points.
 const RIDGE: f64 = 0.01;
 
-/// Requests from which a repository is a group of its own.
+/// Fewest requests of a repository that is a separate group.
 const MIN_REPOSITORY: usize = 30;
 
 /// Hits of a request that the calibration uses.
@@ -40,7 +40,7 @@ pub struct Trained {
     /// Constant, log share of the probability.
     pub calibration: [f64; 2],
     /// Weights of the signals that a request has an answer, in the order of
-    /// [`super::SIGNAL_NAMES`], where off-topic requests were given.
+    /// [`super::SIGNAL_NAMES`], if off-topic requests were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abstention: Option<Signals>,
     /// The quality of an adapter of vectors, if one was fitted.
@@ -206,7 +206,7 @@ fn fit_weights(examples: &[&Example]) -> Features {
             }
         }
         let step = solve(hessian, gradient);
-        // A whole step may lead too far: the half of it, and so on, until it leads down.
+        // A full step may go too far: it is halved until the loss decreases.
         let at = |part: f64| -> Features {
             std::array::from_fn(|feature| weights[feature] - part * step[feature])
         };
@@ -277,7 +277,7 @@ fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) 
         order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]));
         for place in order.into_iter().take(DEPTH) {
             let is_right = example.right.contains(&place);
-            // Of a negative request only the skills that it must not lead to are judged.
+            // For a negative request only the skills that it must not lead to are evaluated.
             if is_right || !is_negative {
                 points.push(([1.0, shares[place]], f64::from(u8::from(is_right && !is_negative))));
             }
@@ -358,7 +358,7 @@ mod tests {
 
     /// Requests whose right candidate is drawn by known weights give these weights back.
     #[test]
-    fn known_weights_are_found_again() {
+    fn known_weights_are_recovered() {
         let mut state = 7_u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -372,7 +372,7 @@ mod tests {
                     .map(|number| Candidate {
                         number,
                         features: std::array::from_fn(|_| draw()),
-                        held: crate::best::candidate::Held::default(),
+                        coverage: crate::best::candidate::Coverage::default(),
                         declined: false,
                     })
                     .collect();

@@ -8,7 +8,7 @@ pub struct RetrieverContext<'a> {
     pub embedder: Option<PathBuf>,
     /// The folder of the default cross-encoder; it may be missing.
     pub reranker: Option<PathBuf>,
-    /// Where vectors are kept for the next time.
+    /// The cache of vectors.
     pub vectors: Option<PathBuf>,
     /// Looks a variable up: keys of servers, and proxies.
     pub env: &'a dyn Fn(&str) -> Option<String>,

@@ -16,7 +16,7 @@ pub enum UnknownRetriever {
     Option {
         /// The retriever.
         name: String,
-        /// What was given.
+        /// The given value.
         option: String,
     },
     /// One option needs another.
@@ -24,7 +24,7 @@ pub enum UnknownRetriever {
     Lacks {
         /// The retriever.
         name: String,
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
     },
 }
@@ -44,7 +44,7 @@ pub enum OpenError {
         /// What to do.
         hint: &'static str,
     },
-    /// Its model cannot be read or asked.
+    /// Its model cannot be read or called.
     #[error(transparent)]
     Retriever(#[from] RetrieverError),
 }

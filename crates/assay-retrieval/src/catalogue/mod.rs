@@ -30,7 +30,7 @@ pub struct OpenedRetriever {
     pub retriever: Box<dyn Retriever>,
     /// Where its documents' ids are.
     pub index: Arc<Index>,
-    /// What went wrong and did no harm: vectors that could not be kept.
+    /// Problems without consequences: vectors that could not be stored.
     pub notes: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ impl RetrieverSpec {
         Ok(Self { label: text.to_owned(), kind })
     }
 
-    /// The models that it needs and that are not here; `None`: it can be opened.
+    /// The models that it needs and that are not installed; `None`: it can be opened.
     pub fn missing_model(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
         match &self.kind {
             Kind::Lexical { .. } | Kind::Best => None,

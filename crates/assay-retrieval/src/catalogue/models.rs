@@ -1,4 +1,4 @@
-//! The model of a retriever, and where it is.
+//! The model of a retriever, and its location.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const TOKENS: usize = 8_191;
 /// Tokens of a chunk that the next one repeats, by default.
 const OVERLAP: usize = 32;
 
-/// How a server is asked.
+/// How requests to a server are made.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Server {
     url: Option<String>,
@@ -162,8 +162,7 @@ impl DenseSpec {
     }
 }
 
-/// Three numbers of which none is below 0, as shares of their sum; equal ones where nothing is
-/// said.
+/// Three numbers of which none is below 0, as shares of their sum; equal ones by default.
 fn weights(options: &mut Options<'_>) -> Result<[f32; 3], UnknownRetriever> {
     let Some(text) = options.text("weights") else { return Ok([1.0 / 3.0; 3]) };
     let numbers: Option<Vec<f32>> = text.split('/').map(|own| own.parse().ok()).collect();

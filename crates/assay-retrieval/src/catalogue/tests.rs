@@ -84,7 +84,7 @@ fn retrievers_have_names_and_options() {
 }
 
 #[test]
-fn what_is_not_installed_is_said() {
+fn missing_models_are_reported() {
     let place = tempfile::tempdir().unwrap();
     let around = RetrieverContext { embedder: Some(place.path().join("mini")), ..RetrieverContext::none() };
     let check = |text: &str, expected: Option<&str>| {
@@ -103,13 +103,13 @@ fn what_is_not_installed_is_said() {
     check("rerank", Some("`rerank` needs a cross-encoder, which is not installed"));
     check("rerank:first=dense,model=/m", Some("`dense` needs an embedding model"));
     check("dense:model=/m", None);
-    // A model is there, and a build without the feature says that it cannot run it.
+    // A model is installed, and a build without the feature reports that it cannot run it.
     std::fs::create_dir(place.path().join("mini")).unwrap();
     std::fs::write(place.path().join("mini/config.json"), "{}").unwrap();
     let refused = "without the feature `local-models`";
     check("dense", (!cfg!(feature = "local-models")).then_some(refused));
     check("rerank:first=dense,model=/m", (!cfg!(feature = "local-models")).then_some(refused));
-    // A folder that is named and is no model's.
+    // A named folder that is not a model's.
     let named = format!("dense:model={}", place.path().display());
     let error = RetrieverSpec::parse(&named).unwrap().open(Vec::new(), &around).err().unwrap();
     #[cfg(feature = "local-models")]

@@ -25,15 +25,15 @@ const EPOCHS: usize = 10;
 const BATCH: usize = 64;
 const RATE: f32 = 1e-3;
 
-/// Hard negatives of a request in a step, and the places in its ranking that they come from: not
-/// from the first, which often serve it too.
+/// Hard negatives of a request in a step, and the ranks that they come from: not the first ones,
+/// which often serve it too.
 const HARD: usize = 8;
 const MINED: std::ops::Range<usize> = 20..60;
 
 /// Parts of the repositories, each of which is ranked by a map that was fitted to the others.
 const FOLDS: usize = 6;
 
-/// Requests from which a repository is a group of its own.
+/// Fewest requests of a repository that is a separate group.
 const MIN_REPOSITORY: usize = 30;
 
 /// NDCG@10 over requests, and over repositories.
@@ -291,14 +291,15 @@ mod tests {
     }
 
     #[test]
-    fn what_repositories_have_in_common_is_learned() {
+    fn shared_structure_of_repositories_is_learned() {
         let words = ["a", "bb", "ccc", "dddd", "eeeee"];
         let documents: Vec<Document> = words
             .iter()
             .map(|word| Document { id: (*word).to_owned(), name: (*word).to_owned(), ..Document::default() })
             .collect();
-        // A request of two words as near to both skills wants the one of the longer word. A fifth
-        // wants the shortest alone, which would else be no request's, and so no negative.
+        // A request of two words as near to both skills belongs to the one of the longer word. A
+        // fifth belongs to the shortest alone, which would otherwise have no request, and so no
+        // negative.
         let kind = |n: usize| match n % 5 {
             4 => ("a".to_owned(), "a"),
             k => (format!("{} {}", words[k], words[k + 1]), words[k + 1]),
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn several_vectors_a_skill_are_refused() {
+    fn several_vectors_per_skill_are_rejected() {
         let documents = super::super::tests::documents();
         let texts = Texts::Fields { weights: [1.0, 1.0, 1.0] };
         let vectors = build(&documents, &Words::default(), texts, None, &|_, _| ()).unwrap().vectors;

@@ -1,4 +1,4 @@
-//! A linear map of requests' vectors, over vectors of skills that stay as they are.
+//! A linear map of requests' vectors; the vectors of skills do not change.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,7 +16,7 @@ use crate::retriever::RetrieverError;
 
 const SCHEMA: &str = "assay.adapter/1";
 
-/// The largest file that is read: four times what a map of 1,024 dimensions needs.
+/// The largest file that is read: four times the size of a map of 1,024 dimensions.
 const CAP: u64 = 64 << 20;
 
 /// Makes of a request's vector q the vector q + q·M, which is then brought to length 1.
@@ -64,7 +64,7 @@ impl Adapter {
         Ok(found)
     }
 
-    /// Writes it beside its place, and moves it there when it is whole.
+    /// Writes a temporary file beside the target, and renames it when it is complete.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         write_whole(path, &serde_json::to_vec(self)?)
     }
@@ -81,8 +81,8 @@ pub(super) fn mapped(query: &[f32], rows: &[f32]) -> Vec<f32> {
     sum
 }
 
-/// A model whose requests an adapter maps. Skills have the model's own vectors, so that those that
-/// are kept serve both.
+/// A model whose requests an adapter maps. Skills have the model's own vectors, so that cached
+/// vectors serve both.
 pub struct Adapted {
     inner: Arc<dyn Embedder>,
     adapter: Adapter,
@@ -130,7 +130,7 @@ impl Embedder for Adapted {
         }
         let of = |vector: Vec<f32>| {
             if vector.len() == self.adapter.dimensions {
-                // A factor changes nothing, since what comes out is brought to length 1.
+                // A factor changes nothing, because the result is scaled to length 1.
                 return Ok(mapped(&vector, &self.adapter.rows));
             }
             let (found, wanted) = (vector.len(), self.adapter.dimensions);
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_map_is_kept_and_changes_requests_only() {
+    fn adapter_round_trips_and_maps_requests_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("adapter.json");
         let mut rows = vec![0.0; 36];

@@ -13,7 +13,7 @@ use crate::retriever::RetrieverError;
 pub enum Kind {
     /// A request.
     Query,
-    /// What is to be found.
+    /// A text that is searched.
     Document,
 }
 
@@ -29,7 +29,7 @@ pub trait Embedder: Send + Sync {
     /// Tokens of a text that count; what follows them is cut off.
     fn max_tokens(&self) -> usize;
 
-    /// What the vectors depend on, for reports.
+    /// The settings that vectors depend on, for reports.
     fn options(&self) -> Value;
 
     /// A vector for each text, all of one width, of any length. `progress` hears how many are done.
@@ -40,8 +40,8 @@ pub trait Embedder: Send + Sync {
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<f32>>, RetrieverError>;
 
-    /// Parts of a text of at most so many tokens, each beginning so many before the end of the one
-    /// before.
+    /// Parts of a text of at most `tokens` tokens, each beginning `overlap` tokens before the end
+    /// of the previous one.
     fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>>;
 }
 
@@ -54,7 +54,7 @@ pub struct Prompts {
     pub document: String,
 }
 
-/// Bytes that count as a token where a model's tokenizer is not known: about four in English prose.
+/// Bytes that count as a token if a model's tokenizer is unknown: about four in English prose.
 const TOKEN: usize = 4;
 
 /// A model behind an address. Its tokens are not known: four bytes count as one.
@@ -134,14 +134,13 @@ impl Embedder for Remote {
     }
 }
 
-/// The first bytes of a text, whole characters.
+/// The first bytes of a text, in complete characters.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }
 
-/// Parts of at most so many bytes that end at a space where there is one, and overlap by about so
-/// many.
+/// Parts of at most `bytes` bytes that end at a space if there is one, with the given overlap.
 fn split_by_bytes(text: &str, bytes: usize, overlap: usize) -> Vec<Range<usize>> {
     let bytes = bytes.max(TOKEN);
     let overlap = overlap.min(bytes / 2);

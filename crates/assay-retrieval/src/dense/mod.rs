@@ -1,8 +1,8 @@
 //! `dense`: ranks skills by the cosine of embedding vectors.
 //!
 //! A model ([`Embedder`]) makes vectors of skills once and of each request; every skill's cosine is
-//! computed, none is left out. Vectors are cached by the digest of the embedded text, so that only
-//! changed skills are embedded again.
+//! computed. Vectors are cached by the digest of the embedded text, so that only changed skills are
+//! embedded again.
 
 mod adapt;
 mod adapter;
@@ -85,7 +85,7 @@ pub fn build(
         return Ok(BuiltVectors { vectors, embedded: 0, unkept: None });
     }
     let digests: Vec<[u8; 32]> = documents.par_iter().map(|own| texts.digest(own)).collect();
-    // The vectors of each text that is needed, one after the other; `None` until they are known.
+    // The vectors of each text that is needed, in order; `None` until they are known.
     let mut known: BTreeMap<[u8; 32], Option<Vec<f32>>> = digests.iter().map(|own| (*own, None)).collect();
     let (mut width, mut unkept) = (None, None);
     for other in cache.iter().flat_map(|cache| cache.other_vectors(&origin)) {

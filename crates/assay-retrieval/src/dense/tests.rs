@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use super::*;
 
-/// A model whose vector is a count of words: by length, so that it is easily done by hand. It
-/// remembers what it was asked.
+/// A model whose vector is a count of words by length, so that it is easily computed by hand. It
+/// records its input.
 #[derive(Default)]
 pub(crate) struct Words {
     pub(crate) asked: Mutex<Vec<String>>,
@@ -88,14 +88,14 @@ pub(crate) fn documents() -> Vec<Document> {
     ]
 }
 
-fn made(documents: &[Document], texts: Texts) -> Vectors {
+fn embed_all(documents: &[Document], texts: Texts) -> Vectors {
     build(documents, &Words::default(), texts, None, &|_, _| ()).unwrap().vectors
 }
 
 #[test]
-fn cosines_are_those_by_hand() {
+fn cosines_match_hand_computation() {
     let check = |texts: Texts, query: &str, expected: &[(u32, f32)]| {
-        let dense = Dense::new("dense", Arc::new(Words::default()), texts, made(&documents(), texts));
+        let dense = Dense::new("dense", Arc::new(Words::default()), texts, embed_all(&documents(), texts));
         let hits = dense.search(query, 10).unwrap();
         let is_close = hits.len() == expected.len()
             && hits
@@ -124,19 +124,19 @@ fn cosines_are_those_by_hand() {
 }
 
 #[test]
-fn equal_cosines_come_in_order_of_ids() {
+fn equal_cosines_are_ordered_by_id() {
     let documents: Vec<Document> =
         ["e", "b", "d", "a"].iter().map(|id| document(id, "a", "bb", "")).collect();
     let documents = crate::index::ordered(documents);
-    let dense = Dense::new("d", Arc::new(Words::default()), Texts::Full, made(&documents, Texts::Full));
+    let dense = Dense::new("d", Arc::new(Words::default()), Texts::Full, embed_all(&documents, Texts::Full));
     let hits: Vec<u32> = dense.search("x", 3).unwrap().into_iter().map(|hit| hit.0).collect();
     assert_eq!(hits, [0, 1, 2]);
-    let nothing = Dense::new("d", Arc::new(Words::default()), Texts::Full, made(&[], Texts::Full));
+    let nothing = Dense::new("d", Arc::new(Words::default()), Texts::Full, embed_all(&[], Texts::Full));
     assert!(nothing.search("x", 3).unwrap().is_empty());
 }
 
 #[test]
-fn bad_vectors_are_refused() {
+fn invalid_vectors_are_rejected() {
     let check = |description: &str, expected: &str| {
         let mut documents = documents();
         documents[1].description = description.to_owned();
@@ -147,7 +147,7 @@ fn bad_vectors_are_refused() {
     check("broken", "a vector of words has a value that is not a finite number");
     check("narrow", "words returned a vector of 2 numbers, expected 6");
     let texts = Texts::NameDescription;
-    let dense = Dense::new("dense", Arc::new(Words::default()), texts, made(&documents(), texts));
+    let dense = Dense::new("dense", Arc::new(Words::default()), texts, embed_all(&documents(), texts));
     let error = dense.search("broken", 3).unwrap_err().to_string();
     assert_eq!(error, "a vector of words has a value that is not a finite number");
     let error = dense.search("narrow", 3).unwrap_err().to_string();
@@ -155,7 +155,7 @@ fn bad_vectors_are_refused() {
 }
 
 #[test]
-fn only_what_changed_is_embedded() {
+fn only_changed_texts_are_embedded() {
     let folder = tempfile::tempdir().unwrap();
     let texts = Texts::NameDescription;
     let check = |documents: &[Document], digest: &str, expected: &[&str]| {
@@ -170,14 +170,14 @@ fn only_what_changed_is_embedded() {
             said.is_some() != expected.is_empty() && said.is_none_or(|(done, all)| done == all),
             "{said:?}"
         );
-        // As if nothing had been known.
-        let anew = made(documents, texts);
+        // As without cached vectors.
+        let anew = embed_all(documents, texts);
         assert_eq!((&built.vectors.numbers, &built.vectors.starts), (&anew.numbers, &anew.starts));
     };
     let mut all = documents();
     check(&all, "m", &["a\na a", "bb\nbb bb", "a\nbb"]);
     check(&all, "m", &[]);
-    // What is not embedded may change.
+    // Text that is not embedded may change.
     all[0].document = "another body".to_owned();
     check(&all, "m", &[]);
     all[1].description = "new".to_owned();
@@ -185,12 +185,12 @@ fn only_what_changed_is_embedded() {
     check(&all, "m", &["bb\nnew"]);
     check(&all[1..3], "m", &[]);
     check(&documents(), "m", &[]);
-    // Another model knows nothing.
+    // Another model has no cached vectors.
     check(&documents(), "other", &["a\na a", "bb\nbb bb", "a\nbb"]);
 }
 
 #[test]
-fn what_was_embedded_before_it_broke_off_is_not_lost() {
+fn interrupted_embedding_keeps_finished_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let of = |number: usize| document(&format!("{number:05}"), "a", &"b ".repeat(number), "");
     let mut documents: Vec<Document> = (0..BLOCK + 500).map(of).collect();
@@ -209,7 +209,7 @@ fn what_was_embedded_before_it_broke_off_is_not_lost() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_said() {
+fn uncacheable_vectors_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("file");
     std::fs::write(&place, "no folder").unwrap();
@@ -222,7 +222,7 @@ fn what_cannot_be_kept_is_said() {
 fn files_are_of_one_model_and_corpus() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("skills.vectors");
-    let vectors = made(&documents(), Texts::Full);
+    let vectors = embed_all(&documents(), Texts::Full);
     vectors.save(&path).unwrap();
     let origin = vectors.origin().clone();
     assert_eq!(Vectors::open(&path, &origin).unwrap(), vectors);
@@ -246,7 +246,7 @@ fn files_are_of_one_model_and_corpus() {
     spoiled(&|bytes| bytes[8] = 2, "have format 2; this version of assay reads format 1");
     spoiled(&|bytes| bytes[0] = b'X', "is not an assay vectors file");
     spoiled(&|bytes| bytes.truncate(10), "it ends too early");
-    spoiled(&|bytes| bytes.truncate(bytes.len() - 4), "it is not as long as its header says");
+    spoiled(&|bytes| bytes.truncate(bytes.len() - 4), "its length differs from its header");
     spoiled(&|bytes| bytes.clear(), "is not an assay vectors file");
     spoiled(&|bytes| *bytes.last_mut().unwrap() ^= 1, "vectors digest mismatch");
     spoiled(&|bytes| bytes[40] ^= 1, "header digest mismatch");
@@ -259,7 +259,7 @@ fn files_are_of_one_model_and_corpus() {
 }
 
 #[test]
-fn kept_vectors_that_are_damaged_are_made_anew() {
+fn damaged_cached_vectors_are_recomputed() {
     let folder = tempfile::tempdir().unwrap();
     let built = |expected: usize| {
         let built =
@@ -277,7 +277,7 @@ fn kept_vectors_that_are_damaged_are_made_anew() {
 }
 
 #[test]
-fn no_more_is_kept_than_is_of_use() {
+fn vector_cache_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..12 {
         let documents = vec![document("a", "a", &"b ".repeat(round), "")];

@@ -10,9 +10,8 @@ use super::embedder::{Embedder, head};
 /// Most parts of one document that are embedded.
 const MOST_CHUNKS: usize = 64;
 
-/// Bytes of a text that are looked at for each token that a model takes. Prose has about four a
-/// token; this leaves room for white space and long words, and keeps a text without end from being
-/// read whole.
+/// Bytes of a text that are read for each token that a model accepts. Prose has about four a token;
+/// this leaves room for white space and long words, and bounds the work on very long texts.
 const TOKEN_BYTES: usize = 32;
 
 /// What of a skill is embedded.
@@ -22,13 +21,13 @@ pub enum Texts {
     NameDescription,
     /// Name, description and SKILL.md, as far as the model reads.
     Full,
-    /// The same whole, in parts.
+    /// The same text completely, in parts.
     Chunks {
-        /// Most tokens of a part; those that the model takes where nothing is said.
+        /// Most tokens of a part; by default the model's limit.
         tokens: Option<usize>,
         /// Tokens that two neighbours share.
         overlap: usize,
-        /// What the parts become.
+        /// How the vectors of the parts are combined.
         pooling: Pooling,
     },
     /// Name, description and body each by itself: a score is the weighted sum of their cosines.
@@ -38,7 +37,7 @@ pub enum Texts {
     },
 }
 
-/// What the vectors of several parts become.
+/// How the vectors of several parts are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
     /// The best of them counts.
@@ -48,7 +47,7 @@ pub enum Pooling {
 }
 
 impl fmt::Display for Texts {
-    /// What the vectors depend on.
+    /// The settings that vectors depend on.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NameDescription => f.write_str("name-description"),
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_embedded_makes_the_digest() {
+    fn digest_covers_only_the_embedded_text() {
         let one = Document { name: "n".to_owned(), document: "a".to_owned(), ..Document::default() };
         let other = Document { document: "b".to_owned(), id: "x".to_owned(), ..one.clone() };
         assert_eq!(Texts::NameDescription.digest(&one), Texts::NameDescription.digest(&other));

@@ -1,9 +1,9 @@
 //! Vectors of a corpus, in memory and as a file.
 //!
 //! Little-endian, in this order: 8 magic bytes, the format's version, the length of the header, the
-//! header (JSON) and its BLAKE3 digest; for each document, in order of the ids, the digest of what
-//! was embedded (32 bytes) and how many vectors it has (4); then the vectors, single precision. The
-//! header has the digest of all that follows it. The file is read in one go and not mapped: mapping
+//! header (JSON) and its BLAKE3 digest; for each document, in order of the ids, the digest of the
+//! embedded text (32 bytes) and its number of vectors (4); then the vectors, single precision. The
+//! header has the digest of everything after it. The file is read at once and not mapped: mapping
 //! needs `unsafe`, which the workspace forbids, and 19,314 vectors of 384 numbers are 30 MB, read
 //! in 20 ms. The file is not trusted: every length in it is checked.
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::write_whole;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"ASSAYVEC";
 
 /// The format's version. A file of another one is refused.
@@ -70,7 +70,7 @@ pub enum VectorsError {
     Damaged {
         /// Which.
         path: PathBuf,
-        /// What does not fit.
+        /// The mismatched part.
         what: &'static str,
     },
     /// Another model made them, or of other texts.
@@ -80,7 +80,7 @@ pub enum VectorsError {
         path: PathBuf,
         /// What made them.
         found: String,
-        /// What was to have made them.
+        /// The expected origin.
         wanted: String,
     },
     /// They are of other documents.
@@ -127,16 +127,16 @@ struct Header {
 pub struct Vectors {
     pub(super) origin: Origin,
     pub(super) dimensions: usize,
-    /// By document: the digest of what was embedded.
+    /// By document: the digest of the embedded text.
     pub(super) digests: Vec<[u8; 32]>,
-    /// Where a document's vectors begin, counted in vectors; one more at the end.
+    /// The start of a document's vectors, counted in vectors; one more at the end.
     pub(super) starts: Vec<usize>,
     /// All vectors, of length 1 or 0.
     pub(super) numbers: Vec<f32>,
 }
 
 impl Vectors {
-    /// What they are of.
+    /// Their origin.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -146,7 +146,7 @@ impl Vectors {
         self.digests.len()
     }
 
-    /// Whether none has.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.digests.is_empty()
     }
@@ -156,7 +156,7 @@ impl Vectors {
         &self.numbers[self.starts[document] * self.dimensions..self.starts[document + 1] * self.dimensions]
     }
 
-    /// Writes them beside their place, and moves them there when they are whole.
+    /// Writes a temporary file beside the target, and renames it when it is complete.
     pub fn save(&self, path: &Path) -> Result<(), VectorsError> {
         let written = self.encode().and_then(|bytes| write_whole(path, &bytes));
         written.map_err(|source| VectorsError::Write { path: path.to_owned(), source })
@@ -241,7 +241,7 @@ fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
     }
     let size = documents.checked_mul(ENTRY).zip(vectors.checked_mul(dimensions * 4));
     if size.and_then(|(entries, numbers)| entries.checked_add(numbers)) != Some(content.len()) {
-        return Err("it is not as long as its header says");
+        return Err("its length differs from its header");
     }
     if digest(content) != sum {
         return Err("vectors digest mismatch");
@@ -264,12 +264,12 @@ fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
     Ok(Vectors { origin, dimensions, digests, starts, numbers })
 }
 
-/// Vectors of one model and one kind of text that are kept in a folder: one file a corpus.
+/// A folder with vectors of one model and one kind of text, one file for each corpus.
 pub(super) struct VectorCache {
     folder: PathBuf,
 }
 
-/// Corpora of one model whose vectors are kept; those used longest ago go first.
+/// How many corpora of one model have cached vectors; the least recently used are removed first.
 const KEPT: usize = 8;
 
 impl VectorCache {
@@ -284,11 +284,11 @@ impl VectorCache {
         self.folder.join(format!("{}.vectors", &key.to_hex().as_str()[..16]))
     }
 
-    /// The vectors of a corpus, where they are kept and whole.
+    /// The vectors of a corpus, if they are cached and valid.
     pub(super) fn get(&self, origin: &Origin) -> Option<Vectors> {
         let path = self.path(origin);
         let found = Vectors::open(&path, origin).ok()?;
-        // The time says when they were used last. Where it cannot be set, they go a little sooner.
+        // The time of last use. If it cannot be set, the file is removed a little earlier.
         drop(
             File::options()
                 .append(true)
@@ -298,13 +298,13 @@ impl VectorCache {
         Some(found)
     }
 
-    /// What is kept of other corpora, the latest first.
+    /// The cached vectors of other corpora, the latest first.
     pub(super) fn other_vectors(&self, origin: &Origin) -> impl Iterator<Item = Vectors> {
         let is_alike = |found: &Vectors| found.origin.is_alike(origin);
         self.files().into_iter().filter_map(|path| Vectors::read(&path).ok()).filter(is_alike)
     }
 
-    /// Keeps vectors.
+    /// Stores vectors.
     pub(super) fn store_vectors(&self, vectors: &Vectors) -> Result<(), VectorsError> {
         let failed = |source| VectorsError::Write { path: self.folder.clone(), source };
         fs::create_dir_all(&self.folder).map_err(failed)?;
@@ -316,9 +316,9 @@ impl VectorCache {
         Ok(())
     }
 
-    /// Keeps the vectors of a corpus no longer.
+    /// Removes the vectors of a corpus.
     pub(super) fn remove(&self, origin: &Origin) {
-        // They may never have been kept.
+        // They may never have been stored.
         drop(fs::remove_file(self.path(origin)));
     }
 

@@ -3,8 +3,8 @@
 //! Little-endian, in this order: 8 magic bytes, the format's version, the length of the header, the
 //! header (JSON) and its BLAKE3 digest; then the sections that the header lists. A word's entries
 //! are found by a binary search over the words, so that a request reads a few hundred kilobytes of
-//! a file of any size. The file is not trusted: every place and length is checked, and what does
-//! not fit is [`IndexError::Damaged`].
+//! a file of any size. The file is not trusted: every offset and length is checked, and a mismatch
+//! is [`IndexError::Damaged`].
 
 mod read;
 mod write;
@@ -64,16 +64,16 @@ pub enum IndexError {
     Damaged {
         /// Which.
         path: PathBuf,
-        /// What does not fit.
+        /// The mismatched part.
         what: &'static str,
     },
 }
 
-/// A file or a folder as it was when the index was made: enough to see, without reading it, that it
-/// has not changed.
+/// A file or a folder when the index was made: enough to see, without reading it, that it has not
+/// changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// Its size in bytes; of a folder, 0.
     pub size: u64,
@@ -116,7 +116,7 @@ mod section {
     pub(super) const TEXT_STARTS: &str = "text_starts";
     /// The documents, each compressed by itself (Zstandard over JSON).
     pub(super) const TEXTS: &str = "texts";
-    /// The stamps of what the documents were read from, compressed likewise.
+    /// The stamps of the documents' files, also compressed.
     pub(super) const STAMPS: &str = "stamps";
 }
 

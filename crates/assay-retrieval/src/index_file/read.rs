@@ -1,4 +1,4 @@
-//! From the bytes of an index to what a request needs of it.
+//! Reads the parts of an index that a request needs.
 
 use std::fs::File;
 use std::io;
@@ -76,7 +76,7 @@ impl IndexFile {
         let (numbers, rest) = lengths.as_chunks::<4>();
         let (lengths, left) = numbers.as_chunks::<FIELDS>();
         if !rest.is_empty() || !left.is_empty() || lengths.len() != index.header.documents as usize {
-            return Err(index.damaged("it has not as many lengths as documents"));
+            return Err(index.damaged("the numbers of lengths and documents differ"));
         }
         index.lengths = lengths.iter().map(|own| own.map(u32::from_le_bytes)).collect();
         for (name, count) in [
@@ -85,7 +85,7 @@ impl IndexFile {
             (section::TEXT_STARTS, index.header.documents),
         ] {
             if index.section(name)?.bytes != (u64::from(count) + 1) * 8 {
-                return Err(index.damaged("a list of places has another length than what it lists"));
+                return Err(index.damaged("a list of offsets has the wrong length"));
             }
         }
         Ok(index)
@@ -106,12 +106,12 @@ impl IndexFile {
         &self.header.digest
     }
 
-    /// Bytes of the whole.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.size().unwrap_or(0)
     }
 
-    /// What the documents were read from, as it was then.
+    /// The documents' files as they were when the index was made.
     pub fn stamps(&self) -> Result<Vec<Stamp>, IndexError> {
         let packed = self.read_section(section::STAMPS)?;
         let stamps: Vec<(String, u64, i64)> = self.unpacked(&packed)?;
@@ -121,7 +121,7 @@ impl IndexFile {
     /// A document, by its number.
     pub fn document(&self, number: u32) -> Result<Document, IndexError> {
         if number as usize >= self.len() {
-            return Err(self.damaged("it names a document that is not there"));
+            return Err(self.damaged("it refers to a missing document"));
         }
         let packed = self.item(section::TEXT_STARTS, section::TEXTS, number)?;
         let [id, name, description, document]: [String; 4] = self.unpacked(&packed)?;
@@ -133,7 +133,7 @@ impl IndexFile {
         (0_u32..).take(self.len()).map(|number| self.document(number)).collect()
     }
 
-    /// The part of the index that a request needs: it scores this request as the whole index would.
+    /// The part of the index that a request needs: it scores this request like the full index.
     pub fn restricted_to(&self, request: &str) -> Result<Index, IndexError> {
         let stemmer = self.header.stemmer;
         let mut words = Vec::new();
@@ -201,10 +201,10 @@ impl IndexFile {
         let (starts, content) = (self.section(starts)?, self.section(content)?);
         let mut places = [0; 16];
         self.read_at(starts.start + u64::from(number) * 8, &mut places)?;
-        let [start, end] = places.as_chunks::<8>().0 else { return Err(self.damaged("it has no places")) };
+        let [start, end] = places.as_chunks::<8>().0 else { return Err(self.damaged("it has no offsets")) };
         let (start, end) = (u64::from_le_bytes(*start), u64::from_le_bytes(*end));
         if start > end || end > content.bytes || end - start > LIST_CAP {
-            return Err(self.damaged("a list of places leads out of what it lists"));
+            return Err(self.damaged("a list of offsets points outside its section"));
         }
         let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
         self.read_at(content.start + start, &mut bytes)?;

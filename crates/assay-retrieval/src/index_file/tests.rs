@@ -36,7 +36,7 @@ fn both(folder: &Path) -> [IndexFile; 2] {
 }
 
 #[test]
-fn a_part_scores_as_the_whole() {
+fn partial_index_scores_like_the_full_one() {
     let folder = tempfile::tempdir().unwrap();
     let whole = retriever(Index::build(documents(), Stemmer::English));
     for file in both(folder.path()) {
@@ -55,7 +55,7 @@ fn a_part_scores_as_the_whole() {
 }
 
 #[test]
-fn digests_know_what_is_indexed() {
+fn digests_cover_the_indexed_content() {
     let all = digest_of(documents());
     let mut turned = documents();
     turned.reverse();
@@ -73,7 +73,7 @@ fn digests_know_what_is_indexed() {
 }
 
 #[test]
-fn what_is_no_index_is_told() {
+fn invalid_index_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.index");
     IndexFile::build(documents(), Stemmer::None, &stamps()).unwrap().save(&path).unwrap();
@@ -103,7 +103,7 @@ fn what_is_no_index_is_told() {
 
 /// Any changed byte gives an error or an answer, and no panic.
 #[test]
-fn damage_does_no_harm() {
+fn damaged_index_never_panics() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.index");
     IndexFile::build(documents(), Stemmer::English, &stamps()).unwrap().save(&path).unwrap();
@@ -127,7 +127,7 @@ fn damage_does_no_harm() {
 }
 
 #[test]
-fn nothing_is_indexed_too() {
+fn empty_corpus_can_be_indexed() {
     let file = IndexFile::build(Vec::new(), Stemmer::English, &[]).unwrap();
     assert!(file.is_empty());
     let index = std::sync::Arc::new(file.restricted_to("anything").unwrap());

@@ -18,8 +18,7 @@ const SYSTEM: &str = "You judge whether a skill serves a request. A skill is a s
 /// Attempts if the model's answer is neither yes nor no.
 const TRIES: usize = 2;
 
-/// A chat model. It says yes or no and nothing between, so skills of one answer stay in the order
-/// they were in.
+/// A chat model. It answers yes or no only, so skills with the same answer keep their order.
 pub struct YesNo {
     model: Arc<dyn ChatModel>,
 }

@@ -1,5 +1,5 @@
-//! `rerank`: the first hits of a retriever, put in a new order by a model that reads request and
-//! skill together.
+//! `rerank`: the first hits of a retriever, reordered by a model that reads request and skill
+//! together.
 
 mod chat;
 #[cfg(feature = "local-models")]
@@ -19,7 +19,7 @@ pub use chat::YesNo;
 pub use local::Local;
 pub use remote::{Remote, Scale};
 
-/// Hits that are put in a new order, where nothing is said; as deep as SkillRet reranks.
+/// How many hits are reranked by default; as deep as SkillRet reranks.
 pub const DEPTH: usize = 20;
 
 /// Most bytes of a skill that a model reads.
@@ -28,7 +28,7 @@ const READ: usize = 8 << 10;
 /// The least score. A hit has a score above 0, however little a model thinks of it.
 const LEAST: f32 = 1e-6;
 
-/// Says how relevant skills are to a request.
+/// Scores the relevance of skills to a request.
 pub trait Reranker: Send + Sync {
     /// What its scores depend on, for reports.
     fn options(&self) -> Value;
@@ -60,8 +60,8 @@ impl Rerank {
 }
 
 /// The new order: by the model's scores, ties in the old order; then the hits that were not
-/// rescored, unchanged. A hit's score is what the model says of it, made a little smaller where
-/// that keeps the scores falling.
+/// rescored, unchanged. A hit's score is the model's, reduced slightly where needed to keep the
+/// scores falling.
 fn reordered(hits: &[Hit], scores: &[f32]) -> Vec<Hit> {
     let mut judged: Vec<Hit> =
         hits.iter().zip(scores).map(|((number, _), score)| (*number, *score)).collect();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_hits_come_in_a_new_order() {
+    fn first_hits_are_reranked() {
         let check = |liked: &'static str, depth: usize, most: usize, expected: &[u32]| {
             let hits = rerank(&documents(), KeywordReranker(liked, 99), depth).search("bb", most).unwrap();
             assert_eq!(hits.iter().map(|hit| hit.0).collect::<Vec<_>>(), expected, "{liked} {depth} {most}");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_are_no_good_are_refused() {
+    fn invalid_scores_are_rejected() {
         let mut documents = documents();
         let error = rerank(&documents, KeywordReranker("a", 2), 20).search("bb", 9).unwrap_err().to_string();
         assert_eq!(error, "a reranker gave 2 scores for 3 skills");

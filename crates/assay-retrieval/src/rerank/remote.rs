@@ -6,7 +6,7 @@ use super::Reranker;
 use crate::dense::call_model;
 use crate::retriever::RetrieverError;
 
-/// What a server's scores are.
+/// The kind of a server's scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// From 0 to 1.

@@ -2,7 +2,7 @@
 //!
 //! `scripts/retrieval-reference` made the values, over texts and rankings that it drew.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test at its line")]
 
 mod shared;
 
@@ -89,10 +89,9 @@ fn measures_equal_those_of_trec_eval() {
     }
 }
 
-/// Nothing but texts counts: neither the order in which documents come, nor what they are called,
-/// nor where they are from.
+/// Only texts matter: not the order of documents, their ids, or their origin.
 #[test]
-fn neither_order_nor_repository_moves_a_score() {
+fn order_and_repository_do_not_change_scores() {
     let reference = reference();
     let plain = documents(&reference);
     let moved: Vec<Document> = plain
@@ -115,7 +114,7 @@ fn neither_order_nor_repository_moves_a_score() {
     }
 }
 
-/// One field alone is searched, and words of one stem meet where that is asked for.
+/// A single field is searched, and words of one stem match if stemming is on.
 #[test]
 fn fields_and_stemmer_are_chosen() {
     let document = |id: &str, name: &str, body: &str| Document {
@@ -142,7 +141,7 @@ fn fields_and_stemmer_are_chosen() {
 }
 
 #[test]
-fn an_empty_corpus_answers_nothing() {
+fn empty_corpus_has_no_answers() {
     let index = Arc::new(Index::build(Vec::new(), Stemmer::English));
     let bm25 = Lexical::bm25("bm25", &index, &[Field::Document], 1.5, 0.75);
     assert!(bm25.rank("anything", 10).is_empty());

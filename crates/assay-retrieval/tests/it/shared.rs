@@ -1,6 +1,6 @@
-//! Abstention and the documented example on public skills, which lie outside the project:
-//! `ASSAY_SHARED` names their folder. Without it these tests say that they were skipped, and with
-//! `ASSAY_REQUIRE_SHARED=1` they fail.
+//! Abstention and the documented example on public skills, which are outside the project:
+//! `ASSAY_SHARED` names their folder. Without it these tests report that they were skipped, and
+//! with `ASSAY_REQUIRE_SHARED=1` they fail.
 
 use std::io::{BufRead, BufReader};
 
@@ -18,7 +18,7 @@ fn skills(repositories: &[&str], all: bool) -> Vec<Document> {
     let mut found = Vec::new();
     for line in BufReader::new(reader).lines() {
         let line = line.unwrap();
-        // A look at the text is a hundred times as fast as reading the line.
+        // Searching the text is a hundred times as fast as parsing the line.
         if !wanted.iter().any(|name| line.contains(name)) {
             continue;
         }
@@ -58,7 +58,7 @@ fn the_documented_example_finds_its_skill() {
 }
 
 /// The constants were fitted to none of these repositories' requests and to none of these off-topic
-/// ones. The bar is that of docs/lab/RETRIEVAL.md.
+/// ones. The limits are those of docs/lab/RETRIEVAL.md.
 #[test]
 #[ignore = "needs shared data"]
 fn off_topic_requests_are_declined_and_others_answered() {

@@ -33,7 +33,7 @@ fn compute_findings(prompts: &[Prompt], answers: Vec<Routed>) -> RouterFindings 
 }
 
 #[test]
-fn requests_weigh_the_same() {
+fn requests_have_equal_weight() {
     let prompts = [prompt("p1", Some("a")), prompt("p2", Some("b")), prompt("p3", None)];
     let broken = Routed { status: Status::FormatFailure, ..routed("p2", 1, &[]) };
     let lost = Routed { status: Status::ModelUnavailable, ..routed("p2", 2, &[]) };
@@ -54,7 +54,7 @@ fn requests_weigh_the_same() {
         assert_eq!((share.prompts, share.answers), counts);
     };
     // By hand: in strict top 1, p1 has 1 of 3 and p2 0 of 2, so (1/3 + 0)/2; in top 3, (2/3 +
-    // 1/2)/2; and so on (a lost answer is no result, an unreadable one is).
+    // 1/2)/2; and so on (a failed request has no result, an invalid reply counts as wrong).
     check(found.top1, 1.0 / 6.0, (2, 5));
     check(found.top3, 7.0 / 12.0, (2, 5));
     check(found.top1_acceptable, 1.0 / 3.0, (2, 5));
@@ -72,7 +72,7 @@ fn requests_weigh_the_same() {
 }
 
 #[test]
-fn the_best_word_count_is_the_base() {
+fn best_lexical_router_is_the_baseline() {
     let prompts: Vec<Prompt> = (0..6).map(|n| prompt(&format!("p{n}"), Some("a"))).collect();
     let answers = |right: usize| -> Vec<Routed> {
         (0..6).map(|n| routed(&format!("p{n}"), 0, &[if n < right { "a" } else { "b" }])).collect()
@@ -93,7 +93,7 @@ fn the_best_word_count_is_the_base() {
 }
 
 #[test]
-fn without_answers_there_are_no_figures() {
+fn no_answers_give_no_figures() {
     let found = compute_findings(&[prompt("p1", Some("a"))], Vec::new());
     assert_eq!((found.top1, found.abstention, found.lift), (None, None, None));
     assert!(found.failures.is_empty() && found.confusion.is_empty());

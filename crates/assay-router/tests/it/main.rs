@@ -1,4 +1,4 @@
-//! The router benchmark against published values, and what it keeps and asks again.
+//! The router benchmark against published values, and which answers it keeps and requests again.
 
 #![expect(
     clippy::unwrap_used,

@@ -16,7 +16,7 @@ fn json(path: &Path) -> Value {
 
 #[test]
 #[ignore = "needs shared data"]
-fn orders_are_the_published_ones() {
+fn orders_match_the_published_ones() {
     let path = shared("router/reference_router_shuffle.json");
     let reference = json(&path);
     let names: Vec<&str> =
@@ -39,7 +39,7 @@ fn orders_are_the_published_ones() {
 /// .0033.
 #[test]
 #[ignore = "needs shared data"]
-fn intervals_are_the_published_ones() {
+fn intervals_match_the_published_ones() {
     let path = shared("router/reference_cluster_ci.json");
     let reference = json(&path);
     let mut hits: Vec<u64> = Vec::new();
@@ -82,11 +82,11 @@ fn collection(commit: &str) -> (Vec<Candidate>, Vec<Prompt>) {
     (skills, prompts)
 }
 
-/// Over the whole document, BM25 chooses as the reference does for every request. (The published
+/// Over the complete document, BM25 chooses like the reference for every request. (The published
 /// file's forced labels of off-topic requests count as misses there and as off topic here.)
 #[test]
 #[ignore = "needs shared data"]
-fn bm25_over_the_document_chooses_as_the_reference() {
+fn bm25_over_the_document_matches_the_reference() {
     let path = shared("router/reference_router_lexical.json");
     let (skills, prompts) = collection("99fb4d8");
     let reference = &json(&path)["99fb4d8"]["bm25_whole_file"];

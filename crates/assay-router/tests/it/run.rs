@@ -1,4 +1,4 @@
-//! Asking a model: what is kept, what is asked again, and where it stops.
+//! Requests to a model: which answers are kept, which are requested again, and where it stops.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -97,7 +97,8 @@ impl Set {
 #[test]
 fn only_results_are_kept() {
     let set = Set::new(2);
-    // A good one; one that is mended; one that is not; one that was never answered; one refused.
+    // A valid reply; one that is corrected; one that stays invalid; one that never came; one
+    // refused.
     let model = Played::new(&[
         Ok(r#"{"ranking":["a"]}"#),
         Ok("a, of course"),
@@ -115,21 +116,17 @@ fn only_results_are_kept() {
     assert_eq!(
         *model.asked.lock().unwrap(),
         [1, 1, 3, 1, 3, 1],
-        "a second try holds the first reply and what was wrong"
+        "the second attempt includes the first reply and its error"
     );
 
     let again = Played::new(&[Err(400)]);
     let ran = set.run(&again, None, RunLimits::default());
-    assert_eq!(
-        (ran.asked, ran.cached, again.asked()),
-        (1, 3, 1),
-        "only what was not answered is asked again"
-    );
+    assert_eq!((ran.asked, ran.cached, again.asked()), (1, 3, 1), "only unanswered questions are sent again");
     assert_eq!(ran.answers[3].status, Status::Error);
 }
 
 #[test]
-fn a_changed_description_asks_again() {
+fn changed_description_repeats_its_queries() {
     let mut set = Set::new(3);
     assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 6);
     assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 0);
@@ -137,7 +134,7 @@ fn a_changed_description_asks_again() {
     assert_eq!(
         set.run(&Played::new(&[]), None, RunLimits::default()).asked,
         0,
-        "labels are no part of the question"
+        "labels are not part of the question"
     );
     set.prompts[1].text.push('!');
     assert_eq!(set.run(&Played::new(&[]), None, RunLimits::default()).asked, 2);
@@ -146,7 +143,7 @@ fn a_changed_description_asks_again() {
 }
 
 #[test]
-fn caps_hold() {
+fn caps_are_enforced() {
     let caps = RunLimits { max_runs: Some(4), concurrency: 3, ..RunLimits::default() };
     let ran = Set::new(5).run(&Played::new(&[]), None, caps);
     assert_eq!((ran.asked, ran.left, ran.spent_usd), (4, 6, None));
@@ -168,7 +165,7 @@ fn caps_hold() {
 }
 
 #[test]
-fn an_interruption_keeps_what_there_is() {
+fn interruption_keeps_finished_answers() {
     let set = Set::new(2);
     let answers = Answers::new(set.folder.path());
     let cancel = AtomicBool::new(true);

@@ -7,10 +7,10 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bundle::{Bundle, File, Link};
 
-/// A skill as it is before anything is planted.
+/// A skill before anything is planted.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its `SKILL.md`.
     pub document: String,
@@ -57,8 +57,8 @@ pub fn hosts() -> Vec<Host> {
     ]
 }
 
-/// The skills in some paths, as clean hosts. Whether they are clean is for the reader to know; what
-/// they raise by themselves is counted apart.
+/// The skills in some paths, as clean hosts. The caller must ensure that they are clean; findings
+/// of their own are counted separately.
 #[must_use]
 pub fn hosts_at(paths: &[PathBuf]) -> Vec<Host> {
     let (folders, _) = assay_skill::find(paths);
@@ -125,7 +125,7 @@ impl Draft {
         self.matter.push('\n');
     }
 
-    /// What the scanner is given.
+    /// The scanner's input.
     pub(crate) fn bundle(&self) -> Bundle {
         let document = format!("---\n{}---\n{}", self.matter, self.body);
         let description =

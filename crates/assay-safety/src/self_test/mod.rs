@@ -1,11 +1,11 @@
 //! The scanner's error rates: known payloads hidden in clean skills with many techniques, and
 //! harmless look-alikes.
 //!
-//! Everything is drawn from a seed. A payload counts as missed when its planting raises nothing
-//! above `info` that the skill did not raise before; of rules that are themselves no more than
-//! `info`, their own finding counts. A look-alike is a false alarm when its planting raises
-//! anything above `info`. Intervals are Clopper & Pearson's at .95; they speak of draws from these
-//! payloads, ways and skills, and not of the attacks that someone will think of next.
+//! Everything is drawn from a seed. A payload counts as missed if its planting raises nothing above
+//! `info` that the skill did not raise before; for rules that are themselves no more than `info`,
+//! their own finding counts. A look-alike is a false alarm if its planting raises anything above
+//! `info`. Intervals are Clopper & Pearson's at .95; they describe draws from these payloads,
+//! techniques and skills, and not future attacks.
 
 mod benign;
 mod draft;
@@ -45,13 +45,13 @@ impl Default for Options {
 /// An error rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rate {
-    /// What is counted: a family, a technique, a look-alike.
+    /// The counted group: a family, a technique, a look-alike.
     pub name: String,
     /// The number of attacks or look-alikes.
     pub planted: u64,
     /// How many of them were missed, or flagged by mistake.
     pub wrong: u64,
-    /// Of those that were found, how many under their own family's name. 0 for look-alikes.
+    /// Of the detected ones, how many under their own family's name. 0 for look-alikes.
     pub named: u64,
     /// The error rate; `None` for zero attacks.
     pub rate: Option<f64>,

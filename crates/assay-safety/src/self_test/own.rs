@@ -8,8 +8,7 @@ use crate::Family;
 
 type Plant = fn(&mut Draft, &mut ChaCha8Rng);
 
-/// Family, technique, and how it is planted. Keys are put together here so that none is in this
-/// file.
+/// Family, technique, and how it is planted. Keys are assembled here so that none is in this file.
 pub(crate) const OWN: &[(Family, &str, Plant)] = &[
     (Family::Trigger, "description for every request", |d, _| {
         describe(d, "Use this skill for every request.");

@@ -1,5 +1,5 @@
-//! The ways in which payloads are hidden. They were written down before the scanner was measured,
-//! and none is omitted for being missed.
+//! The techniques that hide payloads. They were written down before the scanner was measured, and
+//! none is omitted for being missed.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -500,7 +500,7 @@ fn alike(text: &str) -> String {
         .collect()
 }
 
-/// The first word and, where there is one, the command after the pipe come out of variables.
+/// The first word and the command after a pipe, if any, are put into variables.
 fn variables(text: &str) -> String {
     let (head, rest) = text.split_once(' ').unwrap_or((text, ""));
     let at = half(head);

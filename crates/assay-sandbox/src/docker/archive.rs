@@ -1,4 +1,4 @@
-//! Files out of a container, as the tar archives that the daemon gives. What is in them was written by somebody hostile.
+//! Copies files out of a container, as tar archives from the daemon. Their content is untrusted.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,12 +19,14 @@ use crate::spec::absolute;
 use assay_fs::{Caps, CopyReport};
 
 impl Container {
-    /// Copies what is at `path` inside into the host's folder `to`, which is made if it is not there and is best empty.
+    /// Copies what is at `path` inside into the host's folder `to`, which is created if missing and
+    /// should be empty.
     ///
-    /// A folder's content goes into `to` itself; a file goes there under its own name. `None` where nothing is. No link is
-    /// followed, neither here nor there: links are copied as links, last of all, if `caps` has them. Set-id bits are not
-    /// kept, nor owners. Devices, pipes, sockets, strange names and what goes beyond `caps` are left out and listed. It
-    /// works before and after [`Container::halt`] alike; in-memory folders look empty.
+    /// A folder's content goes into `to` itself; a file goes there under its own name. `None` if
+    /// nothing is at `path`. No link is followed, inside or on the host: links are copied as links,
+    /// last of all, if `caps` allows them. Set-id bits and owners are not kept. Devices, pipes,
+    /// sockets, invalid names and what exceeds `caps` are left out and listed. It works before and
+    /// after [`Container::halt`] alike; in-memory folders appear empty.
     pub fn fetch(&self, path: &Path, to: &Path, caps: &Caps) -> Result<Option<CopyReport>, SandboxError> {
         absolute(path, "the path")?;
         if let Some(Ok(fetched)) = self.layers().map(|layers| layers.fetch(path, to, caps)) {
@@ -34,7 +36,7 @@ impl Container {
         let mut unpack = Unpack::new(to, caps)?;
         let unpacked = unpack.all(&mut reader);
         let report = unpack.finish()?;
-        // An error of the daemon comes through as one of reading.
+        // An error of the daemon appears as a read error.
         match (reader.failure.take(), unpacked) {
             (Some(error), _) => Err(failed("copy files from a container", &error)),
             (None, Err(error)) => Err(error),
@@ -42,8 +44,8 @@ impl Container {
         }
     }
 
-    /// Reads a regular file of at most `cap` bytes; `None` where there is none. Anything else there, and a larger file, is
-    /// an error that says what it is.
+    /// Reads a regular file of at most `cap` bytes; `None` if there is nothing. Anything else, and
+    /// a larger file, is an error that names it.
     pub fn read(&self, path: &Path, cap: u64) -> Result<Option<Vec<u8>>, SandboxError> {
         absolute(path, "the path")?;
         let io = |source| SandboxError::Io { action: "read", path: path.to_owned(), source };
@@ -85,7 +87,7 @@ impl Container {
     }
 }
 
-/// The bytes of an archive as they come.
+/// The bytes of an archive as they arrive.
 struct Reader<'a> {
     inner: &'a Inner,
     stream: BoxStream<'a, Result<Bytes, Error>>,

@@ -1,4 +1,5 @@
-//! Builds that only BuildKit can do, by the `docker` program: the daemon's API for them is a protocol of its own.
+//! Builds that need BuildKit, with the `docker` program: the daemon's API for them is a separate
+//! protocol.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,12 +14,12 @@ use tokio::sync::mpsc::Receiver;
 use crate::SandboxError;
 use crate::streams::Recorder;
 
-/// How often the program is looked at.
+/// How often the program is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// Most bytes of its output that are looked through for why it failed.
+/// Maximum bytes at the end of its output that are searched for an error message.
 const REASON: usize = 4 << 10;
 
-/// A build to be done.
+/// The parameters of a build.
 pub(super) struct Order<'a> {
     pub(super) program: &'a Path,
     pub(super) socket: &'a Path,
@@ -30,14 +31,14 @@ pub(super) struct Order<'a> {
 }
 
 /// How a build ended.
-pub(super) enum Built {
+pub(super) enum BuildResult {
     Done,
     Failed(String),
     TimedOut,
     Cancelled,
 }
 
-/// Whether the program says that it cannot do such builds at all.
+/// Whether the program reports that it does not support such builds at all.
 pub(super) fn is_missing(reason: &str) -> bool {
     reason.contains("buildx component is missing") || reason.contains("was not found")
 }
@@ -49,7 +50,7 @@ impl Order<'_> {
         deadline: Instant,
         cancel: &AtomicBool,
         log: &mut Recorder,
-    ) -> Result<Built, SandboxError> {
+    ) -> Result<BuildResult, SandboxError> {
         let mut command = Command::new(self.program);
         command
             .env("DOCKER_BUILDKIT", "1")
@@ -66,7 +67,10 @@ impl Order<'_> {
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Built::Failed(format!("the program {} was not found", self.program.display())));
+                return Ok(BuildResult::Failed(format!(
+                    "the program {} was not found",
+                    self.program.display()
+                )));
             }
             Err(source) => {
                 return Err(SandboxError::Io { action: "start", path: self.program.to_owned(), source });
@@ -76,7 +80,7 @@ impl Order<'_> {
         let feeder = std::thread::spawn(move || {
             let Some(mut input) = input else { return };
             while let Some(piece) = context.blocking_recv() {
-                // A program that failed reads no further.
+                // A program that failed stops reading.
                 if input.write_all(&piece).is_err() {
                     return;
                 }
@@ -109,7 +113,11 @@ impl Order<'_> {
                     for piece in &words {
                         hear(&piece);
                     }
-                    break if status.success() { Built::Done } else { Built::Failed(String::new()) };
+                    break if status.success() {
+                        BuildResult::Done
+                    } else {
+                        BuildResult::Failed(String::new())
+                    };
                 }
                 Ok(None) => {}
                 Err(source) => {
@@ -124,24 +132,24 @@ impl Order<'_> {
             if cancel.load(Ordering::Relaxed) || deadline <= Instant::now() {
                 end(&mut child);
                 let cancelled = cancel.load(Ordering::Relaxed);
-                break if cancelled { Built::Cancelled } else { Built::TimedOut };
+                break if cancelled { BuildResult::Cancelled } else { BuildResult::TimedOut };
             }
         };
         let _ = feeder.join();
         let _ = listener.join();
         Ok(match built {
-            Built::Failed(_) => {
+            BuildResult::Failed(_) => {
                 let text = String::from_utf8_lossy(&last);
                 let reason =
                     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no error message");
-                Built::Failed(reason.trim().to_owned())
+                BuildResult::Failed(reason.trim().to_owned())
             }
             built => built,
         })
     }
 }
 
-/// The daemon breaks off what its client turns away from.
+/// Ends the program; the daemon then cancels the build of the disconnected client.
 fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();

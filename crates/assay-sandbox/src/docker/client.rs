@@ -14,42 +14,43 @@ use super::error::{failed, words};
 use super::layers;
 use crate::{Enforcement, Mechanism, SandboxError};
 
-/// Where the daemon listens unless somebody says otherwise.
+/// The default socket of the daemon.
 pub const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
-/// Says on each container and image which store it belongs to.
+/// Label with the store that a container or image belongs to.
 pub(super) const LABEL_STORE: &str = "dev.assay.store";
-/// Says on each container which process made it.
+/// Label with the process that created a container.
 pub(super) const LABEL_OWNER: &str = "dev.assay.owner";
-/// Says on each container what it is for.
+/// Label with the purpose of a container.
 pub(super) const LABEL_NAME: &str = "dev.assay.name";
-/// How long the daemon may take to answer a request; a busy one takes seconds to start a container.
+/// Timeout of a request to the daemon; a busy one takes seconds to start a container.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Most containers that are removed while nobody waits.
+/// Maximum number of containers that are removed in the background.
 const REMOVALS: usize = 32;
 
-/// How to reach a daemon, and what it may do.
+/// How to reach a daemon, and what assay may do with it.
 #[derive(Debug, Clone)]
 pub struct DockerOptions {
     /// Its socket; `None`: [`DEFAULT_SOCKET`].
     pub socket: Option<PathBuf>,
-    /// Which store containers and images belong to: [`Docker::sweep`] and [`Docker::prune`] look at one store's only.
+    /// The store that containers and images belong to. [`Docker::remove_stale`] and
+    /// [`Docker::prune`] affect one store only.
     pub store_label: String,
     /// The owning process, used by cleanup. Opaque here.
     pub owner: String,
-    /// What stands in for an image: the name a task writes, and the name that is used.
+    /// Replacements of images: the name in a task, and the name to use.
     pub image_map: BTreeMap<String, String>,
     /// Whether images that are missing may be pulled.
     pub pull: bool,
-    /// Whether the files of a container that does not run are read and written where the daemon keeps them, where this process may. Otherwise
-    /// they come and go as archives, which takes longer.
+    /// Whether the files of a stopped container are read and written in the daemon's own folder, if
+    /// this process may access it. Otherwise they are transferred as archives, which takes longer.
     pub direct: bool,
-    /// The `docker` program, for Dockerfiles that only BuildKit can build; `None`: those are refused.
+    /// The `docker` program, for Dockerfiles that need BuildKit; `None`: those are refused.
     pub program: Option<PathBuf>,
 }
 
 impl DockerOptions {
-    /// For a store and a process: the default socket, no image map, nothing pulled, no program.
+    /// Options for a store and a process: the default socket, no image map, no pulling, no program.
     pub fn new(store_label: impl Into<String>, owner: impl Into<String>) -> Self {
         Self {
             socket: None,
@@ -63,22 +64,22 @@ impl DockerOptions {
     }
 }
 
-/// What a daemon is and can hold.
+/// Properties of a daemon.
 #[derive(Debug, Clone)]
 pub struct DockerProbe {
     /// Its version, such as `20.10.24`.
     pub version: String,
     /// The version of its API.
     pub api: String,
-    /// `1` or `2`; `none` where it has no control groups.
+    /// `1` or `2`; `none` without control groups.
     pub cgroup: String,
     /// Its storage driver, such as `overlay2`.
     pub storage: String,
-    /// What holds each limit.
+    /// What enforces each limit.
     pub enforcement: Enforcement,
-    /// How many processors its machine has, where it says: it creates no container with more.
+    /// The number of its machine's CPUs, if it reports it: no container gets more.
     pub processors: Option<f64>,
-    /// What it warns of itself.
+    /// Its own warnings.
     pub warnings: Vec<String>,
 }
 
@@ -94,21 +95,21 @@ pub(crate) struct Inner {
     pub(crate) options: DockerOptions,
     pub(crate) socket: PathBuf,
     pub(crate) enforcement: Enforcement,
-    /// Whether containers' files may be looked for in the daemon's folder.
+    /// Whether containers' files may be accessed in the daemon's folder.
     pub(crate) direct: bool,
     probe: DockerProbe,
     /// One lock for each image that is being built.
     pub(crate) builds: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
-    /// Containers that are being removed while nobody waits.
+    /// Containers that are being removed in the background.
     removals: Mutex<Vec<JoinHandle<()>>>,
-    // Dropped last: what the others hold lives on it.
+    // Dropped last: the other fields use it.
     runtime: Runtime,
 }
 
 impl Docker {
-    /// Finds the daemon and asks what it is.
+    /// Connects to the daemon and queries its properties.
     ///
-    /// [`SandboxError::Unavailable`] where none answers, with what to do.
+    /// Fails with [`SandboxError::Unavailable`] and a hint if none answers.
     pub fn connect(options: DockerOptions) -> Result<Self, SandboxError> {
         let socket = options.socket.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_SOCKET));
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -136,24 +137,26 @@ impl Docker {
             })
             .map_err(|error: Error| unavailable(&socket, &words(&error)))?;
         let enforcement = probe.enforcement;
-        let direct = options.direct && plain && probe.storage == "overlay2" && layers::may_look();
+        let direct = options.direct && plain && probe.storage == "overlay2" && layers::can_read_layers();
         let builds = Mutex::default();
         let removals = Mutex::default();
         let inner = Inner { api, options, socket, enforcement, direct, probe, builds, removals, runtime };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// What the daemon is.
+    /// The properties of the daemon.
     pub fn probe(&self) -> &DockerProbe {
         &self.inner.probe
     }
 
-    /// Whether the daemon answers now.
+    /// Whether the daemon currently answers.
     pub fn answers(&self) -> bool {
         self.inner.block(self.inner.api.ping()).is_ok()
     }
 
-    /// Waits until containers that were [left](super::Container::remove_in_background) are removed. A daemon that does not answer is not waited for without end.
+    /// Waits until containers are removed that are being [removed in the
+    /// background](super::Container::remove_in_background). The wait for a daemon that does not
+    /// answer is bounded.
     pub fn wait_for_removals(&self) {
         self.inner.wait_for_removals();
     }
@@ -166,7 +169,7 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    /// Removes a container beside what goes on; false where too many wait for that already.
+    /// Removes a container in the background; false if too many removals are pending.
     pub(crate) fn remove_later(&self, removal: impl Future<Output = ()> + Send + 'static) -> bool {
         let mut removals = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
         removals.retain(|removal| !removal.is_finished());
@@ -179,7 +182,7 @@ impl Inner {
 
     fn wait_for_removals(&self) {
         let removals = std::mem::take(&mut *self.removals.lock().unwrap_or_else(PoisonError::into_inner));
-        // Each ends when the daemon answers or has had its time.
+        // Each ends when the daemon answers, or with its timeout.
         self.block(async {
             for removal in removals {
                 let _ = removal.await;
@@ -187,12 +190,12 @@ impl Inner {
         });
     }
 
-    /// Waits for what the daemon does.
+    /// Blocks on an operation of the daemon.
     pub(crate) fn block<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
 
-    /// Waits for an answer of the daemon.
+    /// Blocks on a request to the daemon.
     pub(crate) fn request<T>(
         &self,
         action: &'static str,
@@ -202,7 +205,7 @@ impl Inner {
     }
 }
 
-/// What the daemon is, and whether its files have the owners and labels that any other's would.
+/// Queries the daemon, and whether files in its folder have their usual owners and labels.
 async fn probe(api: &bollard::Docker) -> Result<(DockerProbe, bool), Error> {
     let version = api.version().await?;
     let info = api.info().await?;
@@ -226,7 +229,7 @@ async fn probe(api: &bollard::Docker) -> Result<(DockerProbe, bool), Error> {
             cpus: held(info.cpu_cfs_quota),
             memory: held(info.memory_limit),
             pids: held(info.pids_limit),
-            // Only some storage drivers on some file systems can, and none says so.
+            // Only some storage drivers on some file systems can, and none reports it.
             storage: Mechanism::Nothing,
         },
         processors: info.ncpu.filter(|count| *count > 0).map(|count| count as f64),

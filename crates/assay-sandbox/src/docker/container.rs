@@ -1,4 +1,4 @@
-//! A container: made, started, killed, started again, removed.
+//! A container: created, started, killed, restarted, removed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,29 +23,32 @@ use super::files::{Changed, PathStat};
 use super::image::Image;
 use super::layers::Layers;
 use crate::freeze::FreezeState;
-use crate::spec::{absolute, bad, environment, limits};
+use crate::spec::{absolute, environment, limits, spec_error};
 use crate::{
     Enforcement, Exec, ExecOutcome, FreezeSignal, Limits, Mechanism, Mount, SandboxError, Session, Usage,
 };
 use assay_fs::ChangeKind;
 
-/// The first process. It waits for the end of its standard input in a child, which it starts anew should somebody inside
-/// kill it; itself, nothing inside can kill (pid_namespaces(7)). Waiting for one child, a shell reaps all others, so that
-/// orphans do not pile up. It needs nothing of the image but `/bin/sh`.
+/// The first process. A child of it waits for the end of its standard input, and is restarted if a
+/// process inside kills it; the first process itself cannot be killed from inside
+/// (pid_namespaces(7)). While waiting for one child, a shell reaps all others, so that orphans do
+/// not pile up. It needs nothing from the image except `/bin/sh`.
 const FIRST: &str = "exec 3<&0\nwhile :; do\n(while read -r _ <&3; do :; done; exit 42) &\nwait $!\n[ $? = 42 ] && exit 0\ndone";
 
-/// What root in a container keeps. `apt`, `pip` and their like change owners and modes (CHOWN, FOWNER, FSETID), write
-/// where they do not own (DAC_OVERRIDE), become other users (SETUID, SETGID) and set capabilities of files (SETFCAP);
-/// servers listen on low ports (NET_BIND_SERVICE); a verifier may end what another user left (KILL). Of what Docker gives
-/// unless told otherwise this leaves out AUDIT_WRITE, MKNOD, NET_RAW, SETPCAP and SYS_CHROOT.
+/// The capabilities that root keeps in a container. `apt`, `pip` and similar tools change owners
+/// and modes (CHOWN, FOWNER, FSETID), write to files that they do not own (DAC_OVERRIDE), switch
+/// users (SETUID, SETGID) and set file capabilities (SETFCAP); servers listen on low ports
+/// (NET_BIND_SERVICE); a verifier may kill another user's processes (KILL). Of Docker's defaults,
+/// this leaves out AUDIT_WRITE, MKNOD, NET_RAW, SETPCAP and SYS_CHROOT.
 const CAPABILITIES: [&str; 9] =
     ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETUID"];
 
-/// Most processes where no limit is asked for: the host's table is everybody's.
+/// Maximum number of processes without an explicit limit: all containers share the host's process
+/// table.
 const MOST_PIDS: u32 = 4096;
 
-/// Host folders that no container gets to see, nor what holds them.
-const KEPT: [&str; 9] = [
+/// Host folders that cannot be mounted into a container, nor can their parents.
+const FORBIDDEN_SOURCES: [&str; 9] = [
     "/proc",
     "/sys",
     "/dev",
@@ -63,40 +66,42 @@ const OWN: [&str; 3] = ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
 /// What can be reached from inside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum DockerNetwork {
-    /// An own loopback and nothing else.
+    /// Only its own loopback.
     #[default]
     None,
-    /// The daemon's own bridge: the host's networks, with its loopback out of reach.
+    /// The daemon's own bridge: the host's networks, without the host's loopback.
     Public,
-    /// These hosts and no others. Refused: no part of the daemon can hold it without a container of its own beside.
+    /// These hosts only. Refused: the daemon cannot enforce it without an additional container.
     Allow(Vec<String>),
 }
 
-/// What a container is made of. Targets are absolute paths inside it.
+/// The specification of a container. Targets are absolute paths inside it.
 #[derive(Debug, Clone)]
 pub struct ContainerSpec {
-    /// What its file system begins as.
+    /// The image that its file system starts from.
     pub image: Image,
-    /// Host folders and files that are seen inside.
+    /// Host folders and files that are visible inside.
     pub mounts: Vec<Mount>,
-    /// Empty in-memory folders. What is [`put`](Container::copy_in) there is not seen inside.
+    /// Empty in-memory folders. Files that are [copied](Container::copy_in) there are not visible
+    /// inside.
     pub tmpfs: Vec<PathBuf>,
-    /// Where commands start unless they say otherwise; `None`: the image's. Made where it is not there.
+    /// The default working directory of commands; `None`: the image's. Created if missing.
     pub workdir: Option<PathBuf>,
-    /// Whom commands run as, `name`, `uid` or `uid:gid`; `None`: the image's user.
+    /// The default user of commands, `name`, `uid` or `uid:gid`; `None`: the image's user.
     pub user: Option<String>,
     /// Added to the image's environment.
     pub env: Vec<(String, String)>,
     /// What can be reached.
     pub network: DockerNetwork,
-    /// What it may use. Without a limit of processes there are at most 4096. Nothing holds the limit of storage.
+    /// Its limits. Without a process limit there are at most 4096 processes. The storage limit is
+    /// not enforced.
     pub limits: Limits,
     /// A short name for messages and labels: `[a-z0-9-]{1,40}`.
     pub label: String,
 }
 
 impl ContainerSpec {
-    /// Of an image, with nothing else.
+    /// A container of an image, with nothing else.
     pub fn new(image: Image, label: impl Into<String>) -> Self {
         Self {
             image,
@@ -123,10 +128,10 @@ pub struct Container {
     pub(super) alive: bool,
     pub(super) freeze: FreezeState,
     label: String,
-    /// Where its files are, if this process may use them there.
+    /// Its files on this machine, if this process may access them.
     layers: Option<Layers>,
-    /// The connection that its first process lives by.
-    held: Option<AttachContainerResults>,
+    /// The connection that keeps its first process alive.
+    attachment: Option<AttachContainerResults>,
     used: Usage,
     removed: bool,
 }
@@ -142,16 +147,18 @@ impl fmt::Debug for Container {
 }
 
 impl Docker {
-    /// [Creates](Self::create_stopped) a container and starts it. Nothing runs in it but a shell of ours until [`Session::exec`].
+    /// [Creates](Self::create_stopped) a container and starts it. Only a shell of ours runs in it
+    /// until [`Session::exec`].
     ///
-    /// [`SandboxError::Spec`] for what is refused; [`SandboxError::Start`] where the image cannot run a shell.
+    /// [`SandboxError::Spec`] if the specification is refused; [`SandboxError::Start`] if the image
+    /// cannot run a shell.
     pub fn create(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
         let mut container = self.create_stopped(spec)?;
         container.restart()?;
         Ok(container)
     }
 
-    /// Creates a container without starting it. [`Container::restart`] starts it; files are best
+    /// Creates a container without starting it. [`Container::restart`] starts it; files should be
     /// [copied in](Container::copy_in) before.
     pub fn create_stopped(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
         check(spec, &self.inner.socket)?;
@@ -176,7 +183,7 @@ impl Docker {
             freeze: FreezeState::default(),
             label: spec.label.clone(),
             layers: None,
-            held: None,
+            attachment: None,
             used: Usage::default(),
             removed: false,
             inner,
@@ -190,7 +197,7 @@ impl Docker {
 }
 
 impl Container {
-    /// Its id at the daemon.
+    /// Its id in the daemon.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -201,12 +208,13 @@ impl Container {
         Ok(found.graph_driver.and_then(|driver| Layers::of(&driver.data, elsewhere)))
     }
 
-    /// Where its files are, while nothing of it runs.
+    /// Its files on this machine, while none of its processes runs.
     pub(super) fn layers(&self) -> Option<&Layers> {
         self.layers.as_ref().filter(|_| !self.alive)
     }
 
-    /// Attaches first: were it the other way round, and this process killed between the two, the container would stay.
+    /// Attaches first: otherwise, if this process were killed between the two, the container would
+    /// remain.
     fn start(&mut self) -> Result<(), SandboxError> {
         let attach =
             AttachContainerOptions { stream: true, stdin: true, ..AttachContainerOptions::default() };
@@ -216,18 +224,19 @@ impl Container {
         let started = self.inner.block(api.start_container(&self.id, None));
         if let Err(error) = started {
             return Err(match status(&error) {
-                // An image without a shell, a mount that went away, a limit that the kernel does not take.
+                // An image without a shell, a missing mount, a limit that the kernel rejects.
                 Some(_) => SandboxError::Start(words(&error)),
                 None => failed("start a container", &error),
             });
         }
-        self.held = Some(held);
+        self.attachment = Some(held);
         self.alive = true;
         self.counters = Counters::of(&self.id);
         Ok(())
     }
 
-    /// Kills every process of it, at once, and waits until none is left. Its files stay. Twice is once.
+    /// Kills all its processes at once, and waits until none is left. Its files stay. Halting twice
+    /// is the same as once.
     pub fn halt(&mut self) -> Result<(), SandboxError> {
         if !self.alive {
             return Ok(());
@@ -237,16 +246,16 @@ impl Container {
         // The daemon answers when it is dead.
         match self.inner.block(self.inner.api.kill_container(&self.id, Some(kill))) {
             Ok(()) => {}
-            // It is dead already, or gone.
+            // It is already dead, or gone.
             Err(error) if matches!(status(&error), Some(404 | 409)) => {}
             Err(error) => return Err(failed("kill a container", &error)),
         }
         self.alive = false;
-        self.held = None;
+        self.attachment = None;
         Ok(())
     }
 
-    /// Starts it again, with the files it has and none of the processes it had. [`halt`](Self::halt)s it first.
+    /// Starts it again, with its files but none of its processes. [`halt`](Self::halt)s it first.
     ///
     /// In-memory folders are empty again. A network interface may have another address.
     pub fn restart(&mut self) -> Result<(), SandboxError> {
@@ -254,13 +263,14 @@ impl Container {
         self.start()
     }
 
-    /// Gives a halted container another network for its next life: the daemon's own bridge, or none.
+    /// Gives a halted container another network for its next start: the daemon's own bridge, or
+    /// none.
     pub fn reconnect(&mut self, network: &DockerNetwork) -> Result<(), SandboxError> {
         let public = match network {
             DockerNetwork::None => false,
             DockerNetwork::Public => true,
             DockerNetwork::Allow(_) => {
-                return bad("a stopped container cannot get a list of hosts".to_owned());
+                return spec_error("a stopped container cannot get a list of hosts".to_owned());
             }
         };
         let (from, to) = if public { ("none", "bridge") } else { ("bridge", "none") };
@@ -271,15 +281,15 @@ impl Container {
         self.inner.request("connect a container to a network", api.connect_network(to, join))
     }
 
-    /// Whether its first process lives.
+    /// Whether its first process is alive.
     pub fn is_running(&self) -> Result<bool, SandboxError> {
         let found =
             self.inner.request("inspect a container", self.inner.api.inspect_container(&self.id, None))?;
         Ok(found.state.and_then(|state| state.running).unwrap_or(false))
     }
 
-    /// What differs from the image, by path; what lies under mounts and in-memory folders is not looked at. Paths that are
-    /// not UTF-8 come with replacement characters.
+    /// The differences from the image, by path; mounts and in-memory folders are not compared.
+    /// Invalid UTF-8 in paths is replaced.
     pub fn changes(&self) -> Result<Vec<Changed>, SandboxError> {
         if let Some(Ok(changes)) = self.layers().map(Layers::changes) {
             return Ok(changes);
@@ -301,9 +311,10 @@ impl Container {
         Ok(changes)
     }
 
-    /// What is at a path, not following a link at its end; `None` where nothing is. In-memory folders look empty.
+    /// The status of a path, without following a link at its end; `None` if nothing is there.
+    /// In-memory folders appear empty.
     pub fn stat(&self, path: &Path) -> Result<Option<PathStat>, SandboxError> {
-        /// Bits of Go's `fs.FileMode`, in which the daemon tells modes.
+        /// Bits of Go's `fs.FileMode`, the daemon's format of modes.
         const DIR: u32 = 1 << 31;
         const SPECIAL: u32 = 0x8f28_0000;
         absolute(path, "the path")?;
@@ -324,7 +335,7 @@ impl Container {
         }
     }
 
-    /// What it has used so far, all its lives together. Nothing where the daemon is not on this machine.
+    /// Its usage so far, over all its starts. Empty if the daemon is not on this machine.
     pub fn usage(&self) -> Usage {
         let used = if self.alive { sum(self.used, self.counters.usage()) } else { self.used };
         Usage { frozen_seconds: self.freeze.seconds(), ..used }
@@ -334,18 +345,19 @@ impl Container {
         self.used = self.usage();
     }
 
-    /// Kills it and removes it with its files; gives what it used.
+    /// Kills it and removes it with its files; returns its usage.
     pub fn remove(mut self) -> Result<Usage, SandboxError> {
         self.count();
         self.discard()?;
         Ok(self.used)
     }
 
-    /// Has it killed and removed while this process goes on; gives what it used. [`Docker::wait_for_removals`] waits for it, as does the end of the last [`Docker`].
-    /// What the daemon does not get to, [`Docker::sweep`] removes.
+    /// Kills and removes it in the background; returns its usage. [`Docker::wait_for_removals`]
+    /// waits for this, as does the end of the last [`Docker`]. [`Docker::remove_stale`] removes
+    /// what the daemon has not removed by then.
     pub fn remove_in_background(mut self) -> Usage {
         self.count();
-        let (api, id, held) = (self.inner.api.clone(), self.id.clone(), self.held.take());
+        let (api, id, held) = (self.inner.api.clone(), self.id.clone(), self.attachment.take());
         self.removed = self.inner.remove_later(async move {
             let options = RemoveContainerOptions { v: true, force: true, link: false };
             let _ = api.remove_container(&id, Some(options)).await;
@@ -361,10 +373,10 @@ impl Container {
         self.alive = false;
         let options = RemoveContainerOptions { v: true, force: true, link: false };
         let removed = self.inner.block(self.inner.api.remove_container(&self.id, Some(options)));
-        self.held = None;
+        self.attachment = None;
         match removed {
             Ok(()) => {}
-            // Gone, or somebody else is at it.
+            // Gone, or another process is removing it.
             Err(error) if matches!(status(&error), Some(404 | 409)) => {}
             Err(error) => return Err(failed("remove a container", &error)),
         }
@@ -375,7 +387,7 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // A daemon that is away has it swept later.
+        // If the daemon is unavailable, cleanup removes it later.
         let _ = self.discard();
     }
 }
@@ -416,13 +428,16 @@ fn sum(before: Usage, now: Usage) -> Usage {
 fn check(spec: &ContainerSpec, socket: &Path) -> Result<(), SandboxError> {
     let named = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if spec.label.is_empty() || spec.label.len() > 40 || !spec.label.chars().all(named) {
-        return bad(format!("the label {:?} is not 1 to 40 of a-z, 0-9 and -", spec.label));
+        return spec_error(format!(
+            "invalid label {:?}: expected 1 to 40 characters of a-z, 0-9 and -",
+            spec.label
+        ));
     }
     for target in spec.mounts.iter().map(|mount| &mount.target).chain(&spec.tmpfs) {
         absolute(target, "the mount target")?;
         let covers = |path: &str| target.starts_with(path) || Path::new(path).starts_with(target);
         if ["/proc", "/sys", "/dev"].into_iter().any(covers) {
-            return bad(format!("the mount target {} would cover a system folder", target.display()));
+            return spec_error(format!("the mount target {} would cover a system folder", target.display()));
         }
     }
     for mount in &spec.mounts {
@@ -437,8 +452,8 @@ fn check(spec: &ContainerSpec, socket: &Path) -> Result<(), SandboxError> {
     environment(&spec.env)?;
     limits(&spec.limits)?;
     match &spec.network {
-        DockerNetwork::Allow(hosts) => bad(format!(
-            "a network of {} allowed hosts: Docker holds that only with a container of its own in between, which assay \
+        DockerNetwork::Allow(hosts) => spec_error(format!(
+            "a network of {} allowed hosts: Docker can enforce this only with an additional container, which assay \
              does not start",
             hosts.len()
         )),
@@ -446,16 +461,18 @@ fn check(spec: &ContainerSpec, socket: &Path) -> Result<(), SandboxError> {
     }
 }
 
-/// Neither the daemon's socket nor what the host is ruled with, by whatever name, nor a folder that holds one of them.
+/// Refuses the daemon's socket and the folders in [`FORBIDDEN_SOURCES`], under any name, and
+/// folders that contain one of them.
 fn source(path: &Path, socket: &Path) -> Result<(), SandboxError> {
     let found = match path.canonicalize() {
         Ok(found) => found,
-        Err(error) => return bad(format!("cannot mount {}: {error}", path.display())),
+        Err(error) => return spec_error(format!("cannot mount {}: {error}", path.display())),
     };
     let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
-    let within = KEPT.iter().any(|kept| found.starts_with(kept) || Path::new(kept).starts_with(&found));
+    let within =
+        FORBIDDEN_SOURCES.iter().any(|path| found.starts_with(path) || Path::new(path).starts_with(&found));
     if within || socket.starts_with(&found) || found.to_str().is_none() {
-        return bad(format!("{} may not be mounted into a container", path.display()));
+        return spec_error(format!("{} may not be mounted into a container", path.display()));
     }
     Ok(())
 }
@@ -463,7 +480,7 @@ fn source(path: &Path, socket: &Path) -> Result<(), SandboxError> {
 pub(super) fn user_name(user: &str) -> Result<(), SandboxError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.:-$".contains(c);
     if user.is_empty() || !user.chars().all(plain) {
-        return bad(format!("invalid user {user:?}: expected a name or a number"));
+        return spec_error(format!("invalid user {user:?}: expected a name or a number"));
     }
     Ok(())
 }
@@ -489,9 +506,10 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
         ),
         network_mode: Some(if spec.network == DockerNetwork::Public { "bridge" } else { "none" }.to_owned()),
         memory,
-        // As much as the memory: none beyond it.
+        // The same as the memory limit: no swap in addition.
         memory_swap: memory,
-        // The daemon counts in billionths of a processor. Bounds were checked; a float casts to the nearest end.
+        // The daemon counts in billionths of a CPU. Bounds were checked; a float casts to the
+        // nearest end.
         nano_cpus: spec.limits.cpus.map(nano),
         pids_limit: Some(spec.limits.pids.unwrap_or(MOST_PIDS).into()),
         ulimits: Some(vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
@@ -500,7 +518,7 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         privileged: Some(false),
         ipc_mode: Some("private".to_owned()),
-        // What its first process says is nothing; what commands say comes to us.
+        // Its first process prints nothing, and output of commands is streamed to us.
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         ..Default::default()
     };
@@ -513,7 +531,7 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
         image: Some(spec.image.id.clone()),
         entrypoint: Some(vec!["/bin/sh".to_owned(), "-c".to_owned(), FIRST.to_owned()]),
         cmd: Some(Vec::new()),
-        // So that no other user inside can kill the child that waits.
+        // So that no other user inside can kill the waiting child.
         user: Some("0:0".to_owned()),
         attach_stdin: Some(true),
         open_stdin: Some(true),
@@ -521,7 +539,7 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
         env: Some(spec.env.iter().map(|(name, value)| format!("{name}={value}")).collect()),
         working_dir: spec.workdir.as_deref().map(text),
         network_disabled: Some(spec.network != DockerNetwork::Public),
-        // An image's own check would run beside the trial, and cost it time.
+        // An image's own health check would run next to the trial and take time from it.
         healthcheck: Some(bollard::models::HealthConfig {
             test: Some(vec!["NONE".to_owned()]),
             ..Default::default()
@@ -537,7 +555,7 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "more processors than fit are as good as all")]
+#[expect(clippy::cast_possible_truncation, reason = "a limit above the maximum has no effect")]
 fn nano(cpus: f64) -> i64 {
     (cpus * 1e9).ceil() as i64
 }

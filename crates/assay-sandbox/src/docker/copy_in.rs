@@ -1,4 +1,4 @@
-//! Files into a container.
+//! Copies files into a container.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,18 +9,20 @@ use tokio::sync::mpsc::Receiver;
 
 use super::container::Container;
 use super::files::Owner;
-use super::pack::{Style, header, joined, pack, stream, stream_archive, unreadable};
-use super::plant::Halt;
+use super::pack::{Style, header, join_writer, pack, stream, stream_archive, unreadable};
+use super::write::Halt;
 use crate::SandboxError;
-use crate::spec::{absolute, bad};
+use crate::spec::{absolute, spec_error};
 use assay_fs::{Caps, CopyReport};
 
 impl Container {
-    /// Puts the content of the folder `from`, or the one file, at `target` inside, over what is there.
+    /// Copies the content of the folder `from`, or the one file, to `target` inside, over existing
+    /// files.
     ///
-    /// Folders on the way are made. Links are put as links if `caps` has them; pipes, sockets and devices are left out, and
-    /// so is what goes beyond `caps`. Permissions and times are kept, set-id bits are not. It works before and after
-    /// [`Container::halt`] alike, but not in in-memory folders.
+    /// Missing folders are created. Links are copied as links if `caps` allows them; pipes, sockets
+    /// and devices are left out, and so is what exceeds `caps`. Permissions and times are kept,
+    /// set-id bits are not. It works before and after [`Container::halt`] alike, but not in
+    /// in-memory folders.
     pub fn copy_in(
         &self,
         from: &Path,
@@ -39,10 +41,10 @@ impl Container {
         let (pieces, writer) =
             stream_archive(move |out| pack(&source, &inside, out, style, &caps, &|_, _| true, None))?;
         let sent = self.upload(Upload::Pieces(pieces));
-        joined(writer, from, sent).map(|((), report)| report)
+        join_writer(writer, from, sent).map(|((), report)| report)
     }
 
-    /// Puts one file of these bytes at `target`, with these permission bits.
+    /// Writes these bytes to the file `target`, with these permission bits.
     pub fn put_bytes(
         &self,
         bytes: &[u8],
@@ -51,7 +53,7 @@ impl Container {
         owner: Owner,
     ) -> Result<(), SandboxError> {
         let inside = beneath_root(target)?;
-        if let Some(Ok(())) = self.layers().map(|layers| layers.plant_bytes(bytes, &inside, mode, owner)) {
+        if let Some(Ok(())) = self.layers().map(|layers| layers.write_bytes(bytes, &inside, mode, owner)) {
             return Ok(());
         }
         let mut archive = Builder::new(Vec::new());
@@ -81,12 +83,12 @@ enum Upload {
     Pieces(Receiver<Bytes>),
 }
 
-/// An absolute path inside, relative to the root, which is nothing that can be put.
+/// An absolute path inside, relative to the root; the root itself is refused.
 fn beneath_root(target: &Path) -> Result<PathBuf, SandboxError> {
     absolute(target, "the target")?;
     let inside: PathBuf = target.components().filter(|c| matches!(c, Component::Normal(_))).collect();
     if inside.as_os_str().is_empty() {
-        return bad("cannot replace the root folder".to_owned());
+        return spec_error("cannot replace the root folder".to_owned());
     }
     Ok(inside)
 }

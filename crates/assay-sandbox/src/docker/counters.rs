@@ -1,7 +1,7 @@
-//! What the control groups of a container count, read from the files of the kernel.
+//! The counters of a container's control groups, read from the kernel's files.
 //!
-//! Asking the daemon costs a request, and its answer on processor time needs two samples a second apart. The files are
-//! there where the daemon runs on this machine; elsewhere nothing is counted.
+//! Asking the daemon costs a request, and CPU time then needs two samples one second apart. The
+//! files exist if the daemon runs on this machine; otherwise nothing is counted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const MOUNT: &str = "/sys/fs/cgroup";
 /// The control groups of one container.
 #[derive(Debug, Clone)]
 pub(crate) struct Counters {
-    /// Version 2: the one folder. Version 1: that of `memory`.
+    /// Version 2: the only folder. Version 1: that of `memory`.
     memory: Option<PathBuf>,
     /// Version 2: the same. Version 1: that of `cpuacct`.
     cpu: Option<PathBuf>,
@@ -23,7 +23,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Those of the container with this id, which has been started; names as the two drivers of the daemon give them.
+    /// The groups of the started container with this id, by the names of the daemon's two cgroup
+    /// drivers.
     pub(crate) fn of(id: &str) -> Self {
         let unified = Path::new(MOUNT).join("cgroup.controllers").exists();
         let find = |controller: &str| {
@@ -36,12 +37,12 @@ impl Counters {
         Self { memory: find("memory"), cpu: find("cpuacct"), unified }
     }
 
-    /// Those of a container that has not been started.
+    /// The groups of a container that has not been started.
     pub(crate) fn nothing() -> Self {
         Self { memory: None, cpu: None, unified: false }
     }
 
-    /// What was used so far.
+    /// The usage so far.
     pub(crate) fn usage(&self) -> Usage {
         let cpu_seconds = self.cpu.as_ref().and_then(|dir| {
             if self.unified {
@@ -51,13 +52,13 @@ impl Counters {
                 Some(number(&dir.join("cpuacct.usage"))? as f64 / 1e9)
             }
         });
-        // `memory.peak` came with Linux 5.19.
+        // `memory.peak` exists since Linux 5.19.
         let peak = if self.unified { "memory.peak" } else { "memory.max_usage_in_bytes" };
         let peak_memory_bytes = self.memory.as_ref().and_then(|dir| number(&dir.join(peak)));
         Usage { cpu_seconds, peak_memory_bytes, ..Usage::default() }
     }
 
-    /// How often the kernel has killed for want of memory.
+    /// How often the kernel has killed for lack of memory.
     pub(crate) fn memory_kills(&self) -> Option<u64> {
         let file = if self.unified { "memory.events" } else { "memory.oom_control" };
         field(&self.memory.as_ref()?.join(file), "oom_kill")

@@ -1,31 +1,33 @@
-//! What a Dockerfile says, as far as a build by us needs it: which images it starts from, what it asks of the builder, and
-//! what is refused.
+//! Analyzes a Dockerfile before a build: the images it starts from, what it needs from the builder,
+//! and what is refused.
 //!
-//! Written after the Dockerfile reference of Docker: parser directives, line continuation, heredocs, `ARG` before `FROM`.
+//! Follows Docker's Dockerfile reference: parser directives, line continuation, heredocs, `ARG`
+//! before `FROM`.
 
 use std::collections::BTreeMap;
 
 use assay_syntax::dockerfile::{Directive, Instruction, Source, UnclearHeredoc, Unknown, expand, heredocs};
 
-/// Why a Dockerfile is not built.
+/// Why a Dockerfile is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The line that the instruction begins on, from 1.
+    /// The first line of the instruction, from 1.
     pub(super) line: usize,
-    /// What it is about.
+    /// The reason.
     pub(super) reason: String,
 }
 
-/// A Dockerfile as it is sent.
+/// A Dockerfile as sent to the builder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rewritten {
-    /// The text, with other images where there are to be others.
+    /// The text, with replaced images.
     pub(super) text: String,
-    /// The first thing in it that only BuildKit can do, with its line.
+    /// The first part that only BuildKit supports, with its line.
     pub(super) buildkit: Option<Refusal>,
 }
 
-/// Goes through a Dockerfile. `image` gives what to write for an image that it names; it is called once for each place.
+/// Rewrites a Dockerfile. `image` returns the replacement for an image that it names; it is called
+/// once for each occurrence.
 pub(super) fn rewrite<E>(
     text: &str,
     args: &BTreeMap<String, String>,
@@ -38,7 +40,8 @@ pub(super) fn rewrite<E>(
         if let Some(refusal) = refused_syntax(directive) {
             return Ok(Err(refusal));
         }
-        // It would have the builder run a program from a registry. What the daemon's own reader cannot read, it says itself.
+        // It would make the builder run a program from a registry. If the daemon's own parser
+        // cannot read the file without it, the daemon reports that.
         "#".clone_into(&mut lines[directive.line - 1]);
     }
     let value = |word: &str, known: &BTreeMap<String, String>| {
@@ -87,7 +90,8 @@ pub(super) fn rewrite<E>(
                     let alias = alias.as_ref().map(|alias| format!(" AS {alias}")).unwrap_or_default();
                     replacement = Some(format!("FROM {flags}{other}{alias}"));
                 }
-                // A stage without a name is known by its number alone, and no image is called that.
+                // A stage without a name is known only by its number, which is never the name of an
+                // image.
                 stages.push(alias.unwrap_or_else(|| format!("{}", stages.len())));
             }
             "COPY" => {
@@ -109,7 +113,7 @@ pub(super) fn rewrite<E>(
             _ => {}
         }
         if let Some(replacement) = replacement {
-            // As many lines as before: what the builder says of a line stays true.
+            // The same number of lines, so that line numbers in the builder's messages are correct.
             let first = instruction.lines.start;
             for line in &mut lines[instruction.lines] {
                 line.clear();
@@ -207,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn names_other_images_and_nothing_else() {
+    fn replaces_image_names_only() {
         for (text, expected, images) in [
             ("FROM debian:12\nRUN true", "FROM base:1\nRUN true\n", vec!["debian:12"]),
             ("from  debian  as Build\nFROM build\n", "FROM base:1 AS build\nFROM build\n", vec!["debian"]),
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_reaches_out_of_a_build() {
+    fn refuses_access_outside_the_build() {
         for (text, line, words) in [
             ("# syntax=evil/frontend\nFROM a", 1, "evil/frontend"),
             ("FROM a\nRUN --security=insecure mount", 2, "privileges"),
@@ -258,12 +262,12 @@ mod tests {
             ("FROM a\nADD [\"http://host/x\", \"/x\"]", 2, "download"),
             ("FROM a\nONBUILD ADD git@host:x /x", 2, "download"),
             ("FROM", 1, "without an image"),
-            // A continued line goes on where it broke off.
+            // A continued line goes on where it was split.
             ("FROM a\nRUN --secu\\\nrity=insecure mount", 2, "privileges"),
             ("FROM a\nRUN <<'E\\'\nE\\\nRUN --network=host curl", 4, "host's network"),
             ("FROM a\nRUN true <<E # it's\nRUN --network=host curl\nE", 3, "host's network"),
             ("FROM a\nRUN true <<E ${x#y}\nRUN --network=host curl\nE", 2, "depends on Docker's version"),
-            // A here-document that never ends hides nothing.
+            // A heredoc without an end hides nothing.
             ("FROM a\nRUN cat <<E\nRUN --network=host curl", 3, "host's network"),
         ] {
             let refusal = run(text, false).0.unwrap_err();
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sees_what_only_buildkit_builds() {
+    fn detects_buildkit_features() {
         for (text, expected) in [
             ("FROM a\nRUN echo $((1<<2))", None),
             ("FROM a\nRUN echo $(( 1 <<2 ))", None),

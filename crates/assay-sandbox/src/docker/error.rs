@@ -1,12 +1,12 @@
-//! What the daemon answers, in this crate's errors.
+//! Converts the daemon's errors.
 
 use bollard::errors::Error;
 
 use crate::SandboxError;
 
-/// An error of the daemon or on the way to it.
+/// An error of the daemon or of the connection to it.
 pub(crate) fn failed(action: &'static str, error: &Error) -> SandboxError {
-    // A 5xx of the daemon is an answer. No answer at all is what goes by.
+    // A 5xx of the daemon is an answer. Only a missing answer may be temporary.
     let gone = !matches!(
         error,
         Error::DockerResponseServerError { .. }
@@ -16,7 +16,7 @@ pub(crate) fn failed(action: &'static str, error: &Error) -> SandboxError {
     SandboxError::Daemon { action, reason: words(error), gone }
 }
 
-/// What an error says, with what caused it.
+/// The text of an error, with its causes.
 pub(crate) fn words(error: &Error) -> String {
     if let Error::DockerResponseServerError { message, .. } = error {
         return message.trim().to_owned();
@@ -33,7 +33,7 @@ pub(crate) fn words(error: &Error) -> String {
     text
 }
 
-/// The status that the daemon answered with.
+/// The HTTP status of the daemon's answer.
 pub(crate) fn status(error: &Error) -> Option<u16> {
     match error {
         Error::DockerResponseServerError { status_code, .. } => Some(*status_code),

@@ -1,4 +1,4 @@
-//! A command in a container, from its start to its end.
+//! Runs a command in a container, from its start to its end.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,27 +20,27 @@ use crate::spec::check_exec;
 use crate::streams::Recorder;
 use crate::{Captured, Exec, ExecOutcome, Exit, LimitKind, SandboxError};
 
-/// How often cancellation, the deadline and the command's own process are looked at.
+/// How often cancellation, the deadline and the command's own process are checked.
 const TICK: Duration = Duration::from_millis(50);
-/// How long the output is still read after the command ended, while something holds it open.
+/// How long output is still read after the command ended, if something keeps it open.
 const DRAIN: Duration = Duration::from_millis(50);
-/// How long a killed process group may take until its whole container is killed.
+/// Time for a killed process group to end, before its whole container is killed.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long the daemon may take to see that a command has ended.
+/// Time for the daemon to notice that a command has ended.
 const SETTLE: Duration = Duration::from_secs(10);
-/// How often it is looked whether a container ended with its command, and how long between.
-const LOOKS: u32 = 10;
+/// How often to check whether a container ended with its command, and the pause between checks.
+const END_CHECKS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
-/// Most time until it is asked again.
+/// Maximum pause between checks.
 const SLOWEST: Duration = Duration::from_millis(200);
-/// What a shell returns for a command that SIGKILL ended; the daemon does too.
+/// The status that a shell, and the daemon, return for a command killed by SIGKILL.
 const KILLED: i64 = 128 + 9;
-/// What a shell returns for a program that is not there (POSIX, `sh`, 2.8.2).
+/// The status that a shell returns for a missing program (POSIX, `sh`, 2.8.2).
 const MISSING: i32 = 127;
-/// And for one that cannot be started.
+/// The status that a shell returns for a program that cannot be started.
 const CANNOT: i32 = 126;
 
-/// What came of a command.
+/// The result of a command.
 struct CommandResult {
     cause: Option<Exit>,
     code: Option<i64>,
@@ -50,9 +50,10 @@ struct CommandResult {
 impl Container {
     /// [`Session::exec`](crate::Session::exec) as another user, `name`, `uid` or `uid:gid`.
     ///
-    /// Without a `stderr` sink, the two streams come in the order in which the daemon passes them on, which is nearly that
-    /// in which they were written. A command that a signal ended has the status 128 and its number: the daemon does not
-    /// tell the two apart. A program that is not there is the status 127, one that cannot be started 126.
+    /// Without a `stderr` sink, the two streams are merged in the order in which the daemon sends
+    /// them, which is nearly the order of writing. A command that was ended by a signal has the
+    /// status 128 plus its number: the daemon does not distinguish the two. The status of a missing
+    /// program is 127, that of one that cannot be started 126.
     pub fn exec_as(
         &mut self,
         command: &Exec,
@@ -83,7 +84,7 @@ impl Container {
         self.freeze.frozen += frozen;
         let ran = match ran {
             Ok(ran) => ran,
-            Err(error) => return Err(self.what_happened(&error, command)),
+            Err(error) => return Err(self.explain_failure(&error, command)),
         };
         let out_of_memory = match (kills, self.counters.memory_kills()) {
             (Some(before), Some(after)) => after > before,
@@ -103,7 +104,8 @@ impl Container {
         };
         let stdout = stdout.close()?;
         let stderr = stderr.map_or(Ok(Captured::default()), Recorder::close)?;
-        // Some daemons say what could not be started in the command's own output, with one status for all.
+        // Some daemons report in the command's own output what could not be started, with one
+        // status for all causes.
         let exit = match exit {
             Exit::Code(CANNOT) => Exit::Code(not_started(&stdout.text()).unwrap_or(CANNOT)),
             exit => exit,
@@ -111,9 +113,9 @@ impl Container {
         Ok(ExecOutcome { exit, stdout, stderr, wall: ran.wall })
     }
 
-    /// Whether the container ended with its command. Of the two, the daemon sees the command's end first.
+    /// Whether the container ended with its command. The daemon notices the command's end first.
     fn has_died(&self) -> Result<bool, SandboxError> {
-        for _ in 0..LOOKS {
+        for _ in 0..END_CHECKS {
             if !self.is_running()? {
                 return Ok(true);
             }
@@ -122,8 +124,8 @@ impl Container {
         Ok(false)
     }
 
-    /// An error of the daemon, or the container's own death.
-    fn what_happened(&mut self, error: &Error, command: &Exec) -> SandboxError {
+    /// The reason for an error: the daemon, or the container's own death.
+    fn explain_failure(&mut self, error: &Error, command: &Exec) -> SandboxError {
         let gone =
             matches!(status(error), Some(404 | 409)) || self.is_running().is_ok_and(|running| !running);
         if gone {
@@ -134,11 +136,11 @@ impl Container {
     }
 }
 
-/// A command that is being run.
+/// A running command.
 struct Running<'a> {
     container: &'a mut Container,
     id: String,
-    /// Its process on this machine, where the daemon is on this machine.
+    /// Its process on this machine, if the daemon is local.
     pid: Option<Pid>,
     /// Whether its process is known to have started; checked only when a freeze is requested.
     begun: bool,
@@ -200,7 +202,8 @@ impl Running<'_> {
                         None => stdout.append(&message),
                     },
                     Some(Ok(frame)) => stdout.append(&frame.into_bytes()),
-                    // Whether it has ended is asked for below; a daemon that went away does not answer there.
+                    // Whether it has ended is checked below; a daemon that is gone does not answer
+                    // there.
                     Some(Err(_)) | None => watch.closed = true,
                 },
                 _ = ticks.tick() => {}
@@ -223,7 +226,7 @@ impl Running<'_> {
                 } else if full {
                     watch.kill(None);
                 }
-                // Nothing that stands still can be killed: the freezer of version 1 keeps signals from it.
+                // A frozen process cannot be killed: the freezer of version 1 blocks signals.
                 if watch.killed.is_some()
                     && let Some(turn) = self.clock.thaw()
                 {
@@ -239,7 +242,7 @@ impl Running<'_> {
         }
     }
 
-    /// Does what is due; gives the status, `None` within where there is none, once it is over.
+    /// Performs the next check. Returns the command's status, possibly `None`, once it is over.
     async fn check_progress(
         &mut self,
         watch: &mut Watch,
@@ -250,23 +253,23 @@ impl Running<'_> {
             && watch.ended.is_none()
         {
             if now <= at + GRACE {
-                // Again at every tick: it may not have begun when it was first tried.
+                // At every tick: the command may not have started at the first try.
                 self.kill().await?;
             } else if !watch.container_killed {
                 watch.container_killed = true;
                 self.kill_container().await?;
             }
         }
-        // Only what runs for a while is looked for: most commands end before, and their output with them.
-        if self.pid.is_none() && !watch.looked && now > start + TICK {
-            watch.looked = true;
+        // Only for commands that run for a while: most end before, and their output with them.
+        if self.pid.is_none() && !watch.searched && now > start + TICK {
+            watch.searched = true;
             self.find().await?;
         }
         if watch.ended.is_none() && self.has_ended() {
             watch.ended = Some(now);
         }
         if watch.ended.is_some_and(|at| now > at + DRAIN) {
-            // Something in the background holds the output open.
+            // A background process keeps the output open.
             watch.closed = true;
         }
         if watch.closed {
@@ -285,17 +288,18 @@ impl Running<'_> {
         self.container.inner.api.inspect_exec(&self.id).await
     }
 
-    /// Whether the command's process runs. The daemon answers before the runtime has started it, and pausing the
-    /// container in between also stops the runtime, which holds the lock that unpausing needs: a deadlock.
+    /// Whether the command's process runs. The daemon answers before the runtime has started it,
+    /// and pausing the container in between also stops the runtime, which holds the lock that
+    /// unpausing needs: a deadlock.
     async fn has_begun(&mut self) -> Result<bool, Error> {
         if !self.begun && self.clock.is_set() {
-            // The daemon knows the process by the time that the runtime has returned.
+            // The daemon knows the process once the runtime has returned.
             self.begun = self.pid.is_some() || self.inspect().await?.pid.is_some_and(|pid| pid > 0);
         }
         Ok(self.begun)
     }
 
-    /// Has the container stand still, or go on. One that the daemon cannot hold runs on.
+    /// Freezes or thaws the container. A container that the daemon cannot freeze keeps running.
     async fn freeze(&self, turn: Turn) -> Result<(), Error> {
         let (api, id) = (&self.container.inner.api, &self.container.id);
         let done = match turn {
@@ -308,7 +312,7 @@ impl Running<'_> {
         }
     }
 
-    /// Finds its process, if that is on this machine.
+    /// Finds the command's process, if it is on this machine.
     async fn find(&mut self) -> Result<(), Error> {
         let pid = self.inspect().await?.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
         self.pid = pid.filter(|pid| Counters::contains(&self.container.id, *pid)).and_then(Pid::from_raw);
@@ -319,8 +323,9 @@ impl Running<'_> {
         self.pid.is_some_and(|pid| stat(pid).is_none_or(|(state, _)| state == "Z" || state == "X"))
     }
 
-    /// Kills its process group: by hand where its process is on this machine and ours to kill, else by a command inside,
-    /// and where its process cannot even be seen, the container.
+    /// Kills the command's process group: directly if its process is on this machine and may be
+    /// killed, else with a command inside, and if the process is not visible at all, by killing the
+    /// container.
     async fn kill(&mut self) -> Result<(), Error> {
         if self.pid.is_none() {
             self.find().await?;
@@ -333,7 +338,7 @@ impl Running<'_> {
             return Ok(());
         };
         let Some((_, group)) = stat(pid) else { return Ok(()) };
-        // The runtime makes each command the leader of a session.
+        // The runtime makes each command a session leader.
         let leads = group == pid.as_raw_nonzero().get();
         let done =
             if leads { kill_process_group(pid, Signal::KILL) } else { kill_process(pid, Signal::KILL) };
@@ -353,7 +358,7 @@ impl Running<'_> {
         };
         let id = api.create_exec(&self.container.id, options).await?.id;
         let detached = StartExecOptions { detach: true, ..Default::default() };
-        // Where there is no room for one more process, the container is killed a second later.
+        // If no process can be started, the container is killed one second later.
         let _ = api.start_exec(&id, Some(detached)).await;
         Ok(())
     }
@@ -367,18 +372,18 @@ impl Running<'_> {
     }
 }
 
-/// What was seen of a running command so far.
+/// The state of a running command.
 struct Watch {
-    /// Why we killed it, if we did and there is something to tell.
+    /// Why it was killed, if we killed it and there is a reason to report.
     cause: Option<Exit>,
     killed: Option<Instant>,
     container_killed: bool,
-    looked: bool,
+    searched: bool,
     /// When its process was seen to have ended.
     ended: Option<Instant>,
-    /// Whether its output is at its end, or left.
+    /// Whether its output has ended, or is no longer read.
     closed: bool,
-    /// Until the daemon is asked again whether it has ended.
+    /// Time until the daemon is asked again whether it has ended.
     pause: Duration,
 }
 
@@ -388,7 +393,7 @@ impl Default for Watch {
             cause: None,
             killed: None,
             container_killed: false,
-            looked: false,
+            searched: false,
             ended: None,
             closed: false,
             pause: Duration::from_millis(2),
@@ -410,7 +415,7 @@ async fn until(at: Option<tokio::time::Instant>) {
     }
 }
 
-/// The status of a command that could not be started, if that is what the daemon says.
+/// The status of a command that could not be started, if the daemon's text means that.
 fn not_started(text: &str) -> Option<i32> {
     if !text.contains("OCI runtime exec failed") {
         return None;
@@ -419,7 +424,8 @@ fn not_started(text: &str) -> Option<i32> {
     Some(if missing.iter().any(|words| text.contains(words)) { MISSING } else { CANNOT })
 }
 
-/// State and process group of a process of this machine; the second field of the line may hold spaces and brackets.
+/// State and process group of a process on this machine; the second field of the line may contain
+/// spaces and parentheses.
 fn stat(pid: Pid) -> Option<(String, i32)> {
     let line = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     let mut fields = line.rsplit_once(')')?.1.split_whitespace();
@@ -427,7 +433,7 @@ fn stat(pid: Pid) -> Option<(String, i32)> {
     Some((state, fields.nth(1)?.parse().ok()?))
 }
 
-/// The number that a process has in the innermost namespace it is in.
+/// The id of a process in its innermost namespace.
 fn inside(pid: Pid) -> Option<i32> {
     let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).ok()?;
     status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()

@@ -1,15 +1,15 @@
-//! What is said of a container's files.
+//! Types for a container's files.
 
 use std::path::PathBuf;
 
 use assay_fs::ChangeKind;
 
-/// Whose the files are that are put into a container.
+/// The owner of files that are copied into a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Owner {
-    /// The user's number.
+    /// The user id.
     pub uid: u32,
-    /// The group's number.
+    /// The group id.
     pub gid: u32,
 }
 
@@ -18,11 +18,11 @@ pub struct Owner {
 pub struct Changed {
     /// The absolute path inside.
     pub path: PathBuf,
-    /// What became of it. A folder counts as modified when something in it was.
+    /// How it changed. A folder counts as modified if something in it was.
     pub kind: ChangeKind,
 }
 
-/// What a path of a container is.
+/// The status of a path in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathStat {
     /// Bytes.

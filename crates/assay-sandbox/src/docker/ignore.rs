@@ -1,4 +1,4 @@
-//! `.dockerignore`: what of a build context is not sent.
+//! `.dockerignore`: the files of a build context that are not sent.
 //!
 //! The patterns are those of [`assay_syntax::dockerignore`].
 
@@ -8,14 +8,14 @@ use assay_syntax::dockerignore;
 
 use assay_fs::{FsError, read_beneath};
 
-/// Most bytes of the file.
+/// Maximum bytes of the file.
 const MOST: u64 = 1 << 20;
 
 /// A context's `.dockerignore`.
 #[derive(Debug, Default)]
 pub(super) struct Ignore {
     patterns: dockerignore::Ignore,
-    /// Sent in any case: the builder reads them, and leaves them out of its own accord where they are ignored.
+    /// Always sent: the builder reads them, and excludes them itself if they are ignored.
     needed: Vec<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum IgnoreError {
 }
 
 impl Ignore {
-    /// That of a context, or that of the one Dockerfile.
+    /// Reads the `.dockerignore` of a Dockerfile, or else of the context.
     pub(super) fn read(context: &Path, dockerfile: &Path) -> Result<Self, IgnoreError> {
         let mut own = dockerfile.as_os_str().to_owned();
         own.push(".dockerignore");

@@ -11,57 +11,58 @@ use bollard::models::ImageInspect;
 use bollard::query_parameters::{BuildImageOptions, CreateImageOptions, TagImageOptions};
 use futures_util::{Stream, StreamExt};
 
-use super::buildkit::{self, Built};
+use super::buildkit::{self, BuildResult};
 use super::client::{Docker, Inner, LABEL_STORE};
 use super::dockerfile;
 use super::error::{failed, status, words};
 use super::files::Owner;
 use super::ignore::Ignore;
-use super::pack::{self, Style, joined, pack, stream, stream_archive};
+use super::pack::{self, Style, join_writer, pack, stream, stream_archive};
 use crate::streams::Recorder;
 use crate::{Captured, SandboxError, Sink};
 use assay_fs::{Caps, FsError, read_beneath};
 
-/// Upper bounds on a build context.
+/// Limits of a build context.
 const CONTEXT: Caps =
     Caps { entries: 200_000, file_bytes: 2 << 30, total_bytes: 4 << 30, depth: 64, links: true };
-/// Most bytes of a Dockerfile.
+/// Maximum bytes of a Dockerfile.
 const DOCKERFILE: u64 = 1 << 20;
 /// Bytes of a build's output that are kept from its beginning, and as many from its end.
 const LOG: usize = 32 << 10;
-/// How often cancellation is looked at.
+/// How often cancellation is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// When the files of a context were modified, as builds see it: the same for everybody who checks a task out. 2020-01-01, not
-/// 1970, which zip archives cannot hold.
+/// Modification time of a context's files in builds: the same for every checkout of a task.
+/// 2020-01-01, because zip archives cannot store 1970.
 const MODIFIED: u64 = 1_577_836_800;
-/// The repository of images that we build.
+/// The repository of images built by assay.
 const REPOSITORY: &str = "assay/task";
 
-/// Where an image comes from.
+/// The source of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageSource {
-    /// It is there, or in a registry.
+    /// An existing image, here or in a registry.
     Prebuilt {
-        /// As a task names it: the image map is applied.
+        /// The name in a task; the image map is applied.
         name: String,
     },
-    /// It is built.
+    /// An image to build.
     Build {
-        /// The folder whose files the Dockerfile may copy.
+        /// The folder from which the Dockerfile may copy files.
         context: PathBuf,
-        /// The Dockerfile, relative to it.
+        /// The Dockerfile, relative to the context.
         dockerfile: PathBuf,
         /// Build arguments.
         args: BTreeMap<String, String>,
-        /// Whether what the Dockerfile runs has a network.
+        /// Whether `RUN` commands have a network.
         network: bool,
-        /// How long it may take.
+        /// Timeout of the build.
         timeout: Duration,
     },
 }
 
 impl ImageSource {
-    /// The Dockerfile of a folder, built without arguments, without a network and within ten minutes.
+    /// A build of a folder's Dockerfile without arguments or network, with a timeout of ten
+    /// minutes.
     pub fn build(context: impl Into<PathBuf>) -> Self {
         Self::Build {
             context: context.into(),
@@ -73,22 +74,22 @@ impl ImageSource {
     }
 }
 
-/// An image at the daemon.
+/// An image of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// What the daemon knows it by: `sha256:` and 64 digits.
+    /// The id in the daemon: `sha256:` and 64 digits.
     pub id: String,
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// Bytes of all its layers.
     pub size: u64,
-    /// What it says of how it is to be run.
+    /// The image's settings for running it.
     pub config: ImageConfig,
-    /// What the build said; empty where nothing was built.
+    /// The output of the build; empty if nothing was built.
     pub log: Captured,
 }
 
-/// What an image says of how it is to be run.
+/// An image's settings for running it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageConfig {
     /// `USER`.
@@ -97,7 +98,7 @@ pub struct ImageConfig {
     pub workdir: Option<PathBuf>,
     /// `ENV`.
     pub env: Vec<(String, String)>,
-    /// `VOLUME`: what is written there does not show in [`Container::changes`](super::Container::changes).
+    /// `VOLUME`: changes there are not in [`Container::changes`](super::Container::changes).
     pub volumes: Vec<PathBuf>,
 }
 
@@ -105,42 +106,42 @@ pub struct ImageConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// It is not there and may not be pulled.
+    /// It does not exist here and may not be pulled.
     #[error("no image {name}{} on this machine: pull it, allow pulling, or map its name to a local image", mapped.as_ref().map(|m| format!(" (mapped to {m})")).unwrap_or_default())]
     Missing {
-        /// As the task names it.
+        /// The name in the task.
         name: String,
-        /// What the map made of it.
+        /// The name from the image map.
         mapped: Option<String>,
     },
     /// It could not be pulled.
     #[error("cannot pull the image {name}: {reason}")]
     Pull {
-        /// What was to be pulled.
+        /// The name of the image.
         name: String,
-        /// What the daemon said.
+        /// The daemon's message.
         reason: String,
     },
-    /// The Dockerfile asks for what no task gets.
+    /// The Dockerfile requests something that no task may have.
     #[error("{}:{line}: refused: {reason}", path.display())]
     Refused {
         /// The Dockerfile.
         path: PathBuf,
-        /// Its line.
+        /// The line.
         line: usize,
-        /// What it asks for.
+        /// The request.
         reason: String,
     },
-    /// Only BuildKit can build it, and that is not here.
+    /// The build needs BuildKit, which is missing.
     #[error("{}:{line}: `{reason}` needs BuildKit: {missing}", path.display())]
     NeedsBuildKit {
         /// The Dockerfile.
         path: PathBuf,
-        /// Its line.
+        /// The line.
         line: usize,
-        /// What needs it.
+        /// The part that needs BuildKit.
         reason: String,
-        /// What there would have to be.
+        /// What is missing.
         missing: String,
     },
     /// The context or the Dockerfile cannot be read.
@@ -149,42 +150,44 @@ pub enum ImageError {
     /// The build failed.
     #[error("the build failed: {reason}")]
     Failed {
-        /// The daemon's last word.
+        /// The daemon's last message.
         reason: String,
-        /// What it said before.
+        /// The output before it.
         log: Captured,
     },
-    /// It took too long.
+    /// The build timed out.
     #[error("the build took more than {} seconds", after.as_secs())]
     TimedOut {
-        /// How long it might take.
+        /// The timeout.
         after: Duration,
-        /// What it said until then.
+        /// The output until then.
         log: Captured,
     },
     /// The caller cancelled.
     #[error("the build was cancelled")]
     Cancelled,
-    /// The daemon failed us.
+    /// An error of the daemon.
     #[error(transparent)]
     Sandbox(SandboxError),
 }
 
 impl ImageError {
-    /// Whether this says something of the machine, and nothing of the task.
+    /// Whether the cause is the machine and not the task.
     pub fn is_infrastructure(&self) -> bool {
         matches!(self, Self::Sandbox(_) | Self::Cancelled | Self::Pull { .. })
     }
 }
 
 impl Docker {
-    /// Has an image: looks it up, pulls it where that is allowed, or builds it.
+    /// Provides an image: finds it, pulls it if that is allowed, or builds it.
     ///
-    /// A build has the folder's files as they are, `.dockerignore` honoured, links sent as links; images that the
-    /// Dockerfile names go through the image map, in what is sent and not in the file. Equal contexts are built once: the
-    /// image's name is made of what went in. What a Dockerfile could ask for beyond its own container is refused.
+    /// A build gets the folder's files unchanged, except for `.dockerignore`; links are sent as
+    /// links. Images that the Dockerfile names are replaced by the image map, in what is sent and
+    /// not in the file. Equal contexts are built once: the image's name is derived from the input.
+    /// Requests of a Dockerfile for anything outside its own container are refused.
     ///
-    /// All files of the context are read each time: keep what this gives for as long as the task does not change.
+    /// All files of the context are read each time: keep the result as long as the task does not
+    /// change.
     pub fn image(&self, source: &ImageSource, cancel: &AtomicBool) -> Result<Image, ImageError> {
         match source {
             ImageSource::Prebuilt { name } => {
@@ -200,7 +203,8 @@ impl Docker {
 }
 
 impl Inner {
-    /// What is used in place of a name: the map's entry for it as written, in full or in short, or that for `*`.
+    /// The replacement of a name: the map's entry for it as written, in its long or its short form,
+    /// or the entry for `*`.
     fn mapped(&self, name: &str) -> Option<&String> {
         let map = &self.options.image_map;
         let short = |name: &str| {
@@ -213,7 +217,7 @@ impl Inner {
             .or_else(|| map.get("*"))
     }
 
-    /// The image that a name stands for here.
+    /// The image that a name refers to here.
     fn resolve(&self, name: &str, cancel: &AtomicBool) -> Result<(String, ImageInspect), ImageError> {
         let mapped = self.mapped(name);
         let used = mapped.map_or(name, String::as_str).to_owned();
@@ -260,7 +264,7 @@ impl Inner {
     }
 }
 
-/// How something that the daemon tells of line by line ended.
+/// How an operation with streamed messages ended.
 enum End {
     Done,
     Failed(Error),
@@ -268,7 +272,7 @@ enum End {
     Cancelled,
 }
 
-/// Follows it. Turning away makes the daemon break off.
+/// Reads its messages to the end. Disconnecting makes the daemon cancel.
 async fn follow<T>(
     mut lines: impl Stream<Item = Result<T, Error>> + Unpin,
     deadline: Option<Instant>,
@@ -334,7 +338,7 @@ impl Build<'_> {
         let unusable = |error: FsError| ImageError::Context(with_cause(&error));
         let text = read_beneath(self.context, self.path, DOCKERFILE).map_err(unusable)?;
         let text = text.ok_or_else(|| {
-            ImageError::Context(format!("there is no {} in {}", self.path.display(), self.context.display()))
+            ImageError::Context(format!("{} not found in {}", self.path.display(), self.context.display()))
         })?;
         let text = String::from_utf8(text)
             .map_err(|_| ImageError::Context(format!("{} is not UTF-8", self.path.display())))?;
@@ -345,7 +349,7 @@ impl Build<'_> {
                 let (used, found) = inner.resolve(name, cancel)?;
                 let id = found.id.unwrap_or_default();
                 bases.push(id.clone());
-                // By its number, nothing can be pulled in its place; BuildKit takes only names.
+                // An id cannot be replaced by a pulled image; BuildKit accepts only names.
                 Ok(if by_name || id.is_empty() { used } else { id })
             })?;
             done.map_err(|refusal| ImageError::Refused {
@@ -370,7 +374,7 @@ impl Build<'_> {
         );
         let _one = lock.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = inner.find(&name)? {
-            // Its being tagged tells when it was last used.
+            // Tagging an image records when it was last used.
             let options = TagImageOptions { repo: Some(REPOSITORY.to_owned()), tag: Some(tag) };
             inner
                 .request("tag an image", inner.api.tag_image(&name, Some(options)))
@@ -393,10 +397,10 @@ impl Build<'_> {
         };
         let log = log.close().map_err(ImageError::Sandbox)?;
         match end {
-            Built::Done => {}
-            Built::TimedOut => return Err(ImageError::TimedOut { after: timeout, log }),
-            Built::Cancelled => return Err(ImageError::Cancelled),
-            Built::Failed(reason) => return Err(ImageError::Failed { reason, log }),
+            BuildResult::Done => {}
+            BuildResult::TimedOut => return Err(ImageError::TimedOut { after: timeout, log }),
+            BuildResult::Cancelled => return Err(ImageError::Cancelled),
+            BuildResult::Failed(reason) => return Err(ImageError::Failed { reason, log }),
         }
         let reason = "the daemon built the image but does not list it".to_owned();
         match inner.find(&name)? {
@@ -405,7 +409,7 @@ impl Build<'_> {
         }
     }
 
-    /// What goes in: the archive that is sent, the images it starts from, arguments and network.
+    /// The digest of a build's input: the archive, the base images, the arguments and the network.
     fn digest(&self, text: &str, bases: &[String], ignore: &Ignore) -> Result<String, FsError> {
         let mut hasher = blake3::Hasher::new();
         for part in bases.iter().chain(self.args.iter().flat_map(|(name, value)| [name, value])) {
@@ -442,7 +446,7 @@ impl Build<'_> {
         deadline: Instant,
         cancel: &AtomicBool,
         log: &mut Recorder,
-    ) -> Result<Built, ImageError> {
+    ) -> Result<BuildResult, ImageError> {
         let inner = &self.docker.inner;
         let (pieces, writer) = self.archive(text, ignore)?;
         let options = BuildImageOptions {
@@ -455,7 +459,7 @@ impl Build<'_> {
             labels: Some(HashMap::from([(LABEL_STORE.to_owned(), inner.options.store_label.clone())])),
             ..Default::default()
         };
-        // The daemon answers when it has something to say, which may be after the whole context.
+        // The daemon may send its first answer only after the whole context.
         let api =
             inner.api.clone().with_timeout(deadline.saturating_duration_since(Instant::now()).max(TICK));
         let body = bollard::body_stream(stream(pieces));
@@ -466,26 +470,30 @@ impl Build<'_> {
             }
         }));
         let sent = match end {
-            End::Done => Ok(Built::Done),
-            End::TimedOut | End::Failed(Error::RequestTimeoutError) => Ok(Built::TimedOut),
-            End::Cancelled => Ok(Built::Cancelled),
-            End::Failed(Error::DockerStreamError { error }) => Ok(Built::Failed(error.trim().to_owned())),
-            // What the builder cannot read; 500 as well, in its words.
-            End::Failed(error) if status(&error).is_some() => Ok(Built::Failed(words(&error))),
+            End::Done => Ok(BuildResult::Done),
+            End::TimedOut | End::Failed(Error::RequestTimeoutError) => Ok(BuildResult::TimedOut),
+            End::Cancelled => Ok(BuildResult::Cancelled),
+            End::Failed(Error::DockerStreamError { error }) => {
+                Ok(BuildResult::Failed(error.trim().to_owned()))
+            }
+            // An error that the builder reports; also status 500.
+            End::Failed(error) if status(&error).is_some() => Ok(BuildResult::Failed(words(&error))),
             End::Failed(error) => Err(failed("build an image", &error)),
         };
         match sent {
-            Ok(Built::Done) => joined(writer, self.context, Ok(Built::Done)).map(|(built, _)| built),
-            // Turned away from, the writer ends by itself.
+            Ok(BuildResult::Done) => {
+                join_writer(writer, self.context, Ok(BuildResult::Done)).map(|(built, _)| built)
+            }
+            // The writer ends when its receiver is dropped.
             Ok(other) => Ok(other),
-            Err(error) => joined(writer, self.context, Err(error)).map(|(built, _)| built),
+            Err(error) => join_writer(writer, self.context, Err(error)).map(|(built, _)| built),
         }
         .map_err(ImageError::Sandbox)
     }
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "what both ways of building take, and how to say that this one is missing"
+        reason = "the parameters of both builders, and the error for a missing one"
     )]
     fn with_buildkit(
         &self,
@@ -496,7 +504,7 @@ impl Build<'_> {
         cancel: &AtomicBool,
         log: &mut Recorder,
         need: impl Fn(String) -> ImageError,
-    ) -> Result<Built, ImageError> {
+    ) -> Result<BuildResult, ImageError> {
         let inner = &self.docker.inner;
         let Some(program) = &inner.options.program else {
             return Err(need("no `docker` program is configured".to_owned()));
@@ -512,7 +520,7 @@ impl Build<'_> {
             network: self.network,
         };
         match order.run(pieces, deadline, cancel, log).map_err(ImageError::Sandbox)? {
-            Built::Failed(reason) if buildkit::is_missing(&reason) => Err(need(reason)),
+            BuildResult::Failed(reason) if buildkit::is_missing(&reason) => Err(need(reason)),
             built => Ok(built),
         }
     }
@@ -520,7 +528,7 @@ impl Build<'_> {
 
 const STYLE: Style = Style { owner: Owner { uid: 0, gid: 0 }, modified: Some(MODIFIED) };
 
-/// A build of a part of the context would be another task.
+/// A build from an incomplete context would be a different task.
 fn check_complete(context: &Path, report: &assay_fs::CopyReport) -> Result<(), FsError> {
     match report.left_out.first() {
         None => Ok(()),

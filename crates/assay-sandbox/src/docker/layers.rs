@@ -1,12 +1,15 @@
-//! A halted container's files, read where the daemon keeps them.
+//! A halted container's files, read from the daemon's storage.
 //!
-//! With the storage driver `overlay2`, what a container wrote lies in one folder over those of its image, in the form of the kernel's
-//! `Documentation/filesystems/overlayfs.rst`: a character device 0/0 stands for what was removed, and a folder with the attribute
-//! `trusted.overlay.opaque` hides those below. Where this process may read these folders, and the daemon runs on this machine, that is quicker by far
-//! than archives: for each of them the daemon mounts the container and starts a program.
+//! With the storage driver `overlay2`, the files that a container wrote are in one folder on top of
+//! those of its image, in the format of the kernel's `Documentation/filesystems/overlayfs.rst`: a
+//! character device 0/0 marks a removed file, and a folder with the attribute
+//! `trusted.overlay.opaque` hides those below. If this process may read these folders, and the
+//! daemon runs on this machine, this is much faster than archives, for each of which the daemon
+//! mounts the container and starts a program.
 //!
-//! Everything here was written by somebody hostile: names are opened one by one beneath the folders, and no link is followed. Whatever is out of the
-//! ordinary, a link on the way above all, is [`Unsure`]: the daemon is asked instead.
+//! All content is untrusted: names are opened one by one beneath the folders, and no link is
+//! followed. Anything unusual, above all a link in a path, is [`Unsure`]: then the daemon is asked
+//! instead.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -29,7 +32,7 @@ use super::unpack::{NotRead, Unpack};
 use crate::SandboxError;
 use assay_fs::{Caps, ChangeKind, CopyReport};
 
-/// Folders within folders, beyond which the daemon is asked: each is held open.
+/// Maximum folder depth, beyond which the daemon is asked: each level uses a descriptor.
 const DEPTH: usize = 32;
 
 /// The daemon has to be asked.
@@ -42,28 +45,28 @@ impl From<Errno> for Unsure {
     }
 }
 
-/// Where a container's files are.
+/// The folders with a container's files.
 #[derive(Debug)]
 pub(super) struct Layers {
-    /// What the container wrote.
+    /// The files that the container wrote.
     pub(super) upper: PathBuf,
-    /// What it was made of, the uppermost first.
+    /// The layers of its image, the uppermost first.
     pub(super) lower: Vec<PathBuf>,
-    /// What lies somewhere else: mounts and volumes.
+    /// Paths that are stored elsewhere: mounts and volumes.
     elsewhere: Vec<PathBuf>,
 }
 
-/// A folder as it is seen inside: that of each layer which has a part in it, the uppermost first.
+/// A folder as seen inside: the folders of all layers that contribute to it, the uppermost first.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     pub(super) parts: Vec<OwnedFd>,
 }
 
-/// What has a name.
+/// An entry of a folder.
 pub(super) enum Seen {
     /// A folder, with the status of its uppermost part.
     Folder(Folder, Stat),
-    /// Anything else, and in which part of its folder it is.
+    /// Anything else, and the index of the part that contains it.
     Leaf(usize, Stat),
 }
 
@@ -73,8 +76,9 @@ enum LayerEntry {
     Leaf { dir: OwnedFd, name: CString, stat: Stat },
 }
 
-/// Whether this process sees such folders as the kernel does: without `CAP_SYS_ADMIN` of the first user namespace, the attributes are not shown.
-pub(super) fn may_look() -> bool {
+/// Whether this process sees the attributes of such folders, which needs `CAP_SYS_ADMIN` in the
+/// initial user namespace.
+pub(super) fn can_read_layers() -> bool {
     let wanted = CapabilitySet::SYS_ADMIN
         | CapabilitySet::CHOWN
         | CapabilitySet::DAC_OVERRIDE
@@ -86,14 +90,14 @@ pub(super) fn may_look() -> bool {
 }
 
 impl Layers {
-    /// From what the daemon tells of the driver.
+    /// From the daemon's data about the storage driver.
     pub(super) fn of(data: &HashMap<String, String>, elsewhere: Vec<PathBuf>) -> Option<Self> {
         let upper = PathBuf::from(data.get("UpperDir")?);
         let lower = data.get("LowerDir")?.split(':').map(PathBuf::from).collect();
         upper.is_dir().then_some(Self { upper, lower, elsewhere })
     }
 
-    /// What differs from the image. A folder in which something changed is listed as changed itself.
+    /// The differences from the image. A folder with a change in it is listed as changed itself.
     pub(super) fn changes(&self) -> Result<Vec<Changed>, Unsure> {
         let mut changes = Vec::new();
         let upper = Folder { parts: vec![walk::open(&self.upper).map_err(|_| Unsure)?] };
@@ -120,7 +124,7 @@ impl Layers {
         })
     }
 
-    /// A regular file, or why it is not read.
+    /// A regular file, or why it cannot be read.
     pub(super) fn read(&self, path: &Path, cap: u64) -> Result<Result<Option<Vec<u8>>, NotRead>, Unsure> {
         let (dir, name, stat) = match self.find(path)? {
             None => return Ok(Ok(None)),
@@ -173,12 +177,12 @@ impl Layers {
         }
     }
 
-    /// Whether a path, or what lies on the way to it, is not in these folders.
+    /// Whether a path, or a folder above it, is not in these folders.
     pub(super) fn is_elsewhere(&self, path: &Path) -> bool {
         self.elsewhere.iter().any(|other| path.starts_with(other))
     }
 
-    /// The root as the image has it.
+    /// The root folder of the image.
     pub(super) fn below(&self) -> Result<Folder, Unsure> {
         let parts =
             self.lower.iter().map(|path| walk::open(path)).collect::<Result<_, _>>().map_err(|_| Unsure)?;
@@ -201,7 +205,8 @@ impl Layers {
             match folder.entry(&name)? {
                 None => return Ok(None),
                 Some(Seen::Folder(next, stat)) => (folder, at) = (next, Some(stat)),
-                // A link may lead anywhere; below anything else there is nothing, and the daemon knows what it says then.
+                // A link may lead anywhere; below other files there is nothing, and the daemon has
+                // its own error for that.
                 Some(Seen::Leaf(..)) if names.next().is_some() => return Err(Unsure),
                 Some(Seen::Leaf(part, stat)) => {
                     let dir = folder.parts.swap_remove(part);
@@ -214,7 +219,7 @@ impl Layers {
 }
 
 impl Folder {
-    /// What has a name here.
+    /// The entry with a name.
     pub(super) fn entry(&self, name: &CStr) -> Result<Option<Seen>, Unsure> {
         let mut parts = Vec::new();
         let mut top = None;
@@ -236,14 +241,14 @@ impl Folder {
                 }
                 FileType::CharacterDevice if stat.st_rdev == 0 => break,
                 _ if parts.is_empty() => return Ok(Some(Seen::Leaf(number, stat))),
-                // Hidden by a folder.
+                // Hidden by a folder above it.
                 _ => break,
             }
         }
         Ok(top.map(|stat| Seen::Folder(Self { parts }, stat)))
     }
 
-    /// The names in it, removed ones too: the first ones, and whether there are more than `most`.
+    /// The names in it, including removed ones: at most `most`, and whether there are more.
     fn names(&self, most: u64) -> Result<(BTreeSet<CString>, bool), Unsure> {
         let mut names = BTreeSet::new();
         let mut over = false;
@@ -263,7 +268,7 @@ impl Folder {
     }
 }
 
-/// Lists what of `upper` differs from `lower`; tells whether anything does.
+/// Lists the differences of `upper` from `lower`; returns whether there are any.
 fn compare(
     upper: &Folder,
     lower: &Folder,
@@ -317,7 +322,7 @@ fn if_there(was: Option<&Seen>) -> ChangeKind {
     if was.is_some() { ChangeKind::Modified } else { ChangeKind::Added }
 }
 
-/// Why taking files ended.
+/// Why copying files ended.
 enum Halt {
     Unsure,
     Sandbox(SandboxError),
@@ -329,7 +334,7 @@ impl From<Unsure> for Halt {
     }
 }
 
-/// Takes what is in a folder.
+/// Copies the content of a folder.
 fn unpack_folder(folder: &Folder, path: &Path, depth: usize, unpack: &mut Unpack<'_>) -> Result<(), Halt> {
     if depth > DEPTH {
         return Err(Halt::Unsure);
@@ -372,7 +377,7 @@ fn leaf(dir: &OwnedFd, name: &CStr, stat: &Stat, path: &Path, unpack: &mut Unpac
     Ok(())
 }
 
-/// A regular file that is all there.
+/// Opens a regular file whose content is entirely in this layer.
 fn open_whole(dir: &OwnedFd, name: &CStr) -> Result<std::fs::File, Unsure> {
     let file = walk::open_at(dir, name).map_err(|_| Unsure)?.ok_or(Unsure)?;
     if attributes(&file)?.contains(&b"trusted.overlay.metacopy"[..]) { Err(Unsure) } else { Ok(file) }
@@ -409,7 +414,7 @@ pub(super) fn is_opaque(folder: &OwnedFd) -> Result<bool, Unsure> {
     if &value[..read] == b"y" { Ok(true) } else { Err(Unsure) }
 }
 
-/// The names of the extended attributes of something that is open.
+/// The names of the extended attributes of an open file.
 pub(super) fn attributes(file: impl AsFd) -> Result<BTreeSet<Vec<u8>>, Unsure> {
     let mut names = [0_u8; 4 << 10];
     let read = match flistxattr(file, &mut names[..]) {

@@ -1,4 +1,4 @@
-//! Files on their way to the daemon, as tar archives: build contexts, and what is put into containers.
+//! Packs files into tar archives for the daemon: build contexts, and files for containers.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,28 +14,28 @@ use super::files::Owner;
 use crate::SandboxError;
 use assay_fs::{Caps, CopyReport, FileKind, FsError};
 
-/// Pieces of an archive on their way.
+/// Maximum number of buffered pieces of an archive.
 const PIECES: usize = 4;
-/// Bytes of one.
+/// Bytes per piece.
 const PIECE: usize = 64 << 10;
 
-/// What an archive holds besides the files themselves.
+/// Metadata of an archive's entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
-    /// Whose the files are.
+    /// The owner of the files.
     pub(super) owner: Owner,
-    /// When all of them were modified, in seconds; `None`: as the host has it.
+    /// The modification time of all files, in seconds; `None`: that on the host.
     pub(super) modified: Option<u64>,
 }
 
-/// Whoever writes an archive.
+/// The thread that writes an archive.
 pub(super) type Writer = std::thread::JoinHandle<Result<CopyReport, FsError>>;
-/// What of a folder goes into an archive: a path within it, and whether that is a folder.
+/// Filter for the entries of a folder: gets a path within it, and whether that is a folder.
 pub(super) type Keep<'a> = dyn Fn(&Path, bool) -> bool + 'a;
-/// What stands in for a file's content.
-pub(super) type Instead<'a> = (&'a Path, &'a [u8]);
+/// A file whose content is replaced, and the new content.
+pub(super) type Replacement<'a> = (&'a Path, &'a [u8]);
 
-/// Starts to write an archive; what is written comes out at the other end.
+/// Starts to write an archive; returns its reading end.
 pub(super) fn stream_archive<T: Send + 'static>(
     write: impl FnOnce(&mut Pieces) -> T + Send + 'static,
 ) -> Result<(Receiver<Bytes>, std::thread::JoinHandle<T>), SandboxError> {
@@ -52,15 +52,15 @@ pub(super) fn stream_archive<T: Send + 'static>(
     Ok((receiver, thread))
 }
 
-/// What a request takes.
+/// Converts the pieces to the stream that a request needs.
 pub(super) fn stream(receiver: Receiver<Bytes>) -> impl futures_util::Stream<Item = Bytes> + Send + 'static {
     futures_util::stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|piece| (piece, receiver))
     })
 }
 
-/// What came of sending and of writing. What could not be read is why the daemon got half an archive.
-pub(super) fn joined<T>(
+/// Combines the results of sending and of writing. A read error explains an incomplete archive.
+pub(super) fn join_writer<T>(
     writer: Writer,
     from: &Path,
     sent: Result<T, SandboxError>,
@@ -86,7 +86,7 @@ pub(super) fn unreadable(from: &Path, error: FsError) -> SandboxError {
     }
 }
 
-/// The writing end of an archive on its way.
+/// The writing end of an archive.
 pub(super) struct Pieces {
     sender: Sender<Bytes>,
     piece: Vec<u8>,
@@ -110,7 +110,8 @@ impl Write for Pieces {
     }
 }
 
-/// Writes the content of the folder `from`, or the one file, as what is at `inside`, a relative path that may be empty.
+/// Packs the content of the folder `from`, or the one file, at `inside`, a relative path that may
+/// be empty.
 pub(super) fn pack(
     from: &Path,
     inside: &Path,
@@ -118,18 +119,18 @@ pub(super) fn pack(
     style: Style,
     caps: &Caps,
     keep: &Keep<'_>,
-    instead: Option<Instead<'_>>,
+    instead: Option<Replacement<'_>>,
 ) -> Result<CopyReport, FsError> {
     let mut archive = Builder::new(&mut *out);
     archive.sparse(false);
     let mut pack = Pack { archive, inside, style, keep, instead, tally: Tally::new(caps) };
-    let found = std::fs::symlink_metadata(from).map_err(|error| FsError::io("look at", from, error))?;
+    let found = std::fs::symlink_metadata(from).map_err(|error| FsError::io("inspect", from, error))?;
     if found.is_file() {
         pack.single(from)?;
     } else {
         let root = walk::open(from).map_err(|error| FsError::io("open", from, error))?;
         if !inside.as_os_str().is_empty() {
-            let stat = rustix::fs::fstat(&root).map_err(|error| FsError::io("look at", from, error))?;
+            let stat = rustix::fs::fstat(&root).map_err(|error| FsError::io("inspect", from, error))?;
             pack.folder(Path::new(""), stat.st_mode, stat.st_mtime)?;
         }
         walk(root, Sequence::ByName(caps.entries), &mut pack)?;
@@ -144,7 +145,7 @@ struct Pack<'a, W: Write> {
     inside: &'a Path,
     style: Style,
     keep: &'a Keep<'a>,
-    instead: Option<Instead<'a>>,
+    instead: Option<Replacement<'a>>,
     tally: Tally<'a>,
 }
 
@@ -202,7 +203,7 @@ impl<W: Write> Visitor for Pack<'_, W> {
         }
         let is_folder = item.kind() == FileKind::Directory;
         if !(self.keep)(item.path, is_folder) {
-            // Something beneath it may be kept all the same.
+            // Something beneath it may still be included.
             return Ok(if is_folder { Next::Into } else { Next::Past });
         }
         if let Some(next) = self.tally.check_depth(item) {
@@ -238,7 +239,7 @@ impl<W: Write> Visitor for Pack<'_, W> {
     }
 }
 
-/// As many bytes as the header says, whatever became of the file since.
+/// Exactly as many bytes as the header announces, even if the file changes meanwhile.
 fn exactly(file: impl Read, size: u64) -> impl Read {
     file.chain(io::repeat(0)).take(size)
 }

@@ -1,4 +1,4 @@
-//! Tar archives that were written by somebody hostile, unpacked beneath a folder.
+//! Unpacks untrusted tar archives beneath a folder.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -11,7 +11,7 @@ use tar::{Archive, Entry, EntryType};
 use crate::SandboxError;
 use assay_fs::{Caps, CopyReport, LeftOut};
 
-/// Bytes that are passed over at least before the rest of an archive is given up.
+/// Minimum number of skipped bytes before the rest of an archive is skipped too.
 const PATIENCE: u64 = 64 << 20;
 
 pub(super) fn words(kind: EntryType) -> &'static str {
@@ -40,10 +40,10 @@ pub(super) struct Unpack<'a> {
     caps: &'a Caps,
     seen: u64,
     passed_over: u64,
-    /// Folders that were made, by their path beneath `to`; files only ever go into these.
+    /// Folders that were created, by their path beneath `to`; files are written only into these.
     folders: BTreeSet<PathBuf>,
     files: BTreeSet<PathBuf>,
-    /// Links, made at the end: nothing can be written through them.
+    /// Links, created at the end: nothing can be written through them.
     links: Vec<(PathBuf, PathBuf)>,
     report: CopyReport,
 }
@@ -63,7 +63,7 @@ impl<'a> Unpack<'a> {
         })
     }
 
-    /// Takes what can be taken. The first name on each path is that of what was asked for.
+    /// Unpacks what it can. The first component of each path is the name of the requested entry.
     pub(super) fn all(&mut self, reader: impl Read) -> Result<(), SandboxError> {
         let broken =
             |source| SandboxError::Io { action: "unpack", path: PathBuf::from("an archive"), source };
@@ -105,23 +105,23 @@ impl<'a> Unpack<'a> {
         Ok(())
     }
 
-    /// How many more entries are taken.
+    /// How many more entries are accepted.
     pub(super) fn room(&self) -> u64 {
         self.caps.entries.saturating_sub(self.seen)
     }
 
-    /// Whether there were more than are taken.
+    /// Whether there were more entries than are accepted.
     pub(super) fn is_full(&self) -> bool {
         self.seen > self.caps.entries
     }
 
-    /// Says that a folder holds more than are taken.
+    /// Records that a folder has too many entries.
     pub(super) fn overflow(&mut self, path: &Path) {
         self.seen = self.caps.entries.saturating_add(1);
         self.leave_out(path, format!("more than {} entries", self.caps.entries));
     }
 
-    /// Whether one more is taken, by number and depth.
+    /// Whether another entry is accepted, by number and depth.
     pub(super) fn admits(&mut self, path: &Path) -> bool {
         self.seen += 1;
         if self.is_full() {
@@ -139,7 +139,7 @@ impl<'a> Unpack<'a> {
         has_folder
     }
 
-    /// Whether a file of this size is taken.
+    /// Whether a file of this size is accepted.
     pub(super) fn has_room(&mut self, path: &Path, size: u64) -> bool {
         let left = self.caps.total_bytes - self.report.bytes;
         if size > self.caps.file_bytes {
@@ -172,9 +172,9 @@ impl<'a> Unpack<'a> {
                 self.link(&path, target);
             }
             EntryType::Link => {
-                // The same file under another name: docker tars the first in full.
+                // A hard link: Docker archives the first file in full.
                 let first = entry.link_name().ok().flatten().and_then(|name| plain(&name));
-                // Some daemons name it from the folder that was asked for, some from within it.
+                // Some daemons name it from the requested folder, others from within it.
                 let short = first.as_ref().map(|name| name.components().skip(1).collect::<PathBuf>());
                 match short.into_iter().chain(first).find(|first| self.files.contains(first)) {
                     Some(first) => {
@@ -205,7 +205,7 @@ impl<'a> Unpack<'a> {
         Ok(())
     }
 
-    /// A symbolic link, to be made at the end.
+    /// A symbolic link, to be created at the end.
     pub(super) fn link(&mut self, path: &Path, target: Option<PathBuf>) {
         match target {
             Some(target) if self.caps.links => self.links.push((path.to_owned(), target)),
@@ -234,7 +234,7 @@ impl<'a> Unpack<'a> {
         new.set_permissions(Permissions::from_mode(mode)).map_err(|error| io_at("write", to, error))?;
         if let Some(modified) = modified {
             let time = std::time::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(modified));
-            // A file system that takes no times takes the content all the same.
+            // The content is kept even if the file system stores no times.
             let _ = time.map(|time| new.set_modified(time));
         }
         self.report.files += 1;
@@ -243,12 +243,12 @@ impl<'a> Unpack<'a> {
         Ok(())
     }
 
-    /// Takes away what was taken: it is to be taken in another way.
+    /// Removes what was unpacked: it will be copied in another way.
     pub(super) fn undo(self) {
         for path in &self.files {
             let _ = fs::remove_file(self.to.join(path));
         }
-        // What lay in it comes after a folder.
+        // A folder comes after its content.
         for path in self.folders.iter().rev().filter(|path| !path.as_os_str().is_empty()) {
             let _ = fs::remove_dir(self.to.join(path));
         }
@@ -259,13 +259,13 @@ impl<'a> Unpack<'a> {
     }
 
     pub(super) fn leave_out(&mut self, path: &Path, reason: impl Into<String>) {
-        // Enough to see what happened; a million lines would say no more.
+        // Enough to see what happened; more would not help.
         if (self.report.left_out.len() as u64) <= self.caps.entries {
             self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
         }
     }
 
-    /// Makes the links.
+    /// Creates the links.
     pub(super) fn finish(mut self) -> Result<CopyReport, SandboxError> {
         for (path, target) in std::mem::take(&mut self.links) {
             let to = self.to.join(&path);
@@ -293,12 +293,12 @@ fn folder(path: &Path) -> Result<(), SandboxError> {
     }
 }
 
-/// Not a link to one.
+/// Whether it is a folder, and not a link to one.
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// A relative path of plain names.
+/// A relative path without special components.
 fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -319,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// An archive with names that no well-meaning program writes.
+    /// An archive with names that only hostile programs write.
     fn archive(entries: &[(&str, EntryType, &str, &str)]) -> Vec<u8> {
         let mut builder = Builder::new(Vec::new());
         for (name, kind, link, content) in entries {
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_archive_stays_in_its_folder() {
+    fn hostile_archive_stays_in_its_folder() {
         use EntryType::{Block, Char, Directory, Link, Regular, Symlink};
         let dir = tempfile::tempdir().unwrap();
         let outside = dir.path().join("outside");
@@ -373,13 +373,13 @@ mod tests {
         assert_eq!(names, ["away", "good", "link", "twin"]);
         assert_eq!(fs::read_to_string(to.join("good")).unwrap(), "good");
         assert_eq!(fs::metadata(to.join("good")).unwrap().mode() & 0o7777, 0o755);
-        // Links come last: this one's name was taken by then.
+        // Links are created last: this one's name was already taken.
         assert_eq!(fs::read_to_string(to.join("link")).unwrap(), "through the link");
         assert_eq!(report.left_out.len(), 11, "{:?}", report.left_out);
     }
 
     #[test]
-    fn a_broken_archive_is_an_error() {
+    fn broken_archive_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let whole =
             archive(&[("out/", EntryType::Directory, "", ""), ("out/a", EntryType::Regular, "", "abc")]);

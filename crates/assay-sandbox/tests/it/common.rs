@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers shared by the tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ pub(crate) fn mount(source: &Path, target: &str, writable: bool) -> Mount {
     Mount { source: source.to_owned(), target: PathBuf::from(target), writable }
 }
 
-/// A command that ends within 20 seconds, its output merged and kept.
+/// A command with a deadline of 20 seconds, its output merged and kept.
 pub(crate) fn command(argv: &[&str]) -> Exec {
     Exec {
         argv: argv.iter().map(ToString::to_string).collect(),
@@ -53,13 +53,13 @@ pub(crate) fn exec(session: &mut dyn Session, command: &Exec) -> Result<ExecOutc
     session.exec(command, &AtomicBool::new(false))
 }
 
-/// Runs a shell script; gives how it ended and its merged output.
+/// Runs a shell script; returns how it ended, and its merged output.
 pub(crate) fn sh(session: &mut dyn Session, script: &str) -> (assay_sandbox::Exit, String) {
     let outcome = exec(session, &command(&["sh", "-c", script])).unwrap();
     (outcome.exit, outcome.stdout.text())
 }
 
-/// Runs a shell script in a sandbox of its own.
+/// Runs a shell script in its own sandbox.
 pub(crate) fn sh_in(spec: &Spec, script: &str) -> (assay_sandbox::Exit, String) {
     let mut session = start(spec);
     let result = sh(&mut *session, script);
@@ -67,7 +67,7 @@ pub(crate) fn sh_in(spec: &Spec, script: &str) -> (assay_sandbox::Exit, String) 
     result
 }
 
-/// The processes of the host whose command line holds `mark`.
+/// The processes of the host whose command line contains `mark`.
 pub(crate) fn processes_with(mark: &str) -> Vec<i32> {
     let pids =
         std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());

@@ -1,4 +1,4 @@
-//! Commands: how they end, what they say, what they are given.
+//! Commands: how they end, what they print, what they get.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use assay_sandbox::{Exit, SandboxError, Sink};
 use crate::common::{command, exec, needs_bubblewrap, sh, spec, start};
 
 #[test]
-fn says_how_commands_end() {
+fn reports_how_commands_end() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     for (argv, exit, output) in [
@@ -50,7 +50,7 @@ fn says_how_commands_end() {
 }
 
 #[test]
-fn refuses_commands_that_are_none() {
+fn refuses_invalid_commands() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     for change in [
@@ -95,7 +95,7 @@ fn gives_exactly_the_environment_and_folder() {
     env.env = vec![("B".to_owned(), "ü = \n".to_owned()), ("C".to_owned(), String::new())];
     let outcome = exec(&mut *session, &env).unwrap();
     assert_eq!(outcome.stdout.text(), "A=1\nB=ü = \n\nC=\nPATH=/usr/bin:/bin\n");
-    // Not kept for the next one.
+    // Not kept for the next command.
     assert_eq!(
         exec(&mut *session, &command(&["printenv", "B"])).unwrap().stdout.text(),
         "from the session\n"
@@ -130,7 +130,7 @@ fn takes_a_megabyte_of_arguments_and_environment() {
     big.argv.extend(std::iter::repeat_n(long.clone(), 20));
     big.env.push(("A".to_owned(), long.repeat(2)));
     assert_eq!(exec(&mut *session, &big).unwrap().stdout.text(), "100000 20 50000\n");
-    // More than the kernel takes: a command that failed, not a sandbox that did.
+    // More than the kernel accepts: the command fails, and the sandbox does not.
     big.argv.extend(std::iter::repeat_n(long, 200));
     let outcome = exec(&mut *session, &big).unwrap();
     assert_eq!(outcome.exit, Exit::Code(126));
@@ -160,7 +160,7 @@ fn streams_much_output_through_little_memory() {
 }
 
 #[test]
-fn says_that_its_own_file_failed() {
+fn reports_that_its_own_file_failed() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     let mut full = command(&["sh", "-c", "yes; sleep 1000"]);
@@ -187,7 +187,7 @@ fn kills_at_the_deadline_whatever_the_command_does() {
         "{:?}",
         outcome.wall
     );
-    // What left the group is in the background now, and the session goes on.
+    // The process that left the group is in the background now, and the session continues.
     assert_eq!(sh(&mut *session, "pgrep -cf 'sleep 100[1]'").1.trim(), "1");
     session.stop().unwrap();
 }

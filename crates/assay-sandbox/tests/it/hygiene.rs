@@ -1,4 +1,4 @@
-//! What comes out of a sandbox.
+//! What leaves a sandbox.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
 use crate::common::{command, exec, mount, needs_bubblewrap, spec, start};
 
-/// A folder with everything that is bad in it.
+/// A folder with every kind of hostile entry.
 fn bad_folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -36,7 +36,7 @@ fn bad_folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn reads_regular_files_beneath_and_nothing_else() {
+fn reads_regular_files_beneath_only() {
     let dir = bad_folder();
     for (path, expected) in [
         ("file", "Some(content)"),
@@ -69,14 +69,14 @@ fn reads_regular_files_beneath_and_nothing_else() {
         assert!(found.contains(expected), "{path}: {found}");
     }
     assert!(read_beneath(&dir.path().join("gone"), Path::new("x"), 10).unwrap().is_none());
-    // The cap is the last byte that passes.
+    // A file of exactly `cap` bytes is accepted.
     let read = |cap| read_beneath(dir.path(), Path::new("secret"), cap);
     assert!(read(6).is_ok());
     assert!(matches!(read(5), Err(FsError::TooLarge { cap: 5, .. })));
 }
 
 #[test]
-fn copies_what_is_harmless() {
+fn copies_harmless_entries() {
     let dir = bad_folder();
     let (from, to) = (dir.path().join("in"), dir.path().join("copy"));
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -97,7 +97,7 @@ fn copies_what_is_harmless() {
     assert_eq!(found("sub").mode() & 0o7777, 0o700);
     assert_eq!(found("file").mtime(), fs::metadata(from.join("file")).unwrap().mtime());
 
-    // Links are left out when told so; what is there already is not written over.
+    // Links are left out if not allowed, and existing entries are not overwritten.
     let report = copy_tree(&from, &to, &Caps { links: false, ..caps }).unwrap();
     assert_eq!(report.files, 0);
     assert!(report.left_out.iter().any(|l| l.path == Path::new("out") && l.reason == "a symbolic link"));
@@ -105,7 +105,7 @@ fn copies_what_is_harmless() {
 }
 
 #[test]
-fn copies_no_more_than_it_may() {
+fn copies_up_to_its_limits() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
     fs::create_dir_all(from.join("a/b/c")).unwrap();
@@ -131,7 +131,7 @@ fn copies_no_more_than_it_may() {
 }
 
 #[test]
-fn sees_what_changed() {
+fn detects_changes() {
     let dir = bad_folder();
     let at = |name: &str| dir.path().join("in").join(name);
     let caps = Caps { file_bytes: 1000, ..Caps::default() };
@@ -170,7 +170,7 @@ fn sees_what_changed() {
 }
 
 #[test]
-fn shows_what_changed() {
+fn shows_changes() {
     let dir = tempfile::tempdir().unwrap();
     let (before, after) = (dir.path().join("before"), dir.path().join("after"));
     for side in [&before, &after] {
@@ -214,7 +214,7 @@ fn shows_what_changed() {
     // Too many pairs of lines to compare: replaced as a whole, at once.
     let text = String::from_utf8(unified_diff(&before, &after, &bigs, 1 << 20)).unwrap();
     assert!(text.contains("@@ -1,6000 +1,6000 @@\n-old 0\n") && text.ends_with("+new 5999\n"));
-    // Whole lines only, and the cap holds.
+    // Whole lines only, within the cap.
     let cut = unified_diff(&before, &after, &changes, 200);
     let text = String::from_utf8(cut).unwrap();
     assert!(text.len() <= 200 && text.ends_with("[cut at 200 bytes; 7 more changes]\n"), "{text}");
@@ -237,14 +237,14 @@ fn escapes_names() {
     }
 }
 
-/// A folder that is hard to get rid of.
+/// A folder that is hard to remove.
 fn stubborn(dir: &Path) {
     fs::create_dir_all(dir.join("a/b")).unwrap();
     fs::write(dir.join("a/b/file"), "x").unwrap();
     fs::write(dir.join("a/file"), "x").unwrap();
     symlink("/", dir.join("a/root")).unwrap();
     symlink("../keep", dir.join("a/keep")).unwrap();
-    // Much deeper than a path can be long, or a process can hold folders open.
+    // Much deeper than a path can be long, or a process can have folders open.
     let mut at = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
     for _ in 0..1000 {
         mkdirat(&at, "deeper", Mode::RWXU).unwrap();
@@ -257,7 +257,7 @@ fn stubborn(dir: &Path) {
 }
 
 #[test]
-fn removes_whatever_was_left() {
+fn removes_everything_that_was_left() {
     let dir = tempfile::tempdir().unwrap();
     let (tree, keep) = (dir.path().join("tree"), dir.path().join("keep"));
     fs::create_dir_all(&keep).unwrap();
@@ -267,7 +267,7 @@ fn removes_whatever_was_left() {
     assert!(!tree.exists());
     assert_eq!(fs::read_to_string(keep.join("file")).unwrap(), "kept");
     remove_tree(&tree).unwrap();
-    // A link is removed and not what it points to.
+    // A link is removed, and not its target.
     symlink(&keep, &tree).unwrap();
     remove_tree(&tree).unwrap();
     assert!(fs::symlink_metadata(&tree).is_err() && keep.join("file").exists());
@@ -290,7 +290,7 @@ fn remover() {
 #[test]
 fn removes_without_privilege() {
     needs_bubblewrap!();
-    // Root can enter any folder; inside, nobody can.
+    // Root can enter any folder; no process inside can.
     let mut spec = spec();
     spec.mounts = vec![mount(&std::env::current_exe().unwrap(), "/remover", false)];
     spec.env.push(("ASSAY_TEST_REMOVE".to_owned(), "/tmp/tree".to_owned()));

@@ -44,7 +44,7 @@ fn hides_the_host() {
 }
 
 #[test]
-fn keeps_what_programs_need() {
+fn provides_what_programs_need() {
     needs_bubblewrap!();
     let uid = rustix_uid();
     for (script, expected) in [
@@ -72,7 +72,7 @@ fn rustix_uid() -> String {
 }
 
 #[test]
-fn lets_nothing_of_the_system_be_changed() {
+fn system_cannot_be_changed() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     for path in
@@ -81,7 +81,7 @@ fn lets_nothing_of_the_system_be_changed() {
         let (exit, text) = sh(&mut *session, &format!("echo x > {path}"));
         assert_ne!(exit, Exit::Code(0), "{path}: {text}");
     }
-    // Tested without writing: were it open, writing would change the host.
+    // Tested without writing: if it were writable, writing would change the host.
     let writable = "find /proc -path '/proc/[0-9]*' -prune -o ! -type l -writable -print 2>/dev/null";
     assert_eq!(sh(&mut *session, writable).1, "");
     let before = fs::metadata("/dev/null").unwrap().permissions();
@@ -92,12 +92,12 @@ fn lets_nothing_of_the_system_be_changed() {
     }
     assert_eq!(before, after);
     session.stop().unwrap();
-    // And the next sandbox has its devices again.
+    // The next sandbox has intact devices.
     assert_eq!(sh_in(&spec(), "stat -c %a /dev/null").1, "666\n");
 }
 
 #[test]
-fn leaves_no_privilege() {
+fn has_no_privileges() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     let (_, text) = sh(&mut *session, "grep -E '^(Cap|NoNewPrivs)' /proc/self/status");
@@ -125,13 +125,13 @@ fn leaves_no_privilege() {
     ] {
         assert_ne!(sh(&mut *session, &format!("{refused} > /dev/null 2>&1")).0, Exit::Code(0), "{refused}");
     }
-    // The first process is out of reach.
+    // The first process cannot be killed.
     sh(&mut *session, "kill -9 1; kill -TERM 1; kill -STOP 1");
     assert_eq!(sh(&mut *session, "set -- /proc/[0-9]*; echo $#").1, "2\n");
     assert_eq!(sh(&mut *session, "echo alive").1, "alive\n");
 }
 
-/// Calls by number, for which Python has no words: prints the error of each, or `open`.
+/// Calls by number, for which Python has no functions: prints the error of each, or `open`.
 const CALLS: &str = r#"
 import ctypes, os, platform
 libc = ctypes.CDLL(None, use_errno=True)
@@ -144,7 +144,7 @@ def call(name, numbers, *arguments):
 "#;
 
 #[test]
-fn keyrings_are_out_of_reach() {
+fn keyrings_are_inaccessible() {
     needs_bubblewrap!();
     // A session keyring as a login leaves it, with a key that the session may read. In a separate
     // thread, which has its own keyring.
@@ -183,7 +183,7 @@ print(open('/proc/keys').read() + open('/proc/key-users').read(), end='')"
 }
 
 #[test]
-fn system_calls_that_no_task_needs_are_refused() {
+fn dangerous_system_calls_are_refused() {
     needs_bubblewrap!();
     let script = format!(
         "{CALLS}
@@ -214,7 +214,7 @@ call('x32', [0x40000000 + 39, 1000])"
          unix open\nunix pair Bad address\nno such call Function not implemented\nx32 Function not implemented\n",
     );
     assert_eq!(outcome.stdout.text(), expected);
-    // What keeps a filter on is the kernel: it is inherited by every process, and nothing takes it off.
+    // The kernel keeps a filter: every process inherits it, and none can remove it.
     let (_, text) =
         sh_in(&spec(), "grep -E '^Seccomp(_filters)?:' /proc/self/status /proc/1/status | cut -d: -f2-");
     assert_eq!(text, "Seccomp:\t2\nSeccomp_filters:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n");
@@ -231,7 +231,7 @@ fn has_no_network() {
     let (exit, text) = sh_in(&spec(), &connect);
     assert!(exit == Exit::Code(1) && text.contains("refused"), "{text}");
     assert_eq!(sh_in(&spec(), "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '").1, "lo\n");
-    // An own loopback.
+    // Its own loopback.
     let own = "python3 -c 'import socket; s = socket.create_server((\"localhost\", 0)); \
                c = socket.create_connection(s.getsockname()); print(2)'";
     assert_eq!(sh_in(&spec(), own).1, "2\n");
@@ -241,7 +241,7 @@ fn has_no_network() {
 }
 
 #[test]
-fn mounts_what_is_asked_for() {
+fn mounts_what_is_specified() {
     needs_bubblewrap!();
     let dir = tempfile::tempdir().unwrap();
     let (work, data) = (dir.path().join("work"), dir.path().join("data"));
@@ -273,14 +273,14 @@ fn mounts_what_is_asked_for() {
 }
 
 #[test]
-fn refuses_specifications_before_it_starts() {
+fn refuses_invalid_specifications_before_start() {
     needs_bubblewrap!();
     for target in ["/usr/x", "/proc/x", "relative", "/a/../b", "/"] {
         let mut spec = spec();
         spec.mounts = vec![mount(Path::new("/usr"), target, false)];
         assert!(matches!(bubblewrap().start(&spec), Err(SandboxError::Spec(_))), "{target}");
     }
-    // What only bubblewrap finds out is said in its words.
+    // Errors that only bubblewrap finds are reported in its words.
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "").unwrap();
     let mut spec = spec();
@@ -295,7 +295,7 @@ fn refuses_specifications_before_it_starts() {
 #[test]
 fn runs_over_a_foreign_root() {
     needs_bubblewrap!();
-    // A root filesystem with one static program and no library at all.
+    // A root filesystem with one static program and no libraries.
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     fs::create_dir_all(root.join("bin")).unwrap();
@@ -321,7 +321,7 @@ fn runs_over_a_foreign_root() {
     session.stop().unwrap();
 }
 
-/// A program that needs no library and prints the file it is given second.
+/// A program without libraries that prints the file in its second argument.
 fn static_shell(dir: &Path) -> Option<PathBuf> {
     let (source, program) = (dir.join("tool.c"), dir.join("tool"));
     fs::write(

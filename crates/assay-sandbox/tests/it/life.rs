@@ -1,9 +1,9 @@
-//! How sandboxes live and die.
+//! The lifetime of sandboxes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_sandbox::{Exit, Sandbox, SandboxError, sweep_cgroups};
+use assay_sandbox::{Exit, Sandbox, SandboxError, remove_stale_cgroups};
 
 use crate::common::{bubblewrap, command, exec, needs_bubblewrap, processes_with, sh, spec, start, within};
 
@@ -12,7 +12,7 @@ fn background_processes_live_on_and_die_with_the_session() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     let begin = Instant::now();
-    // It holds the output open, and goes on writing to it.
+    // It keeps the output open, and continues to write.
     let daemon = "(while echo tick; do echo again >> /tmp/ticks; sleep 0.02; done) & sleep 77701 & echo up";
     let (exit, text) = sh(&mut *session, daemon);
     assert_eq!(exit, Exit::Code(0));
@@ -23,7 +23,7 @@ fn background_processes_live_on_and_die_with_the_session() {
     std::thread::sleep(Duration::from_millis(300));
     let second = sh(&mut *session, count).1;
     let number = |text: &str| text.lines().next().unwrap().trim().parse::<u32>().unwrap();
-    assert!(number(&second) > number(&first), "it writes on: {first:?} {second:?}");
+    assert!(number(&second) > number(&first), "it keeps writing: {first:?} {second:?}");
     assert!(first.ends_with("\n1\n") && second.ends_with("\n1\n"), "{first:?} {second:?}");
     assert!(within(Duration::from_secs(10), || processes_with("sleep\x0077701").len() == 1), "it started");
     session.stop().unwrap();
@@ -31,7 +31,7 @@ fn background_processes_live_on_and_die_with_the_session() {
 }
 
 #[test]
-fn orphans_are_taken_in() {
+fn orphans_are_reaped() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     sh(&mut *session, "for i in 1 2 3 4 5; do (setsid sh -c 'sleep 0.05' &) ; done");
@@ -50,22 +50,22 @@ fn dropping_kills() {
 }
 
 #[test]
-fn can_be_handed_to_another_thread() {
+fn can_be_passed_to_another_thread() {
     needs_bubblewrap!();
     let mut session = std::thread::spawn(|| start(&spec())).join().unwrap();
-    // The thread that started it is gone.
+    // The thread that started it has ended.
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(sh(&mut *session, "echo alive").1, "alive\n");
     std::thread::spawn(move || session.stop().unwrap()).join().unwrap();
 }
 
 #[test]
-fn says_that_it_died() {
+fn reports_that_it_died() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     sh(&mut *session, "setsid sleep 77703 > /dev/null 2>&1 &");
-    // Its first process, seen from the host, is the parent of the orphan.
-    // Found once: as `setsid` becomes `sleep`, the process has no command line for a moment.
+    // The parent of the orphan is the first process, seen from the host. Looked up once: while
+    // `setsid` becomes `sleep`, the process briefly has no command line.
     let mut orphan = None;
     let has_started = || {
         orphan = processes_with("sleep\x0077703").first().copied();
@@ -121,13 +121,13 @@ fn everything_dies_with_the_owner() {
     owner.kill().unwrap();
     owner.wait().unwrap();
     assert!(within(Duration::from_secs(2), || processes_with("sleep\x0077704").is_empty()), "it died");
-    // Its groups are left behind, and swept; those of the living are not.
+    // Its groups remain, and are removed; those of live owners are not.
     let mut alive = start(&spec());
-    sweep_cgroups();
+    remove_stale_cgroups();
     assert_eq!(leftovers(owner.id()), Vec::<String>::new());
     assert_eq!(sh(&mut *alive, "echo alive").1, "alive\n");
     let usage = alive.stop().unwrap();
-    assert!(usage.cpu_seconds.is_some(), "its groups were still there");
+    assert!(usage.cpu_seconds.is_some(), "the groups of a live sandbox remain");
 }
 
 /// Control groups of an owner.
@@ -142,7 +142,7 @@ fn leftovers(pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn several_live_at_once() {
+fn several_run_at_once() {
     needs_bubblewrap!();
     let sandbox = bubblewrap();
     std::thread::scope(|scope| {
@@ -182,7 +182,7 @@ fn is_cheap() {
             assert_eq!(exec(&mut *session, &command(&["true"])).unwrap().exit, Exit::Code(0));
             let ran = lap();
             session.stop().unwrap();
-            // The first one finds out what there is here.
+            // The first one detects the machine's features.
             if round > 0 {
                 for (spent, part) in spent.iter_mut().zip([started, ran, lap()]) {
                     *spent += part / ROUNDS;
@@ -191,7 +191,7 @@ fn is_cheap() {
         }
         let [start, run, stop] = spent.map(|spent| spent.as_secs_f64() * 1e3);
         println!("{what}: start {start:.1} ms, true {run:.1} ms, stop {stop:.1} ms");
-        // Loose: other tests run at the same time.
+        // Generous: other tests run at the same time.
         assert!(start + run + stop < 500.0, "{what}");
     }
 }

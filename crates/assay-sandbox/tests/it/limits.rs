@@ -1,4 +1,4 @@
-//! Limits, held by control groups where there are any and by polling where not.
+//! Limits, enforced by control groups if available, and otherwise by polling.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use assay_sandbox::{Exit, LimitKind, Limits, Mechanism, Sandbox, Spec};
 
 use crate::common::{bubblewrap, command, exec, mount, needs_bubblewrap, sh, spec};
 
-/// Takes 300 MiB and holds them.
+/// Allocates 300 MiB and keeps them.
 const HUNGRY: &str = "python3 -c 'x = bytearray(300 << 20); import time; time.sleep(20)'";
 
 /// With control groups, if this machine has them, and without.
@@ -18,7 +18,7 @@ fn both(limits: Limits, check: impl Fn(&Spec, &dyn Sandbox)) {
 }
 
 #[test]
-fn says_what_holds_them() {
+fn reports_what_enforces_them() {
     needs_bubblewrap!();
     let all =
         Limits { cpus: Some(1.0), memory_bytes: Some(1 << 30), pids: Some(50), storage_bytes: Some(1 << 30) };
@@ -34,14 +34,14 @@ fn says_what_holds_them() {
 }
 
 #[test]
-fn kills_what_takes_too_much_memory() {
+fn kills_processes_with_too_much_memory() {
     needs_bubblewrap!();
     let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
     both(limits, |spec, sandbox| {
         let mut session = sandbox.start(spec).unwrap();
         let (exit, _) = sh(&mut *session, &format!("exec {HUNGRY}"));
         assert_eq!(exit, Exit::Limit(LimitKind::Memory), "{:?}", session.enforcement());
-        // A child of the command, whose shell then tells of it.
+        // A child of the command, whose shell reports it.
         let (exit, _) = sh(&mut *session, &format!("{HUNGRY}; exit $?"));
         assert_eq!(exit, Exit::Limit(LimitKind::Memory), "{:?}", session.enforcement());
         assert_eq!(sh(&mut *session, "echo ok"), (Exit::Code(0), "ok\n".to_owned()));
@@ -51,7 +51,7 @@ fn kills_what_takes_too_much_memory() {
 }
 
 #[test]
-fn an_in_memory_folder_cannot_take_more_than_the_limit() {
+fn in_memory_folder_cannot_exceed_the_limit() {
     needs_bubblewrap!();
     let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
     both(limits, |spec, sandbox| {
@@ -69,7 +69,7 @@ fn contains_a_fork_bomb() {
     let limits = Limits { pids: Some(40), ..Limits::default() };
     both(limits, |spec, sandbox| {
         let mut session = sandbox.start(spec).unwrap();
-        // Nothing but polling holds the second one, so it has to be one that this machine survives.
+        // Only polling limits the second one, so that it must not harm this machine.
         let held = session.enforcement().pids != Mechanism::Watchdog;
         let bomb = if held {
             "f() { f | f & }; f; while :; do (sleep 1 &) ; done"
@@ -86,7 +86,7 @@ fn contains_a_fork_bomb() {
         if held {
             assert!(outcome.stdout.text().contains("fork"), "{}", outcome.stdout.text());
         }
-        // A command that cannot be started is a command that failed.
+        // A command that cannot be started is a failed command.
         let outcome = exec(&mut *session, &command(&["true"])).unwrap();
         assert!(matches!(outcome.exit, Exit::Code(0 | 126) | Exit::Signal(9)), "{:?}", outcome.exit);
         let begin = Instant::now();
@@ -96,7 +96,7 @@ fn contains_a_fork_bomb() {
 }
 
 #[test]
-fn lets_the_limit_of_processes_be_reached() {
+fn process_limit_can_be_reached() {
     needs_bubblewrap!();
     let mut spec = spec();
     spec.limits.pids = Some(10);
@@ -111,7 +111,7 @@ fn lets_the_limit_of_processes_be_reached() {
 }
 
 #[test]
-fn kills_what_fills_the_disk() {
+fn kills_processes_that_fill_the_disk() {
     needs_bubblewrap!();
     let dir = tempfile::tempdir().unwrap();
     let mut spec = spec();
@@ -119,7 +119,7 @@ fn kills_what_fills_the_disk() {
     spec.workdir = "/desk".into();
     spec.limits.storage_bytes = Some(8 << 20);
     let mut session = bubblewrap().start(&spec).unwrap();
-    // Many small files, so that no single one is too large.
+    // Many small files, so that none is too large by itself.
     let many = "i=0; while :; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); sleep 0.01; done";
     assert_eq!(sh(&mut *session, many).0, Exit::Limit(LimitKind::Storage));
     assert_eq!(sh(&mut *session, "rm -f f*; echo ok").1, "ok\n");
@@ -129,7 +129,7 @@ fn kills_what_fills_the_disk() {
 }
 
 #[test]
-fn rations_processor_time() {
+fn limits_cpu_time() {
     needs_bubblewrap!();
     let mut spec = spec();
     spec.limits.cpus = Some(0.2);
@@ -145,7 +145,7 @@ fn rations_processor_time() {
 }
 
 #[test]
-fn counts_what_was_used() {
+fn counts_usage() {
     needs_bubblewrap!();
     both(Limits::default(), |spec, sandbox| {
         let mut session = sandbox.start(spec).unwrap();
@@ -160,19 +160,19 @@ fn in_memory_folders_are_counted_together() {
     let sandbox = bubblewrap().without_cgroups();
     let mut spec = spec();
     spec.tmpfs = vec!["/extra".into()];
-    // Nothing else is in the way: no file may be larger than the limit on the disk.
+    // No other limit applies: no file may be larger than the disk limit.
     spec.limits = Limits { memory_bytes: Some(96 << 20), ..Limits::default() };
     let mut session = sandbox.start(&spec).unwrap();
     let fill = |folder: &str| format!("head -c 40m /dev/zero > {folder}/x || exit 9; sleep 0.5");
     let (exit, text) = sh(&mut *session, &format!("{}; echo alone", fill("/tmp")));
     assert_eq!((exit, text.as_str()), (Exit::Code(0), "alone\n"));
-    // Each is within its own size, and all of them are not within the limit.
+    // Each is within its own size, but all together exceed the limit.
     let all = ["/var/tmp", "/dev/shm", "/run", "/extra"].map(fill).join("; ");
     let (exit, text) = sh(&mut *session, &format!("{all}; sleep 20"));
     assert_eq!(exit, Exit::Limit(LimitKind::Memory), "{text}");
     assert!(session.stop().unwrap().peak_memory_bytes.unwrap() > 96 << 20);
 
-    // And no other folder can be filled.
+    // No other folder can be filled.
     let mut session = sandbox.start(&spec).unwrap();
     for path in ["/dev/x", "/dev/pts/x", "/x", "/run/assay/x", "/etc/x", "/var/x"] {
         let (exit, text) = sh(&mut *session, &format!("head -c 1m /dev/zero > {path}"));
@@ -200,7 +200,7 @@ fn ordinary_user() {
 fn in_memory_folders_count_as_memory_for_ordinary_users() {
     needs_bubblewrap!();
     if !rustix::process::geteuid().is_root() {
-        // Then the test above was one of an ordinary user.
+        // Then the test above ran as an ordinary user.
         return;
     }
     let this = std::env::current_exe().unwrap();

@@ -1,9 +1,9 @@
-//! Real sandboxes, and what they must hold.
+//! Real sandboxes, and their guarantees.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "tests end where something is not as it should be, and say what they found"
+    reason = "a failed unwrap fails the test, and some tests print measurements"
 )]
 
 mod common;

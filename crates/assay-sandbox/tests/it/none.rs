@@ -10,7 +10,7 @@ use assay_sandbox::{Exit, Mechanism, NoSandbox, Sandbox, Sink};
 use crate::common::{command, exec, mount, processes_with, sh, spec};
 
 #[test]
-fn runs_commands_where_the_mounts_lie() {
+fn runs_commands_in_the_mounts_sources() {
     let dir = tempfile::tempdir().unwrap();
     let mut spec = spec();
     spec.mounts = vec![mount(dir.path(), "/desk", true)];
@@ -58,17 +58,17 @@ fn kills_the_group_at_the_deadline_and_at_the_end() {
     assert!(crate::common::within(Duration::from_secs(1), || processes_with("sleep\x0077712").is_empty()));
 }
 
-/// In a PID namespace whose first process was handed down its session, that session has the number 0 (`setsid(2)` was
-/// called outside). A service manager or a container may well start us so.
+/// In a PID namespace whose first process inherited its session from outside, that session has the
+/// id 0 (`setsid(2)` was called outside). A service manager or a container may start us like this.
 #[test]
-fn a_session_from_outside_the_namespace_is_no_obstacle() {
+fn session_from_outside_the_namespace_is_supported() {
     let inside = |program: &Path, args: &[&str]| {
         let mut command = Command::new("unshare");
         command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]);
         command.arg(program).args(args).output()
     };
     if !inside(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
-        assay_test::report_skip("this machine lets nobody make a PID namespace with unshare(1)");
+        assay_test::report_skip("unshare(1) cannot create a PID namespace on this machine");
         return;
     }
     let name = "none::kills_the_group_at_the_deadline_and_at_the_end";

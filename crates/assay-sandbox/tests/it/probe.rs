@@ -7,7 +7,7 @@ use assay_sandbox::{Mechanism, SandboxError, probe_bubblewrap};
 use crate::common::{INIT, needs_bubblewrap};
 
 #[test]
-fn finds_what_works() {
+fn reports_a_working_installation() {
     needs_bubblewrap!();
     let probe = probe_bubblewrap(Path::new(INIT), &["sandbox-init".to_owned()]).unwrap();
     assert!(probe.version.starts_with(|c: char| c.is_ascii_digit()), "{probe:?}");
@@ -17,9 +17,9 @@ fn finds_what_works() {
 }
 
 #[test]
-fn says_why_it_does_not() {
+fn reports_why_it_does_not_work() {
     needs_bubblewrap!();
-    // A program that is no first process.
+    // Programs that are not a first process.
     for (init, word) in [("/bin/false", "without an error message"), ("/etc/passwd", "ELF"), ("/no/such", "")]
     {
         match probe_bubblewrap(Path::new(init), &[]).map(drop) {

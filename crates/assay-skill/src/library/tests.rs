@@ -17,7 +17,7 @@ fn found(library: &Library) -> Vec<&str> {
 }
 
 #[test]
-fn packages_are_found_wherever_they_lie() {
+fn packages_are_found_at_any_path() {
     let temp = TempDir::new().unwrap();
     let root = temp.path();
     for folder in ["b", "a", "group/deep/c", "a/nested", ".git/x", "node_modules/y", ".agents/skills/e"] {
@@ -29,7 +29,7 @@ fn packages_are_found_wherever_they_lie() {
     fs::write(root.join("README.md"), "").unwrap();
     let library = Library::load(&[root.to_path_buf()]);
     assert_eq!(found(&library), ["a", "b", "c", "e", "six"]);
-    // A package on its own, and twice the same.
+    // A single package, and the same one twice.
     assert_eq!(found(&Library::load(&[root.join("a"), root.join("a/../a"), root.join("b")])), ["a", "b"]);
 }
 

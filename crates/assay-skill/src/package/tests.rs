@@ -59,7 +59,7 @@ fn a_package_is_read() {
 }
 
 #[test]
-fn what_stands_in_for_missing_fields() {
+fn missing_fields_have_fallbacks() {
     let check = |text: &str, name: &str, description: &str, expected: &[&str]| {
         let (_temp, root) = package(&[("SKILL.md", text)]);
         let loaded = Package::load(&root);
@@ -81,7 +81,7 @@ fn what_stands_in_for_missing_fields() {
 }
 
 #[test]
-fn where_the_document_lies() {
+fn document_path_is_found() {
     let check = |make: &dyn Fn(&Path), loads: bool, expected: &[&str]| {
         let (temp, root) = package(&[]);
         fs::write(temp.path().join("outside.md"), PLAIN).unwrap();
@@ -124,7 +124,7 @@ fn where_the_document_lies() {
 }
 
 #[test]
-fn pipes_and_odd_names_do_not_stop_it() {
+fn pipes_and_unusual_names_are_handled() {
     let (_temp, root) = package(&[("SKILL.md", PLAIN)]);
     rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, 0o644.into(), 0)
         .unwrap();
@@ -135,7 +135,7 @@ fn pipes_and_odd_names_do_not_stop_it() {
 }
 
 #[test]
-fn a_pipe_for_a_document_is_refused_at_once() {
+fn pipe_as_document_is_rejected_immediately() {
     let (_temp, root) = package(&[]);
     rustix::fs::mknodat(rustix::fs::CWD, root.join("SKILL.md"), rustix::fs::FileType::Fifo, 0o644.into(), 0)
         .unwrap();
@@ -143,7 +143,7 @@ fn a_pipe_for_a_document_is_refused_at_once() {
 }
 
 #[test]
-fn a_huge_document_is_cut_and_digested_whole() {
+fn huge_document_is_cut_but_digested_completely() {
     let (_temp, root) = package(&[]);
     let text = |last: &str| format!("{PLAIN}{}{last}", "words \n".repeat(1_300_000));
     let load = |last: &str| {
@@ -158,7 +158,7 @@ fn a_huge_document_is_cut_and_digested_whole() {
 }
 
 #[test]
-fn the_folder_may_be_given_in_any_way() {
+fn folder_may_be_given_in_any_form() {
     let (temp, root) = package(&[("SKILL.md", PLAIN), ("sub/x", "")]);
     symlink("a", temp.path().join("link")).unwrap();
     let plain = Package::load(&root).package.unwrap();

@@ -9,9 +9,9 @@ use crate::tokens;
 /// Rounds of counting and correcting. Most texts need two or three.
 const ROUNDS: usize = 16;
 
-/// What a skeleton was filled to.
+/// The result of filling a skeleton.
 pub(super) struct Filled {
-    /// The text nearest to the wanted length.
+    /// The text nearest to the requested length.
     pub(super) text: String,
     /// Its tokens.
     pub(super) tokens: usize,
@@ -61,7 +61,7 @@ pub(super) fn balance(
     best.unwrap_or(Filled { text: String::new(), tokens: 0 })
 }
 
-/// Changes leaves here and there, until the changes come to `want` tokens.
+/// Changes leaves throughout the text, until the changes add up to `want` tokens.
 fn spread(leaves: &mut [Leaf], want: isize, draw: &mut Draw<'_>) {
     let count = leaves.len();
     let start = draw.below(count);

@@ -1,4 +1,4 @@
-//! The fixed bank: true and useless sentences, written for this purpose and kept as text, one a
+//! The fixed bank: true and useless sentences, written for this purpose and stored as text, one a
 //! line.
 
 use std::sync::{Arc, LazyLock};
@@ -8,15 +8,15 @@ use super::words::{Mark, words};
 /// The parts of the bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Whole sentences, with their full stop.
+    /// Complete sentences, with their full stop.
     Sentence,
-    /// What an item of a list may say.
+    /// The text of a list item.
     Phrase,
     /// Titles of sections.
     Heading,
-    /// What a cell of a table may say.
+    /// The text of a table cell.
     Cell,
-    /// Lines for code blocks: no shell and no compiler knows any of their first words.
+    /// Lines for code blocks: none of their first words is known to a shell or compiler.
     Inert,
     /// Single words.
     Word,
@@ -67,7 +67,7 @@ static CELLS: LazyLock<Vec<Piece>> = LazyLock::new(|| load(Kind::Cell, include_s
 static INERT: LazyLock<Vec<Piece>> = LazyLock::new(|| load(Kind::Inert, include_str!("bank/inert.txt")));
 static WORDS: LazyLock<Vec<Piece>> = LazyLock::new(|| load(Kind::Word, include_str!("bank/words.txt")));
 
-/// The openings of a description; `{}` stands for the words of the skill's name.
+/// The openings of a description; `{}` is replaced by the words of the skill's name.
 pub(super) const LEADS: &str = include_str!("bank/leads.txt");
 
 fn load(kind: Kind, text: &str) -> Vec<Piece> {
@@ -97,7 +97,7 @@ mod tests {
         [Kind::Sentence, Kind::Phrase, Kind::Heading, Kind::Cell, Kind::Inert, Kind::Word];
 
     #[test]
-    fn the_bank_is_large_enough_and_says_nothing_twice() {
+    fn bank_is_large_enough_without_duplicates() {
         let check = |kind, least| {
             let distinct: BTreeSet<_> = entries(kind).iter().map(|entry| &entry.text).collect();
             assert!(distinct.len() >= least, "{kind:?}: {}", distinct.len());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bank_names_no_procedure_and_no_number() {
+    fn bank_has_no_procedures_or_numbers() {
         const FORBIDDEN: &str = "run test tests verify check checks file files code script build open read write save print install \
             use data table list command step steps error debug output input format parse query validate ensure must follow \
             one two three four five six seven eight nine ten first second third half once twice dozen hundred";

@@ -1,4 +1,4 @@
-//! The placebo of a Markdown text: the same blocks, as long, and nothing said.
+//! The placebo of a Markdown text: the same blocks and length, without content.
 
 use super::PlaceboError;
 use super::balance::{Filled, balance, tolerance};
@@ -9,7 +9,7 @@ use super::skeleton::{Block, Skeleton};
 use super::words::words;
 use crate::tokens;
 
-/// The most tokens of a text that is given a placebo. The longest public skills have a tenth of it.
+/// The most tokens of a text with a placebo. The longest public skills have a tenth of it.
 pub(super) const TOKEN_LIMIT: usize = 200_000;
 /// The most bytes: a token has 4 or so, and blank ones many more.
 pub(super) const BYTE_LIMIT: usize = 4 * 1024 * 1024;
@@ -55,7 +55,7 @@ fn blocks(text: &str, wanted: usize, draw: &mut Draw<'_>) -> Filled {
     })
 }
 
-/// A description as long as another, which names the skill's name and nothing of what it does.
+/// A description as long as another, which contains the skill's name and nothing about its purpose.
 pub(super) fn description(original: &str, name: &str, draw: &mut Draw<'_>) -> String {
     let wanted = tokens(original);
     let mut text = String::new();

@@ -42,7 +42,7 @@ struct Deck {
     next: usize,
 }
 
-/// How many cards are looked through for one of the wanted length.
+/// How many cards are searched for one of the requested length.
 const WINDOW: usize = 48;
 
 /// Draws pieces that repeat nothing of the original.
@@ -57,7 +57,7 @@ impl<'a> Draw<'a> {
     pub(super) fn new(facts: &'a Facts, mut rng: Rng) -> Self {
         let mut decks = Vec::new();
         for kind in [Kind::Sentence, Kind::Phrase, Kind::Heading, Kind::Cell, Kind::Inert, Kind::Word] {
-            // Code blocks may also say what an item of a list may say: it is as inert.
+            // Code blocks may also contain the text of list items, which has no effect either.
             let more = if kind == Kind::Inert { entries(Kind::Phrase) } else { &[] };
             let mut cards: Vec<_> =
                 entries(kind).iter().chain(more).filter(|entry| admitted(facts, entry)).cloned().collect();
@@ -91,7 +91,7 @@ impl<'a> Draw<'a> {
     }
 
     /// Deals the next card of a part, or of the next [`WINDOW`] cards the one nearest to `want`
-    /// tokens. `None` when no card fits between its neighbours.
+    /// tokens. `None` if no card fits between its neighbours.
     pub(super) fn deal(
         &mut self,
         kind: Kind,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_dealt_again_before_all_was() {
+    fn cards_repeat_only_after_the_whole_deck() {
         let facts = Facts::default();
         let mut draw = Draw::new(&facts, Rng::new("a", 1, "x"));
         let mut seen = std::collections::BTreeSet::new();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_says_is_never_dealt() {
+    fn draw_never_repeats_the_original() {
         let mut facts = Facts::default();
         for kind in [Kind::Sentence, Kind::Phrase, Kind::Cell, Kind::Word] {
             for entry in entries(kind) {

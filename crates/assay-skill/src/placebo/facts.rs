@@ -1,5 +1,5 @@
-//! What a text says that its placebo may not: runs of three words, identifiers, commands, paths and
-//! numbers.
+//! The parts of a text that its placebo must not repeat: runs of three words, identifiers,
+//! commands, paths and numbers.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,7 +11,7 @@ use super::words::{Mark, gram, grams, is_stop, words};
 /// The Markdown extensions texts are read with: what every client's Markdown has.
 pub(super) const OPTIONS: Options = Dialect::GitHub.options();
 
-/// What a placebo may not repeat. The sets are only asked, never walked.
+/// The parts that a placebo must not repeat. The sets are only queried, never iterated.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     grams: HashSet<u64>,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_common_is_nothing() {
+    fn disjoint_texts_share_nothing() {
         check("Export the ledger by month.", "A calm morning.", &[]);
         check("", "", &[]);
         check("it is what it is", "it is what it is", &[]);

@@ -1,4 +1,4 @@
-//! The other files of a package: scripts that print a usage line, texts and data that say nothing.
+//! The other files of a package: scripts that print a usage line, texts and data without content.
 
 use serde_json::{Value, json};
 
@@ -6,11 +6,11 @@ use super::bank::Kind;
 use super::draw::Draw;
 use super::{MadeFile, body};
 
-/// The most bytes a text is given.
+/// The most bytes of a generated text.
 const TEXT_CAP: usize = 256 * 1024;
-/// The most zero bytes a binary file is given.
+/// The most zero bytes of a generated binary file.
 const BINARY_CAP: usize = 1024 * 1024;
-/// The most bytes of a script: what is over its usage line is comment.
+/// The most bytes of a script: everything besides its usage line is comment.
 const SCRIPT_CAP: usize = 64 * 1024;
 /// The most lines of a table or of a file of JSON lines.
 const LINES_CAP: usize = 2000;
@@ -54,7 +54,7 @@ const fn script(
     Format::Script { interpreter, print: (open, close), comment }
 }
 
-/// What a file is, by its name, its first line and its bytes.
+/// The format of a file, by its name, its first line and its bytes.
 pub(super) fn format(file: &MadeFile) -> Format {
     let name = file.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -129,8 +129,8 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.contains(&0) || std::str::from_utf8(bytes).is_err()
 }
 
-/// Makes the file that is in a file's place: same path, same executable bit, about the same size,
-/// and an empty file where it was empty.
+/// Generates the replacement of a file: same path, same executable bit, about the same size, and an
+/// empty file if it was empty.
 pub(super) fn make(file: &MadeFile, draw: &mut Draw<'_>) -> MadeFile {
     let size = file.bytes.len();
     let text = String::from_utf8_lossy(&file.bytes);
@@ -188,7 +188,7 @@ fn piece(draw: &mut Draw<'_>, kind: Kind, want: usize) -> String {
     piece.unwrap_or_else(|| draw.made_piece(&[], &[])).text.clone()
 }
 
-/// Sentences of about so many bytes in all, at least one piece.
+/// Sentences of about the given number of bytes in all, at least one piece.
 fn sentences(draw: &mut Draw<'_>, bytes: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut before = Vec::new();
@@ -216,7 +216,7 @@ fn prose(draw: &mut Draw<'_>, bytes: usize) -> String {
     sentences(draw, bytes).join(" ")
 }
 
-/// Paragraphs of about so many bytes in all, in lines of about 100.
+/// Paragraphs of about the given number of bytes in all, in lines of about 100.
 fn paragraphs(draw: &mut Draw<'_>, size: usize) -> String {
     let mut out = String::new();
     let mut line = 0;
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_empty_stays_empty() {
+    fn empty_files_stay_empty() {
         for path in ["__init__.py", "a.md", "a.json", "a", ".gitkeep"] {
             assert_eq!(made_file(path, b"", true).bytes, b"", "{path}");
         }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_print_a_usage_line_and_end_well() {
+    fn scripts_print_a_usage_line_and_succeed() {
         let folder = tempfile::tempdir().unwrap();
         let check = |interpreter: &str, path: &str, content: &str| {
             let made = made_file(path, content.as_bytes(), true);

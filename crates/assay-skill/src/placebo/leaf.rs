@@ -5,7 +5,7 @@ use super::draw::Draw;
 use super::words::Mark;
 use crate::tokens;
 
-/// What a leaf is.
+/// The kind of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Running text.
@@ -21,13 +21,13 @@ pub(super) enum Shape {
 /// A piece of text with a length to reach, in tokens.
 #[derive(Debug)]
 pub(super) struct Leaf {
-    /// What it is.
+    /// Its kind.
     pub(super) shape: Shape,
     /// The tokens of the original's text in its place. 0 stays empty.
     pub(super) target: usize,
     /// Lines that are not blank.
     lines: usize,
-    /// Before which of these lines a blank one stands.
+    /// The lines with a blank one before them.
     gaps: Vec<usize>,
     /// The words drawn.
     pub(super) pieces: Vec<Piece>,
@@ -100,8 +100,8 @@ impl Leaf {
     }
 }
 
-/// Sentences as they are; other pieces between them in lists, as sentences of their own. A capital
-/// letter can cost a token, which the shortest texts have not got.
+/// Sentences unchanged; other pieces between them in lists, as separate sentences. A capital letter
+/// can cost a token, which is too much for the shortest texts.
 fn prose(pieces: &[Piece], capital: bool) -> String {
     let whole = pieces.iter().any(|piece| piece.is_sentence());
     let mut out = String::new();
@@ -131,7 +131,7 @@ fn wrap(text: &str, lines: usize) -> String {
     let mut broken = 1;
     for word in text.split(' ') {
         if !out.is_empty() {
-            // The n-th break comes where the text has passed n parts of its length.
+            // The n-th break is where the text has passed n parts of its length.
             if broken < lines && out.len() * lines >= broken * text.len() {
                 out.push('\n');
                 broken += 1;
@@ -161,14 +161,14 @@ fn after(leaves: &[Leaf], at: usize, from: usize) -> Vec<Mark> {
     here.chain(there).flat_map(|piece| piece.marks.iter()).take(2).copied().collect()
 }
 
-/// Tokens a piece adds at the end of a leaf: its own and what separates it.
+/// Tokens that a piece adds at the end of a leaf: its own and its separator.
 fn added(leaf: &Leaf, piece: &Piece) -> usize {
     let separated = !leaf.pieces.is_empty() && !piece.is_sentence();
     piece.tokens + usize::from(separated)
 }
 
-/// Appends about `want` tokens to a leaf: from the part of the bank that suits, else from its
-/// single words, else made up.
+/// Appends about `want` tokens to a leaf: from a suitable part of the bank, else from its single
+/// words, else invented words.
 fn append(
     leaves: &mut [Leaf],
     at: usize,
@@ -183,8 +183,8 @@ fn append(
     let wanted = if any { None } else { Some(want) };
     let piece = draw
         .deal(kind, wanted, &before, after)
-        // A short piece is no place for a long word, and a long one no place for a single word,
-        // unless nothing else is left.
+        // A short gap gets no long word, and a long one no single word, unless nothing else is
+        // left.
         .filter(|piece| piece.tokens <= want + 3 || kind == Kind::Inert)
         .or_else(|| draw.deal(Kind::Phrase, wanted, &before, after).filter(|piece| piece.tokens <= want + 3))
         .or_else(|| draw.deal(Kind::Word, wanted, &before, after))
@@ -254,7 +254,7 @@ pub(super) fn edit(leaves: &mut [Leaf], at: usize, want: isize, draw: &mut Draw<
         return more;
     }
     if last > 0 && leaves[at].pieces[last - 1].kind != Kind::Lead {
-        // Nothing of its own kind is short enough: a single word is.
+        // No piece of its kind is short enough: a single word is.
         let (before, after) = (before(leaves, at, last - 1), after(leaves, at, last));
         let old = leaves[at].pieces[last - 1].clone();
         if let Some(new) =

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// Keys that change what a client does with a skill rather than what the skill says. They are kept
-/// with their values, so that the arms differ in nothing but the text.
+/// Keys that change what a client does with a skill rather than its text. They are kept with their
+/// values, so that the arms differ in the text only.
 pub(super) const CLIENT_KEYS: [&str; 8] = [
     "allowed-tools",
     "disallowed-tools",
@@ -15,7 +15,7 @@ pub(super) const CLIENT_KEYS: [&str; 8] = [
     "agent",
 ];
 
-/// The most characters a kept value may have in all; longer ones are prose and are dropped.
+/// The most characters of all kept values; longer ones are prose and are dropped.
 const KEPT_LENGTH: usize = 1024;
 
 /// Writes the front matter, its fences included.
@@ -43,7 +43,7 @@ pub(super) fn front_matter(name: &str, description: &str, original: &Map<String,
     out
 }
 
-/// A text as a YAML scalar on one line: plain where that is safe, else in double quotes.
+/// A text as a YAML scalar on one line: plain if that is safe, else in double quotes.
 fn scalar(text: &str) -> String {
     // Words that some version of YAML reads as something other than a text.
     const RESERVED: [&str; 10] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "inf"];
@@ -64,7 +64,7 @@ fn scalar(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            // Three dashes in a row would end the front matter for those who look for nothing else.
+            // Three dashes in a row would end the front matter for simple parsers.
             '-' if out.ends_with("--") => out.push_str("\\x2d"),
             ' '..='~' => out.push(c),
             _ if c.is_alphanumeric() && u32::from(c) < 0x1_0000 => out.push(c),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_are_plain_where_that_is_safe() {
+    fn scalars_are_plain_if_safe() {
         let check = |text, expected: &str| assert_eq!(scalar(text), expected);
         check("ledger-export", "ledger-export");
         check("Yes", "\"Yes\"");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_act_on_is_kept_and_the_rest_is_not() {
+    fn only_client_keys_are_kept() {
         let original = json!({
             "name": "x", "license": "MIT", "allowed-tools": ["Bash(git:*)", "Read"], "model": "small", "user-invocable": false,
             "metadata": {"author": "somebody"}, "context": "x".repeat(2000), "agent": {"a": 1},

@@ -1,30 +1,29 @@
-//! The placebo of a skill: the same package with nothing in it.
+//! The placebo of a skill: the same package without its content.
 //!
-//! What a skill is worth is what it adds to a text of the same name, shape and length that says
-//! nothing. [`placebo`] makes that text. It keeps the name, every path, the headings with their
+//! The value of a skill is what it adds to a text of the same name, shape and length without
+//! content. [`placebo`] generates that text. It keeps the name, every path, the headings with their
 //! levels, the lists with their items, the code blocks, tables and quotes, and the number of tokens
-//! of the body within 2 % (3 tokens, if that is more). All words are drawn from a fixed bank of
-//! true and useless sentences, by the package's digest and the seed.
+//! of the body within 2% (3 tokens, if that is more). All words are drawn from a fixed bank of true
+//! and useless sentences, by the package's digest and the seed.
 //!
 //! Nothing drawn repeats three words in a row, an identifier, a command, a path or a number of the
-//! original; [`shared`] returns what does. Where the bank has nothing left that fits, single words
-//! of it are used, and at last words that no language has. By necessity some things are in common
-//! all the same:
+//! original; [`shared`] returns such repetitions. If no suitable piece of the bank is left, single
+//! words of it are used, and finally invented words. Some overlap is unavoidable:
 //!
 //! - the name, and its words in the description;
 //! - the paths of files, since the layout is kept (no text names them);
 //! - the numbers that count the items of a list (every list counts from 1) and the stop words of
 //!   English;
 //! - in scripts, the interpreter's line and the one call that prints, since they must run;
-//! - the values of the few front-matter keys that change what a client does rather than what the
-//!   skill says (`allowed-tools`, `disable-model-invocation`, `user-invocable`, `model` and their
-//!   like). All other keys are omitted, the licence too: the text is not the author's.
+//! - the values of the few front-matter keys that change what a client does rather than the skill's
+//!   text (`allowed-tools`, `disable-model-invocation`, `user-invocable`, `model` and similar
+//!   ones). All other keys are omitted, the licence too, because the text is not the author's.
 //!
 //! Other files: a script prints one usage line and exits 0, the rest of it is comment; Markdown is
-//! treated as the body is; JSON, CSV, XML and settings stay valid and say nothing; what is not text
-//! becomes as many zero bytes, 1 MiB at most, and a compiled program becomes a shell script. Sizes
-//! stay about the same, up to 256 KiB for a text and 64 KiB for a script. What was empty stays
-//! empty. Lists nested more than 48 deep are drawn up to that depth. The language of a placebo is
+//! treated like the body; JSON, CSV, XML and settings stay valid without content; other files
+//! become as many zero bytes, 1 MiB at most, and a compiled program becomes a shell script. Sizes
+//! stay about the same, up to 256 KiB for a text and 64 KiB for a script. Empty files stay empty.
+//! Lists nested more than 48 deep are generated up to that depth. The language of a placebo is
 //! English, whatever the original's.
 
 mod balance;
@@ -48,9 +47,9 @@ use self::facts::Facts;
 use self::files::Format;
 use crate::tokens;
 
-/// Of a longer file only so many bytes are compared with what is drawn.
+/// Of a longer file only this many bytes are compared with the drawn text.
 const COMPARED_OF_A_FILE: usize = 1024 * 1024;
-/// And of all files of a package, in their order, only so many.
+/// Of all files of a package, in their order, only this many bytes are compared.
 const COMPARED_OF_ALL: usize = 16 * 1024 * 1024;
 
 /// A file of a package, as input (already read) or as output.
@@ -67,13 +66,13 @@ pub struct MadeFile {
 /// A package as [`placebo`] needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Original<'a> {
-    /// The skill's name, kept as it is.
+    /// The skill's name, which is kept.
     pub name: &'a str,
-    /// The folder's name. Its words name the domain when the name has none.
+    /// The folder's name. Its words name the domain if the name has none.
     pub directory: &'a str,
     /// The description, which sets the length of the new one.
     pub description: &'a str,
-    /// The whole front matter.
+    /// The complete front matter.
     pub front_matter: &'a Map<String, Value>,
     /// What follows the front matter.
     pub body: &'a str,
@@ -103,7 +102,7 @@ pub enum PlaceboError {
         limit: usize,
     },
     /// The skeleton alone is longer than the body, or no words bring it to the body's length: a
-    /// body that is hardly a text.
+    /// body with hardly any text.
     #[error("placebo has {placebo_tokens} tokens for a body of {body_tokens}")]
     Uneven {
         /// Tokens of the body.
@@ -113,8 +112,8 @@ pub enum PlaceboError {
     },
 }
 
-/// Makes the same package with nothing in it: every file of the original in its order, `SKILL.md`
-/// last if it was not among them. Deterministic in (digest, seed). Paths are passed on as they are.
+/// Generates the same package without content: every file of the original in its order, `SKILL.md`
+/// last if it was not among them. Deterministic in (digest, seed). Paths do not change.
 pub fn placebo(original: &Original<'_>, seed: u64) -> Result<Vec<MadeFile>, PlaceboError> {
     if original.body.len() > body::BYTE_LIMIT {
         return Err(PlaceboError::TooLarge { bytes: original.body.len(), limit: body::BYTE_LIMIT });
@@ -167,7 +166,7 @@ fn document_of(files: &[MadeFile]) -> Option<usize> {
     exact.or_else(|| files.iter().position(|file| file.path.eq_ignore_ascii_case("SKILL.md")))
 }
 
-/// What the placebo may not repeat, of the whole package.
+/// The parts of the whole package that the placebo must not repeat.
 fn facts(original: &Original<'_>, document: Option<usize>) -> Facts {
     let mut facts = Facts::default();
     facts.markdown(original.body);

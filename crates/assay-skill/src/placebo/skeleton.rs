@@ -1,5 +1,5 @@
-//! The Markdown skeleton of a text: which blocks it has, nested how, and how long each of them is.
-//! Nothing of its words.
+//! The Markdown skeleton of a text: its blocks, their nesting, and the length of each of them,
+//! without its words.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::facts::OPTIONS;
 use super::leaf::{Leaf, Shape};
 use crate::tokens;
 
-/// Lists and quotes nested deeper than this are read as if they stood here.
+/// Lists and quotes nested deeper than this are read as if they were at this depth.
 const DEPTH: usize = 96;
 
 /// A block; texts are numbers of leaves.
@@ -38,7 +38,7 @@ pub(super) enum Block {
 pub(super) struct List {
     /// Whether the items are numbered.
     pub(super) ordered: bool,
-    /// Whether blank lines stand between its blocks.
+    /// Whether there are blank lines between its blocks.
     pub(super) loose: bool,
     /// The items.
     pub(super) items: Vec<Item>,
@@ -275,8 +275,8 @@ impl Builder<'_> {
         self.leaf(Leaf::new(shape, tokens(text), run.lines + 1))
     }
 
-    /// Adds a text to a list item whose only content is a link definition, for which the parser emits no
-    /// event. An empty item cannot interrupt a paragraph.
+    /// Adds a text to a list item whose only content is a link definition, for which the parser
+    /// emits no event. An empty item cannot interrupt a paragraph.
     fn fill_blank_item(&mut self, range: &Range<usize>) {
         let blank = matches!(self.frames.last(), Some(Frame::Item(item)) if item.blocks.is_empty());
         let text = self.text.get(range.clone()).unwrap_or_default();

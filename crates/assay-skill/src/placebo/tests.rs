@@ -1,4 +1,4 @@
-//! Whole packages, written here and real ones.
+//! Complete packages, synthetic and real ones.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ fn check(name: &str, description: &str, body: &str, seed: u64) -> String {
 }
 
 #[test]
-fn written_bodies_keep_their_shape_and_lose_their_content() {
+fn synthetic_bodies_keep_their_shape_and_lose_their_content() {
     let description = "Exports the general ledger of a month as the auditors want it. Use when somebody asks for a ledger export, \
         a trial balance or the month-end files.";
     for (name, body) in [("ledger-export", LEDGER), ("safe-deploys", DEPLOY), ("shapes", SHAPES)] {
@@ -98,7 +98,7 @@ fn written_bodies_keep_their_shape_and_lose_their_content() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_and_another_gives_another() {
+fn output_is_deterministic_for_a_seed() {
     let made: Vec<_> =
         (0..5).map(|seed| check("ledger-export", "Exports the ledger.", LEDGER, seed)).collect();
     assert_eq!(made[0], check("ledger-export", "Exports the ledger.", LEDGER, 0));
@@ -112,7 +112,7 @@ fn the_same_seed_gives_the_same_and_another_gives_another() {
 }
 
 #[test]
-fn odd_bodies_are_taken_as_they_come() {
+fn unusual_bodies_are_accepted() {
     let deep = format!("{}text\n", "> ".repeat(90));
     let bodies = [
         "",
@@ -146,7 +146,7 @@ fn odd_bodies_are_taken_as_they_come() {
 }
 
 #[test]
-fn a_bank_full_of_clashes_is_no_obstacle() {
+fn placebo_is_made_despite_a_clashing_bank() {
     let bank = [
         include_str!("bank/sentences.txt"),
         include_str!("bank/phrases.txt"),
@@ -168,7 +168,7 @@ fn a_bank_full_of_clashes_is_no_obstacle() {
 }
 
 #[test]
-fn names_are_kept_whatever_they_hold() {
+fn placebo_keeps_any_name() {
     for name in [
         "a",
         "Yes",
@@ -201,7 +201,7 @@ fn a_description_names_the_domain_and_stays_short_enough_for_clients() {
 }
 
 #[test]
-fn what_is_too_long_is_refused() {
+fn overlong_originals_are_rejected() {
     let front_matter = Map::new();
     let many = "word ".repeat(200_001);
     let refused = placebo(&original("a", "b", &many, &front_matter), 1);
@@ -212,7 +212,7 @@ fn what_is_too_long_is_refused() {
 }
 
 #[test]
-fn long_and_nested_bodies_take_their_time_and_no_more() {
+fn long_and_nested_bodies_take_bounded_time() {
     let front_matter = Map::new();
     let bodies = [
         "> ".repeat(200_000),
@@ -256,7 +256,7 @@ fn files_keep_their_paths_order_and_executable_bit() {
     assert_eq!(paths(&made), paths(&files));
     let text = |at: usize| std::str::from_utf8(&made[at].bytes).unwrap();
     assert_eq!(layout(text(1)), layout(LEDGER));
-    // What any file says is kept out of every text.
+    // The content of every file is kept out of every text.
     for at in [0, 1, 3] {
         let made = text(at).split("---\n").last().unwrap();
         assert_eq!(shared(DEPLOY, made), [""; 0]);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 static STOP: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!("bank/stop.txt").lines().collect());
 
-/// What is needed of a word to compare runs of words.
+/// The properties of a word that are needed to compare runs of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     hash: u64,
@@ -27,8 +27,8 @@ pub(super) fn is_stop(word: &str) -> bool {
 }
 
 impl Mark {
-    /// The mark of a lower-cased word: its FNV-1a hash, 64 bits. A collision costs a needless
-    /// redraw and nothing else.
+    /// The mark of a lower-cased word: its FNV-1a hash, 64 bits. A collision only costs a needless
+    /// redraw.
     pub(super) fn of(word: &str) -> Self {
         let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -42,7 +42,7 @@ pub(super) fn grams(marks: &[Mark]) -> impl Iterator<Item = u64> + '_ {
     marks.windows(3).filter_map(|run| gram([run[0], run[1], run[2]]))
 }
 
-/// One run of three as a number; `None` when all three are stop words.
+/// One run of three as a number; `None` if all three are stop words.
 pub(super) fn gram(run: [Mark; 3]) -> Option<u64> {
     if run.iter().all(|mark| mark.stop) {
         return None;

@@ -1,8 +1,8 @@
-//! Packages and vectors gathered from public repositories, read for what they are: nothing may
-//! panic, and what is well formed has no finding.
+//! Packages and vectors gathered from public repositories: nothing may panic, and a well-formed
+//! package has no finding.
 //!
-//! They lie outside the project. `ASSAY_SHARED` names the folder; without it these tests say that
-//! they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
+//! They are outside the project. `ASSAY_SHARED` names the folder; without it these tests report
+//! that they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,8 +28,8 @@ fn published_skills_load() {
     }
 }
 
-/// What the reference validator calls an error and this loader has no rule for yet: rules of fields
-/// other than name and description.
+/// Errors of the reference validator for which this loader has no rule yet: rules of fields other
+/// than name and description.
 const LINT_ONLY: [&str; 8] = [
     "anchor",
     "compat-501",
@@ -43,7 +43,7 @@ const LINT_ONLY: [&str; 8] = [
 
 #[test]
 #[ignore = "needs shared data"]
-fn vectors_load_as_their_validators_say() {
+fn vectors_load_like_their_validators() {
     let file = shared("spec/conformance.json");
     let vectors: Vec<Value> = serde_json::from_slice(&fs::read(file).expect("readable")).expect("JSON");
     let temp = tempfile::tempdir().expect("a temporary folder");
@@ -65,8 +65,8 @@ fn vectors_load_as_their_validators_say() {
         fs::write(root.join(name), bytes).expect("written");
         let loaded = Package::load(&root);
         let findings: Vec<_> = loaded.diagnostics.iter().filter(|d| d.severity != Severity::Info).collect();
-        // What one of the two validators refuses gives a finding; it loads all the same, save under
-        // a file name that no one looks for.
+        // A package that one of the two validators rejects has a finding; it is loaded
+        // nevertheless, except under a file name that no client searches for.
         assert_eq!(loaded.package.is_some(), name.eq("SKILL.md") || name.eq("skill.md"), "{id}");
         let refused = vector["skills_ref_ok"] == Value::Bool(false);
         if refused && findings.is_empty() {

@@ -16,7 +16,8 @@ pub(crate) const FEWEST_SUITES: usize = 250;
 /// Suites of each shape that is compared with a plan's.
 pub(crate) const SHAPE_SUITES: usize = 1000;
 
-/// Tasks × (arm's trials + [`TASK`]) of all suites together that a plan may cost before it gets fewer suites.
+/// Tasks × (arm's trials + [`TASK`]) of all suites together that a plan may cost before it gets
+/// fewer suites.
 const BUDGET: usize = 6_000_000;
 
 /// The cost of a task besides its trials, in trials.
@@ -33,12 +34,14 @@ pub(crate) struct Draws {
     equivalence: Option<Quantiles>,
     /// The baseline's mean of every task of every suite.
     base: Vec<f64>,
-    /// The shift above which a trial of the arm passes, for every repetition of every task of every suite.
+    /// The shift above which a trial of the arm passes, for every repetition of every task of every
+    /// suite.
     passes: Vec<f64>,
 }
 
 impl Draws {
-    /// Draws at most `most` suites of a plan that [`Plan::check`] has passed, whose arm's shifts spread by `spread`.
+    /// Draws at most `most` suites of a plan that [`Plan::check`] has passed, whose arm's shifts
+    /// spread by `spread`.
     pub(crate) fn of(plan: &Plan, spread: f64, most: usize, seed: u64) -> Draws {
         let (tasks, repetitions) = (plan.tasks, plan.repetitions);
         let suites = (BUDGET / (tasks * (repetitions + TASK))).clamp(FEWEST_SUITES, most.max(FEWEST_SUITES));
@@ -68,7 +71,8 @@ impl Draws {
         let passed = (0..plan.base_repetitions).filter(|_| uniform(random) < rate).count();
         self.base.push(passed as f64 / plan.base_repetitions as f64);
         if plan.moving < 1.0 && uniform(random) >= plan.moving {
-            // An unaffected task, until the lift needs more than the affected ones: then all its trials pass, or fail.
+            // An unaffected task, until the lift needs more than the affected ones: then all its
+            // trials pass, or fail.
             let until = plan.clearing() + uniform(random);
             let passes = |random: &mut ChaCha8Rng| if uniform(random) < rate { -until } else { until };
             self.passes.extend((0..plan.repetitions).map(|_| passes(random)));
@@ -138,8 +142,8 @@ impl Draws {
         within as f64 / suites.len().max(1) as f64
     }
 
-    /// The smallest margin with `negligible` in the given share of suites if the true effect is zero; `None` if even a margin
-    /// of nearly 1 is too small.
+    /// The smallest margin with `negligible` in the given share of suites if the true effect is
+    /// zero; `None` if even a margin of nearly 1 is too small.
     pub(crate) fn smallest_margin(&self, share: f64) -> Option<f64> {
         let suites: Vec<Moments> = self.moments(0.0).collect();
         bisect(0.0, 1.0 - 1e-9, |margin| self.share_within(&suites, margin) >= share)

@@ -16,7 +16,7 @@ const LARGEST: usize = 200_000;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Impossible {
     /// Under five tasks there is no interval, and so no verdict.
-    #[error("{tasks} tasks are too few for a confidence interval, which needs {FEWEST}")]
+    #[error("a confidence interval needs at least {FEWEST} tasks; this design has {tasks}")]
     Tasks {
         /// The plan's tasks.
         tasks: usize,
@@ -25,7 +25,7 @@ pub enum Impossible {
     #[error("both conditions need at least one repetition")]
     Repetitions,
     /// The margin excludes nothing or everything.
-    #[error("an equivalence margin of {margin} is outside (0, 1)")]
+    #[error("an equivalence margin of {} is not between 0 and 100 pp", pp(*.margin))]
     Margin {
         /// The margin.
         margin: f64,
@@ -58,8 +58,10 @@ pub enum Impossible {
     },
     /// The baseline leaves no room for the lift.
     #[error(
-        "a lift of {lift:+.3} over a baseline of {baseline:.3} means a pass rate of {:.3}, outside [0, 1]",
-        .baseline + .lift
+        "a lift of {} over a baseline pass rate of {} means a pass rate of {}, outside 0% to 100%",
+        signed_pp(*.lift),
+        percent(*.baseline),
+        percent(.baseline + .lift)
     )]
     Ceiling {
         /// Mean pass rate of the baseline.
@@ -69,7 +71,9 @@ pub enum Impossible {
     },
     /// The lift is within the equivalence margin.
     #[error(
-        "a lift of {lift:+.3} is within the equivalence margin of {margin:.3}: with enough tasks the verdict is `negligible`"
+        "a lift of {} is within the equivalence margin of ±{}: with enough tasks the verdict is `negligible`",
+        signed_pp(*.lift),
+        pp(*.margin)
     )]
     WithinMargin {
         /// The lift.
@@ -79,8 +83,9 @@ pub enum Impossible {
     },
     /// The margin is narrower than the narrowest interval.
     #[error(
-        "an equivalence margin of {margin:.4} is below {least:.4}, the smallest that this many tasks can show even if none of \
-         them differs"
+        "an equivalence margin of ±{} is below ±{}, the smallest that this many tasks can show even if none of them differs",
+        pp(*.margin),
+        pp(*.least)
     )]
     Narrow {
         /// The margin.
@@ -90,7 +95,7 @@ pub enum Impossible {
     },
     /// No data can give so small a p.
     #[error(
-        "p ≤ {limit} is unattainable with {tasks} tasks in a family of {family}: the smallest p of the sign-flip test is \
+        "p ≤ {limit} is unattainable (tasks: {tasks}, comparisons: {family}): the smallest p of the sign-flip test is \
          {smallest:.2e}, and Holm's correction multiplies it by {family} to {:.2e}",
         (.smallest * *.family as f64).min(1.0)
     )]
@@ -101,9 +106,27 @@ pub enum Impossible {
         family: usize,
         /// The smallest p of one comparison.
         smallest: f64,
-        /// The p asked for.
+        /// The requested p.
         limit: f64,
     },
+}
+
+/// A share times 100, with as many of two decimals as it needs.
+fn hundredths(share: f64) -> String {
+    let text = format!("{:.2}", 100.0 * share);
+    text.trim_end_matches('0').trim_end_matches('.').replace('-', "−")
+}
+
+fn pp(share: f64) -> String {
+    format!("{} pp", hundredths(share))
+}
+
+fn signed_pp(share: f64) -> String {
+    format!("{}{}", if share > 0.0 { "+" } else { "" }, pp(share))
+}
+
+fn percent(share: f64) -> String {
+    format!("{}%", hundredths(share))
 }
 
 /// What a plan is required to attain.
@@ -119,8 +142,9 @@ pub struct Requirement {
 
 /// The smallest two-sided p that the sign-flip test can give for a number of tasks.
 ///
-/// Of the 2^n sign patterns at least the observed one and its mirror image are as extreme: 2/2^n. Above 20 tasks
-/// patterns are drawn, and with b = 0 of B = 99,999 it is (b + 1)/(B + 1) (Phipson & Smyth 2010). 1 without a task.
+/// Of the 2^n sign patterns at least the observed one and its mirror image are as extreme: 2/2^n.
+/// Above 20 tasks patterns are drawn, and with b = 0 of B = 99,999 it is (b + 1)/(B + 1) (Phipson &
+/// Smyth 2010). 1 without a task.
 pub fn smallest_p(tasks: usize) -> f64 {
     if tasks > EXACT {
         return 1.0 / (DRAWS as f64 + 1.0);
@@ -177,8 +201,8 @@ impl Plan {
         }
     }
 
-    /// The smallest margin that these tasks can meet: that of the equivalence interval where all differ by 0, and not one
-    /// for which there are too few tasks.
+    /// The smallest margin that these tasks can meet: that of the equivalence interval where all
+    /// differ by 0, and not one for which there are too few tasks.
     pub fn least_margin(&self) -> Option<f64> {
         self.check().ok()?;
         let n = self.tasks as f64;
@@ -190,8 +214,8 @@ impl Plan {
         })
     }
 
-    /// The parts of a requirement that no data can meet. Empty if all can be met; the chance may still be small, see
-    /// [`Plan::forecast`].
+    /// The parts of a requirement that no data can meet. Empty if all can be met; the chance may
+    /// still be small, see [`Plan::forecast`].
     pub fn impossible(&self, required: &Requirement) -> Vec<Impossible> {
         let plan = Plan { margin: required.margin.unwrap_or(self.margin), ..*self };
         let mut found: Vec<Impossible> = plan.check().err().into_iter().collect();

@@ -1,12 +1,15 @@
-//! Power and minimum detectable effect of a design (docs/STATISTICS.md, "Planning"), by simulating the verdict.
+//! Power and minimum detectable effect of a design (docs/STATISTICS.md, "Planning"), by simulating
+//! the verdict.
 //!
-//! Tasks have the rates of a [`Baseline`]. A share of them, [`Plan::moving`], is shifted by a normal variate and clamped to
-//! [0, 1]; the lift is the mean of the clamped shifts. A lift that this share cannot produce shifts more of the tasks, up to
-//! 0 or 1. One comparison is simulated at the level of its family. Lost trials, drift and clusters are not simulated: pass
-//! the number of clusters as the tasks.
+//! Tasks have the rates of a [`Baseline`]. A share of them, [`Plan::moving`], is shifted by a
+//! normal variate and clamped to [0, 1]; the lift is the mean of the clamped shifts. A lift that
+//! this share cannot produce shifts more of the tasks, up to 0 or 1. One comparison is simulated at
+//! the level of its family. Lost trials, drift and clusters are not simulated: pass the number of
+//! clusters as the tasks.
 //!
-//! Each suite has its own random stream. Its trials stay the same when the lift increases, and its first tasks when tasks
-//! are added, so power is monotone in both and bisection applies. With 4,000 suites a power of 80% is known to ±1.2 pp.
+//! Each suite has its own random stream. Its trials stay the same when the lift increases, and its
+//! first tasks when tasks are added, so power is monotone in both and bisection applies. With 4,000
+//! suites a power of 80% is known to ±1.2 pp.
 
 mod draws;
 mod limits;
@@ -50,9 +53,9 @@ pub struct Plan {
 
 /// The default of [`Plan::spread`], together with [`MOVING`].
 ///
-/// The two give true task effects a standard deviation of 0.33 to 0.35, with 6 of 10 tasks within ±5 pp. In 55 pairs of
-/// submissions to Terminal-Bench these were 0.34 and 50% (equal after five trials each), in 171 pairs of models of MCPMark
-/// 0.33 and 56% (four trials).
+/// The two give true task effects a standard deviation of 0.33 to 0.35, with 6 of 10 tasks within
+/// ±5 pp. In 55 pairs of submissions to Terminal-Bench these were 0.34 and 50% (equal after five
+/// trials each), in 171 pairs of models of MCPMark 0.33 and 56% (four trials).
 pub const SPREAD: f64 = 0.5;
 
 /// The default of [`Plan::moving`].
@@ -94,16 +97,19 @@ pub struct Chances {
 pub struct Forecast {
     /// Suites simulated.
     pub suites: usize,
-    /// The minimum detectable effect; `None` if even a pass rate of 1 on every task is not detected.
+    /// The minimum detectable effect; `None` if even a pass rate of 1 on every task is not
+    /// detected.
     pub mde: Option<f64>,
-    /// The smallest margin with 80% power for `negligible` if the true effect is zero; `None` if no margin below 1 has it.
+    /// The smallest margin with 80% power for `negligible` if the true effect is zero; `None` if no
+    /// margin below 1 has it.
     pub margin: Option<f64>,
     /// The expected verdicts if the true effect is zero.
     pub if_no_effect: Chances,
 }
 
 impl Plan {
-    /// The minimum detectable effect, the smallest margin, and the expected verdicts if the true effect is zero.
+    /// The minimum detectable effect, the smallest margin, and the expected verdicts if the true
+    /// effect is zero.
     pub fn forecast(&self, seed: u64) -> Result<Forecast, Impossible> {
         self.check()?;
         Ok(self.forecast_of(SUITES, seed))
@@ -122,8 +128,9 @@ impl Plan {
         }
     }
 
-    /// Designs with the number of trials of this plan and 1, 2, 3, 5 or 10 repetitions, with their power for `lift`. They use
-    /// fewer suites than [`Plan::forecast`]. Empty for unequal repetitions and for an invalid plan.
+    /// Designs with the number of trials of this plan and 1, 2, 3, 5 or 10 repetitions, with their
+    /// power for `lift`. They use fewer suites than [`Plan::forecast`]. Empty for unequal
+    /// repetitions and for an invalid plan.
     pub fn shapes(&self, lift: Option<f64>, seed: u64) -> Vec<Shape> {
         if self.check().is_err() || self.repetitions != self.base_repetitions {
             return Vec::new();
@@ -170,8 +177,9 @@ impl Plan {
         Ok(Draws::of(self, self.spread, SUITES, seed).chances(shift))
     }
 
-    /// The number of tasks that detect a true lift with 80% power at the repetitions of the plan. Above 50 tasks it is
-    /// accurate to 2%. `None` if more than [`MOST_TASKS`], or more trials than can be simulated, are needed.
+    /// The number of tasks that detect a true lift with 80% power at the repetitions of the plan.
+    /// Above 50 tasks it is accurate to 2%. `None` if more than [`MOST_TASKS`], or more trials than
+    /// can be simulated, are needed.
     pub fn tasks_for_lift(&self, lift: f64, seed: u64) -> Result<Option<usize>, Impossible> {
         let least = Plan { tasks: limits::FEWEST, ..*self };
         least.check()?;
@@ -186,15 +194,16 @@ impl Plan {
         }))
     }
 
-    /// The number of tasks with 80% power for `negligible` within `margin` if the true effect is zero; otherwise like
-    /// [`Plan::tasks_for_lift`].
+    /// The number of tasks with 80% power for `negligible` within `margin` if the true effect is
+    /// zero; otherwise like [`Plan::tasks_for_lift`].
     pub fn tasks_for_margin(&self, margin: f64, seed: u64) -> Result<Option<usize>, Impossible> {
         let least = Plan { tasks: limits::FEWEST, margin, ..*self };
         least.check()?;
         Ok(self.fewest(|plan, suites| Draws::of(plan, 0.0, suites, seed).share_negligible(margin) >= POWER))
     }
 
-    /// The smallest number of tasks that is enough, for a monotone condition `enough` on the plan and the number of suites.
+    /// The smallest number of tasks that is enough, for a monotone condition `enough` on the plan
+    /// and the number of suites.
     ///
     /// A first search uses few suites.
     fn fewest(&self, enough: impl Fn(&Plan, usize) -> bool) -> Option<usize> {
@@ -226,7 +235,8 @@ impl Plan {
         1.0 + 8.0 * self.spread
     }
 
-    /// A shift after which every task passes. Between [`Plan::clearing`] and 1 above it, the unaffected tasks begin to.
+    /// A shift after which every task passes. Between [`Plan::clearing`] and 1 above it, the
+    /// unaffected tasks begin to.
     fn largest_shift(&self) -> f64 {
         self.clearing() + if self.moving < 1.0 { 1.0 } else { 0.0 }
     }
@@ -246,7 +256,8 @@ impl Plan {
 
     /// The design of the validity grid with this plan's figures, and an arm that shifts every rate.
     ///
-    /// `shift` is the mean of the shifts before rates are kept in [0, 1]. All of the family's arms shift alike.
+    /// `shift` is the mean of the shifts before rates are clamped to [0, 1]. All of the family's
+    /// arms have the same shift.
     pub fn design(&self, shift: f64) -> Design {
         let (clearing, spread) = (self.clearing(), self.spread);
         let effect = if self.moving < 1.0 {

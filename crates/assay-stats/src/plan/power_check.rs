@@ -20,8 +20,8 @@ pub struct PowerCheck {
 
 /// Plans the comparison of two arms with known trials, and resamples suites from their tasks.
 ///
-/// The plan has 80% power for the lift of the pair, at its own baseline and repetitions; a resampled suite has all
-/// trials of its tasks. `None` if no number of tasks is enough.
+/// The plan has 80% power for the lift of the pair, at its own baseline and repetitions; a
+/// resampled suite has all trials of its tasks. `None` if no number of tasks is enough.
 ///
 /// # Errors
 /// The plan cannot detect the lift at all.

@@ -6,8 +6,9 @@ use statrs::function::beta::checked_beta_reg;
 use crate::random::{gamma, uniform};
 use crate::sample::{mean, scores};
 
-/// The default's shapes: the mean of 0.4 is an assumption, a + b is 0.48, the median of beta-binomial fits to 11 submissions
-/// to Terminal-Bench (80 tasks of 5 trials). Fits to 18 models of MCPMark (127 tasks of 4) have a median of 0.65.
+/// The default's shapes: the mean of 0.4 is an assumption, a + b is 0.48, the median of
+/// beta-binomial fits to 11 submissions to Terminal-Bench (80 tasks of 5 trials). Fits to 18 models
+/// of MCPMark (127 tasks of 4) have a median of 0.65.
 const A: f64 = 0.192;
 const B: f64 = 0.288;
 
@@ -16,12 +17,13 @@ const B: f64 = 0.288;
 pub struct Baseline {
     a: f64,
     b: f64,
-    /// The largest rate: rates are this times what the beta gives.
+    /// The largest rate: rates are the beta's values times this.
     most: f64,
 }
 
 impl Default for Baseline {
-    /// Beta(0.192, 0.288): mean 0.4, and most tasks almost always or almost never pass, as in public suites.
+    /// Beta(0.192, 0.288): mean 0.4, and most tasks almost always or almost never pass, as in
+    /// public suites.
     fn default() -> Baseline {
         Baseline { a: A, b: B, most: 1.0 }
     }
@@ -39,11 +41,13 @@ impl Baseline {
         (most > 0.0 && most <= 1.0).then_some(Baseline { most: self.most * most, ..self })
     }
 
-    /// The beta with the mean and the spread of a pilot's tasks, each given by the scores of its trials.
+    /// The beta with the mean and the spread of a pilot's tasks, each given by the scores of its
+    /// trials.
     ///
-    /// By moments: the variance of the tasks' means, less that of their trials, p(1 − p)/(r − 1) per task. The mean includes
-    /// one more task at ½, so that a pilot that always or never passed leaves room. If tasks have one trial each, or their
-    /// variance is no larger than that of their trials, a + b is that of the default. `None` without a task.
+    /// By moments: the variance of the tasks' means, less that of their trials, p(1 − p)/(r − 1)
+    /// per task. The mean includes one more task at ½, so that a pilot that always or never passed
+    /// leaves room. If tasks have one trial each, or their variance is no larger than that of their
+    /// trials, a + b is that of the default. `None` without a task.
     pub fn pilot(tasks: &[Vec<f64>]) -> Option<Baseline> {
         let kept: Vec<Vec<f64>> = tasks.iter().map(|t| scores(t)).filter(|t| !t.is_empty()).collect();
         let n = kept.len() as f64;
@@ -80,9 +84,9 @@ impl Baseline {
 
     /// The mean of clip(p + shift) − p over the tasks' rates p.
     ///
-    /// With F the distribution function of the rates and F₁ that of Beta(a + 1, b) on the same range:
-    /// E[p; p ≤ x] = mean·F₁(x). For a shift s ≥ 0 rates up to 1 − s rise by s, and the others to 1; for s < 0 rates
-    /// from −s on fall by it, and the others to 0.
+    /// With F the distribution function of the rates and F₁ that of Beta(a + 1, b) on the same
+    /// range: E[p; p ≤ x] = mean·F₁(x). For a shift s ≥ 0 rates up to 1 − s rise by s, and the
+    /// others to 1; for s < 0 rates from −s on fall by it, and the others to 0.
     pub(crate) fn shifted(self, shift: f64) -> f64 {
         let rise = shift >= 0.0;
         let edge = if rise { 1.0 - shift } else { -shift };
@@ -104,7 +108,8 @@ mod tests {
 
     #[test]
     fn shifts_of_a_uniform_baseline_by_hand() {
-        // Rates uniform on [0, 1]: a rise by s is s on 1 − s of them and on average s/2 on the rest: s(1 − s) + s²/2.
+        // Rates uniform on [0, 1]: a rise by s is s on 1 − s of them and on average s/2 on the
+        // rest: s(1 − s) + s²/2.
         let flat = Baseline::beta(1.0, 1.0).unwrap();
         for (shift, expected) in
             [(0.0, 0.0), (0.2, 0.18), (0.5, 0.375), (1.0, 0.5), (3.0, 0.5), (-0.2, -0.18)]
@@ -116,8 +121,8 @@ mod tests {
 
     #[test]
     fn rates_of_a_part_of_the_range_by_hand() {
-        // Uniform on [0, ½]: a rise by .8 is .8 up to .2 and 1 − p above: .8 · .4 + .6 · (1 − .35). A fall by .3 is .3
-        // from .3 on and p below: −(.3 · .4 + .6 · .15).
+        // Uniform on [0, ½]: a rise by .8 is .8 up to .2 and 1 − p above: .8 · .4 + .6 · (1 − .35).
+        // A fall by .3 is .3 from .3 on and p below: −(.3 · .4 + .6 · .15).
         let half = Baseline::beta(1.0, 1.0).unwrap().up_to(0.5).unwrap();
         assert!((half.mean() - 0.25).abs() < 1e-12);
         for (shift, expected) in [(0.8, 0.32 + 0.39), (-0.3, -0.21), (0.2, 0.2), (1.0, 0.75)] {
@@ -149,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pilot_gives_back_the_rates_it_came_from() {
+    fn pilot_recovers_its_rates() {
         for (a, b) in [(0.6, 0.9), (8.0, 2.0), (0.5, 9.0)] {
             let truth = Baseline::beta(a, b).unwrap();
             let mut random = stream(4, Purpose::Suite, 0);
@@ -165,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pilot_that_tells_no_spread_gets_the_defaults() {
+    fn pilot_without_spread_gets_the_default() {
         let check = |tasks: &[Vec<f64>], mean: f64| {
             let got = Baseline::pilot(tasks).unwrap();
             assert!((got.mean() - mean).abs() < 1e-12 && (got.a + got.b - 0.48).abs() < 1e-12, "{got:?}");

@@ -7,8 +7,8 @@ use crate::simulate::{Baseline, Cell};
 /// One cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridCell {
-    /// Name of the truth: null, uniform, sparse, bimodal, ceiling, floor, losses, drift, edge, sparse-edge, bimodal-edge,
-    /// planned.
+    /// Name of the truth: null, uniform, sparse, bimodal, ceiling, floor, losses, drift, edge,
+    /// sparse-edge, bimodal-edge, planned.
     pub truth: &'static str,
     /// The design of its suites.
     pub design: Design,
@@ -62,18 +62,23 @@ fn null(baseline: Baseline) -> Design {
     }
 }
 
-/// The grid without its planned cells: every truth by 10, 20, 30 and 84 tasks by 1, 3, 5 and 10 repetitions.
+/// The grid without its planned cells: every truth by 10, 20, 30 and 84 tasks by 1, 3, 5 and 10
+/// repetitions.
 ///
-/// Baselines are Beta(0.6, 0.9) except for ceiling and floor; the margin is 0.1; there is one arm except in the second null.
+/// Baselines are Beta(0.6, 0.9) except for ceiling and floor; the margin is 0.1; there is one arm
+/// except in the second null.
 ///
 /// - *null*: no lift; with one arm, and with four that share one baseline.
-/// - *uniform*: every task shifts by 0.2 with a standard deviation of 0.2. *sparse*: 15% of the tasks shift by 0.8.
+/// - *uniform*: every task shifts by 0.2 with a standard deviation of 0.2. *sparse*: 15% of the
+///   tasks shift by 0.8.
 /// - *ceiling*, *floor*: no lift over Beta(9, .5), mean .95, and over Beta(.5, 9), mean .05.
 /// - *losses*: *uniform* with 10% of the arm's trials and 2% of the baseline's lost at random.
 /// - *drift*: *null* with rates that rise by .2 from the first repetition to the last.
-/// - *edge*, *sparse-edge*: *uniform* and *sparse* with a true lift of the margin, so that `negligible` is wrong.
-/// - *bimodal*: 15% of the tasks shift by 0.8 over a baseline of which half never pass and half pass in 0.2 of their trials,
-///   so that no shift is clamped. *bimodal-edge*: the same with a true lift of the margin.
+/// - *edge*, *sparse-edge*: *uniform* and *sparse* with a true lift of the margin, so that
+///   `negligible` is wrong.
+/// - *bimodal*: 15% of the tasks shift by 0.8 over a baseline of which half never pass and half
+///   pass in 0.2 of their trials, so that no shift is clamped. *bimodal-edge*: the same with a true
+///   lift of the margin.
 pub fn validity_grid() -> Vec<GridCell> {
     let of = |a: f64, b: f64| null(beta(a, b));
     let bimodal = null(beta(0.01, 0.01).up_to(0.2).unwrap_or_default());
@@ -111,7 +116,8 @@ fn beta(a: f64, b: f64) -> Baseline {
     Baseline::beta(a, b).unwrap_or_default()
 }
 
-/// The grid's usual baseline, Beta(.6, .9): mean .4, and many tasks that nearly always or nearly never pass.
+/// The grid's usual baseline, Beta(.6, .9): mean .4, and many tasks that nearly always or nearly
+/// never pass.
 fn usual() -> Baseline {
     beta(0.6, 0.9)
 }
@@ -160,7 +166,8 @@ pub fn planned_grid(seed: u64) -> Result<Vec<GridCell>, Impossible> {
 }
 
 impl GridCell {
-    /// The limits of the grid that `got` misses. Shares are taken as they are, without their simulation error.
+    /// The limits of the grid that `got` misses. Shares are taken as they are, without their
+    /// simulation error.
     pub fn misses(&self, got: &Cell) -> Vec<Miss> {
         let lift = self.design.true_lift().abs();
         let middle = (0.2..=0.8).contains(&self.design.baseline.mean());
@@ -208,7 +215,7 @@ mod tests {
 
     /// A fast part of the grid on a fixed seed, with room for three standard errors of 400 suites.
     #[test]
-    fn limits_hold_at_ten_tasks_by_three() {
+    fn limits_are_met_at_ten_tasks_by_three() {
         for cell in validity_grid() {
             if (cell.design.tasks, cell.design.repetitions) != (10, 3) {
                 continue;
@@ -222,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn misses_are_what_the_rule_names() {
+    fn misses_match_the_rule() {
         let cells = validity_grid();
         let cell = |truth: &str| cells.iter().find(|c| c.truth == truth).unwrap();
         let good = Cell {
@@ -244,7 +251,7 @@ mod tests {
         check("ceiling", Cell { coverage: Some(0.976), ..good }, &[]);
         check("null", Cell { false_verdicts: Some(0.051), ..good }, &[("false verdicts", 0.05)]);
         check("uniform", Cell { wrong_sign: Some(0.051), ..good }, &[("wrong sign", 0.05)]);
-        // No effect is right where nothing happens, and where the lift is below the margin.
+        // `negligible` is right if there is no effect, or if the lift is below the margin.
         let often = Cell { negligible: Some(0.9), ..good };
         for (truth, missed) in [("null", false), ("sparse", false), ("uniform", true), ("edge", true)] {
             check(truth, often, if missed { &[("negligible", 0.05)] } else { &[] });

@@ -27,10 +27,11 @@ pub enum Method {
     Symmetric,
     /// The default shifted by all of Johnson's (1978) term, instead of one longer side.
     Moved,
-    /// Pseudo-tasks at the variance that Laplace's rate (x + 1)/(r + 2) of each task gives, or s² where it is larger,
-    /// with t(n − 1).
+    /// Pseudo-tasks at the variance of Laplace's rate (x + 1)/(r + 2) of each task, or s² if it is
+    /// larger, with t(n − 1).
     Estimated,
-    /// The larger of t(n − 1)·s and 1.96·√v₀, over √n: never narrower than the binomial's largest noise.
+    /// The larger of t(n − 1)·s and 1.96·√v₀, over √n: never narrower than the binomial's largest
+    /// noise.
     Noise,
     /// Percentile bootstrap of the tasks, 1,000 resamples.
     Percentile,
@@ -63,9 +64,10 @@ impl Method {
         }
     }
 
-    /// The interval at `level`, within [−1, 1]. `None` below five tasks or clusters, and at an invalid level.
+    /// The interval at `level`, within [−1, 1]. `None` below five tasks or clusters, and at an
+    /// invalid level.
     ///
-    /// The bootstrap draws under `seed`. Estimated noise and the bootstrap take tasks as they are, without clusters.
+    /// The bootstrap draws under `seed`. Estimated noise and the bootstrap ignore clusters.
     pub fn interval(self, tasks: &[PairedTask], level: f64, seed: u64) -> Option<Interval> {
         let tail = tail_of(level)?;
         let sample = Sample::of(tasks);
@@ -127,7 +129,7 @@ fn percentile(sample: &Sample, tail: f64, random: &mut ChaCha8Rng) -> Option<Int
 
 /// Coverage and mean width of each method's 95% interval, over suites of one arm.
 ///
-/// `None` where no suite had five tasks left.
+/// `None` if no suite had five tasks left.
 pub fn compare(
     design: &Design,
     methods: &[Method],
@@ -173,9 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn by_hand() {
-        // d = 1, 0, 0, 0, 0: mean .2, s² = .2, v₀ = ½, s̃² = (.8 + 1)/6 = .3; t(4) = 2.776445, t(9) = 2.262157.
-        // m₃ = (.512 − 4 · .008)/5 = .096; Johnson's term is .096/(6 · .3 · 5) · (1 + 2 · 7.708647) = .175118.
+    fn intervals_match_hand_computation() {
+        // d = 1, 0, 0, 0, 0: mean .2, s² = .2, v₀ = ½, s̃² = (.8 + 1)/6 = .3; t(4) = 2.776445, t(9)
+        // = 2.262157. m₃ = (.512 − 4 · .008)/5 = .096; Johnson's term is .096/(6 · .3 · 5) · (1 + 2
+        // · 7.708647) = .175118.
         let tasks = tasks(&[1.0, 0.0, 0.0, 0.0, 0.0]);
         // s/√n = .2 with t(4) is .555289, s̃/√n = √.06 with t(9) is .554113.
         let half = 2.776_445 * 0.2;
@@ -201,7 +204,8 @@ mod tests {
         }
     }
 
-    /// The reason for its choice: the bootstrap and Student's t give no width to equal differences, the default does.
+    /// The reason for its choice: the bootstrap and Student's t give no width to equal differences,
+    /// the default does.
     #[test]
     fn equal_differences_have_width() {
         let tasks = tasks(&[0.0; 12]);

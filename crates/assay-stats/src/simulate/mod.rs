@@ -1,8 +1,9 @@
 //! Simulated suites with known effects, and the verdicts on them.
 //!
-//! A [`Design`] describes tasks, effects, noise and losses; [`Design::suite`] draws one suite of it, and [`simulate_suites`]
-//! draws many and counts how often the intervals and verdicts were right. Each suite has its own random stream, so ranges of
-//! suites can run on any number of threads and their [`Tally`]s add up.
+//! A [`Design`] describes tasks, effects, noise and losses; [`Design::suite`] draws one suite of
+//! it, and [`simulate_suites`] draws many and counts how often the intervals and verdicts were
+//! right. Each suite has its own random stream, so ranges of suites can run on any number of
+//! threads and their [`Tally`]s add up.
 
 mod baseline;
 mod grid;

@@ -28,7 +28,8 @@ pub struct Tally {
     pub intervals: u64,
     /// Those whose 95% interval contains the true lift.
     pub covered: u64,
-    /// Sum of the widths of the 95% intervals, in parts of 2^40, so that sums do not depend on their order.
+    /// Sum of the widths of the 95% intervals, in parts of 2^40, so that sums do not depend on
+    /// their order.
     pub widths: u64,
     /// Verdicts that an arm helps.
     pub helps: u64,
@@ -62,18 +63,19 @@ pub struct Cell {
     pub coverage: Option<f64>,
     /// Mean width of that interval.
     pub width: Option<f64>,
-    /// Share of suites with a verdict of helps or harms where no arm does anything.
+    /// Share of suites with a verdict of helps or harms if no arm has an effect.
     pub false_verdicts: Option<f64>,
-    /// Share of comparisons with the right one of helps and harms where there is a lift.
+    /// Share of comparisons with the right one of helps and harms if there is a lift.
     pub power: Option<f64>,
     /// Share of comparisons with `negligible`.
     pub negligible: Option<f64>,
-    /// Share of comparisons with the wrong one of helps and harms where there is a lift.
+    /// Share of comparisons with the wrong one of helps and harms if there is a lift.
     pub wrong_sign: Option<f64>,
 }
 
 impl Tally {
-    /// The shares of `helps`, `harms`, `negligible` and `inconclusive`; `None` without a comparison.
+    /// The shares of `helps`, `harms`, `negligible` and `inconclusive`; `None` without a
+    /// comparison.
     pub fn verdicts(&self) -> Option<[f64; 4]> {
         let inconclusive = self.comparisons - self.helps - self.harms - self.negligible;
         let share = |count: u64| count as f64 / self.comparisons as f64;
@@ -99,7 +101,8 @@ impl Tally {
 
 /// Draws the suites numbered `suites` under `seed` and counts their verdicts.
 ///
-/// The numbers of two ranges that follow each other add up to those of both: split them over threads.
+/// The numbers of two ranges that follow each other add up to those of both: split them over
+/// threads.
 pub fn simulate_suites(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
     let mut tally = Tally::default();
     let lift = design.true_lift();
@@ -131,7 +134,7 @@ pub fn simulate_suites(design: &Design, suites: Range<u64>, seed: u64) -> Tally 
 /// A width in whole parts.
 fn parts(width: f64) -> u64 {
     // At most 2 × 2^40.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width lies in [0, 2]")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width is in [0, 2]")]
     let parts = (width.clamp(0.0, 2.0) * WIDTH).round() as u64;
     parts
 }
@@ -154,7 +157,7 @@ impl Critical {
         })
     }
 
-    /// The rule of [`crate::verdict`], with the quantiles at hand and without the reason.
+    /// The rule of [`crate::verdict`], with known quantiles and without the reason.
     fn kind(&mut self, sample: &Sample, margin: f64, losses: Option<&Losses>) -> VerdictKind {
         let kind = self.decide(sample, margin);
         let lost =
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_those_of_the_rule() {
+    fn verdicts_match_the_rule() {
         let mut design = design(Effect::Uniform { lift: 0.4, spread: 0.2 });
         design.arm_loss = Loss { passed: 0.02, failed: 0.02 };
         let mut counts = [0; 4];
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_measures_what_its_truth_allows() {
+    fn cell_measures_depend_on_the_truth() {
         let tally = Tally {
             suites: 10,
             suites_decided: 3,
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_tasks_decide_nothing() {
+    fn too_few_tasks_are_inconclusive() {
         for tasks in [0, 1, 4] {
             let mut design = design(Effect::Uniform { lift: 1.0, spread: 0.0 });
             design.tasks = tasks;

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::simulate::tally::{Tally, simulate_suites};
 use crate::simulate::truth::Design;
 
-/// Suites that a thread takes at once.
+/// Suites in one unit of work of a thread.
 const CHUNK: u64 = 500;
 
-/// Judges suites 0 to `suites` of every design, in the designs' order. The tallies do not depend on `threads`.
+/// Judges suites 0 to `suites` of every design, in the designs' order. The tallies do not depend on
+/// `threads`.
 pub fn simulate_all(designs: &[Design], suites: u64, seed: u64, threads: NonZeroUsize) -> Vec<Tally> {
     let chunks = suites.div_ceil(CHUNK);
     let jobs = chunks.saturating_mul(designs.len() as u64);
@@ -26,7 +27,7 @@ pub fn simulate_all(designs: &[Design], suites: u64, seed: u64, threads: NonZero
             let at = usize::try_from(job / chunks).unwrap_or(0);
             let first = job % chunks * CHUNK;
             let tally = simulate_suites(&designs[at], first..suites.min(first.saturating_add(CHUNK)), seed);
-            // Counts are sums: a thread that died left them whole.
+            // Counts are sums: a thread that panicked left them consistent.
             tallies.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[at] += tally;
         }
     };
@@ -45,7 +46,7 @@ mod tests {
     use crate::simulate::validity_grid;
 
     #[test]
-    fn threads_change_nothing() {
+    fn results_do_not_depend_on_threads() {
         let designs: Vec<Design> = validity_grid().iter().take(2).map(|c| c.design).collect();
         let on = |threads: usize| simulate_all(&designs, 1100, 3, NonZeroUsize::new(threads).unwrap());
         let one = on(1);

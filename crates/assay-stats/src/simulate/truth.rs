@@ -23,7 +23,8 @@ pub enum Effect {
         /// Their standard deviation over tasks.
         spread: f64,
     },
-    /// A share of the tasks shifts by a normal variate; the others do not. Drawn separately for each arm.
+    /// A share of the tasks shifts by a normal variate; the others do not. Drawn separately for
+    /// each arm.
     Partial {
         /// Mean of the shifts before rates are clamped.
         lift: f64,
@@ -64,7 +65,8 @@ impl Effect {
     }
 }
 
-/// How often a trial is lost, by how it would have ended. Equal probabilities lose at random.
+/// How often a trial is lost, by the outcome it would have had. Equal probabilities mean loss at
+/// random.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
     /// Probability that a trial that would have passed has no result.
@@ -84,7 +86,7 @@ impl Loss {
 pub struct Design {
     /// The tasks' rates under the baseline.
     pub baseline: Baseline,
-    /// What each arm does. All arms share the tasks and the baseline's trials.
+    /// The effect of each arm. All arms share the tasks and the baseline's trials.
     pub effect: Effect,
     /// Tasks.
     pub tasks: usize,
@@ -96,7 +98,8 @@ pub struct Design {
     pub arms: usize,
     /// The equivalence margin.
     pub margin: f64,
-    /// By how much rates rise from the first repetition to the last, in every arm alike (arms are interleaved).
+    /// By how much rates rise from the first repetition to the last, equally in every arm (arms are
+    /// interleaved).
     pub drift: f64,
     /// Losses of the arms.
     pub arm_loss: Loss,
@@ -109,7 +112,7 @@ pub struct Design {
 pub struct Suite {
     /// The paired tasks of each arm; lost trials are missing.
     pub arms: Vec<Vec<PairedTask>>,
-    /// What each arm lost; empty where the design loses nothing.
+    /// The losses of each arm; empty if the design loses nothing.
     pub losses: Vec<Losses>,
 }
 
@@ -255,7 +258,8 @@ mod tests {
             assert!((150..350).contains(&losses.arm_lost), "{}", losses.arm_lost);
             let (best, worst) =
                 (crate::lift(&losses.best, 0.95).unwrap(), crate::lift(&losses.worst, 0.95).unwrap());
-            // Half a point of a lost trial at most, less where a cell's rate is within a quarter of 0 or 1.
+            // Half a point of a lost trial at most, less where a cell's rate is within a quarter of
+            // 0 or 1.
             let gap = losses.arm_lost as f64 / 1000.0;
             assert!(best.mean - worst.mean > 0.3 * gap && best.mean - worst.mean <= 0.5 * gap + 1e-12);
         }

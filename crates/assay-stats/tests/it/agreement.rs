@@ -8,7 +8,7 @@ fn items(value: &Value) -> Vec<Vec<Option<usize>>> {
 }
 
 #[test]
-fn kappa_and_alpha_equal_scikit_learns_and_krippendorffs() {
+fn kappa_and_alpha_match_reference_implementations() {
     let all: Value = serde_json::from_str(include_str!("../reference/agreement.json")).unwrap();
     let cases = all["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 60);
@@ -29,7 +29,8 @@ fn kappa_and_alpha_equal_scikit_learns_and_krippendorffs() {
 
 #[test]
 fn a_table_by_hand() {
-    // Both yes 20, both no 15, 5 and 10 apart: pₒ = 35/50; pₑ = (25·30 + 25·20)/2500 = 1/2; kappa = .2/.5.
+    // Both yes 20, both no 15, 5 and 10 apart: pₒ = 35/50; pₑ = (25·30 + 25·20)/2500 = 1/2; kappa =
+    // .2/.5.
     let mut rated = Vec::new();
     for (a, b, n) in [(1, 1, 20), (0, 0, 15), (1, 0, 5), (0, 1, 10)] {
         rated.extend((0..n).map(|_| vec![Some(a), Some(b)]));
@@ -50,7 +51,7 @@ fn a_table_by_hand() {
 }
 
 #[test]
-fn what_is_not_defined_is_none() {
+fn undefined_agreement_is_none() {
     for rated in [vec![], vec![vec![Some(1)]], vec![vec![Some(1), None], vec![None, Some(1)]]] {
         let found = agreement(&rated, 10, 1);
         assert_eq!(found.alpha.value, None, "{rated:?}");

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::{suite, task};
 
 #[test]
-fn nothing_gives_nothing() {
+fn empty_input_gives_none() {
     let unpaired = [task(&[1.0], &[]), task(&[], &[0.0]), task(&[f64::NAN], &[1.0])];
     for tasks in [&[][..], &unpaired] {
         assert_eq!(lift(tasks, 0.95), None);
@@ -35,7 +35,7 @@ fn one_task_has_a_mean_and_no_interval() {
 }
 
 #[test]
-fn what_is_not_finite_is_dropped_and_the_rest_is_brought_into_range() {
+fn non_finite_scores_are_dropped_and_others_clamped() {
     let dirty = [task(&[1.0, f64::NAN], &[-3.0, f64::INFINITY]), task(&[7.0], &[0.0])];
     let got = lift(&dirty, 0.95).unwrap();
     assert_eq!((got.mean, got.tasks, got.trials), (1.0, 2, 4));
@@ -44,7 +44,7 @@ fn what_is_not_finite_is_dropped_and_the_rest_is_brought_into_range() {
 }
 
 #[test]
-fn a_level_that_is_none_gives_no_interval() {
+fn invalid_level_gives_no_interval() {
     let tasks = suite(2, &[(2, 1); 6]);
     for level in [0.0, 1.0, 1.5, -0.2, f64::NAN, f64::INFINITY] {
         assert_eq!(lift(&tasks, level).unwrap().interval, None, "level {level}");
@@ -121,7 +121,7 @@ fn sound(interval: Option<Interval>) -> bool {
 
 proptest! {
     #[test]
-    fn no_nan_comes_out(
+    fn results_are_never_nan(
         tasks in prop::collection::vec(any_task(), 0..12),
         level in any_score(),
         margin in any_score(),
@@ -157,7 +157,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_nan_comes_out_of_resampling(tasks in prop::collection::vec(any_task(), 0..8), seed: u64) {
+    fn resampling_is_never_nan(tasks in prop::collection::vec(any_task(), 0..8), seed: u64) {
         prop_assert!(sound(skillsbench_interval(&tasks, seed)));
         let base: Vec<Vec<f64>> = tasks.iter().map(|t| t.base.clone()).collect();
         let repetitions: Vec<usize> = tasks.iter().map(|t| t.arm.len()).collect();

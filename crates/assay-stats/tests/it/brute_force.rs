@@ -2,7 +2,7 @@
 
 use assay_stats::{sign_flip, wilcoxon};
 
-/// The share of all 2^n sign patterns for which `extreme` holds.
+/// The share of all 2^n sign patterns for which `extreme` is true.
 fn share(n: usize, extreme: impl Fn(&[f64]) -> bool) -> f64 {
     let patterns = 1_u32 << n;
     let holds = (0..patterns).filter(|pattern| {
@@ -12,8 +12,8 @@ fn share(n: usize, extreme: impl Fn(&[f64]) -> bool) -> f64 {
     holds.count() as f64 / f64::from(patterns)
 }
 
-/// Mid-ranks by counting: the number of smaller ones plus half of one more than the equal ones. In whole numbers,
-/// so that nothing depends on rounding.
+/// Mid-ranks by counting: the number of smaller ones plus half of one more than the equal ones. In
+/// whole numbers, so that nothing depends on rounding.
 fn pratt_ranks(values: &[i32]) -> Vec<f64> {
     let rank = |value: &i32| {
         let smaller = values.iter().filter(|v| v.abs() < value.abs()).count();
@@ -23,7 +23,8 @@ fn pratt_ranks(values: &[i32]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// Differences in whole steps; the tests hand them on divided by `step`, which binary cannot hold exactly.
+/// Differences in whole steps; the tests divide them by `step`, which binary cannot represent
+/// exactly.
 const CASES: &[&[i32]] = &[
     &[1],
     &[0, 1],
@@ -72,7 +73,8 @@ fn sign_flip_is_exact_with_ties_and_zeros() {
 
 #[test]
 fn differences_of_means_tie_with_their_mirror_images() {
-    // 1/3 − 2/3, 2/3 − 1 and 0 − 1/3 are all −1/3 but for the last bit. All three of five equal sizes: p = 2/2^5.
+    // 1/3 − 2/3, 2/3 − 1 and 0 − 1/3 are all −1/3 but for the last bit. All three of five equal
+    // sizes: p = 2/2^5.
     let differences =
         [1.0 / 3.0 - 2.0 / 3.0, 2.0 / 3.0 - 1.0, 0.0 - 1.0 / 3.0, 1.0 / 3.0 - 2.0 / 3.0, -1.0 / 3.0];
     assert_eq!(wilcoxon(&differences), Some(0.0625));
@@ -84,7 +86,7 @@ fn differences_of_means_tie_with_their_mirror_images() {
 }
 
 #[test]
-fn drawn_patterns_come_near_the_exact_share() {
+fn drawn_patterns_approximate_the_exact_share() {
     // 24 differences of one size, 17 above 0: |sum| ≥ 10 is 17 or more of one sign.
     // 2 × Σ C(24, k ≥ 17) / 2^24 = 2 × 536,155 / 16,777,216 = .0639.
     let choose = |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));

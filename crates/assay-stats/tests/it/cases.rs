@@ -16,8 +16,8 @@ fn rate_of_two_tasks() {
     let wide = rate(&tasks, 0.8).unwrap();
     assert_eq!((wide.mean, wide.tasks, wide.trials), (0.5, 2, 4));
     assert_eq!(wide.interval, Some(Interval { low: 0.0, high: 1.0 }));
-    // At ⅓: t(1) = tan(π/6) = 1/√3, half width ½/√3 = .289. That of s̃² = (1 · ½ + 2 · ⅛)/3 = ¼ with nine degrees of
-    // freedom is .445 · √(¼/2) = .157.
+    // At ⅓: t(1) = tan(π/6) = 1/√3, half width ½/√3 = .289. That of s̃² = (1 · ½ + 2 · ⅛)/3 = ¼
+    // with nine degrees of freedom is .445 · √(¼/2) = .157.
     let narrow = rate(&tasks, 1.0 / 3.0).unwrap().interval.unwrap();
     close(narrow.low, 0.5 - 0.5 / 3.0_f64.sqrt(), 1e-12, "low");
     close(narrow.high, 0.5 + 0.5 / 3.0_f64.sqrt(), 1e-12, "high");
@@ -25,8 +25,8 @@ fn rate_of_two_tasks() {
 
 #[test]
 fn lift_of_five_equal_tasks_has_width() {
-    // Every task 2 of 2 against 1 of 2: d = ½, s² = 0, v₀ = ¼(½ + ½) = ¼.
-    // s̃² = (0 + ½)/6 = 1/12 with 6²/4 = 9 degrees of freedom; t(9, .975) = 2.262157; half width 2.262157/√60 = .292043.
+    // Every task 2 of 2 against 1 of 2: d = ½, s² = 0, v₀ = ¼(½ + ½) = ¼. s̃² = (0 + ½)/6 = 1/12
+    // with 6²/4 = 9 degrees of freedom; t(9, .975) = 2.262157; half width 2.262157/√60 = .292043.
     let got = lift(&suite(2, &[(2, 1); 5]), 0.95).unwrap();
     assert_eq!((got.mean, got.tasks, got.trials), (0.5, 5, 20));
     let interval = got.interval.unwrap();
@@ -39,7 +39,7 @@ fn lift_of_five_equal_tasks_has_width() {
 
 #[test]
 fn clusters_are_the_units() {
-    // Ten tasks in five clusters of two, each pair alike: as five tasks, with half of v₀.
+    // Ten tasks in five clusters of two equal ones: as five tasks, with half of v₀.
     let differences = [(2, 0), (1, 0), (1, 1), (2, 1), (0, 0)];
     let mut pairs = suite(2, &differences);
     pairs.extend(suite(2, &differences));
@@ -49,20 +49,22 @@ fn clusters_are_the_units() {
     }
     let clustered = lift(&pairs, 0.95).unwrap();
     assert_eq!((alone.mean, alone.tasks), (clustered.mean, clustered.tasks));
-    // d = 1, ½, 0, ½, 0: mean .4, Σ(d − .4)² = .36 + .01 + .16 + .01 + .16 = .7; v₀ = ¼ · 1/2 = ⅛ for a mean of two.
-    // s² = .175, half width 2.776445 · √(.175/5) = .519425; of s̃² = (.7 + ¼)/6 = .158333 it is 2.262157 · √(.158333/5) =
-    // .402555. m₃ = (.216 + 2 · .001 − 2 · .064)/5 = .018: .018/(12 · .175 · 5) · (1 + 2 · 2.776445²) = .028144 above.
+    // d = 1, ½, 0, ½, 0: mean .4, Σ(d − .4)² = .36 + .01 + .16 + .01 + .16 = .7; v₀ = ¼ · 1/2 = ⅛
+    // for a mean of two. s² = .175, half width 2.776445 · √(.175/5) = .519425; of s̃² = (.7 + ¼)/6
+    // = .158333 it is 2.262157 · √(.158333/5) = .402555. m₃ = (.216 + 2 · .001 − 2 · .064)/5 =
+    // .018: .018/(12 · .175 · 5) · (1 + 2 · 2.776445²) = .028144 above.
     close(clustered.interval.unwrap().low, 0.4 - 0.519_425, 1e-5, "clustered low");
     close(clustered.interval.unwrap().high, 0.4 + 0.519_425 + 0.028_144, 1e-5, "clustered high");
     assert!(clustered.interval.unwrap().width() > alone.interval.unwrap().width());
     assert_eq!((clustered.clusters, clustered.effective), (Some(5), 5.0));
     assert_eq!((alone.clusters, alone.effective), (None, 10.0));
-    // Four clusters are too few, however many tasks they hold; a task without one stands for itself.
+    // Four clusters are too few, however many tasks they have; a task without one is its own unit.
     for task in &mut pairs {
         task.cluster = task.cluster.map(|c| c % 4);
     }
     assert_eq!(lift(&pairs, 0.95).unwrap().interval, None);
-    // Clusters of 3, 3, 2, 2 are four, and 100/26 = 3.8 effective ones; with two of their tasks alone they are 100/16.
+    // Clusters of 3, 3, 2, 2 are four, and 100/26 = 3.8 effective ones; with two of their tasks
+    // alone they are 100/16.
     pairs[0].cluster = None;
     assert_eq!(lift(&pairs, 0.95).unwrap().interval, None);
     (pairs[1].cluster, pairs[4].cluster, pairs[5].cluster) = (None, None, None);
@@ -72,22 +74,24 @@ fn clusters_are_the_units() {
 }
 
 #[test]
-fn unequal_clusters_leave_the_lift_that_of_tasks() {
-    // A cluster of four with d = 1 and four single tasks with d = 0: the lift over tasks is ½, not 1/5.
+fn unequal_clusters_keep_the_lift_over_tasks() {
+    // A cluster of four with d = 1 and four single tasks with d = 0: the lift over tasks is ½, not
+    // 1/5.
     let mut tasks = suite(1, &[(1, 0), (1, 0), (1, 0), (1, 0), (0, 0), (0, 0), (0, 0), (0, 0)]);
     for task in &mut tasks[..4] {
         task.cluster = Some(1);
     }
     let got = lift(&tasks, 0.95).unwrap();
     assert_eq!(got.mean, 0.5);
-    // 8²/(4² + 4) = 3.2 effective units: half of what there is hangs on one cluster.
+    // 8²/(4² + 4) = 3.2 effective units: half of the weight is in one cluster.
     assert_eq!((got.clusters, got.effective, got.interval), (Some(5), 3.2, None));
     // Five units; the cluster counts as 4 of 8 tasks, 2.5 times an average unit.
     assert_eq!(differences(&tasks), vec![0.0, 0.0, 0.0, 0.0, 2.5]);
     assert_eq!(differences(&suite(2, &[(2, 1), (0, 2)])), vec![-1.0, 0.5]);
 }
 
-/// What numpy gives for the matrices of CR2 (`tests/reference/generate.py` does the same for larger suites):
+/// What numpy gives for the matrices of CR2 (`tests/reference/generate.py` does the same for larger
+/// suites):
 ///
 /// ```python
 /// sizes = np.array([3, 1, 1, 1, 1, 1, 1]); a = sizes / 9; d = np.array([.5, 1, 0, 0, -.5, 0, 0]); mean = a @ d
@@ -114,7 +118,7 @@ fn unequal_clusters_have_the_interval_of_cr2() {
 
 #[test]
 fn clopper_pearson_closed_forms() {
-    // None of n: the upper end is 1 − (α/2)^(1/n). 0 of 10 at 95 %: 1 − .025^.1 = .308497.
+    // None of n: the upper end is 1 − (α/2)^(1/n). 0 of 10 at 95%: 1 − .025^.1 = .308497.
     let none = clopper_pearson(0, 10, 0.95);
     assert_eq!(none.low, 0.0);
     close(none.high, 1.0 - 0.025_f64.powf(0.1), 1e-12, "0 of 10");
@@ -130,7 +134,8 @@ fn kind(tasks: &[PairedTask], m: usize, margin: f64) -> VerdictKind {
 
 #[test]
 fn the_four_verdicts() {
-    // Five equal lifts of ½ on two trials: [.208, .792] at 95 % (above), so they help; mirrored, they harm.
+    // Five equal lifts of ½ on two trials: [.208, .792] at 95 % (above), so they help; mirrored,
+    // they harm.
     let helps = verdict(&suite(2, &[(2, 1); 5]), 1, 0.1, None);
     assert_eq!((helps.kind, helps.direction), (VerdictKind::Helps, Some(Direction::Positive)));
     assert_eq!((helps.reason, helps.tasks_needed), (None, None));
@@ -139,8 +144,8 @@ fn the_four_verdicts() {
     // In a family of 24, t(9, 1 − .05/48) = 4.269 and the half width is .551: no longer.
     let family = verdict(&suite(2, &[(2, 1); 5]), 24, 0.1, None);
     assert_eq!((family.kind, family.direction), (VerdictKind::Inconclusive, None));
-    // Nothing ever moves on 40 tasks × 10: v₀ = .05 and .1 · .9 of the margin, s̃² = .28/41, half width of the 90 %
-    // interval t(41²/39, .95) = 1.6810 · √(.28/41/40) = .02197.
+    // Nothing ever moves on 40 tasks × 10: v₀ = .05 and .1 · .9 of the margin, s̃² = .28/41, half
+    // width of the 90 % interval t(41²/39, .95) = 1.6810 · √(.28/41/40) = .02197.
     let same = suite(10, &[(7, 7); 40]);
     let equivalence = verdict(&same, 1, 0.1, None).equivalence.unwrap();
     close(equivalence.high, 0.021_97, 1e-5, "half width");
@@ -151,7 +156,7 @@ fn the_four_verdicts() {
 }
 
 #[test]
-fn no_effect_takes_as_many_tasks_as_would_show_a_sparse_one() {
+fn negligible_needs_tasks_for_a_sparse_effect() {
     // ln .05/ln .9 = 28.4; at d = .2 13.4; in a family of 4 ln .0125/ln .9 = 41.6.
     for (enough, m, margin) in [(29, 1, 0.1), (14, 1, 0.2), (42, 4, 0.1)] {
         assert_eq!(
@@ -171,17 +176,18 @@ fn no_effect_takes_as_many_tasks_as_would_show_a_sparse_one() {
 }
 
 #[test]
-fn no_effect_comes_first_and_then_has_a_direction() {
-    // A lift of .05 on every one of 40 tasks × 20: v₀ = .025, half width of the 95 % interval t(43.1, .975) = 2.017 times
-    // √(.05/41/40) = .005522, so that [.0388, .0612] excludes 0; with .09 more that of the 90 % interval is 1.681 times
-    // √(.23/41/40) = .011843, and [.0301, .0699] lies in ±.1.
+fn negligible_has_priority_and_a_direction() {
+    // A lift of .05 on every one of 40 tasks × 20: v₀ = .025, half width of the 95% interval
+    // t(43.1, .975) = 2.017 times √(.05/41/40) = .005522, so that [.0388, .0612] excludes 0; with
+    // .09 more that of the 90% interval is 1.681 times √(.23/41/40) = .011843, and [.0301, .0699]
+    // is inside ±.1.
     let said = verdict(&suite(20, &[(11, 10); 40]), 1, 0.1, None);
     assert_eq!((said.kind, said.direction), (VerdictKind::Negligible, Some(Direction::Positive)));
     assert_eq!(kind(&suite(20, &[(11, 10); 40]), 1, 0.05), VerdictKind::Helps);
 }
 
 #[test]
-fn a_margin_that_no_lift_can_pass_decides_nothing() {
+fn impossible_margin_is_never_negligible() {
     let same = suite(10, &[(7, 7); 40]);
     for margin in [0.0, -0.1, 1.0, 5.0, f64::NAN, f64::INFINITY] {
         assert_eq!(kind(&same, 1, margin), VerdictKind::Inconclusive, "margin {margin}");
@@ -199,22 +205,23 @@ fn reasons_for_inconclusive() {
     check(&[], 1, Reason::Design, false);
     check(&suite(3, &[(3, 0)]), 1, Reason::Design, false);
     check(&suite(3, &[(3, 0); 4]), 1, Reason::Design, true);
-    // Five tasks × 1, all alike, in a family of 100: s̃/√n = √(1/6/5) = .1826, t(9, .99975) + t(9, .8) = 5.291 + .883:
-    // 1.127, above any lift.
+    // Five tasks × 1, all equal, in a family of 100: s̃/√n = √(1/6/5) = .1826, t(9, .99975) + t(9,
+    // .8) = 5.291 + .883: 1.127, above any lift.
     check(&suite(1, &[(1, 1); 5]), 100, Reason::Design, true);
     close(mde(&suite(1, &[(1, 1); 5]), 100).unwrap(), 1.127, 1e-3, "smallest detectable");
-    // Alone, with one lift among four zeros: Σ(d − .2)² = .8, s̃/√n = √((.8 + 1)/6/5) = .2449, times 2.262 + .883 is
-    // .771, and s/√n = .2, times 2.776 + .941 is .743: a lift of 1 could have been found.
+    // Alone, with one lift among four zeros: Σ(d − .2)² = .8, s̃/√n = √((.8 + 1)/6/5) = .2449,
+    // times 2.262 + .883 is .771, and s/√n = .2, times 2.776 + .941 is .743: a lift of 1 could have
+    // been found.
     check(&suite(1, &[(1, 0), (1, 1), (0, 0), (0, 0), (1, 1)]), 1, Reason::Noise, true);
 }
 
 #[test]
-fn tasks_needed_is_where_the_detectable_lift_meets_the_effect() {
+fn tasks_needed_inverts_the_mde() {
     let tasks = suite(3, &[(3, 1), (2, 2), (1, 0), (0, 1), (3, 3), (2, 0), (1, 1), (3, 2)]);
     let found = mde(&tasks, 2).unwrap();
     assert_eq!(tasks_needed(&tasks, 2, found + 1e-9), Some(8));
     assert_eq!(tasks_needed(&tasks, 2, found - 1e-9), Some(9));
-    // Never fewer than an interval needs; none for what cannot be asked.
+    // Never fewer than an interval needs; none for an invalid request.
     assert_eq!(tasks_needed(&tasks, 1, 10.0), Some(5));
     for effect in [0.0, -0.2, f64::NAN, f64::INFINITY, 1e-9] {
         assert_eq!(tasks_needed(&tasks, 1, effect), None, "effect {effect}");
@@ -222,7 +229,7 @@ fn tasks_needed_is_where_the_detectable_lift_meets_the_effect() {
 }
 
 #[test]
-fn losses_take_the_verdict_away() {
+fn losses_make_a_verdict_inconclusive() {
     let tasks = suite(2, &[(2, 1); 5]);
     let losses = |arm_lost, base_lost, worst: &[PairedTask]| Losses {
         arm_lost,
@@ -240,18 +247,20 @@ fn losses_take_the_verdict_away() {
         assert_eq!(said.direction.is_some(), reason.is_none());
         assert!(said.interval.is_some());
     };
-    // Equal losses that change nothing; shares 5 points apart, which is not more than 5; 6 points apart.
+    // Equal losses that change nothing; shares 5 points apart, which is not more than 5; 6 points
+    // apart.
     check(&losses(3, 3, &tasks), VerdictKind::Helps);
     check(&losses(7, 2, &tasks), VerdictKind::Helps);
     check(&losses(8, 2, &tasks), VerdictKind::Inconclusive);
     check(&losses(2, 8, &tasks), VerdictKind::Inconclusive);
-    // The lost trials failed in the worst case: two tasks fall to no lift, and the interval holds 0.
+    // The lost trials failed in the worst case: two tasks lose their lift, and the interval
+    // contains 0.
     let fallen = suite(2, &[(2, 1), (2, 1), (2, 1), (1, 1), (0, 1)]);
     check(&losses(3, 0, &fallen), VerdictKind::Inconclusive);
 }
 
 #[test]
-fn an_arm_that_was_lost_whole_is_a_loss() {
+fn completely_lost_arm_is_a_loss() {
     let lossy = |tasks: usize| -> Vec<LossyTask> {
         (0..tasks).map(|_| LossyTask { kept: task(&[], &[1.0, 0.0]), arm_lost: 2, base_lost: 0 }).collect()
     };
@@ -263,10 +272,10 @@ fn an_arm_that_was_lost_whole_is_a_loss() {
 }
 
 #[test]
-fn lost_trials_are_filled_a_quarter_around_their_cells_rate() {
+fn lost_trials_count_a_quarter_around_their_cell_rate() {
     let tasks = [
         LossyTask { kept: task(&[1.0, 0.0], &[1.0, 1.0, 0.0]), arm_lost: 2, base_lost: 1 },
-        // 1 − ¼ and no more than 1; a cell lost whole has its arm's rate, (⅔ + ⅓)/2.
+        // 1 − ¼ and no more than 1; a cell without results has its arm's rate, (⅔ + ⅓)/2.
         LossyTask { kept: task(&[1.0, 1.0], &[]), arm_lost: 1, base_lost: 2 },
         LossyTask { kept: task(&[0.0], &[0.0, 0.0, 1.0]), arm_lost: 0, base_lost: 0 },
     ];
@@ -284,10 +293,11 @@ fn lost_trials_are_filled_a_quarter_around_their_cells_rate() {
     assert_eq!(Losses::of(&tasks[2..]).lifts(), None);
 }
 
-/// 10 of 150 trials of either arm are lost at random: counted as passed in one arm and failed in the other they would take
-/// the verdict away; a quarter around their cells' rates they do not. Noise stays noise, however much was lost.
+/// 10 of 150 trials of either arm are lost at random: counted as passed in one arm and failed in
+/// the other they would change the verdict; a quarter around their cells' rates they do not. Noise
+/// remains noise, whatever the losses.
 #[test]
-fn losses_that_change_nothing_leave_the_verdict_and_noise_stays_noise() {
+fn irrelevant_losses_keep_the_verdict() {
     let lossy = |passes: &[(usize, usize)], lost: usize| -> Vec<LossyTask> {
         let tasks = suite(5, passes).into_iter().enumerate();
         tasks
@@ -307,7 +317,8 @@ fn losses_that_change_nothing_leave_the_verdict_and_noise_stays_noise() {
     };
     let few = judged(&lossy(&passes, 10));
     assert_eq!((few.kind, few.reason), (VerdictKind::Helps, None));
-    // With 0 and 1 the ten lost failures of the baseline would have been passes: the lift falls from .1 by 10/150.
+    // With 0 and 1 the ten lost failures of the baseline would have been passes: the lift falls
+    // from .1 by 10/150.
     let sabotage: Vec<PairedTask> = lossy(&passes, 10)
         .iter()
         .map(|lossy| {
@@ -346,7 +357,8 @@ fn permutation_by_hand() {
 
 #[test]
 fn holm_by_hand() {
-    // Ascending .01, .02, .03, .04 times 4, 3, 2, 1: .04, .06, .06, .04 → .06 by the running maximum.
+    // Ascending .01, .02, .03, .04 times 4, 3, 2, 1: .04, .06, .06, .04 → .06 by the running
+    // maximum.
     let adjusted = holm(&[0.04, 0.01, 0.03, 0.02]);
     for (got, expected) in adjusted.iter().zip([0.06, 0.04, 0.06, 0.06]) {
         close(*got, expected, 1e-15, "adjusted");
@@ -367,8 +379,8 @@ fn run_to_run_noise_of_known_cases() {
     close(run_to_run_noise(&[trials(1, 2)], &[1_000_000_000], 3).unwrap(), 0.5, 1e-6, "long arm");
     // Baselines that never vary show no noise.
     assert_eq!(run_to_run_noise(&[trials(3, 3), trials(0, 3)], &[3, 3], 3), Some(0.0));
-    // 100 tasks, 1 of 2: the mean of 100 signs times .7071, of which 95 % lie within 1.96 · .07071 = .1386.
-    // Steps of the mean are .014.
+    // 100 tasks, 1 of 2: the mean of 100 signs times .7071, of which 95% are within 1.96 · .07071 =
+    // .1386. Steps of the mean are .014.
     let floor = run_to_run_noise(&vec![trials(1, 2); 100], &[2; 100], 3).unwrap();
     close(floor, 0.1386, 0.02, "a hundred tasks");
     // As many again that cannot be split: the comparison is of 200 tasks, √(100/200) as noisy.
@@ -376,7 +388,7 @@ fn run_to_run_noise_of_known_cases() {
     half.extend(vec![trials(1, 1); 100]);
     let scaled = run_to_run_noise(&half, &[2; 200], 3).unwrap();
     close(scaled, floor * 0.5_f64.sqrt(), 1e-12, "half split");
-    // One repetition, no arm, unequal lists: nothing to say.
+    // One repetition, no arm, unequal lists: no result.
     assert_eq!(run_to_run_noise(&[trials(1, 1), trials(0, 1)], &[3, 3], 3), None);
     assert_eq!(run_to_run_noise(&[trials(1, 2)], &[0], 3), None);
     assert_eq!(run_to_run_noise(&[trials(1, 2)], &[], 3), None);
@@ -384,11 +396,13 @@ fn run_to_run_noise_of_known_cases() {
 
 #[test]
 fn normalised_gain_by_hand() {
-    // Baseline .5, arm .75: half of the missing half. Baseline .5, arm .25: half of what was there.
+    // Baseline .5, arm .75: half of the possible gain. Baseline .5, arm .25: half of the possible
+    // loss.
     let value = |passes: &[(usize, usize)]| normalized_gain(&suite(4, passes), 0.95).map(|g| g.value);
     assert_eq!(value(&[(3, 2); 5]), Some(0.5));
     assert_eq!(value(&[(1, 2); 5]), Some(-0.5));
-    // Ratio of means, not mean of ratios: (⅜ − ¼)/(1 − ¼) = 1/6 where the tasks' own are 0 and ⅓.
+    // Ratio of means, not mean of ratios: (⅜ − ¼)/(1 − ¼) = 1/6, although the tasks' own are 0 and
+    // ⅓.
     close(value(&[(0, 0), (3, 2)]).unwrap(), 0.125 / 0.75, 1e-12, "ratio of means");
     assert_eq!(value(&[(4, 4); 5]), None);
     assert_eq!(value(&[(2, 4); 5]), None);
@@ -399,9 +413,9 @@ fn normalised_gain_by_hand() {
 }
 
 #[test]
-fn skillsbench_has_the_binomials_width() {
-    // 200 tasks, 2 of 4 against 2 of 4: a resampled difference has variance 2 · ¼/4 = ⅛, the mean ⅛/200; the
-    // percentile interval is ±1.96 · .025 = .049.
+fn skillsbench_interval_has_binomial_width() {
+    // 200 tasks, 2 of 4 against 2 of 4: a resampled difference has variance 2 · ¼/4 = ⅛, the mean
+    // ⅛/200; the percentile interval is ±1.96 · .025 = .049.
     let got = skillsbench_interval(&suite(4, &[(2, 2); 200]), 5).unwrap();
     close(got.low, -0.049, 0.006, "low");
     close(got.high, 0.049, 0.006, "high");
@@ -412,9 +426,9 @@ fn skillsbench_has_the_binomials_width() {
 
 #[test]
 fn these_tasks_by_hand() {
-    // One task, 1 of 2 against 1 of 2: s² = ½, v = ½/2 + ½/2 = ½; v₀ = ¼(½ + ½) = ¼.
-    // ṽ = (½ + 2 · ¼)/3 = ⅓, n = 1, two degrees of freedom. At 50 %: t(2, .75) = √(2/3) = .8165 exactly
-    // (t² = 2(2p − 1)²/(1 − (2p − 1)²) with p = .75); half width √(2/3) · √(1/3) = √2/3.
+    // One task, 1 of 2 against 1 of 2: s² = ½, v = ½/2 + ½/2 = ½; v₀ = ¼(½ + ½) = ¼. ṽ = (½ + 2 ·
+    // ¼)/3 = ⅓, n = 1, two degrees of freedom. At 50 %: t(2, .75) = √(2/3) = .8165 exactly (t² =
+    // 2(2p − 1)²/(1 − (2p − 1)²) with p = .75); half width √(2/3) · √(1/3) = √2/3.
     let got = within_tasks_interval(&[task(&[1.0, 0.0], &[0.0, 1.0])], 0.5).unwrap();
     close(got.high, 2.0_f64.sqrt() / 3.0, 1e-9, "high");
     close(got.low, -got.high, 1e-12, "low");

@@ -15,7 +15,7 @@ mod simulation;
 
 use assay_stats::PairedTask;
 
-/// A task that stands alone.
+/// A task without a cluster.
 fn task(arm: &[f64], base: &[f64]) -> PairedTask {
     PairedTask { arm: arm.to_vec(), base: base.to_vec(), cluster: None }
 }

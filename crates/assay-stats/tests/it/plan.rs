@@ -1,4 +1,4 @@
-//! What a plan says beforehand against what simulated suites then show.
+//! The predictions of a plan against simulated suites.
 
 use assay_stats::plan::{Forecast, Impossible, MOVING, Plan, Requirement, SPREAD, smallest_p};
 use assay_stats::simulate::{Baseline, Design, Effect, simulate_suites};
@@ -21,7 +21,7 @@ fn plan(tasks: usize, repetitions: usize) -> Plan {
 /// At the lift that planning calls mde the right verdict comes in 77 to 83 % of suites; and at
 /// the margin that it calls met, no effect in as many.
 #[test]
-fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {
+fn planned_mde_is_detected_in_four_of_five_suites() {
     for plan in [plan(10, 3), Plan { family: 4, ..plan(20, 5) }, Plan { base_repetitions: 6, ..plan(30, 1) }]
     {
         let Forecast { mde, margin, .. } = plan.forecast(1).unwrap();
@@ -36,9 +36,10 @@ fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {
     }
 }
 
-/// At d = .1 and no true effect, no effect comes in no suite under 29 tasks, 35 % at 30 × 5 and 96 % at 84 × 5.
+/// At d = .1 and no true effect, no effect comes in no suite under 29 tasks, 35 % at 30 × 5 and 96
+/// % at 84 × 5.
 #[test]
-fn no_effect_takes_many_tasks() {
+fn negligible_needs_many_tasks() {
     for (tasks, repetitions, expected) in [(10, 3, 0.0), (28, 10, 0.0), (30, 5, 0.35), (84, 5, 0.96)] {
         let chances = plan(tasks, repetitions).chances(0.0, 3).unwrap();
         close(chances.negligible, expected, 0.04, &format!("{tasks} × {repetitions}"));
@@ -49,7 +50,7 @@ fn no_effect_takes_many_tasks() {
 }
 
 #[test]
-fn chances_are_those_of_judged_suites() {
+fn chances_match_simulated_suites() {
     let plan = Plan { family: 2, repetitions: 2, ..plan(20, 5) };
     for lift in [-0.2, 0.15, 0.4] {
         let planned = plan.chances(lift, 1).unwrap();
@@ -63,7 +64,7 @@ fn chances_are_those_of_judged_suites() {
 }
 
 #[test]
-fn tasks_that_are_needed_are_just_enough() {
+fn needed_tasks_are_just_enough() {
     let small = plan(7, 3);
     let needed = small.tasks_for_lift(0.25, 1).unwrap().unwrap();
     let mde = |tasks: usize| Plan { tasks, ..small }.forecast(1).unwrap().mde.unwrap();
@@ -81,7 +82,7 @@ fn tasks_that_are_needed_are_just_enough() {
 }
 
 #[test]
-fn a_pilot_moves_the_plan() {
+fn pilot_changes_the_plan() {
     // Tasks that always or never pass have less noise than tasks at a half.
     let sure: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i % 2); 5]).collect();
     let unsure = vec![vec![0.0, 1.0, 0.0, 1.0]; 20];
@@ -93,15 +94,17 @@ fn a_pilot_moves_the_plan() {
     assert!(margin(&sure) < margin(&unsure));
 }
 
-/// The planning model in its own world, and what the same trials find in other shapes.
+/// The planning model on its own assumptions, and the results for the same trials under other
+/// effects.
 #[test]
-fn half_of_the_tasks_move_and_power_is_as_predicted() {
+fn power_is_as_predicted_if_half_of_the_tasks_move() {
     let real = Plan { baseline: Baseline::default(), spread: SPREAD, moving: MOVING, ..plan(30, 3) };
     for lift in [0.15, -0.15, 0.25, 0.5] {
         let design = real.design_of_lift(lift).unwrap();
         close(design.true_lift(), lift, 1e-5, "true lift");
         let Effect::Partial { share, .. } = design.effect else { panic!("{design:?}") };
-        // More than half of the tasks move only where half of them cannot give the lift: ½ · .6 at most.
+        // More than half of the tasks move only where half of them cannot give the lift: ½ · .6 at
+        // most.
         assert_eq!(share > 0.5, lift > 0.3, "{lift}: {share}");
         let planned = real.chances(lift, 1).unwrap();
         let judged = simulate_suites(&design, 0..2000, 2);
@@ -124,15 +127,16 @@ fn half_of_the_tasks_move_and_power_is_as_predicted() {
 }
 
 #[test]
-fn the_same_seed_plans_the_same() {
+fn same_seed_gives_the_same_plan() {
     let one = plan(12, 2).forecast(5).unwrap();
     assert_eq!(one, plan(12, 2).forecast(5).unwrap());
     assert_ne!(one, plan(12, 2).forecast(6).unwrap());
 }
 
 #[test]
-fn a_design_that_finds_nothing_says_so() {
-    // Five tasks × 1 in a family of 1,000: t(9, 1 − .05/2000) = 7.2 times s̃/√n ≥ √(1/6/5) = .18 is above 1.
+fn design_without_power_is_reported() {
+    // Five tasks × 1 in a family of 1,000: t(9, 1 − .05/2000) = 7.2 times s̃/√n ≥ √(1/6/5) = .18 is
+    // above 1.
     let got = Plan { family: 1000, ..plan(5, 1) }.forecast(1).unwrap();
     assert_eq!((got.mde, got.margin), (None, None));
     assert_eq!(got.if_no_effect.inconclusive, 1.0);
@@ -154,12 +158,12 @@ fn unattainable_requests_are_rejected_with_the_arithmetic() {
     check(
         plan(10, 3),
         lift(0.65),
-        &["a lift of +0.650 over a baseline of 0.400 means a pass rate of 1.050, outside [0, 1]"],
+        &["a lift of +65 pp over a baseline pass rate of 40% means a pass rate of 105%, outside 0% to 100%"],
     );
     check(
         plan(10, 3),
         lift(-0.5),
-        &["a lift of -0.500 over a baseline of 0.400 means a pass rate of -0.100, outside [0, 1]"],
+        &["a lift of −50 pp over a baseline pass rate of 40% means a pass rate of −10%, outside 0% to 100%"],
     );
     check(plan(10, 3), lift(f64::NAN), &["invalid lift NaN"]);
     check(plan(6, 3), p(0.05), &[]);
@@ -167,7 +171,7 @@ fn unattainable_requests_are_rejected_with_the_arithmetic() {
         Plan { family: 4, ..plan(6, 3) },
         p(0.05),
         &[
-            "p ≤ 0.05 is unattainable with 6 tasks in a family of 4: the smallest p of the sign-flip test is 3.12e-2, and \
+            "p ≤ 0.05 is unattainable (tasks: 6, comparisons: 4): the smallest p of the sign-flip test is 3.12e-2, and \
            Holm's correction multiplies it by 4 to 1.25e-1",
         ],
     );
@@ -175,22 +179,23 @@ fn unattainable_requests_are_rejected_with_the_arithmetic() {
     check(plan(10, 3), margin(0.26), &[]);
     let narrow = |margin: &str, least: &str| {
         format!(
-            "an equivalence margin of {margin} is below {least}, the smallest that this many tasks can show even if none of them \
+            "an equivalence margin of ±{margin} pp is below ±{least} pp, the smallest that this many tasks can show even if none of them \
              differs"
         )
     };
-    check(plan(10, 3), margin(0.25), &[&narrow("0.2500", "0.2589")]);
-    // In a family of 2, at d = .0719: v₀ = ½ + d(1 − d) = .5667, s̃² = 2 · .5667/51, t(51²/49 = 53.1, .975) = 2.006:
-    // 2.006 · √(.02222/50) = .0423, and 1 − .025^(1/50) = .0711 is more. At 50 × 1 both count alike in a family of 9.
-    check(Plan { family: 2, ..plan(50, 1) }, margin(0.07), &[&narrow("0.0700", "0.0711")]);
+    check(plan(10, 3), margin(0.25), &[&narrow("25", "25.89")]);
+    // In a family of 2, at d = .0719: v₀ = ½ + d(1 − d) = .5667, s̃² = 2 · .5667/51, t(51²/49 =
+    // 53.1, .975) = 2.006: 2.006 · √(.02222/50) = .0423, and 1 − .025^(1/50) = .0711 is more. At 50
+    // × 1 both count equally in a family of 9.
+    check(Plan { family: 2, ..plan(50, 1) }, margin(0.07), &[&narrow("7", "7.11")]);
     check(
         plan(4, 3),
         Requirement::default(),
-        &["4 tasks are too few for a confidence interval, which needs 5"],
+        &["a confidence interval needs at least 5 tasks; this design has 4"],
     );
     check(plan(5, 0), Requirement::default(), &["both conditions need at least one repetition"]);
-    check(plan(5, 1), margin(1.0), &["an equivalence margin of 1 is outside (0, 1)"]);
-    // Several at once.
+    check(plan(5, 1), margin(1.0), &["an equivalence margin of 100 pp is not between 0 and 100 pp"]);
+    // Several requests together.
     assert_eq!(
         Plan { family: 100, ..plan(5, 1) }
             .impossible(&Requirement { lift: Some(0.9), margin: Some(0.05), p: Some(0.01) })
@@ -205,7 +210,7 @@ fn smallest_p_by_hand() {
         [(0, 1.0), (1, 1.0), (5, 0.0625), (10, 2.0 / 1024.0), (20, 2.0_f64.powi(-19)), (21, 1e-5)]
     {
         close(smallest_p(tasks), expected, 1e-18, &format!("{tasks} tasks"));
-        // It is what the test itself gives.
+        // The same as the result of the test itself.
         if tasks > 0 {
             let smallest = assay_stats::sign_flip(&vec![0.5; tasks], 1).unwrap();
             close(smallest, expected, 1e-15, &format!("{tasks} tasks"));
@@ -215,7 +220,7 @@ fn smallest_p_by_hand() {
 }
 
 #[test]
-fn bad_plans_are_refused() {
+fn invalid_plans_are_rejected() {
     let check = |plan: Plan, expected: Impossible| {
         assert_eq!(plan.forecast(1), Err(expected));
         assert_eq!(plan.chances(0.1, 1), Err(expected));

@@ -27,8 +27,8 @@ fn models() -> Models {
     models
 }
 
-/// On average over pairs of models with a lift of at least 12 pp, predicted and observed power differ by at most 7 pp, with the
-/// default baseline and with a pilot of the worse model.
+/// On average over pairs of models with a lift of at least 12 pp, predicted and observed power
+/// differ by at most 7 pp, with the default baseline and with a pilot of the worse model.
 #[test]
 #[ignore = "needs shared data"]
 fn predicted_power_is_observed_on_real_suites() {

@@ -1,4 +1,4 @@
-//! What holds for every suite.
+//! Properties of every suite.
 
 use assay_stats::{
     PairedTask, VerdictKind, clopper_pearson, holm, interval_p, lift, mde, normalized_gain, rate,
@@ -52,7 +52,7 @@ fn mirrored(kind: VerdictKind) -> VerdictKind {
 
 proptest! {
     #[test]
-    fn intervals_hold_their_mean_and_nest(tasks in tasks(5), m in 1..9_usize) {
+    fn intervals_contain_their_mean_and_nest(tasks in tasks(5), m in 1..9_usize) {
         let wide = lift(&tasks, 0.99).unwrap();
         let narrow = lift(&tasks, 0.8).unwrap();
         if let (Some(wide), Some(narrow)) = (wide.interval, narrow.interval) {
@@ -68,8 +68,8 @@ proptest! {
         let interval = rate.interval.unwrap();
         prop_assert!(0.0 <= interval.low && interval.low <= rate.mean);
         prop_assert!(rate.mean <= interval.high && interval.high <= 1.0);
-        // But for what the margin adds to it the equivalence interval lies inside the other, and a larger family widens
-        // both.
+        // Apart from the term for the margin the equivalence interval is inside the other, and a
+        // larger family widens both.
         let (one, more) = (verdict(&tasks, m, 1e-15, None), verdict(&tasks, m + 1, 1e-15, None));
         if let (Some(outer), Some(inner), Some(wider)) = (one.interval, one.equivalence, more.interval) {
             prop_assert!(outer.low <= inner.low + 1e-12 && inner.high <= outer.high + 1e-12);
@@ -77,7 +77,7 @@ proptest! {
         }
     }
 
-    /// The p that is printed says what the verdict says.
+    /// The printed p agrees with the verdict.
     #[test]
     fn p_agrees_with_the_verdict(tasks in tasks(5), m in 1..9_usize) {
         let said = verdict(&tasks, m, 0.1, None);
@@ -126,14 +126,14 @@ proptest! {
     }
 
     #[test]
-    fn the_gain_excludes_zero_where_the_lift_does(tasks in tasks(5), level in 0.5..0.999) {
+    fn gain_excludes_zero_if_the_lift_does(tasks in tasks(5), level in 0.5..0.999) {
         let lift = lift(&tasks, level).unwrap();
         if let Some(gain) = normalized_gain(&tasks, level) {
             prop_assert_eq!(gain.interval.is_some(), lift.interval.is_some());
             if let (Some(gained), Some(lifted)) = (gain.interval, lift.interval) {
                 prop_assert!(gained.low <= gain.value && gain.value <= gained.high);
                 prop_assert!(-1.0 <= gained.low && gained.high <= 1.0);
-                // Where a bound is within rounding of 0 either may win.
+                // If a bound is within rounding of 0, either may be larger.
                 if lifted.low.abs().min(lifted.high.abs()) > 1e-9 {
                     prop_assert_eq!(gained.excludes_zero(), lifted.excludes_zero(), "{:?} {:?}", gained, lifted);
                 }
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn more_tasks_are_needed_for_less(tasks in tasks(5), m in 1..9_usize, effect in 0.02..0.9, more in 0.01..0.3) {
+    fn smaller_effects_need_more_tasks(tasks in tasks(5), m in 1..9_usize, effect in 0.02..0.9, more in 0.01..0.3) {
         let (small, large) = (tasks_needed(&tasks, m, effect), tasks_needed(&tasks, m, effect + more));
         prop_assert!(small >= large, "{:?} {:?}", small, large);
         prop_assert!(tasks_needed(&tasks, m + 1, effect) >= small);

@@ -10,8 +10,9 @@ fn arm(random: &mut ChaCha8Rng, p: f64, repetitions: usize) -> Vec<f64> {
     (0..repetitions).map(|_| f64::from(u8::from(random.random::<f64>() < p))).collect()
 }
 
-/// Suites of 10 tasks × 3 whose four arms share one baseline: the verdicts of each, with the arms' true lift on every
-/// task. Baseline rates of the tasks are U², so that a third of them is below .11 and the mean is ⅓.
+/// Suites of 10 tasks × 3 whose four arms share one baseline: the verdicts of each, with the arms'
+/// true lift on every task. Baseline rates of the tasks are U², so that a third of them is below
+/// .11 and the mean is ⅓.
 fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut run = || {
@@ -30,10 +31,10 @@ fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
     (0..suites).map(|_| run()).collect()
 }
 
-/// With four arms that do nothing, 10 × 3, `helps` or `harms` comes in at most 5% of suites, and
-/// `negligible` in next to none.
+/// With four arms without an effect, 10 × 3, `helps` or `harms` occurs in at most 5% of suites, and
+/// `negligible` almost never.
 #[test]
-fn arms_that_do_nothing_get_no_verdict() {
+fn arms_without_effect_get_no_verdict() {
     let suites = verdicts(1, 2000, 0.0);
     let decided = |kinds: &[VerdictKind; 4]| {
         kinds.iter().any(|kind| matches!(kind, VerdictKind::Helps | VerdictKind::Harms))
@@ -46,7 +47,7 @@ fn arms_that_do_nothing_get_no_verdict() {
 
 /// A rule that never decides would pass the test above.
 #[test]
-fn arms_that_do_much_help() {
+fn arms_with_a_large_effect_help() {
     let suites = verdicts(2, 300, 0.6);
     let kinds: Vec<VerdictKind> = suites.into_iter().flatten().collect();
     let share = kinds.iter().filter(|kind| **kind == VerdictKind::Helps).count() as f64 / kinds.len() as f64;
@@ -54,9 +55,10 @@ fn arms_that_do_much_help() {
     assert!(kinds.iter().all(|kind| *kind != VerdictKind::Harms));
 }
 
-/// Three rows of the table in docs/STATISTICS.md, simulated anew with the suites and the seed it names.
+/// Three rows of the table in docs/STATISTICS.md, simulated again with its number of suites and its
+/// seed.
 #[test]
-fn the_documented_table_is_what_simulation_gives() {
+fn documented_table_matches_simulation() {
     let document = include_str!("../../../../docs/STATISTICS.md");
     assert!(document.contains("`assay lab simulate --grid validity --suites 4000 --seed 1`"));
     let rows: Vec<Vec<&str>> = document
@@ -95,10 +97,10 @@ fn the_documented_table_is_what_simulation_gives() {
     }
 }
 
-/// What docs/STATISTICS.md says of its limits: tasks that are alike and pass half the time, and repetitions that do not
-/// make up for tasks.
+/// The limits in docs/STATISTICS.md: equal tasks that pass half the time, and repetitions that do
+/// not replace tasks.
 #[test]
-fn the_limits_are_as_documented() {
+fn limits_match_the_documentation() {
     let null = validity_grid()[0].design;
     let alike = |tasks: usize, repetitions: usize, arms: usize| {
         let baseline = Baseline::beta(500.0, 500.0).unwrap();
@@ -116,8 +118,8 @@ fn the_limits_are_as_documented() {
     assert!((0.75..0.83).contains(&coverage), "10 × 50: {coverage}");
 }
 
-/// A suite of clusters of the sizes given, three repetitions: each cluster has an effect of its own, normal with a
-/// standard deviation of .3 and mean 0, over baselines of ½.
+/// A suite of clusters of the given sizes, three repetitions: each cluster has its own effect,
+/// normal with a standard deviation of .3 and mean 0, over baselines of ½.
 fn clustered(random: &mut ChaCha8Rng, sizes: &[usize]) -> Vec<PairedTask> {
     let mut tasks = Vec::new();
     for (cluster, &size) in sizes.iter().enumerate() {
@@ -132,7 +134,7 @@ fn clustered(random: &mut ChaCha8Rng, sizes: &[usize]) -> Vec<PairedTask> {
     tasks
 }
 
-/// Clusters of unequal size: without CR2 `helps` or `harms` came in 10 to 69 % of these suites.
+/// Clusters of unequal size: without CR2 `helps` or `harms` occurred in 10 to 69% of these suites.
 #[test]
 fn one_large_cluster_gives_no_false_verdicts() {
     let one = |large: usize, others: usize| {
@@ -159,10 +161,11 @@ fn one_large_cluster_gives_no_false_verdicts() {
     }
 }
 
-/// What the two families of a run keep: where nothing does anything, the primary comparison is false in at most 5 % of
-/// runs, any of three others in at most 5 %, and one of either in at most 10 %.
+/// The error rates of the two families of a run: without any effect, the primary comparison is
+/// false in at most 5% of runs, any of three others in at most 5%, and one of either in at most
+/// 10%.
 #[test]
-fn the_primary_comparison_and_the_others_each_keep_their_five_per_cent() {
+fn primary_and_other_families_each_keep_five_percent() {
     let null = validity_grid()[0].design;
     for (tasks, repetitions) in [(10, 3), (30, 3)] {
         let design = Design { tasks, repetitions, base_repetitions: repetitions, arms: 4, ..null };

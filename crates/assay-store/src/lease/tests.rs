@@ -15,15 +15,15 @@ fn leave(path: &Path, owner: &Owner) {
 }
 
 #[test]
-fn a_lease_is_held_by_one_and_given_back_when_dropped() {
+fn lease_is_exclusive_and_released_on_drop() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
-    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("nobody else is there") };
+    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("the lease is free") };
     assert!(matches!(store.claim(&id(1)).unwrap(), Claim::Held(owner) if owner == *store.owner()));
     assert!(matches!(store.claim(&id(2)).unwrap(), Claim::Mine(_)));
     drop(lease);
     assert!(matches!(store.claim(&id(1)).unwrap(), Claim::Mine(_)));
-    // Nothing stays: neither leases nor their drafts.
+    // Nothing remains: neither leases nor their drafts.
     let left: Vec<_> = fs::read_dir(store.trial_folder(&id(1))).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
     let scratch: Vec<_> = fs::read_dir(store.scratch().unwrap()).unwrap().flatten().collect();
@@ -31,7 +31,7 @@ fn a_lease_is_held_by_one_and_given_back_when_dropped() {
 }
 
 #[test]
-fn a_dead_holders_lease_passes_on_and_a_living_ones_does_not() {
+fn lease_passes_on_only_from_a_dead_owner() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let me = store.owner().clone();
@@ -47,7 +47,7 @@ fn a_dead_holders_lease_passes_on_and_a_living_ones_does_not() {
     check(&json(Owner { start: me.start + 1, ..me.clone() }), true);
     check(&json(Owner { boot: "the last one".into(), ..me.clone() }), true);
     check(&json(Owner { pid: u32::MAX, ..me.clone() }), true);
-    // Of another machine, or of a container here: nobody can tell whether it lives.
+    // Of another machine, or of a container here: it is unknown whether it is alive.
     let other = Owner { host: Some("another".into()), boot: "its own".into(), ..me.clone() };
     check(&json(other.clone()), false);
     check(&json(Owner { pid_namespace: Some(1), pid: u32::MAX, ..me }), false);
@@ -76,10 +76,10 @@ impl Drop for Living {
     }
 }
 
-/// Several processes come upon a dead one's lease at one moment, and the store is swept besides:
-/// one of them gets it.
+/// Several processes find a dead process's lease at the same time, and the store is cleaned up
+/// meanwhile: one of them gets it.
 #[test]
-fn a_dead_lease_goes_to_one() {
+fn dead_lease_is_claimed_by_one_process() {
     let living: Vec<Living> = (0..4).map(|_| Living::new()).collect();
     let owners: Vec<Owner> = living.iter().map(Living::owner).collect();
     let dead = Owner { start: owners[0].start + 1, ..owners[0].clone() };
@@ -115,9 +115,8 @@ const CONTENDERS: &str = "ASSAY_TEST_CONTENDERS";
 const TRIALS: usize = 200;
 const THREADS: usize = 8;
 
-/// What one contending process does: it tries to win each trial, and writes down which it won. A
-/// trial that was won once is won for good, because its winner leaves a mark before it gives the
-/// lease back.
+/// One contending process: it tries to win each trial, and writes down which it won. A trial is won
+/// only once, because its winner leaves a mark before it releases the lease.
 #[test]
 fn contender() {
     let Some(root) = std::env::var_os(CONTENDERS) else { return };
@@ -136,7 +135,7 @@ fn contender() {
                     if let Claim::Mine(_lease) = store.claim(&trial).unwrap() {
                         let mark = store.trial_folder(&trial).join("won");
                         if !mark.exists() {
-                            // Two holders at once would both be here, and one of them fail.
+                            // With two holders at once, one of them would fail here.
                             fs::File::create_new(&mark).unwrap();
                         }
                     }
@@ -147,7 +146,7 @@ fn contender() {
 }
 
 #[test]
-fn threads_and_processes_never_hold_one_lease_at_once() {
+fn threads_and_processes_never_share_a_lease() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     // Every other trial was held by a process that died.
@@ -161,7 +160,7 @@ fn threads_and_processes_never_hold_one_lease_at_once() {
         test.env(CONTENDERS, folder.path()).stdout(Stdio::null()).spawn().unwrap()
     };
     let contenders: Vec<Child> = (0..3).map(|_| start()).collect();
-    // Sweeping while they are at it takes nothing from the living.
+    // A cleanup meanwhile removes nothing of living processes.
     for _ in 0..20 {
         store.clean_up();
     }
@@ -172,7 +171,7 @@ fn threads_and_processes_never_hold_one_lease_at_once() {
         assert!(store.trial_folder(&id(number)).join("won").exists(), "{number}");
         assert!(!store.trial_folder(&id(number)).join("lease").exists(), "{number}");
     }
-    // The folders of the dead contenders go with the next sweep.
+    // The next cleanup removes the folders of the dead contenders.
     store.clean_up();
     let left = fs::read_dir(folder.path().join("scratch")).unwrap().count();
     assert!(left <= 1, "{left} scratch folders are left");

@@ -1,4 +1,4 @@
-//! An agent, as an experiment asks for it.
+//! An agent's entry in an experiment.
 
 use assay_trace::{Placement, Price};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct AgentSpec {
     /// Several models in place of one; spread likewise.
     #[serde(default, skip_serializing)]
     pub models: Vec<String>,
-    /// Where it finds skills; unset, the experiment's setting or else the agent's default.
+    /// Where it finds skills; if unset, the experiment's setting or the agent's default applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
     /// Most replies.
@@ -50,7 +50,7 @@ pub struct AgentSpec {
     /// Sampling temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Where the model is served, instead of its provider's own address.
+    /// The model's address, instead of its provider's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The environment variable with the key, instead of the provider's usual one.

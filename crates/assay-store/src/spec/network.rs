@@ -1,8 +1,8 @@
-//! What a phase of a trial may reach.
+//! The network policy of a phase of a trial.
 
 use serde::{Deserialize, Serialize};
 
-/// What a phase of a trial can reach.
+/// The hosts that a phase of a trial can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkPolicy {

@@ -15,7 +15,7 @@ pub struct SandboxChoice {
     pub images: BTreeMap<String, String>,
     /// Whether images that are missing may be pulled.
     pub pull: bool,
-    /// Whether what a Dockerfile runs has a network.
+    /// Whether a Dockerfile's commands have a network.
     pub build_network: bool,
     /// Whether tasks whose compose file mounts the host's credentials for the agent's own login run
     /// without them.
@@ -26,7 +26,7 @@ pub struct SandboxChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
-    /// Bubblewrap where the task's Dockerfile allows it.
+    /// Bubblewrap if the task's Dockerfile allows it.
     #[default]
     Auto,
     /// Bubblewrap for every task that it supports.
@@ -37,7 +37,7 @@ pub enum SandboxKind {
     None,
 }
 
-/// What a trial may use of the machine; `None` leaves it unlimited.
+/// A trial's resource limits on the machine; `None` means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SandboxLimits {
     /// Processors' worth of time.

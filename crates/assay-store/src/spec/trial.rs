@@ -18,7 +18,7 @@ use crate::spec::sandbox::{SandboxChoice, SandboxLimits};
 pub const PROTOCOL: &str = "assay.trial/2";
 
 /// One trial: everything needed to execute it, by content or by reference and digest. It contains
-/// no secret: variables of the environment are named, and keys are looked up where it is executed.
+/// no secret: variables of the environment are named, and keys are read where it is executed.
 ///
 /// Folders are paths at planning time. They are hints; digests decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct TrialSpec {
     pub schema: String,
     /// The hash of `specification`.
     pub id: TrialId,
-    /// What can change its outcome: what is hashed.
+    /// Everything that can change its outcome, which is hashed.
     pub specification: Value,
     /// The task.
     pub task: TaskRef,
@@ -41,7 +41,7 @@ pub struct TrialSpec {
     pub scripts: Arc<PathBuf>,
     /// The condition under which it was first planned.
     pub condition: String,
-    /// What the agent gets.
+    /// The skills of the agent.
     #[serde(with = "shared")]
     pub provision: Arc<ProvisionSpec>,
     /// Skills of the experiment that were not provided, for the search for contamination.
@@ -52,14 +52,14 @@ pub struct TrialSpec {
     /// The sandbox, never `auto`.
     #[serde(with = "shared")]
     pub sandbox: Arc<SandboxChoice>,
-    /// What it may use.
+    /// Its resource limits.
     pub limits: SandboxLimits,
     /// What the task requests and the planning machine cannot provide.
     #[serde(with = "shared")]
     pub warnings: Arc<Vec<String>>,
-    /// What the agent can reach.
+    /// The agent's network policy.
     pub network: NetworkPolicy,
-    /// What the verifier can reach.
+    /// The verifier's network policy.
     pub verifier_network: NetworkPolicy,
     /// Seconds of the agent's own time.
     pub agent_seconds: f64,
@@ -162,7 +162,7 @@ pub enum SpecError {
         /// The schema found.
         found: String,
     },
-    /// It was edited, in what is no part of the id.
+    /// A part that is not in the id was edited.
     #[error("{}: digest mismatch: the document was edited", path.display())]
     Digest {
         /// Which.
@@ -207,7 +207,7 @@ pub struct SkillRef {
     pub folder: PathBuf,
 }
 
-/// What a trial gets, with skills by reference.
+/// The skills of a trial, by reference.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvisionSpec {
     /// Skills, in order.

@@ -8,7 +8,7 @@ fn id(number: usize) -> TrialId {
 }
 
 #[test]
-fn a_folder_of_another_format_is_refused() {
+fn folder_of_another_format_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let header = r#"{"schema":"assay.store/9","label":"x"}"#;
     fs::write(folder.path().join("store.json"), header).unwrap();
@@ -26,7 +26,7 @@ fn a_trial_is_found_by_the_beginning_of_its_id() {
     for number in 0..600 {
         fs::create_dir_all(store.trial_folder(&id(number))).unwrap();
     }
-    // What else lies about is no trial.
+    // Other entries are not trials.
     fs::create_dir_all(store.root().join("trials/zz/nothing")).unwrap();
     assert_eq!(store.trials().len(), 600);
     let one = id(7);
@@ -55,7 +55,7 @@ fn a_trial_is_found_by_the_beginning_of_its_id() {
 fn attempts_are_counted_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
-    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("nobody else is there") };
+    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("the lease is free") };
     let specification = json!({ "what": "was hashed" });
     for expected in 1..=3 {
         let (number, path) = store.begin(&id(1), &specification, &lease).unwrap();
@@ -69,7 +69,7 @@ fn attempts_are_counted_and_kept() {
 }
 
 #[test]
-fn a_new_file_replaces_none() {
+fn new_file_does_not_replace_an_existing_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     assert!(write_new(&path, b"one").unwrap());
@@ -83,7 +83,7 @@ fn a_new_file_replaces_none() {
 }
 
 #[test]
-fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
+fn cleanup_removes_only_leftovers_of_dead_processes() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap().work_in(Some(folder.path().join("none")));
     let me = store.owner().clone();
@@ -96,7 +96,7 @@ fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
         }
         path
     };
-    // A process that has made its folder and not yet signed it is alive all the same.
+    // A process that has made its folder and not yet signed it counts as alive.
     let own = scratch(&me.label(), None);
     let gone = [scratch("1-1", Some(&dead)), scratch(&dead.label(), None), scratch("junk", None)];
     let lease = |number: usize, owner: &Owner| {
@@ -121,11 +121,11 @@ fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
+fn record_round_trips_and_later_keys_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let trial = id(1);
-    let Claim::Mine(lease) = store.claim(&trial).unwrap() else { panic!("nobody else is there") };
+    let Claim::Mine(lease) = store.claim(&trial).unwrap() else { panic!("the lease is free") };
     assert_eq!(store.record(&trial).unwrap(), None);
     let text = json!({
         "schema": "assay.record/2", "trial": trial, "task": "a",
@@ -151,8 +151,7 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
     assert_eq!(store.record(&trial).unwrap().unwrap(), record);
     let path = store.trial_folder(&trial).join("record.json");
     assert_eq!(read_json::<Value>(&path).unwrap(), text);
-    // Keys that a later version adds are passed over; those that stand where there is something to
-    // say may be missing.
+    // Keys that a later version adds are ignored; optional keys may be missing.
     let mut other = text.clone();
     other["added"] = json!({ "by": "a later version" });
     other["exposure"][0]["added"] = json!(1);
@@ -166,7 +165,7 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
 }
 
 #[test]
-fn a_record_that_is_none_is_an_error_and_no_result() {
+fn invalid_record_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let path = store.trial_folder(&id(1)).join("record.json");
@@ -183,11 +182,11 @@ fn a_record_that_is_none_is_an_error_and_no_result() {
 }
 
 #[test]
-fn a_record_of_another_trial_is_no_result() {
+fn record_of_another_trial_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let (one, other) = (&id(1), &id(2));
-    let Claim::Mine(lease) = store.claim(one).unwrap() else { panic!("nobody else is there") };
+    let Claim::Mine(lease) = store.claim(one).unwrap() else { panic!("the lease is free") };
     let record: Record = serde_json::from_value(json!({
         "schema": "assay.record/2", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
         "sandbox": "none", "condition": "none", "repetition": 1, "outcome": "passed", "turns": 0,
@@ -204,8 +203,8 @@ fn a_record_of_another_trial_is_no_result() {
     let error = store.record(other).unwrap_err();
     assert!(matches!(error, StoreError::Format { .. }), "{error}");
     assert!(error.to_string().contains(&format!("the record of another trial, {one}")), "{error}");
-    // The trial is made anew, and what stood there is kept beside it.
-    let Claim::Mine(lease) = store.claim(other).unwrap() else { panic!("nobody else is there") };
+    // The trial is executed again, and the old record is kept beside it.
+    let Claim::Mine(lease) = store.claim(other).unwrap() else { panic!("the lease is free") };
     store.finish(&Record { trial: other.clone(), ..record }, &lease).unwrap();
     assert_eq!(store.record(other).unwrap().unwrap().trial, *other);
     assert!(path(other).with_file_name("record.before-1.json").exists());

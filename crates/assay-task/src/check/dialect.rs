@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-/// Most bytes that are looked at to tell a format.
+/// Most bytes that are read to detect a format.
 const PEEK: u64 = 64 << 10;
 
-/// The format of a file or folder that holds tasks, but none that can be read here. `None` when
-/// nothing of the kind is seen.
+/// The unsupported task format of a file or folder. `None` if none is detected.
 pub fn dialect(path: &Path) -> Option<&'static str> {
     if path.is_file() {
         return of_file(path);

@@ -25,7 +25,7 @@ pub enum Verdict {
     Warn,
     /// It cannot be used unchanged.
     Fail,
-    /// Something asked for could not be checked, and nothing else failed it.
+    /// A requested part could not be checked, and nothing else failed it.
     Unchecked,
 }
 
@@ -90,7 +90,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding about a file as a whole.
+    /// A finding about a complete file.
     pub fn new(
         severity: Severity,
         code: &str,

@@ -1,17 +1,17 @@
-//! Numbers and quoted texts, with the lines they stand on.
+//! Numbers and quoted texts, with their lines.
 
 /// A number or a quoted text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Literal<'a> {
-    /// What it says, without quotes.
+    /// Its value, without quotes.
     pub(super) value: &'a str,
     /// Its line, from 1.
     pub(super) line: usize,
-    /// Whether it stood in quotes.
+    /// Whether it was quoted.
     pub(super) quoted: bool,
 }
 
-/// Longest quoted text that is looked at, in bytes.
+/// Longest quoted text that is considered, in bytes.
 const LONGEST: usize = 200;
 
 /// Every number of at least four digits, and every text between quotes on one line.
@@ -31,7 +31,7 @@ fn quoted<'a>(there: &'a str, line: usize, found: &mut Vec<Literal<'a>>) {
         let quote = rest[at..].chars().next().unwrap_or('"');
         let left = rest[..at].chars().next_back().unwrap_or(before);
         let inside = &rest[at + 1..];
-        // An apostrophe within a word opens nothing.
+        // An apostrophe within a word is not an opening quote.
         let opens = quote != '\'' || !left.is_alphanumeric() || matches!(left, 'r' | 'b' | 'f' | 'u');
         match inside.find(quote).filter(|_| opens) {
             Some(end) => {
@@ -67,14 +67,13 @@ pub(super) fn is_common(number: &str) -> bool {
     let year = plain.len() == 4 && (1900..=2100).contains(&value);
     let ten = plain.trim_end_matches('0') == "1" || value == 0;
     let mode = plain.len() == 4 && plain.starts_with('0');
-    // 999.0 stands for what is not there.
+    // 999.0 is used for missing values.
     let nines = plain.trim_end_matches('0').chars().all(|c| c == '9');
     year || ten || nines || mode || value.is_power_of_two() || matches!(value, 3600 | 86400 | 8080 | 65535)
 }
 
-/// Whether a quoted text says something of its own: not a plain word, not a bare name, not
-/// punctuation.
-pub(super) fn is_telling(value: &str) -> bool {
+/// Whether a quoted text is distinctive: not a plain word, not a bare name, not punctuation.
+pub(super) fn is_distinctive(value: &str) -> bool {
     let word = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
     let signs = value.chars().filter(|c| c.is_alphanumeric()).count();
     value.chars().count() >= 6 && signs >= 4 && !value.chars().all(word)

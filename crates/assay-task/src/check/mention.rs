@@ -28,7 +28,7 @@ const ENDINGS: &str = " csv tsv txt json jsonl ndjson yaml yml toml xml html htm
     ppt db sqlite sqlite3 sql py sh js ts log zip tar gz tgz bz2 xz parquet npy npz pkl wav mp3 mp4 avi mov mkv ini cfg conf \
     env lock bib tex dat bin stl obj gltf glb ipynb rs go java c cpp h hpp lean v pddl cif pdb xyz out diff patch pcap srt vtt ";
 
-/// Every path and file name that a text mentions. Addresses, patterns and templates are none.
+/// Every path and file name in a text, without addresses, patterns and templates.
 pub(super) fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     for (index, there) in text.lines().enumerate() {
@@ -89,7 +89,7 @@ fn path(piece: &str) -> Option<&str> {
     (path.contains('/') || ENDINGS.contains(&format!(" {ending} "))).then_some(path)
 }
 
-/// The mentions of some texts: each path once, with the text and the line where it is met first.
+/// The mentions of some texts: each path once, with the text and the line of its first occurrence.
 pub(super) fn all<'a>(texts: impl IntoIterator<Item = &'a Text>) -> BTreeMap<String, (&'a Text, usize)> {
     let mut found = BTreeMap::new();
     for text in texts {

@@ -9,7 +9,7 @@ pub trait Rule: Sync {
     fn code(&self) -> &'static str;
     /// The severities of its findings, for the table of rules.
     fn levels(&self) -> &'static str;
-    /// What it finds, for the table of rules: one line.
+    /// A summary for the table of rules: one line.
     fn summary(&self) -> &'static str;
     /// Whether it runs only where every rule is requested: it is wrong too often to run by default.
     fn is_opt_in(&self) -> bool {

@@ -12,7 +12,7 @@ const DEPTH: usize = 8;
 /// Most folders searched.
 const FOLDERS: usize = 100_000;
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct TaskSearch {
     /// Task folders, in the given order, sorted by path within each.
@@ -43,14 +43,14 @@ pub fn find(paths: &[PathBuf]) -> TaskSearch {
     for path in paths {
         let before = search.found.tasks.len() + search.found.refused.len();
         if path.is_file() {
-            search.refuse_file(path);
+            search.report_file(path);
         } else if path.is_dir() {
             search.visit(path, 0);
             if search.found.tasks.len() + search.found.refused.len() == before {
-                search.refuse(path, "not-a-task", "no task in it or its subfolders", HINT);
+                search.report_unusable(path, "not-a-task", "no task in it or its subfolders", HINT);
             }
         } else {
-            search.refuse(path, "unreadable", "no such folder", "check the path");
+            search.report_unusable(path, "unreadable", "no such folder", "check the path");
         }
     }
     search.found
@@ -65,7 +65,7 @@ struct Search {
 }
 
 impl Search {
-    fn refuse(&mut self, path: &Path, code: &'static str, reason: &str, hint: &str) {
+    fn report_unusable(&mut self, path: &Path, code: &'static str, reason: &str, hint: &str) {
         let refusal =
             Refusal { path: path.to_path_buf(), code, reason: reason.to_owned(), hint: hint.to_owned() };
         if !self.found.refused.contains(&refusal) {
@@ -73,22 +73,22 @@ impl Search {
         }
     }
 
-    fn refuse_file(&mut self, path: &Path) {
+    fn report_file(&mut self, path: &Path) {
         match dialect(path) {
-            Some(name) => self.refuse_dialect(path, name),
-            None => self.refuse(path, "not-a-task", "a file, not a folder", "use the task's folder"),
+            Some(name) => self.report_dialect(path, name),
+            None => self.report_unusable(path, "not-a-task", "a file, not a folder", "use the task's folder"),
         }
     }
 
-    fn refuse_dialect(&mut self, path: &Path, name: &str) {
+    fn report_dialect(&mut self, path: &Path, name: &str) {
         let hint = "convert it: a folder with task.toml, instruction.md, environment/, tests/test.sh and solution/solve.sh";
-        self.refuse(path, "foreign-dialect", &format!("{name}, which is not supported"), hint);
+        self.report_unusable(path, "foreign-dialect", &format!("{name}, which is not supported"), hint);
     }
 
-    /// Whether anything was found in or beneath a folder.
+    /// Whether anything was found in or below a folder.
     fn visit(&mut self, folder: &Path, depth: usize) -> bool {
         if self.left == 0 {
-            self.refuse(
+            self.report_unusable(
                 folder,
                 "unreadable",
                 "too many folders: search stopped",
@@ -104,17 +104,17 @@ impl Search {
             return true;
         }
         if let Some(name) = dialect(folder) {
-            self.refuse_dialect(folder, name);
+            self.report_dialect(folder, name);
             return true;
         }
-        if let Some(reason) = nearly(folder) {
-            self.refuse(folder, "not-a-task", &reason, HINT);
+        if let Some(reason) = missing_parts(folder) {
+            self.report_unusable(folder, "not-a-task", &reason, HINT);
             return true;
         }
         let listing = match fs::read_dir(folder) {
             Ok(listing) => listing,
             Err(error) => {
-                self.refuse(
+                self.report_unusable(
                     folder,
                     "unreadable",
                     &format!("cannot be read: {error}"),
@@ -134,7 +134,7 @@ impl Search {
             if inner.is_empty() {
                 return false;
             }
-            self.refuse(
+            self.report_unusable(
                 folder,
                 "unreadable",
                 "nested too deeply: not searched",
@@ -152,8 +152,8 @@ impl Search {
     }
 }
 
-/// What a folder lacks that was meant to be a task.
-fn nearly(folder: &Path) -> Option<String> {
+/// What a folder lacks that looks like an incomplete task.
+fn missing_parts(folder: &Path) -> Option<String> {
     let has = |name: &str| folder.join(name).exists();
     if has("instruction.md") || (has("tests/test.sh") && has("environment")) {
         return Some("it has no task.toml".to_owned());

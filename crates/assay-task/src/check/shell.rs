@@ -31,11 +31,11 @@ pub(super) fn script(text: &str) -> Vec<Pipeline> {
     pipelines
 }
 
-/// What a Dockerfile runs. A here-document is a script where it follows `RUN` alone; after a
-/// command it is that command's input.
+/// The commands that a Dockerfile runs. A here-document is a script if it follows `RUN` alone;
+/// after a command it is that command's input.
 pub(super) fn dockerfile(text: &str) -> Vec<Pipeline> {
     let lines: Vec<&str> = text.lines().collect();
-    // Lines stay where they are, so that findings name the right ones.
+    // Lines keep their numbers, so that findings name the right ones.
     let mut shell = vec![String::new(); lines.len()];
     for run in Source::read(text).instructions.iter().filter(|instruction| instruction.name == "RUN") {
         let command = run.flags().1;

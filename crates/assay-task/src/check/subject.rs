@@ -8,7 +8,7 @@ use assay_skill::{FileKind, Package, decode};
 use super::finding::Span;
 use crate::{Layout, Task};
 
-/// Most bytes of one text that are looked at.
+/// Most bytes of one text that are read.
 const TEXT_CAP: u64 = 512 << 10;
 /// Most bytes of all texts of one kind.
 const KIND_CAP: usize = 4 << 20;
@@ -24,10 +24,9 @@ pub struct Context<'a> {
     pub skills: Vec<&'a Package>,
     /// Every skill of the experiment: an instruction should name none of them.
     pub library: Vec<&'a Package>,
-    /// Whether the experiment lets verifiers reach the network; `None` where there is no
-    /// experiment.
+    /// Whether the experiment lets verifiers reach the network; `None` without an experiment.
     pub verifier_network: Option<bool>,
-    /// Whether opt-in rules are asked as well.
+    /// Whether opt-in rules are applied too.
     pub all_rules: bool,
     /// Processors of this machine.
     pub cpus: Option<f64>,
@@ -38,9 +37,9 @@ pub struct Context<'a> {
 /// A text of a task or of a skill.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// Where it lies.
+    /// Its path.
     pub file: PathBuf,
-    /// What it says.
+    /// Its content.
     pub text: String,
 }
 
@@ -117,7 +116,7 @@ pub struct SkillTexts {
     pub texts: Vec<Text>,
 }
 
-/// What rules look at.
+/// The input of the rules.
 #[derive(Debug)]
 pub struct Subject<'a> {
     /// The task.
@@ -130,13 +129,13 @@ pub struct Subject<'a> {
     pub tests: Vec<Text>,
     /// What solves.
     pub solution: Vec<Text>,
-    /// What the agent finds, skills left out; the Dockerfile among it.
+    /// The agent's files without skills, with the Dockerfile.
     pub environment: Vec<Text>,
     /// The names of all files that the agent finds, texts or not.
     pub visible: Vec<PathBuf>,
     /// The skills that are meant for the task.
     pub skills: Vec<SkillTexts>,
-    /// What was not looked at, and why.
+    /// Files that were not read, with the reason.
     pub unread: Vec<(PathBuf, &'static str)>,
 }
 
@@ -214,13 +213,13 @@ impl<'a> Subject<'a> {
         self.instructions.iter().flat_map(|text| text.lines().map(move |(line, there)| (text, line, there)))
     }
 
-    /// Whether the instruction holds a text.
-    pub fn says(&self, text: &str) -> bool {
+    /// Whether the instruction contains a text.
+    pub fn instruction_contains(&self, text: &str) -> bool {
         self.instructions.iter().any(|instruction| instruction.text.contains(text))
     }
 
-    /// Whether the instruction is in English, as far as a few of its commonest words tell: rules
-    /// that look for words know no other.
+    /// Whether the instruction is in English, judged by a few common words: rules that search for
+    /// words know no other language.
     pub fn is_english(&self) -> bool {
         const COMMON: &str =
             " the a an and or of to in is are be for with that this it you your from on as all if not ";
@@ -236,8 +235,8 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether the agent is shown a text: in the instruction, or in a file that it finds.
-    pub fn shows(&self, text: &str) -> bool {
-        self.says(text) || self.environment.iter().any(|file| file.text.contains(text))
+    pub fn is_shown_to_agent(&self, text: &str) -> bool {
+        self.instruction_contains(text) || self.environment.iter().any(|file| file.text.contains(text))
     }
 
     /// Whether the agent finds a file of that name.

@@ -17,8 +17,8 @@ const INSTRUCTION: &str = "`data.csv` holds amounts, one on a line.\n\nWrite the
 const TEST: &str = "#!/bin/bash\ngrep -q '\"sum\"' /app/out/sum.json\n";
 const SOLVE: &str = "#!/bin/bash\nawk -f add.awk data.csv > /app/out/sum.json\n";
 
-/// A task that no rule has anything to say against, changed.
-fn made(changes: &[(&str, &str)]) -> (TempDir, PathBuf) {
+/// A task without findings, with changes.
+fn make_task(changes: &[(&str, &str)]) -> (TempDir, PathBuf) {
     let temp = TempDir::new().unwrap();
     let root = temp.path().join("sums");
     let plain = [
@@ -41,7 +41,7 @@ fn made(changes: &[(&str, &str)]) -> (TempDir, PathBuf) {
 }
 
 fn findings(changes: &[(&str, &str)], context: &Context<'_>) -> Vec<Finding> {
-    let (_temp, root) = made(changes);
+    let (_temp, root) = make_task(changes);
     super::check(&Task::load(&root).unwrap(), context)
 }
 
@@ -53,7 +53,7 @@ fn of(changes: &[(&str, &str)], code: &str) -> Vec<String> {
     found.iter().filter(|finding| finding.code == code).map(one).collect()
 }
 
-/// One finding of a code whose text holds a part; none where the part is empty.
+/// Checks for one finding of a code whose text contains a part; for none if the part is empty.
 fn check(code: &str, changes: &[(&str, &str)], part: &str) {
     let found = of(changes, code);
     if part.is_empty() {
@@ -77,7 +77,7 @@ fn a_good_task_has_no_findings() {
 }
 
 #[test]
-fn every_rule_has_a_name_of_its_own() {
+fn rule_names_are_unique() {
     let mut codes: Vec<&str> = rules().iter().map(|rule| rule.code()).collect();
     let all = codes.len();
     codes.sort_unstable();
@@ -88,7 +88,7 @@ fn every_rule_has_a_name_of_its_own() {
 /// Nine notes of one kind once pushed a failure of another out of the twelve that are shown, and
 /// the verdict with it.
 #[test]
-fn no_number_of_notes_hides_a_failure() {
+fn many_notes_do_not_hide_a_failure() {
     let copies: String = (0..20).map(|number| format!("COPY skills /root/.agent{number}/skills\n")).collect();
     let docker = format!("FROM python:3.12-slim\nWORKDIR /app\nCOPY data.csv .\nRUN true\n{copies}");
     let compose = "services:\n  main:\n    build: .\n    privileged: true\n    volumes: [\"/:/host\"]\n";
@@ -106,9 +106,9 @@ fn no_number_of_notes_hides_a_failure() {
     assert!(notes[11].message.ends_with("; 8 more like it"), "{:?}", notes[11]);
 }
 
-/// Licences that lie beside skills are none.
+/// Licences beside skills are not skills.
 #[test]
-fn folders_of_licences_are_no_skills() {
+fn licence_folders_are_not_skills() {
     let missing = |path: &str, part: &str| check("document-missing", &[(path, "x\n")], part);
     missing("environment/skills/licenses/apache-2.0.txt", "");
     missing("environment/skills/vendor/LICENSE", "");
@@ -117,14 +117,14 @@ fn folders_of_licences_are_no_skills() {
 }
 
 #[test]
-fn a_compose_file_of_another_name_is_said() {
+fn compose_file_of_another_name_is_reported() {
     check("compose-name", &[("environment/docker-compose.yml", "services: {}\n")], "warn ignored");
     check("compose-name", &[], "");
 }
 
-/// In Docker an image has a work folder of its own, and the agent may well write to `/`.
+/// In Docker an image has its own work folder, and the agent may write to `/`.
 #[test]
-fn a_work_folder_is_judged_where_it_holds() {
+fn root_work_folder_is_judged_by_sandbox() {
     let docker = |text: &str, part: &str| check("workdir-system", &[("environment/Dockerfile", text)], part);
     docker("FROM x:1\nCOPY data.csv /app/\n", "info no WORKDIR: Docker uses the image's");
     docker("FROM x:1\nWORKDIR /\n", "warn the work folder / is a system folder: in bubblewrap");
@@ -133,7 +133,7 @@ fn a_work_folder_is_judged_where_it_holds() {
 }
 
 #[test]
-fn opt_in_rules_wait_to_be_asked() {
+fn opt_in_rules_are_off_by_default() {
     let vague =
         "Look at the amounts in the list we have got and find out what they come to when they are added.\n";
     let count = |all_rules| {
@@ -144,9 +144,9 @@ fn opt_in_rules_wait_to_be_asked() {
     assert_eq!((count(false), count(true)), (0, 1));
 }
 
-/// Rules that look for English words have nothing to say of other languages.
+/// Rules that search for English words have no findings in other languages.
 #[test]
-fn other_languages_are_left_alone() {
+fn other_languages_have_no_word_findings() {
     let chinese = "修复求和函数，使其忽略空行。\n";
     let german =
         "Bitte die Summe aller Beträge berechnen und dabei leere Zeilen sowie Kommentare überspringen.\n";
@@ -160,7 +160,7 @@ fn other_languages_are_left_alone() {
 }
 
 #[test]
-fn solutions_that_need_skills_are_said() {
+fn solutions_that_need_skills_are_reported() {
     let solve = |line: &str, part: &str| {
         check("solution-needs-skill", &[("solution/solve.sh", &format!("{SOLVE}{line}\n"))], part);
     };
@@ -186,8 +186,8 @@ fn solutions_that_need_skills_are_said() {
 }
 
 #[test]
-fn structure_comes_from_the_reader() {
-    let (_temp, root) = made(&[]);
+fn reader_diagnostics_are_findings() {
+    let (_temp, root) = make_task(&[]);
     fs::remove_dir_all(root.join("solution")).unwrap();
     let found = super::check(&Task::load(&root).unwrap(), &Context::default());
     assert!(
@@ -200,14 +200,14 @@ fn structure_comes_from_the_reader() {
 #[test]
 fn script_form() {
     check("script-form", &[("tests/test.sh", "grep -q sum /app/out/sum.json\n")], "info 1 no `#!` line");
-    let (_temp, root) = made(&[]);
+    let (_temp, root) = make_task(&[]);
     fs::set_permissions(root.join("tests/test.sh"), fs::Permissions::from_mode(0o644)).unwrap();
     let found = super::check(&Task::load(&root).unwrap(), &Context::default());
     assert_eq!(found.iter().filter(|finding| finding.code == "script-form").count(), 1);
 }
 
 #[test]
-fn unread_files_are_said() {
+fn unread_files_are_reported() {
     let long = "x ".repeat(400_000);
     check("unread", &[("tests/table.txt", &long)], "only its beginning");
     check("unread", &[("tests/table.txt", "x")], "");
@@ -238,7 +238,7 @@ fn tests_are_counted() {
 }
 
 #[test]
-fn instructions_name_no_skill() {
+fn instructions_that_name_a_skill_are_reported() {
     let say = |text: &str, part: &str| {
         let instruction = format!("{INSTRUCTION}{text}\n");
         check("instruction-names-skill", &[("instruction.md", &instruction), (SKILL, &skill("Add."))], part);
@@ -260,7 +260,7 @@ fn instructions_name_no_skill() {
     say("Read the file and rank the people by skill.", "");
     say("Write a column `skill` that is used by nobody.", "");
     say("Leave `sum.adder-kit` where it is.", "");
-    let (_temp, root) = made(&[(
+    let (_temp, root) = make_task(&[(
         "instruction.md",
         "Make a pdf of the ledger-export, saved as `out/a.pdf`; it must be one page long.\n",
     )]);
@@ -280,7 +280,7 @@ fn instructions_name_no_skill() {
 }
 
 #[test]
-fn instructions_say_what_is_wanted() {
+fn instructions_without_requirements_are_reported() {
     let vague =
         "Look at the amounts in the list we have got and find out what they come to when they are added.\n";
     let say = |code: &str, text: &str, part: &str| check(code, &[("instruction.md", text)], part);
@@ -400,7 +400,7 @@ fn dependencies_are_pinned() {
     );
     docker("dependency-unpinned", "RUN pip install 'a<3' b", "warn 2 no version: b; no exact version: a<3");
     docker("dependency-unpinned", "RUN pip install --retries 5 --timeout 300 a==1", "");
-    // What follows a here-document is read; what is in one is read where it is a script.
+    // The lines after a here-document are read; its content is read if it is a script.
     let after = "RUN python3 - <<'PY'\nfrom tool import part\nPY\nRUN pip install late";
     docker("image-unpinned", after, "");
     docker("dependency-unpinned", after, "warn 5 no version: late");
@@ -436,7 +436,7 @@ fn dependencies_are_pinned() {
 }
 
 #[test]
-fn verifiers_fetch_nothing() {
+fn verifiers_that_fetch_are_reported() {
     let grade = |line: &str, part: &str| {
         check("verifier-fetches", &[("tests/test.sh", &format!("{TEST}{line}\n"))], part);
     };
@@ -453,7 +453,7 @@ fn verifiers_fetch_nothing() {
     grade("curl -s http://localhost:8000/health", "");
     grade("cat <<EOF\npip install pytest\nEOF", "");
     grade("if ! command -v uvx; then exit 1; fi", "");
-    // However many commands of a file fetch, that is one thing to look at.
+    // All commands of a file that fetch are one finding.
     let many = format!("{TEST}apt-get update\napt-get install -y curl\npip install pytest\n");
     for (granted, level) in
         [(None, Severity::Info), (Some(true), Severity::Info), (Some(false), Severity::Warning)]
@@ -467,7 +467,7 @@ fn verifiers_fetch_nothing() {
 }
 
 #[test]
-fn answers_are_worked_out() {
+fn hard_coded_answers_are_reported() {
     let solve = |script: &str, test: &str, part: &str| {
         check("answer-hard-coded", &[("solution/solve.sh", script), ("tests/t.py", test)], part);
     };
@@ -484,7 +484,7 @@ fn answers_are_worked_out() {
         "assert pick == 'north.wav'\n",
         "warn 2 only writes",
     );
-    // A program is work, and a word of its grammar no answer.
+    // A program is work, and a word of its grammar is not an answer.
     solve("#!/bin/bash\ncat > /app/add.py <<'EOF'\nprint(48291.75)\nEOF\n", test, "");
     solve(
         "#!/bin/bash\ncat > out/a.yaml <<'EOF'\npaths:\n  x: 1\nEOF\n",
@@ -507,7 +507,7 @@ fn answers_are_worked_out() {
 }
 
 #[test]
-fn resources_are_there() {
+fn missing_resources_are_reported() {
     let toml = |wish: &str| format!("{TOML}[environment]\n{wish}\n");
     check("resources", &[("task.toml", &toml("gpus = 1"))], "fail requires a GPU");
     check("resources", &[("task.toml", &toml("cpus = 64"))], "");
@@ -571,7 +571,7 @@ fn leaks_are_found_with_both_places() {
 }
 
 #[test]
-fn what_the_agent_is_shown_is_no_leak() {
+fn text_shown_to_the_agent_is_not_a_leak() {
     let context = Context::default();
     let leaks = |changes: &[(&str, &str)]| -> Vec<String> {
         let found = findings(changes, &context);
@@ -598,7 +598,7 @@ fn what_the_agent_is_shown_is_no_leak() {
 
 #[test]
 fn a_skill_of_the_experiment_leaks_too() {
-    let (temp, root) = made(&[("tests/t.py", "assert total == 48291\n")]);
+    let (temp, root) = make_task(&[("tests/t.py", "assert total == 48291\n")]);
     let dir = temp.path().join("adder-kit");
     fs::create_dir_all(&dir).unwrap();
     fs::write(dir.join("SKILL.md"), skill("It comes to 48291.")).unwrap();
@@ -640,8 +640,8 @@ fn verdicts_add_up() {
 }
 
 #[test]
-fn tasks_are_found_and_the_rest_is_named() {
-    let (temp, root) = made(&[]);
+fn tasks_are_found_and_other_folders_reported() {
+    let (temp, root) = make_task(&[]);
     let top = temp.path();
     let write = |path: &str, text: &str| {
         let file = top.join(path);
@@ -676,7 +676,7 @@ fn tasks_are_found_and_the_rest_is_named() {
 }
 
 #[test]
-fn the_table_of_rules_in_docs_is_the_registry() {
+fn documented_rules_match_the_registry() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TASKS.md");
     let mut table = "| code | weighs | what it finds |\n|---|---|---|\n".to_owned();
     for rule in rules() {
@@ -697,9 +697,9 @@ fn the_table_of_rules_in_docs_is_the_registry() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever a task says, rules answer, in bounds, and the same twice.
+    /// For any task, rules give bounded findings, and the same twice.
     #[test]
-    fn nothing_breaks_a_rule(
+    fn arbitrary_tasks_never_break_a_rule(
         instruction in "[ -~\n`'\"/é\\\\]{1,200}",
         test in "[ -~\n`'\"|<&;#/é\\\\]{0,200}",
         docker in "(FROM|RUN|run|COPY| |\\\\\n|[ -~é]){0,20}",
@@ -714,7 +714,7 @@ proptest! {
             (SKILL, skill(&body)),
         ];
         let changes: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        let (_temp, root) = made(&changes);
+        let (_temp, root) = make_task(&changes);
         if let Ok(task) = Task::load(&root) {
             let context = Context { all_rules: true, ..Context::default() };
             let once = super::check(&task, &context);

@@ -9,7 +9,7 @@ pub(super) const GRAM: usize = 8;
 /// Distinct words of a run that have to carry some meaning.
 const CONTENT: usize = 5;
 
-/// Words that carry none.
+/// Words without meaning of their own.
 const STOP: &str = " the and for with that this from are was were has have had not but you your its his her our their will \
     can may all any each one two into out over under than then them they what when where which who how why use used using \
     also only must should would could there here such more most some other same def return import self none true false \
@@ -32,7 +32,7 @@ impl Lexicon {
     /// The words of a text: runs of letters and digits, in lower case.
     pub(super) fn words(&mut self, text: &Text) -> Words {
         let mut words = Words { ids: Vec::new(), lines: Vec::new() };
-        // Whoever uses a library imports it in the same words.
+        // Every import of a library uses the same words.
         for (line, there) in text.lines().filter(|(_, there)| !is_import(there)) {
             for word in there.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
                 let word = word.to_lowercase();
@@ -49,7 +49,7 @@ impl Lexicon {
         words
     }
 
-    fn is_telling(&self, ids: &[u32]) -> bool {
+    fn is_distinctive(&self, ids: &[u32]) -> bool {
         let meant: BTreeSet<u32> = ids
             .iter()
             .copied()
@@ -59,7 +59,7 @@ impl Lexicon {
     }
 }
 
-/// Whether a line only says which libraries are used.
+/// Whether a line only imports libraries.
 pub(super) fn is_import(line: &str) -> bool {
     let line = line.trim_start_matches([' ', '\t', '>', '$']);
     let starts = |word: &str| line.starts_with(word);
@@ -86,7 +86,7 @@ pub(super) struct Run {
     pub(super) words: usize,
 }
 
-/// What may be shared without anybody having leaked it.
+/// Text that may be shared without a leak.
 #[derive(Default)]
 pub(super) struct Known(HashSet<[u32; GRAM]>);
 
@@ -115,7 +115,7 @@ impl Index {
         Self { texts, grams }
     }
 
-    /// The runs that a text shares with these, in its order, none overlapping. What is known ends a
+    /// The runs that a text shares with these, in its order, none overlapping. A known text ends a
     /// run.
     pub(super) fn runs(&self, text: &Words, known: &Known, lexicon: &Lexicon) -> Vec<Run> {
         let mut runs = Vec::new();
@@ -134,7 +134,7 @@ impl Index {
             {
                 words += 1;
             }
-            if lexicon.is_telling(&text.ids[at..at + words]) {
+            if lexicon.is_distinctive(&text.ids[at..at + words]) {
                 runs.push(Run {
                     from,
                     from_lines: (other.lines[start], other.lines[start + words - 1]),
@@ -160,7 +160,7 @@ impl Index {
     }
 }
 
-/// How many single-character changes make one text of another; `None` beyond `most`.
+/// How many single-character changes turn one text into another; `None` beyond `most`.
 pub(super) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > most {

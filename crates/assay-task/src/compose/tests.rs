@@ -1,4 +1,4 @@
-//! Compose files as tasks have them, and as nobody should run them.
+//! Compose files as tasks have them, and hostile ones.
 
 use super::*;
 
@@ -37,7 +37,7 @@ services:
     assert_eq!((main.workdir.as_deref(), main.user.as_deref()), (Some(Path::new("/srv")), Some("1000")));
     let env: Vec<(&str, &str)> =
         main.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    // What is not known is a template still: only what the experiment allows is put in.
+    // An unknown variable remains a template: only what the experiment allows is filled in.
     let expected =
         [("BARE", "${BARE}"), ("HOME_OF", "${SOMEBODY}"), ("TEST_DIR", "/tests"), ("TOKEN", "none")];
     assert_eq!(env, expected);
@@ -46,7 +46,7 @@ services:
 }
 
 #[test]
-fn what_reaches_the_host_is_refused() {
+fn host_access_is_rejected() {
     let check = |main: &str, part: &str| {
         let found = read(main);
         assert!(found.hostile.iter().any(|reason| reason.contains(part)), "{main}: {found:?}");
@@ -74,7 +74,7 @@ fn what_reaches_the_host_is_refused() {
 }
 
 #[test]
-fn what_is_more_than_one_container_is_told() {
+fn multi_container_features_are_reported() {
     let check = |text: &str, part: &str| {
         let found = Compose::parse(text);
         assert_eq!(found.hostile, [""; 0], "{text}");
@@ -98,7 +98,7 @@ fn what_is_more_than_one_container_is_told() {
 }
 
 #[test]
-fn a_file_that_explodes_is_not_read() {
+fn yaml_bombs_are_rejected() {
     let mut text = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for (name, before) in ('b'..='i').zip('a'..) {
         text.push_str(&format!(
@@ -108,9 +108,9 @@ fn a_file_that_explodes_is_not_read() {
     assert!(Compose::parse(&text).unsupported[0].contains("cannot be read"));
 }
 
-/// What only serves an agent's own login is told apart from what reaches the host otherwise.
+/// Mounts that only serve an agent's own login are distinguished from other mounts of the host.
 #[test]
-fn mounts_of_logins_are_told_apart() {
+fn login_mounts_are_distinguished() {
     let check = |volume: &str, login: Option<(&str, &str)>| {
         let found = read(&format!("    volumes:\n      - {volume}\n"));
         let logins: Vec<(&str, &str)> =

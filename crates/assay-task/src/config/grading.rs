@@ -1,5 +1,4 @@
-//! What the verifier gets in addition to the work folder: artifacts, and commands that collect
-//! them.
+//! The verifier's input besides the work folder: artifacts, and commands that collect them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +11,16 @@ use crate::TaskError;
 /// The format's default for a command that collects, in seconds.
 const COLLECT_SECONDS: f64 = 60.0;
 
-/// One of `artifacts`: a file or folder that is kept, and that a verifier of its own gets.
+/// One of `artifacts`: a file or folder that is kept, and that a separate verifier gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Artifact {
-    /// Where it lies: absolute, or relative to the work folder.
+    /// Its path: absolute, or relative to the work folder.
     pub source: PathBuf,
-    /// Where it is kept, relative; the source's own path when not given.
+    /// Where it is kept, relative; default: the source's own path.
     pub destination: Option<PathBuf>,
-    /// Patterns of what is left out.
+    /// Patterns of excluded files.
     pub exclude: Vec<String>,
-    /// The service of a compose file it comes from; `main` when not given.
+    /// The service of a compose file that it is from; default `main`.
     pub service: Option<String>,
 }
 
@@ -30,9 +29,9 @@ pub struct Artifact {
 pub struct Collect {
     /// For the shell.
     pub command: String,
-    /// The service of a compose file it runs in; `main` when not given.
+    /// The service of a compose file in which it runs; default `main`.
     pub service: Option<String>,
-    /// Most seconds; 60 when not given.
+    /// Most seconds; default 60.
     pub timeout: f64,
     /// Who runs it: a name or a number.
     pub user: Option<String>,

@@ -22,7 +22,7 @@ const KEYS: [&str; 9] = [
     "notes",
 ];
 
-/// What `metadata.json` says.
+/// The content of `metadata.json`.
 #[derive(Debug)]
 pub(crate) struct Metadata {
     /// The defaults, without network, and the file as `[metadata]`.
@@ -116,19 +116,19 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic::new(severity, code, self.file, message).hint(hint));
     }
 
-    fn wrong(&mut self, key: &str) {
+    fn report_wrong_type(&mut self, key: &str) {
         let message = format!("`{key}` is not a string and is ignored");
         self.note(Severity::Warning, "metadata-type", &message, "write a string");
     }
 
-    /// A text, or a number that stands for one.
+    /// A text, or a number read as one.
     fn text(&mut self, key: &str) -> Option<String> {
         match self.map.get(key) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
             Some(Value::Number(number)) => Some(number.to_string()),
             Some(_) => {
-                self.wrong(key);
+                self.report_wrong_type(key);
                 None
             }
         }
@@ -139,7 +139,7 @@ impl Reader<'_> {
         self.names(key)?.into_iter().next()
     }
 
-    /// The names of skills, one or a list of them: none of them for `"none"`.
+    /// The names of skills, one or a list of them; empty for `"none"`.
     fn names(&mut self, key: &str) -> Option<Vec<String>> {
         let named = |text: &String| {
             let text = text.trim();
@@ -155,12 +155,12 @@ impl Reader<'_> {
                     .map(|item| if let Value::String(text) = item { Some(text) } else { None })
                     .collect();
                 if texts.is_none() {
-                    self.wrong(key);
+                    self.report_wrong_type(key);
                 }
                 Some(texts?.into_iter().filter_map(named).collect())
             }
             Some(_) => {
-                self.wrong(key);
+                self.report_wrong_type(key);
                 None
             }
         }

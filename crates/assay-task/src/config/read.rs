@@ -14,7 +14,7 @@ use crate::TaskError;
 
 const MIB: u64 = 1 << 20;
 
-/// What `task.toml` says, with assay's own table apart.
+/// The content of `task.toml`, with assay's own table apart.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) config: TaskConfig,
@@ -225,7 +225,7 @@ struct Assay {
     pids: Option<u64>,
 }
 
-/// `[metadata] required_skills` and `[metadata.assay]`. Whatever else `[metadata]` holds is the
+/// `[metadata] required_skills` and `[metadata.assay]`. Other keys of `[metadata]` are the
 /// author's.
 fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay, TaskError> {
     let Some(mut metadata) = root.section(source, "metadata")? else { return Ok(Assay::default()) };
@@ -256,7 +256,7 @@ fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay,
     }
     let expected = texts(own.strings(source, "expected")?);
     let cluster = own.string(source, "cluster")?;
-    // Read where it is asked for: `check` finds it in `[metadata]` as written.
+    // `check` reads it from `[metadata]` as written.
     own.string(source, "few_tests")?;
     let negative_control = own.boolean(source, "negative_control")?.is_some_and(|(flag, _)| flag);
     let pids = own.count(source, "pids")?.filter(|&count| count > 0);

@@ -11,12 +11,12 @@ use toml::de::{DeTable, DeValue};
 
 use crate::TaskError;
 
-/// The file that is read, and what there is to say about it.
+/// The file that is read, and its diagnostics.
 pub(super) struct Source<'a> {
     pub(super) file: &'a Path,
     pub(super) text: &'a str,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// Keys that nobody asked for, dotted.
+    /// Keys that were not read, dotted.
     pub(super) unknown: Vec<String>,
 }
 
@@ -52,14 +52,14 @@ impl Source<'_> {
     }
 }
 
-/// A table that is being read. Keys are taken out; what is left at the end is unknown.
+/// A table that is being read. Keys are removed; those left at the end are unknown.
 pub(super) struct Section<'a> {
     prefix: String,
     span: Range<usize>,
     table: DeTable<'a>,
 }
 
-/// One of a list that may hold texts and tables.
+/// An entry of a list of texts and tables.
 pub(super) enum Item<'a> {
     Text(String, Range<usize>),
     Table(Section<'a>),
@@ -87,19 +87,25 @@ impl<'a> Section<'a> {
         self.table.remove(key)
     }
 
-    /// Takes keys that are known and read elsewhere, or by nobody.
+    /// Removes keys that are known and read elsewhere, or not at all.
     pub(super) fn ignore_keys(&mut self, keys: &[&str]) {
         for key in keys {
             self.table.remove(*key);
         }
     }
 
-    fn wrong<T>(&self, source: &Source<'_>, key: &str, value: &Value<'_>, wanted: &str) -> Read<T> {
+    fn report_wrong_type<T>(
+        &self,
+        source: &Source<'_>,
+        key: &str,
+        value: &Value<'_>,
+        wanted: &str,
+    ) -> Read<T> {
         let name = self.dotted(key);
         let found = value.get_ref().type_str();
         Err(source.error(
             &value.span(),
-            format!("`{name}` is a TOML {found}, where {wanted} belongs"),
+            format!("`{name}` is a TOML {found}, expected {wanted}"),
             format!("write {wanted}"),
         ))
     }
@@ -108,7 +114,7 @@ impl<'a> Section<'a> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         let span = value.span();
         if !value.get_ref().is_table() {
-            return self.wrong(source, key, &value, "a table");
+            return self.report_wrong_type(source, key, &value, "a table");
         }
         let DeValue::Table(table) = value.into_inner() else { return Ok(None) };
         Ok(Some(Self { prefix: self.dotted(key), span, table }))
@@ -118,16 +124,16 @@ impl<'a> Section<'a> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         match value.get_ref().as_str() {
             Some(text) => Ok(Some(text.to_owned())),
-            None => self.wrong(source, key, &value, "a string"),
+            None => self.report_wrong_type(source, key, &value, "a string"),
         }
     }
 
-    /// A text, or a number that stands for one (a user id, a version without quotes).
+    /// A text, or a number read as one (a user id, a version without quotes).
     pub(super) fn text(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<String>> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         match plain(value.get_ref()) {
             Some(text) => Ok(Some(text)),
-            None => self.wrong(source, key, &value, "a string"),
+            None => self.report_wrong_type(source, key, &value, "a string"),
         }
     }
 
@@ -135,12 +141,12 @@ impl<'a> Section<'a> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         match value.get_ref().as_bool() {
             Some(flag) => Ok(Some((flag, value.span()))),
-            None => self.wrong(source, key, &value, "`true` or `false`"),
+            None => self.report_wrong_type(source, key, &value, "`true` or `false`"),
         }
     }
 
     /// A number above zero (or from zero on), written as a number, or as a text that is one.
-    /// Infinity is let through: the caller says what it means.
+    /// Infinity is accepted: the caller decides what it means.
     pub(super) fn number(
         &mut self,
         source: &mut Source<'_>,
@@ -149,14 +155,14 @@ impl<'a> Section<'a> {
     ) -> Read<Option<f64>> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         let Some(number) = self.float(source, key, &value) else {
-            return self.wrong(source, key, &value, "a number");
+            return self.report_wrong_type(source, key, &value, "a number");
         };
         let fits = number > 0.0 || (from_zero && number == 0.0);
         if fits {
             return Ok(Some(number));
         }
         let wanted = if from_zero { "a number of at least 0" } else { "a number above 0" };
-        let message = format!("`{}` is {number}, where {wanted} belongs", self.dotted(key));
+        let message = format!("`{}` is {number}, expected {wanted}", self.dotted(key));
         Err(source.error(&value.span(), message, format!("write {wanted}, or omit the key")))
     }
 
@@ -176,7 +182,7 @@ impl<'a> Section<'a> {
         Ok(number)
     }
 
-    /// A whole number from 0 on.
+    /// A whole number of at least 0.
     pub(super) fn count(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<u64>> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         let whole = self.float(source, key, &value).filter(|n| n.fract() == 0.0 && (0.0..9.0e15).contains(n));
@@ -187,7 +193,7 @@ impl<'a> Section<'a> {
                 reason = "a whole number between 0 and 9e15"
             )]
             Some(number) => Ok(Some(number as u64)),
-            None => self.wrong(source, key, &value, "an integer of at least 0"),
+            None => self.report_wrong_type(source, key, &value, "an integer of at least 0"),
         }
     }
 
@@ -214,7 +220,7 @@ impl<'a> Section<'a> {
         .filter(|number| !number.is_nan())
     }
 
-    /// A list of texts; one text stands for a list of one.
+    /// A list of texts; one text is read as a list of one.
     pub(super) fn strings(
         &mut self,
         source: &mut Source<'_>,
@@ -227,13 +233,13 @@ impl<'a> Section<'a> {
             return Ok(vec![(text.to_owned(), value.span())]);
         }
         let Some(items) = value.get_ref().as_array() else {
-            return self.wrong(source, key, &value, "a list of strings");
+            return self.report_wrong_type(source, key, &value, "a list of strings");
         };
         let mut list = Vec::new();
         for item in items {
             match item.get_ref().as_str() {
                 Some(text) => list.push((text.to_owned(), item.span())),
-                None => return self.wrong(source, key, item, "a string"),
+                None => return self.report_wrong_type(source, key, item, "a string"),
             }
         }
         Ok(list)
@@ -249,7 +255,7 @@ impl<'a> Section<'a> {
         let Some(section) = self.section(source, key)? else { return Ok(map) };
         for (name, value) in &section.table {
             let Some(text) = plain(value.get_ref()) else {
-                return section.wrong(source, name.get_ref(), value, "a string");
+                return section.report_wrong_type(source, name.get_ref(), value, "a string");
             };
             if !value.get_ref().is_str() {
                 let message =
@@ -271,7 +277,7 @@ impl<'a> Section<'a> {
     pub(super) fn items(&mut self, source: &Source<'_>, key: &str) -> Read<Vec<Item<'a>>> {
         let Some(value) = self.take_value(key) else { return Ok(Vec::new()) };
         if !value.get_ref().is_array() {
-            return self.wrong(source, key, &value, "a list");
+            return self.report_wrong_type(source, key, &value, "a list");
         }
         let DeValue::Array(items) = value.into_inner() else { return Ok(Vec::new()) };
         let prefix = self.dotted(key);
@@ -282,7 +288,7 @@ impl<'a> Section<'a> {
                 match item.get_ref() {
                     DeValue::String(text) => return Ok(Item::Text(text.to_string(), span)),
                     DeValue::Table(_) => {}
-                    _ => return self.wrong(source, key, &item, "a list of strings or tables"),
+                    _ => return self.report_wrong_type(source, key, &item, "a list of strings or tables"),
                 }
                 let DeValue::Table(table) = item.into_inner() else {
                     return Ok(Item::Text(String::new(), span));
@@ -301,11 +307,11 @@ impl<'a> Section<'a> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         match value.get_ref().as_array() {
             Some(items) => Ok(Some((items.iter().count(), value.span()))),
-            None => self.wrong(source, key, &value, "a list"),
+            None => self.report_wrong_type(source, key, &value, "a list"),
         }
     }
 
-    /// Notes what nobody took.
+    /// Reports the keys that were not read.
     pub(super) fn finish(self, source: &mut Source<'_>) {
         for key in self.table.keys() {
             let name = self.dotted(key.get_ref());

@@ -1,4 +1,4 @@
-//! What `task.toml` may say, and what it may not.
+//! Valid and invalid content of `task.toml`.
 
 use std::path::Path;
 
@@ -129,7 +129,7 @@ env = { S = "1" }
 }
 
 #[test]
-fn leniencies_are_said() {
+fn leniencies_are_reported() {
     let check = |text: &str, expected: &[&str]| {
         let found = codes(text);
         assert_eq!(found, expected, "{text}");
@@ -152,7 +152,7 @@ fn leniencies_are_said() {
 }
 
 #[test]
-fn what_the_verifier_gets_is_read() {
+fn verifier_inputs_are_read() {
     let text = r#"
 artifacts = ["out.csv", { source = "/a//b", destination = "c", exclude = ["*.tmp"], service = "db" }]
 [[verifier.collect]]
@@ -218,7 +218,7 @@ fn steps_are_flagged() {
 }
 
 #[test]
-fn mistakes_have_a_place_and_a_hint() {
+fn mistakes_have_a_position_and_a_hint() {
     let check = |text: &str, place: (usize, usize), part: &str| match parse(text, Path::new("x/task.toml")) {
         Err(error @ TaskError::Line { .. }) => {
             let shown = error.to_string();
@@ -260,7 +260,7 @@ fn mistakes_have_a_place_and_a_hint() {
 }
 
 #[test]
-fn an_agent_may_have_no_limit() {
+fn agent_without_a_timeout_is_allowed() {
     assert_eq!(read("[agent]\ntimeout_sec = inf\n").config.agent_timeout, None);
 }
 
@@ -278,14 +278,14 @@ proptest! {
     }
 
     #[test]
-    fn deep_nesting_is_refused_or_read(depth in 1_usize..5_000) {
+    fn deep_nesting_is_rejected_or_read(depth in 1_usize..5_000) {
         let _ = parse(&format!("a = {}{}", "[".repeat(depth), "]".repeat(depth)), Path::new("t"));
         let _ = parse(&format!("[{}]\n", vec!["a"; depth].join(".")), Path::new("t"));
     }
 }
 
 #[test]
-fn a_negative_control_says_so() {
+fn negative_control_is_read() {
     let control = |text: &str| read(&format!("{MODERN}{text}")).negative_control;
     assert!(control("[metadata.assay]\nnegative_control = true\n"));
     assert!(!control("[metadata.assay]\nnegative_control = false\n"));

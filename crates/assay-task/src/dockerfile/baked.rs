@@ -1,15 +1,15 @@
-//! Skills that lie in a build context.
+//! Skills in a build context.
 //!
-//! Which skills an agent gets is the condition's business. What a task's Dockerfile would bake into
-//! the image is therefore found, left out of every copy and of every digest, and said. A package is
-//! found by its `SKILL.md` (in any case) and by the place it lies in or goes to:
+//! Which skills an agent gets is decided by the condition. Skills that a task's Dockerfile would
+//! bake into the image are therefore found, left out of every copy and of every digest, and
+//! reported. A package is found by its `SKILL.md` (in any case) and by its path or target:
 //!
-//! - `skills/` at the top of the context, when any `SKILL.md` lies beneath it: all of it;
-//! - a folder with a `SKILL.md` beneath a folder called `skills`, wherever that is: that folder;
-//! - a folder with a `SKILL.md` that a `COPY` would put beneath a folder called `skills`: that
+//! - `skills/` at the top of the context, if there is any `SKILL.md` below it: all of it;
+//! - a folder with a `SKILL.md` below a folder called `skills`, wherever that is: that folder;
+//! - a folder with a `SKILL.md` that a `COPY` would put below a folder called `skills`: that
 //!   folder.
 //!
-//! A copy of such a package that is the verifier's own is another matter: see [`is_verifiers`].
+//! The verifier's own copy of such a package is an exception: see [`is_verifiers`].
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl<'a> CopySources<'a> {
         dockerfile.copies.iter().map(copy_sources).collect()
     }
 
-    /// Where the `COPY` puts an entry of the context; `None` when it does not reach it.
+    /// Where the `COPY` puts an entry of the context; `None` if it does not include it.
     fn destination(&self, path: &Path, kind: FileKind) -> Option<PathBuf> {
         let target = &self.copy.target;
         self.sources.iter().find_map(|source| {
@@ -61,13 +61,13 @@ impl<'a> CopySources<'a> {
     }
 }
 
-/// What is left out of a context, relative to it: sorted, none within another. The Dockerfile's
-/// sources have to be free of links ([`Dockerfile::followed`]).
+/// The paths that are left out of a context, relative to it: sorted, none within another. The
+/// Dockerfile's sources must not contain links ([`Dockerfile::followed`]).
 pub(crate) fn left_out(nodes: &[Node], dockerfile: Option<&Dockerfile>) -> BTreeSet<PathBuf> {
     let copies_read = dockerfile.map(CopySources::all).unwrap_or_default();
     let mut found = BTreeSet::new();
     for node in nodes {
-        // What a link beneath `skills/` leads to is not looked at: it is taken for a package.
+        // The target of a link below `skills/` is not read: the link counts as a package.
         if node.path.starts_with("skills") && (is_document(node) || node.kind == FileKind::Link) {
             found.insert(PathBuf::from("skills"));
             continue;
@@ -84,7 +84,7 @@ pub(crate) fn left_out(nodes: &[Node], dockerfile: Option<&Dockerfile>) -> BTree
         for copy_sources in &copies_read {
             let target = copy_sources.destination(&node.path, node.kind);
             if target.as_deref().and_then(Path::parent).is_some_and(beneath_skills) {
-                // A `SKILL.md` copied alone leaves its folder to whatever else needs it.
+                // A `SKILL.md` copied alone leaves its folder to other uses.
                 found.insert(if copy_sources.names(&node.path) { node.path.clone() } else { whole() });
             }
         }
@@ -100,7 +100,7 @@ pub(crate) fn left_out(nodes: &[Node], dockerfile: Option<&Dockerfile>) -> BTree
     found
 }
 
-/// What each `COPY` would have brought along of what is left out.
+/// The left-out files that each `COPY` would have copied.
 pub(crate) fn skill_copies(
     nodes: &[Node],
     dockerfile: &Dockerfile,
@@ -132,12 +132,12 @@ pub(crate) fn skill_copies(
     copies
 }
 
-/// Folders that hold more than one copy, and are never one's own.
+/// Folders shared by several copies, which are never one's own.
 const SHARED: [&str; 12] =
     ["/", "/bin", "/etc", "/home", "/lib", "/opt", "/root", "/srv", "/tmp", "/usr", "/usr/local", "/var"];
 
-/// Whether a copied skill is for the verifier and not for agents: it has a folder of its own
-/// outside agents' skill folders, and the folder's name or a file of the tests says that it is for
+/// Whether a copied skill is for the verifier and not for agents: it has its own folder outside
+/// agents' skill folders, and the folder's name or a file of the tests shows that it is for
 /// grading.
 pub(crate) fn is_verifiers(copy: &SkillCopy, workdir: &Path, named_by_tests: impl Fn(&str) -> bool) -> bool {
     let target = &copy.target;
@@ -152,7 +152,7 @@ pub(crate) fn is_verifiers(copy: &SkillCopy, workdir: &Path, named_by_tests: imp
     let is_for_agents = |part: &str| part.starts_with('.') || matches!(part, "skill" | "skills");
     let parts: Vec<&str> = target.iter().filter_map(|part| part.to_str()).collect();
     let before = parts.iter().position(|part| is_for_agents(part));
-    // What a skill is called says nothing of whom it is for.
+    // The name of a skill does not show whom it is for.
     let own = usize::from(before.is_none() && target.file_name() == copy.source.file_name());
     let named = &parts[..before.unwrap_or(parts.len() - own)];
     let is_grading = |part: &&str| {
@@ -164,7 +164,7 @@ pub(crate) fn is_verifiers(copy: &SkillCopy, workdir: &Path, named_by_tests: imp
     named.iter().any(is_grading) || (before.is_none() && target.to_str().is_some_and(named_by_tests))
 }
 
-/// Whether a path of a context is, or lies within, something left out.
+/// Whether a path of a context is, or is within, a left-out one.
 pub(crate) fn is_left_out(path: &Path, out: &BTreeSet<PathBuf>) -> bool {
     path.ancestors().any(|part| out.contains(part))
 }
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_of_a_skill_is_for_agents_or_for_the_verifier() {
+    fn skill_copies_are_classified_for_agent_or_verifier() {
         let check = |source: &str, target: &str, expected: bool| {
             let copy = SkillCopy { line: 1, source: source.into(), target: target.into() };
             let named = |text: &str| matches!(text, "/opt/mailer" | "/root/.claude/skills/mail");
@@ -205,7 +205,7 @@ mod tests {
         check("skills/test-runner", "/opt/test-runner", false);
         check("skills", "/root/.opencode/skill", false);
         check("skills", "/app/skills", false);
-        // A folder that is not its own cannot be taken away.
+        // A shared folder cannot be removed.
         check("skills/mail", "/root", false);
         check("skills/mail/verify", "/usr/bin/verify", false);
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_fs::tree::{self, Node};
 use assay_skill::FileKind;
 use assay_syntax::dockerignore::{Ignore, pattern};
-use globset::GlobMatcher;
+use globset::GlobSet;
 
 use super::model::Copy;
 use crate::TaskError;
@@ -17,9 +17,9 @@ const IGNORE_CAP: u64 = 256 * 1024;
 
 /// A build context.
 pub(super) struct Context {
-    /// Where it lies.
+    /// Its path.
     pub(super) root: PathBuf,
-    /// Every entry, also what is left out by `.dockerignore`.
+    /// Every entry, also those excluded by `.dockerignore`.
     pub(super) nodes: Vec<Node>,
     /// The entries that may be copied, by path.
     pub(super) kept: BTreeMap<PathBuf, FileKind>,
@@ -41,7 +41,7 @@ impl Context {
         Ok(Self { root: root.to_path_buf(), nodes: walk.nodes, kept })
     }
 
-    /// All that lies in a folder, `.dockerignore` or not; nothing where there is none.
+    /// Every entry of a folder, regardless of `.dockerignore`; nothing if it does not exist.
     pub(super) fn whole(root: &Path) -> Result<Self, TaskError> {
         let walk = if root.symlink_metadata().is_ok() { tree::walk(root) } else { tree::Walk::default() };
         if let Some(problem) = walk.problems.into_iter().next() {
@@ -55,19 +55,19 @@ impl Context {
     pub(super) fn sources(&self, copy: &Copy, file: &Path) -> Result<Vec<PathBuf>, TaskError> {
         let mut found = Vec::new();
         for source in &copy.sources {
-            let matched: Vec<PathBuf> = match Source::new(source) {
-                Source::Path(path) => vec![path],
-                Source::Pattern(matcher) => {
-                    self.kept.keys().filter(|path| matcher.is_match(path)).cloned().collect()
-                }
-                Source::Invalid => Vec::new(),
-            };
             let error = |message: String| TaskError::Line {
                 path: file.to_path_buf(),
                 line: copy.line,
                 column: 1,
                 message,
                 hint: "check the path, the files next to the Dockerfile, and .dockerignore".to_owned(),
+            };
+            let matched: Vec<PathBuf> = match Source::new(source) {
+                Source::Path(path) => vec![path],
+                Source::Pattern(matcher) => {
+                    self.kept.keys().filter(|path| matcher.is_match(path)).cloned().collect()
+                }
+                Source::Invalid => return Err(error(format!("COPY {source}: invalid or too large pattern"))),
             };
             if matched.is_empty() {
                 return Err(error(format!("COPY {source}: no such file in the build context")));
@@ -87,8 +87,8 @@ impl Context {
         Ok(found)
     }
 
-    /// What lies at a path that may be copied: an ignored folder counts when something in it is
-    /// kept after all.
+    /// The kind of entry at a path that may be copied: an ignored folder counts if something in it
+    /// is kept after all.
     pub(super) fn kind(&self, path: &Path) -> Option<FileKind> {
         if path.as_os_str().is_empty() {
             return Some(FileKind::Directory);
@@ -106,8 +106,8 @@ pub(super) enum Source {
     /// A path relative to the context; empty for all of it.
     Path(PathBuf),
     /// A pattern.
-    Pattern(GlobMatcher),
-    /// An invalid pattern.
+    Pattern(GlobSet),
+    /// A pattern that is invalid, or too large to compile.
     Invalid,
 }
 
@@ -117,10 +117,10 @@ impl Source {
         if !text.contains(['*', '?', '[']) {
             return Self::Path(normal);
         }
-        match pattern(&normal.to_string_lossy()) {
-            Some(glob) => Self::Pattern(glob.compile_matcher()),
-            None => Self::Invalid,
-        }
+        // A set, because compiling a single pattern panics if it is too large.
+        let matcher =
+            pattern(&normal.to_string_lossy()).and_then(|glob| GlobSet::builder().add(glob).build().ok());
+        matcher.map_or(Self::Invalid, Self::Pattern)
     }
 
     /// Whether it names this path.
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dockerignore_is_honoured() {
+    fn dockerignore_is_applied() {
         let check = |rules: &str, expected: &[&str]| {
             let temp = tempfile::tempdir().unwrap();
             for file in ["a.txt", "b.md", "sub/a.txt", "sub/deep/c.txt", "data/x", "data/keep", "{x}"] {
@@ -185,7 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_none_is_an_error() {
+    fn invalid_and_too_large_copy_patterns_match_nothing() {
+        for text in ["[a", &"[^a-z]*".repeat(100_000)] {
+            assert!(matches!(Source::new(text), Source::Invalid), "{} bytes", text.len());
+            assert!(!Source::new(text).names(Path::new("a")), "{} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn invalid_ignore_pattern_is_an_error() {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join(".dockerignore"), "ok\n[a\n").unwrap();
         let error = Context::read(temp.path()).err().unwrap();

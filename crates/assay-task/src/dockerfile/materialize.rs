@@ -1,4 +1,4 @@
-//! `WORKDIR` and `COPY`, carried out into a folder that stands for `/`.
+//! `WORKDIR` and `COPY`, carried out in a folder that serves as `/`.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -31,9 +31,9 @@ pub(super) fn materialize(
     site.finish()
 }
 
-/// Copies what `keep` takes of a folder to an absolute path beneath `into`, by the same rules, and
-/// with nothing left out by `.dockerignore`. What is neither file, folder nor link is passed over.
-/// A folder that is not there counts as an empty one.
+/// Copies the entries of a folder that `keep` accepts to an absolute path below `into`, by the same
+/// rules, ignoring `.dockerignore`. Special files are skipped. A missing folder counts as an empty
+/// one.
 pub(crate) fn copy_folder(
     root: &Path,
     keep: impl Fn(&Path) -> bool,
@@ -48,9 +48,9 @@ pub(crate) fn copy_folder(
     site.finish().map(|_| ())
 }
 
-/// Carries out, of every `COPY`, the part that is left out otherwise, into a folder that stands for
-/// `/`. Gives the absolute paths of what was written, each with all that it holds. What a builder
-/// would fail at is passed over: nothing is built here.
+/// Carries out the part of every `COPY` that is otherwise left out, in a folder that serves as `/`.
+/// Returns the absolute paths of everything written. What a builder would fail at is skipped:
+/// nothing is built here.
 pub(crate) fn copy_skills(
     dockerfile: &Dockerfile,
     root: &Path,
@@ -89,7 +89,7 @@ pub(crate) fn copy_skills(
     Ok(written)
 }
 
-/// Copies a file or folder of a context, by the same rules, to an absolute path beneath `into`.
+/// Copies a file or folder of a context, by the same rules, to an absolute path below `into`.
 pub(crate) fn copy_to(root: &Path, source: &Path, target: &Path, into: &Path) -> Result<(), TaskError> {
     let context = Context::whole(root)?;
     let out = BTreeSet::new();
@@ -111,8 +111,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Gives the folders their modes, last of all: one that may not be written must still be
-    /// filled.
+    /// Sets the modes of the folders, last: one that is not writable must still be filled.
     fn finish(self) -> Result<Vec<PathBuf>, TaskError> {
         for (folder, mode) in self.modes.iter().rev() {
             let set = fs::set_permissions(folder, Permissions::from_mode(*mode));
@@ -156,8 +155,8 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A skill, or a folder of skills: its entries are what was written, for the folder around them
-    /// may hold more.
+    /// A skill, or a folder of skills: its entries were written, because the folder around them may
+    /// contain more.
     fn skills(&mut self, source: &Path, target: &Path, mode: Option<u32>) -> Result<(), TaskError> {
         if self.context.kind(source) != Some(FileKind::Directory) {
             self.entry(source, target, mode)?;
@@ -222,8 +221,8 @@ impl Site<'_> {
         }
     }
 
-    /// Where an absolute path lies beneath `into`. A link on the way, left by an earlier `COPY`, is
-    /// an error: it could lead out.
+    /// The host path of an absolute path below `into`. A link on the way, left by an earlier
+    /// `COPY`, is an error: it could lead out.
     fn place(&self, path: &Path) -> Result<PathBuf, TaskError> {
         let mut place = self.into.to_path_buf();
         for part in path.components() {

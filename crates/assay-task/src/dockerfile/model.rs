@@ -1,13 +1,13 @@
-//! What a Dockerfile says.
+//! A parsed Dockerfile.
 
 use std::path::PathBuf;
 
 /// A Dockerfile, read as far as it can be followed without building an image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dockerfile {
-    /// The reference after `FROM`, as written; empty when there is none.
+    /// The reference after `FROM`, as written; empty if there is none.
     pub from: String,
-    /// The last `WORKDIR`, absolute; `/` when there is none.
+    /// The last `WORKDIR`, absolute; default `/`.
     pub workdir: PathBuf,
     /// Every `WORKDIR`, absolute, in order: the builder makes these folders.
     pub workdirs: Vec<PathBuf>,
@@ -40,9 +40,9 @@ pub struct Copy {
 /// An instruction that a sandbox without an image builder cannot follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The line it begins at, from 1; 0 for the file as a whole.
+    /// Its first line, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What it is, for people: `RUN`, `COPY --from`, …
+    /// Its name for messages: `RUN`, `COPY --from`, …
     pub instruction: String,
 }
 
@@ -53,6 +53,6 @@ pub struct SkillCopy {
     pub line: usize,
     /// The file or folder that is left out, relative to the build context.
     pub source: PathBuf,
-    /// Where it would have gone, absolute.
+    /// Its target in the image, absolute.
     pub target: PathBuf,
 }

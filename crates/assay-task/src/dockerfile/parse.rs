@@ -114,8 +114,8 @@ impl Reader {
             "WORKDIR" => self.workdir(rest),
             "ENV" => self.environment(rest),
             "COPY" => self.copy(line, rest),
-            // Not followed, for it fetches and unpacks; where it would bring skills is known all
-            // the same.
+            // Not followed, because it fetches and unpacks; its target for skills is known
+            // nevertheless.
             "ADD" => self.copy(line, rest).and(Err(NotFollowed::Instruction("ADD".to_owned()))),
             "USER" => self.expand("USER", rest).map(|user| self.file.user = Some(user)),
             _ => Err(NotFollowed::Instruction(name.chars().take(NAME_LIMIT).collect())),
@@ -205,7 +205,7 @@ impl Reader {
                 }
                 (name, _) => {
                     let flag = NotFollowed::Flag(name.chars().take(NAME_LIMIT).collect());
-                    // Of another image: nothing of the context.
+                    // From another image: nothing of the context.
                     if name == "--from" {
                         return Err(flag);
                     }

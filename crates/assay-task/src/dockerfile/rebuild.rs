@@ -1,8 +1,8 @@
-//! A build context with the skills taken out, for an image builder.
+//! A build context for an image builder, with the skills removed.
 //!
-//! A `COPY` whose source is gone fails the build. What is taken out therefore leaves an empty
-//! folder behind where it was one, and an instruction that names something within it, or a file,
-//! loses that source; one that has no other is passed over.
+//! A `COPY` whose source is missing fails the build. A removed folder therefore leaves an empty
+//! folder, and an instruction that names something within it, or a removed file, loses that source;
+//! one that has no other source is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,11 +15,11 @@ use super::baked::is_left_out;
 use super::context::Source as CopySource;
 use crate::TaskError;
 
-/// What stands in an emptied folder, so that patterns which matched its content match something.
-/// Nobody wonders about it.
+/// A file in an emptied folder, so that patterns which matched its content match something. The
+/// name is common.
 const PLACEHOLDER: &str = ".keep";
 
-/// Sources of a `COPY` that lie elsewhere now: by its line and their path, the path where they are.
+/// Moved sources of a `COPY`: by its line and their path, the new path.
 pub(crate) type Moved = BTreeMap<(usize, PathBuf), String>;
 
 /// The text of a Dockerfile without the sources that are left out. Line numbers stay.
@@ -118,12 +118,12 @@ pub(crate) fn base_images(text: &str) -> Vec<String> {
     images
 }
 
-/// Whether nothing is left of what a source names.
+/// Whether nothing is left of a source.
 fn is_gone(source: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> bool {
     match CopySource::new(source) {
         CopySource::Path(path) => is_left_out(&path, gone) && !folders.contains(&path),
         // A pattern may match a left-out file or folder by name; one that reaches into an emptied
-        // folder matches its placeholder, unless it asks for more than one level.
+        // folder matches its placeholder, unless it needs more than one level.
         CopySource::Pattern(matcher) => {
             let named = gone.iter().any(|path| !folders.contains(path) && matcher.is_match(path));
             let inside = folders.iter().any(|folder| reaches_into(source, folder));
@@ -134,7 +134,7 @@ fn is_gone(source: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) 
     }
 }
 
-/// Whether a pattern speaks of what lies in a folder.
+/// Whether a pattern matches entries of a folder.
 fn reaches_into(pattern: &str, folder: &Path) -> bool {
     let normal = tree::normalize(Path::new(pattern.trim_start_matches('/'))).unwrap_or_default();
     let depth = folder.iter().count();
@@ -145,7 +145,7 @@ fn reaches_into(pattern: &str, folder: &Path) -> bool {
     CopySource::new(&head.to_string_lossy()).names(folder)
 }
 
-/// Leaves empty folders where folders were taken out of a context that lies in `into`.
+/// Leaves empty folders where folders were removed from a context in `into`.
 pub(crate) fn placeholders(into: &Path, folders: &BTreeSet<PathBuf>) -> Result<(), TaskError> {
     for folder in folders {
         let at = into.join(folder);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_that_are_gone_are_taken_out() {
+    fn missing_sources_are_removed() {
         let gone: BTreeSet<PathBuf> = ["skills", "packs/x", "SKILL.md"].map(PathBuf::from).into();
         let folders: BTreeSet<PathBuf> = ["skills", "packs/x"].map(PathBuf::from).into();
         let check = |text: &str, expected: &str| {
@@ -187,7 +187,7 @@ mod tests {
         check("COPY skill[s] /root/.claude/skills", "COPY skill[s] /root/.claude/skills");
         check("COPY skills/* /x/", "COPY skills/* /x/");
         check("COPY . .", "COPY . .");
-        // What was in it is not.
+        // Its content is missing.
         check("COPY skills/x/run.sh /usr/bin/", "");
         check("COPY skills/*/SKILL.md /x/", "");
         check("COPY --chown=a:b a.txt skills/x/run.sh /y/", "COPY --chown=a:b a.txt /y/");
@@ -196,7 +196,7 @@ mod tests {
         check("COPY --from=build /skills/x /y", "COPY --from=build /skills/x /y");
         check("COPY \\\n  skills/x/a \\\n  /y", "\n\n");
         check("copy SKILL.md /y", "");
-        // What was moved is found where it is.
+        // A moved source is found at its new path.
         check("COPY skills/mine /root/verifier", "COPY elsewhere/0 /root/verifier");
         check("COPY a.txt ./skills/mine /z/", "COPY a.txt elsewhere/0 /z/");
         check("RUN true\nCOPY skills/mine /root/verifier", "RUN true\n");

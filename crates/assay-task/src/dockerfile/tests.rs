@@ -11,7 +11,7 @@ use super::*;
 const HEAD: &str = "FROM python:3.12-slim\nWORKDIR /app\n";
 
 #[test]
-fn what_can_be_followed_is_read() {
+fn supported_instructions_are_parsed() {
     let file = Dockerfile::parse(
         "# syntax=docker/dockerfile:1\nFROM python:3.12-slim AS base\nENV A=1 B=\"two words\"\nENV C $A/x y\nWORKDIR /app\nWORKDIR $A\n\
          COPY a.txt b.txt ./\nCOPY [\"c d\", \"/e/\"]\nCOPY --chmod=755 --link run.sh /usr/bin/run\nUSER nobody\nENV A=3\n",
@@ -40,7 +40,7 @@ fn what_can_be_followed_is_read() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_said() {
+fn unsupported_instructions_are_reported() {
     let check = |text: &str, expected: &[(usize, &str)]| {
         let file = Dockerfile::parse(text);
         let found: Vec<_> = file.unsupported.iter().map(|u| (u.line, u.instruction.as_str())).collect();
@@ -70,8 +70,8 @@ fn what_cannot_be_followed_is_said() {
     );
 }
 
-/// A context of these files (a path that ends in `/` is a folder) and what a Dockerfile makes of
-/// it: paths with content, modes apart.
+/// A context with these files (a path that ends in `/` is a folder) and the result of a Dockerfile:
+/// paths with content, without modes.
 fn context(files: &[(&str, &str)]) -> TempDir {
     let temp = TempDir::new().unwrap();
     for (path, text) in files {
@@ -100,7 +100,7 @@ const FILES: [(&str, &str); 5] =
     [("a.txt", "A"), ("b.txt", "B"), ("dir/c.txt", "C"), ("dir/empty/", ""), ("dir/sub/d.txt", "D")];
 
 #[test]
-fn copies_go_where_the_builder_puts_them() {
+fn copies_match_the_builder() {
     let check = |dockerfile: &str, files: &[&str], written: &[&str]| {
         let found = run(&context(&FILES), dockerfile).unwrap();
         assert_eq!(
@@ -192,7 +192,7 @@ fn skills_are_left_out() {
     // Elsewhere only the packages themselves.
     let nested = [("src/skills/list.json", ""), ("src/skills/x/skill.md", skill), ("src/skills/x/y", "")];
     check(&nested, "COPY . .\n", &["app/src/skills/list.json"], &[(3, "src/skills/x", "/app/src/skills/x")]);
-    // By where they would go.
+    // By their targets.
     let plain = [("packs/x/SKILL.md", skill), ("packs/x/y", ""), ("packs/z", "")];
     check(
         &plain,
@@ -265,7 +265,7 @@ fn special_files_are_refused() {
 }
 
 #[test]
-fn dockerignore_decides_what_there_is() {
+fn dockerignore_excludes_sources() {
     let temp =
         context(&[("a", ""), ("data/x", ""), ("data/keep", ""), (".dockerignore", "a\ndata\n!data/keep\n")]);
     assert_eq!(run(&temp, "COPY data /d\n").unwrap().0, ["app", "d/keep"]);
@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_copied_stays_beneath_the_root(words in proptest::collection::vec("[a-c./*\\[]{1,6}", 2..4)) {
+    fn copies_stay_below_the_root(words in proptest::collection::vec("[a-c./*\\[]{1,6}", 2..4)) {
         let temp = context(&[("a", "1"), ("b/c", "2"), ("c/a/b", "3")]);
         let file = Dockerfile::parse(&format!("{HEAD}COPY {}\n", words.join(" ")));
         let before = assay_fs::tree::Tree::read(&temp.path().join("context")).digest();

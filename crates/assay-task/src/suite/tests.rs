@@ -11,7 +11,7 @@ fn tree(files: &[&str]) -> TempDir {
         if path.ends_with('/') {
             fs::create_dir_all(at).unwrap();
         } else if let Some(task) = path.strip_suffix("!") {
-            // A whole task.
+            // A complete task.
             for (file, text) in [
                 ("task.toml", "schema_version = \"1.4\"\n[task]\nname = \"a/b\"\n"),
                 ("instruction.md", "x"),
@@ -44,7 +44,7 @@ const FILES: [&str; 9] = [
 ];
 
 #[test]
-fn patterns_lead_to_tasks() {
+fn patterns_match_tasks() {
     let temp = tree(&FILES);
     let check = |patterns: &[&str], tasks: &[&str], problems: &[&str]| {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
@@ -80,7 +80,7 @@ fn patterns_lead_to_tasks() {
     check(&["[a"], &[], &["matches no folder"]);
     check(&["more"], &[], &["more is not a task"]);
     check(&[], &[], &[]);
-    // What `!` leads to is left out, wherever it stands, also where it could not be read.
+    // `!` excludes its matches, wherever it is in the list, also unreadable ones.
     check(&["tasks/*", "!tasks/b"], &["a"], &[]);
     check(&["!tasks/b", "tasks"], &["a"], &[]);
     check(&["**", "!more", "!tasks/[b]"], &["a", "e"], &[]);
@@ -91,7 +91,7 @@ fn patterns_lead_to_tasks() {
 }
 
 #[test]
-fn two_tasks_of_one_name_are_a_problem() {
+fn duplicate_task_names_are_a_problem() {
     let temp = tree(&["x/a!", "y/a!"]);
     let suite = Suite::load(&["x".to_owned(), "y".to_owned()], temp.path());
     assert_eq!(suite.tasks.len(), 1);
@@ -102,7 +102,7 @@ fn two_tasks_of_one_name_are_a_problem() {
 }
 
 #[test]
-fn links_to_a_task_are_that_task() {
+fn links_to_a_task_resolve_to_it() {
     let temp = tree(&["tasks/a!"]);
     std::os::unix::fs::symlink("a", temp.path().join("tasks/again")).unwrap();
     std::os::unix::fs::symlink("..", temp.path().join("tasks/loop")).unwrap();
@@ -112,8 +112,16 @@ fn links_to_a_task_are_that_task() {
 }
 
 #[test]
-fn folders_are_expanded_alone() {
+fn folders_expand_without_loading_tasks() {
     let temp = tree(&FILES);
     assert_eq!(folders("*/deep", temp.path()), [temp.path().join("more/deep")]);
     assert_eq!(folders("tasks/README.md", temp.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn invalid_and_too_large_patterns_match_nothing() {
+    let root = tree(&["tasks/a/task.toml"]);
+    for pattern in ["tasks/[a".to_owned(), format!("tasks/{}", "[^a-z]*".repeat(100_000))] {
+        assert_eq!(expand(&pattern, root.path()), [PathBuf::new(); 0]);
+    }
 }

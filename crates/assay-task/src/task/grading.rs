@@ -1,10 +1,10 @@
-//! What a task of `task.md` is graded with: a wrapper around `verify.sh`, laid out so that
-//! `verify.sh` finds what it names.
+//! The verifier of a `task.md` task: a wrapper around `verify.sh`, placed so that `verify.sh` finds
+//! the files that it names.
 //!
 //! ```text
 //! test.sh                    the wrapper
-//! NAME                       a script of tasks/.., where verify.sh names ../../NAME
-//! tasks/NAME                 a script of tasks/, where verify.sh names ../NAME
+//! NAME                       a script of tasks/.., if verify.sh names ../../NAME
+//! tasks/NAME                 a script of tasks/, if verify.sh names ../NAME
 //! tasks/task/                the task's folder without solution/ and review files
 //! ```
 
@@ -25,7 +25,7 @@ use crate::dockerfile::copy_folder;
 /// Runs `verify.sh` and writes the reward.
 pub(super) const WRAPPER: &str = include_str!("grade.sh");
 
-/// Where the task's folder goes: as deep as it lies beneath what it shares with others.
+/// The target of the task's folder: as many levels deep as the scripts that it shares need.
 const FOLDER: &str = "/tasks/task";
 
 /// Most bytes of a shared script.
@@ -33,30 +33,30 @@ const SHARED_CAP: u64 = 1 << 20;
 /// Most shared scripts of a task.
 const SHARED_LIMIT: usize = 16;
 
-/// A script that lies above a task's folder, because several tasks share it.
+/// A script above a task's folder that several tasks share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shared {
-    /// How many folders above the task's it lies: 1 or 2.
+    /// How many folders above the task's it is: 1 or 2.
     up: usize,
     /// Its name.
     name: String,
-    /// What it holds. Kept, so that what runs is what the digest was made of.
+    /// Its content, kept so that the digest covers what runs.
     bytes: Vec<u8>,
 }
 
 impl Shared {
-    /// Where it lies, for a task in `dir`, and what it holds.
+    /// Its path, for a task in `dir`, and its content.
     pub(super) fn file(&self, dir: &Path) -> (PathBuf, &[u8]) {
         (dir.join("../".repeat(self.up)).join(&self.name), &self.bytes)
     }
 }
 
-/// Finds the scripts that a `verify.sh` names as `../NAME` or `../../NAME`, and says what it names
-/// and cannot have.
+/// Finds the scripts that a `verify.sh` names as `../NAME` or `../../NAME`, and reports those that
+/// it cannot have.
 ///
-/// This reads outside of the task's folder, which nobody vouches for. So it takes only regular
-/// files called `….py` or `….sh` right in the folder of the tasks, when that is called `tasks`, or
-/// right above it.
+/// This reads untrusted files outside of the task's folder. So it accepts only regular files called
+/// `….py` or `….sh` directly in the folder of the tasks, if that is called `tasks`, or directly
+/// above it.
 pub(super) fn shared(dir: &Path, verifier: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Shared> {
     let mut found = Vec::new();
     for (up, name) in named(verifier).into_iter().take(2 * SHARED_LIMIT) {
@@ -99,7 +99,7 @@ fn named(text: &str) -> BTreeSet<(usize, String)> {
     found
 }
 
-/// Why a script is not laid out.
+/// Why a script is left out.
 #[derive(Debug, thiserror::Error)]
 enum NotShared {
     #[error(transparent)]
@@ -144,7 +144,7 @@ fn script(dir: &Path, up: usize, name: &str) -> Result<Vec<u8>, NotShared> {
     Ok(content.bytes)
 }
 
-/// The digest of what the entries of a task's folder, the wrapper and shared scripts amount to.
+/// The digest of the entries of a task's folder, the wrapper and shared scripts.
 pub(super) fn digest(folder: &Digest, shared: &[Shared]) -> Digest {
     let mut hasher = Hasher::new("assay.task-md/1");
     hasher.part(WRAPPER.as_bytes()).digest(folder);
@@ -154,8 +154,8 @@ pub(super) fn digest(folder: &Digest, shared: &[Shared]) -> Digest {
     hasher.finish()
 }
 
-/// Whether an entry of a task's folder is laid out for grading.
-pub(super) fn keeps(entry: &Entry) -> bool {
+/// Whether an entry of a task's folder is used for grading.
+pub(super) fn is_for_grading(entry: &Entry) -> bool {
     is_graded(&entry.path)
 }
 

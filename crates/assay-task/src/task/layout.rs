@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// The files that make a folder a task of `task.md`.
 pub(super) const PARTS: [&str; 3] = ["task.md", "verify.sh", "metadata.json"];
-/// What the work folder holds at first.
+/// The initial content of the work folder.
 pub(super) const STARTING: &str = "starting";
 /// The work folder.
 pub(super) const WORKDIR: &str = "/app";

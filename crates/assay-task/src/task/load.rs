@@ -25,7 +25,7 @@ const COMPOSE: &str = "environment/docker-compose.yaml";
 pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let root = Root::open(dir)?;
     let (text, mut diagnostics) = root.text("task.toml", "rewrite it: it should be short")?;
-    // TOML allows no carriage return on its own; the format's runner never sees one.
+    // TOML does not allow a single carriage return; the format's runner never sees one.
     let text = universal_newlines(&text);
     let Parsed {
         config,
@@ -121,9 +121,9 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     })
 }
 
-/// Whether a folder beneath `environment/skills` holds the texts of licences and nothing else: no
-/// skill was meant.
-fn holds_licences(nodes: &[Node], folder: &Path) -> bool {
+/// Whether a folder below `environment/skills` contains only the texts of licences and is not meant
+/// as a skill.
+fn contains_only_licences(nodes: &[Node], folder: &Path) -> bool {
     const NAMES: [&str; 8] =
         ["licen", "copying", "notice", "copyright", "authors", "readme", "third", "attribution"];
     let begins = |path: &Path, names: &[&str]| {
@@ -149,7 +149,7 @@ fn is_folder(node: &Node, path: &str) -> bool {
     node.kind == FileKind::Directory && node.path == Path::new(path)
 }
 
-/// The nodes beneath a folder, with paths relative to it.
+/// The nodes below a folder, with paths relative to it.
 fn beneath(nodes: &[Node], folder: &str) -> Vec<Node> {
     let inside = |node: &Node| {
         let path = node.path.strip_prefix(folder).ok().filter(|path| !path.as_os_str().is_empty())?;
@@ -231,7 +231,7 @@ impl<'a> Root<'a> {
     ) -> Result<String, TaskError> {
         let hint = "describe what the agent should do";
         if self.dir.join(name).symlink_metadata().is_err() {
-            // The steps of a task have instructions of their own.
+            // The steps of a task have their own instructions.
             return if multi_step { Ok(String::new()) } else { Err(self.part(name, "not there", hint)) };
         }
         let (text, found) = self.text(name, "shorten it: it is too long for any agent")?;
@@ -287,7 +287,7 @@ impl<'a> Root<'a> {
         Ok(())
     }
 
-    /// Says when there is no `solution/solve.sh`.
+    /// Reports a missing `solution/solve.sh`.
     pub(super) fn check_solution(&self, nodes: &[Node], hint: &str, diagnostics: &mut Vec<Diagnostic>) {
         let script = Path::new("solution/solve.sh");
         if !nodes.iter().any(|node| node.path == script && node.kind == FileKind::File) {
@@ -330,7 +330,7 @@ impl<'a> Root<'a> {
         Ok(Some(Dockerfile::parse(&text)))
     }
 
-    /// Tells the verifier's own copies of skills from those for agents.
+    /// Separates the verifier's own copies of skills from those for agents.
     fn part_copies(
         &self,
         copies: Vec<SkillCopy>,
@@ -362,7 +362,7 @@ impl<'a> Root<'a> {
         copies.into_iter().partition(|copy| is_named(copy) && is_verifiers(copy, &workdir, names))
     }
 
-    /// The packages right beneath `environment/skills`. A link is followed as long as it stays in
+    /// The packages directly below `environment/skills`. A link is followed as long as it stays in
     /// the task.
     fn skills(&self, nodes: &[Node], diagnostics: &mut Vec<Diagnostic>) -> Vec<Package> {
         let mut skills = Vec::new();
@@ -384,7 +384,7 @@ impl<'a> Root<'a> {
             if !matches!(node.kind, FileKind::Directory | FileKind::Link) || !at.is_dir() {
                 continue;
             }
-            if holds_licences(nodes, &node.path) {
+            if contains_only_licences(nodes, &node.path) {
                 continue;
             }
             let loaded = Package::load(&at);
@@ -473,7 +473,7 @@ impl<'a> Root<'a> {
         self.check_odd_files(tree, diagnostics);
     }
 
-    /// Says what a compose file amounts to: hostile apart from merely more than is done here.
+    /// Reports the content of a compose file that is hostile, and separately what is not supported.
     fn check_compose(&self, compose: &Compose, diagnostics: &mut Vec<Diagnostic>) {
         let mut note = |severity, code, message: String, hint: &str| {
             diagnostics.push(Diagnostic::new(severity, code, self.dir.join(COMPOSE), message).hint(hint));
@@ -501,7 +501,7 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Says which entries are neither files, folders nor links that stay within the task.
+    /// Reports special files and links that leave the task.
     pub(super) fn check_odd_files(&self, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
         for entry in &tree.entries {
             let (code, message, hint) = match entry.kind {

@@ -81,7 +81,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         digest: grading::digest(&tree.digest_where(|entry| !entry.path.starts_with("solution")), &shared),
         solution_digest: solved.then(|| tree.digest_beneath(Path::new("solution"), |_| true)),
         environment_digest,
-        tests_digest: grading::digest(&tree.digest_where(grading::keeps), &shared),
+        tests_digest: grading::digest(&tree.digest_where(grading::is_for_grading), &shared),
         name: root.name,
         config,
         environment,
@@ -108,7 +108,7 @@ fn dockerfile() -> Dockerfile {
     }
 }
 
-/// `starting/` has to be a folder of its own: a link could lead to what grades.
+/// `starting/` has to be a separate folder: a link could lead to files that grade.
 fn check_starting(
     root: &Root<'_>,
     nodes: &[Node],
@@ -151,7 +151,7 @@ fn rubric(
     Ok(rubric)
 }
 
-/// A copy of what grades in the agent's own folder would give the answers away.
+/// A copy of grading files in the agent's own folder would reveal the answers.
 fn check_given_away(root: &Root<'_>, tree: &Tree, rubric: Option<&Rubric>) -> Result<(), TaskError> {
     // A rubric that names nothing may well equal some other file.
     let says_nothing = rubric.is_none_or(|rubric| rubric.anchors.is_empty() && rubric.forbidden.is_empty());

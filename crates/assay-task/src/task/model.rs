@@ -1,4 +1,4 @@
-//! What a task holds.
+//! A loaded task.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig};
 /// A task.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// Where it was read from. No part of any digest.
+    /// The folder that it was read from. Not part of any digest.
     pub root: PathBuf,
     /// The folder's name; unique in a suite.
     pub name: String,
@@ -21,7 +21,7 @@ pub struct Task {
     pub title: String,
     /// `instruction.md`, or `task.md`.
     pub instruction: String,
-    /// `task.toml`; the defaults, with `metadata.json` as `[metadata]`, where there is none.
+    /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,
     /// `environment/`; for a task of `task.md` what `starting/` amounts to.
     pub environment: Environment,
@@ -36,24 +36,24 @@ pub struct Task {
     pub negative_skill: Option<String>,
     /// `related_skill`: one that is near to the target.
     pub related_skill: Option<String>,
-    /// `unrelated_skill`, else `irrelevant_skill`: one that has nothing to do with the task, beside
-    /// the target.
+    /// `unrelated_skill`, else `irrelevant_skill`: a skill besides the target that has nothing to
+    /// do with the task.
     pub unrelated_skill: Option<String>,
-    /// `rubric.json`, where it can be read.
+    /// `rubric.json`, if it can be read.
     pub rubric: Option<Rubric>,
     /// Absolute paths the agent may write: the work folder, the folders that `COPY` writes to,
     /// `[metadata.assay] writable`. Sorted, none inside another.
     pub writable: Vec<PathBuf>,
-    /// `[metadata.assay] expected`: names of files that the agent is rightly asked to write
-    /// although they steer test runners.
+    /// `[metadata.assay] expected`: names of files that the agent is legitimately asked to write
+    /// although they control test runners.
     pub expected: Vec<String>,
     /// `[metadata.assay] cluster`: tasks of one cluster are not independent of each other.
     pub cluster: Option<String>,
-    /// The task folder without skills (`environment/skills`, and what else a Dockerfile would bake
-    /// in as one), without `solution/`, and without review files: at the top, what is called
-    /// `README…` or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of
-    /// `task.md` review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper
-    /// around `verify.sh` and the scripts that it shares with other tasks count.
+    /// The task folder without skills (`environment/skills`, and others that a Dockerfile would
+    /// bake in), without `solution/`, and without review files: at the top, files called `README…`
+    /// or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of `task.md`
+    /// review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
+    /// `verify.sh` and the scripts that it shares with other tasks count.
     pub digest: Digest,
     /// `solution/`, when there is one. Counts for the oracle only.
     pub solution_digest: Option<Digest>,
@@ -62,7 +62,7 @@ pub struct Task {
     pub environment_digest: Digest,
     /// `tests/`, or all that [`Task::lay_out_tests`] lays.
     pub tests_digest: Digest,
-    /// Leniencies, and what a caller should know.
+    /// Leniencies and other diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     /// Scripts that a task of `task.md` shares with others.
     pub(super) shared: Vec<Shared>,
@@ -79,12 +79,12 @@ pub struct Environment {
     pub image: Option<String>,
     /// `environment/` after skills are taken out.
     pub build_context_digest: Digest,
-    /// Skills that the Dockerfile would bake into the image. Whoever builds it has to take them
-    /// out.
+    /// Skills that the Dockerfile would bake into the image. They have to be removed before a
+    /// build.
     pub skill_copies: Vec<SkillCopy>,
     /// Copies of skills that the Dockerfile makes for the verifier. The image has them; no agent
     /// may see them.
     pub verifier_copies: Vec<SkillCopy>,
-    /// What is taken out of the build context, relative to it: sorted, none within another.
+    /// Paths that are removed from the build context, relative to it: sorted, none within another.
     pub left_out: Vec<PathBuf>,
 }

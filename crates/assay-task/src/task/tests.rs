@@ -12,7 +12,7 @@ use super::*;
 const TOML: &str = "schema_version = \"1.4\"\n[task]\nname = \"group/ledger\"\n";
 const DOCKERFILE: &str = "FROM python:3.12-slim\nWORKDIR /app\nCOPY data.csv .\n";
 
-/// A task folder called `ledger`; `changes` put files there, or take them away (`None`).
+/// A task folder called `ledger`; `changes` add files or remove them (`None`).
 fn task(changes: &[(&str, Option<&str>)]) -> (TempDir, PathBuf) {
     let temp = TempDir::new().unwrap();
     let root = temp.path().join("ledger");
@@ -67,9 +67,9 @@ fn a_task_is_read() {
     assert_eq!(codes(&task), [""; 0], "{:?}", task.diagnostics);
 }
 
-/// `\r\r\n` comes of a file that was made on Windows and converted twice; Harbor reads it.
+/// A file made on Windows and converted twice has `\r\r\n`; Harbor reads it.
 #[test]
-fn line_ends_of_all_kinds_are_read() {
+fn all_line_ends_are_read() {
     let toml = "schema_version = \"1.4\"\r\r\n[task]\r\nname = \"group/ledger\"\r[agent]\ntimeout_sec = 9\n";
     let found = load(&[("task.toml", Some(toml)), ("instruction.md", Some("\r\n\r\nDo it.\r\nNow.\r\n"))]);
     assert_eq!((found.title.as_str(), found.config.agent_timeout), ("group/ledger", Some(9.0)));
@@ -78,7 +78,7 @@ fn line_ends_of_all_kinds_are_read() {
 }
 
 #[test]
-fn what_makes_a_task_useless_is_an_error() {
+fn useless_tasks_are_errors() {
     let check = |changes: &[(&str, Option<&str>)], part: &str| {
         let (_temp, root) = task(changes);
         let error = Task::load(&root).map(|task| task.name).unwrap_err();
@@ -113,7 +113,7 @@ fn what_makes_a_task_useless_is_an_error() {
 }
 
 #[test]
-fn what_a_caller_should_know_is_said() {
+fn caller_diagnostics_are_reported() {
     let check = |changes: &[(&str, Option<&str>)], expected: &[&str]| {
         let found = load(changes);
         assert_eq!(codes(&found), expected, "{changes:?}: {:?}", found.diagnostics);
@@ -165,10 +165,10 @@ fn a_prebuilt_image_needs_no_environment() {
 }
 
 #[test]
-fn digests_tell_what_can_change_an_outcome() {
+fn digests_cover_outcome_inputs() {
     let skilled = ("environment/skills/x/SKILL.md", Some(SKILL));
     let base = load(&[skilled]);
-    // (what is changed, whether it changes: task, environment, tests, solution).
+    // (the change, and whether it changes: task, environment, tests, solution).
     let check = |path: &str, text: Option<&str>, expected: [bool; 4]| {
         let other = load(&[skilled, (path, text)]);
         let found = [
@@ -209,7 +209,7 @@ fn digests_tell_what_can_change_an_outcome() {
 }
 
 #[test]
-fn what_a_trial_needs_is_laid_out() {
+fn trial_files_are_written() {
     use std::os::unix::fs::PermissionsExt;
     let (temp, root) = task(&[("tests/data/.dockerignore", Some("*")), ("tests/data/x", Some("1"))]);
     fs::set_permissions(root.join("tests/test.sh"), fs::Permissions::from_mode(0o750)).unwrap();
@@ -223,12 +223,12 @@ fn what_a_trial_needs_is_laid_out() {
     assert_eq!(digest(&place("tests")), digest(&root.join("tests")));
     assert_eq!(digest(&place("tests")), task.tests_digest);
     assert_eq!(fs::metadata(place("tests/test.sh")).unwrap().permissions().mode() & 0o777, 0o750);
-    // Without a Dockerfile there is nothing to lay out.
+    // Without a Dockerfile there is nothing to write.
     fs::remove_file(root.join("environment/Dockerfile")).unwrap();
     assert_eq!(Task::load(&root).unwrap().lay_out(&place("none")).unwrap(), Vec::<PathBuf>::new());
 }
 
-/// What lies in a folder, files and links only.
+/// The files and links in a folder.
 fn files(folder: &std::path::Path) -> Vec<String> {
     let tree = assay_fs::tree::Tree::read(folder);
     let mut files: Vec<String> = tree.leaves().map(|entry| entry.path.display().to_string()).collect();
@@ -237,7 +237,7 @@ fn files(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn baked_skills_are_laid_out_where_the_dockerfile_puts_them() {
+fn baked_skills_are_written_to_the_dockerfile_paths() {
     let file = "FROM x\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/one/run.py /usr/bin/\nCOPY data.csv skills /app/\n";
     let (temp, root) = task(&[
         ("environment/Dockerfile", Some(file)),
@@ -247,11 +247,11 @@ fn baked_skills_are_laid_out_where_the_dockerfile_puts_them() {
     let task = Task::load(&root).unwrap();
     let into = temp.path().join("oracle");
     let paths = task.lay_out_baked_skills(&into).unwrap();
-    // Each with all that it holds: the folder around it may hold more.
+    // Each with all its content: the folder around it may contain more.
     assert_eq!(paths, ["/app/one", "/root/.claude/skills/one", "/usr/bin/run.py"].map(PathBuf::from));
     assert_eq!(fs::read_to_string(into.join("root/.claude/skills/one/run.py")).unwrap(), "run");
     assert!(!into.join("app/data.csv").exists());
-    // They count for the oracle, and for nothing else.
+    // They count for the oracle only.
     let before = (task.digest, task.environment_digest, task.baked_skills_digest());
     fs::write(root.join("environment/skills/one/run.py"), "other").unwrap();
     let task = Task::load(&root).unwrap();
@@ -260,7 +260,7 @@ fn baked_skills_are_laid_out_where_the_dockerfile_puts_them() {
 }
 
 #[test]
-fn a_verifiers_copy_of_a_skill_stays_in_its_image() {
+fn verifier_skill_copy_stays_in_its_image() {
     let file = "FROM x\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/one /root/verifier-skills/one\nCOPY skills/one/SKILL.md /opt/rules/\n";
     let (temp, root) = task(&[
         ("environment/Dockerfile", Some(file)),
@@ -289,7 +289,7 @@ fn a_verifiers_copy_of_a_skill_stays_in_its_image() {
     assert!(context.join("assay-verifier-copies/0/SKILL.md").is_file());
     assert!(!files(&context.join("skills")).iter().any(|file| file.contains("SKILL.md")));
     assert!(fs::read_to_string(context.join(".dockerignore")).unwrap().ends_with("!assay-verifier-copies\n"));
-    // In bubblewrap the agent's files are without, and the verifier's are laid out beside.
+    // In bubblewrap the agent's files lack them, and the verifier's are written separately.
     task.lay_out(&temp.path().join("agent")).unwrap();
     let agent = files(&temp.path().join("agent"));
     assert!(!agent.iter().any(|file| file.contains("SKILL.md")), "{agent:?}");
@@ -297,7 +297,7 @@ fn a_verifiers_copy_of_a_skill_stays_in_its_image() {
     let targets = task.lay_out_verifier_copies(&verifier).unwrap();
     assert_eq!(targets, own.map(|(_, _, target)| PathBuf::from(target)));
     assert!(verifier.join("opt/rules/SKILL.md").is_file());
-    // What the verifier has is part of the environment, and the oracle does not get it twice.
+    // The verifier's copies are part of the environment, and the oracle does not get them twice.
     let mut oracle = task.lay_out_baked_skills(&temp.path().join("oracle")).unwrap();
     oracle.retain(|path| !path.starts_with("/root/.claude"));
     assert_eq!(oracle, Vec::<PathBuf>::new());
@@ -307,7 +307,7 @@ fn a_verifiers_copy_of_a_skill_stays_in_its_image() {
 }
 
 #[test]
-fn the_place_and_the_name_of_a_task_do_not_count() {
+fn task_path_and_name_are_not_in_the_digest() {
     let (one, two) = (task(&[]), task(&[]));
     let renamed = two.0.path().join("other");
     fs::rename(&two.1, &renamed).unwrap();
@@ -328,7 +328,7 @@ fn a_prebuilt_image_is_part_of_the_environment() {
 }
 
 #[test]
-fn where_the_agent_may_write() {
+fn writable_paths_are_collected() {
     let check = |dockerfile: &str, toml: &str, expected: &[&str]| {
         let task = load(&[
             ("environment/Dockerfile", Some(dockerfile)),
@@ -359,7 +359,7 @@ fn where_the_agent_may_write() {
 }
 
 #[test]
-fn links_and_odd_files_are_no_obstacle() {
+fn links_and_special_files_are_accepted() {
     let (_temp, root) = task(&[]);
     symlink("/etc/passwd", root.join("environment/out")).unwrap();
     symlink(".", root.join("environment/loop")).unwrap();
@@ -373,13 +373,13 @@ fn links_and_odd_files_are_no_obstacle() {
 }
 
 #[test]
-fn files_that_are_too_large_are_refused() {
+fn oversized_files_are_rejected() {
     let large = "x".repeat(1 << 21);
     for path in ["task.toml", "instruction.md", "environment/Dockerfile"] {
         let (_temp, root) = task(&[(path, Some(&large))]);
         assert!(Task::load(&root).unwrap_err().to_string().contains("larger than"), "{path}");
     }
-    // What is only data may be as large as it likes.
+    // Data files may be of any size.
     let (_temp, root) = task(&[("environment/data.csv", Some(&large))]);
     assert!(Task::load(&root).is_ok());
 }

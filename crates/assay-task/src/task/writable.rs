@@ -1,4 +1,4 @@
-//! Where the agent may write.
+//! The paths that the agent may write.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use assay_skill::{Diagnostic, Severity};
 
 use crate::{Dockerfile, TaskConfig};
 
-/// Folders of the system. A task may copy files to them; that does not open them to the agent. A
-/// work folder beneath one (`/usr/src/app`) is open.
+/// Folders of the system. A task may copy files to them, which does not make them writable for the
+/// agent. A work folder below one (`/usr/src/app`) is writable.
 const SYSTEM: [&str; 20] = [
     "/",
     "/bin",
@@ -34,8 +34,8 @@ const SYSTEM: [&str; 20] = [
 const SEALED: [&str; 11] =
     ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"];
 
-/// The work folder, the folders that `COPY` writes to, and what the task asks for: absolute,
-/// sorted, none within another.
+/// The work folder, the folders that `COPY` writes to, and the paths that the task requests:
+/// absolute, sorted, none within another.
 pub(super) fn writable(
     root: &Path,
     config: &TaskConfig,
@@ -47,8 +47,8 @@ pub(super) fn writable(
     let workdir = own.or(dockerfile.map(|file| file.workdir.as_path())).unwrap_or(Path::new("/"));
     let mut paths: Vec<PathBuf> = wished.into_iter().map(|path| workdir.join(path)).collect();
     if is_system(workdir) {
-        // In Docker the agent may write where its user may, and an image has a work folder of its
-        // own. Only a Dockerfile that can be followed without a builder is run elsewhere.
+        // In Docker the agent may write where its user may, and an image has its own work folder.
+        // Only a Dockerfile that can be followed without a builder is run elsewhere.
         let said = own.is_some() || dockerfile.is_some_and(|file| !file.workdirs.is_empty());
         if dockerfile.is_some_and(Dockerfile::plain) && config.environment.docker_image.is_none() {
             let message = if said {
@@ -71,8 +71,8 @@ pub(super) fn writable(
     }
     for copy in dockerfile.iter().flat_map(|file| &file.copies) {
         let target = copy.target.as_path();
-        // A target without a slash may be a file or a folder: what is in it, and nothing beside it,
-        // is the agent's when it is a folder of its own.
+        // A target without a slash may be a file or a folder: if it is a separate folder, its
+        // content, and nothing beside it, is writable.
         let folder = if copy.is_directory_target { target } else { target.parent().unwrap_or(target) };
         let sealed = SEALED.iter().any(|sealed| folder.starts_with(sealed)) && !folder.starts_with(workdir);
         if !is_system(folder) && !sealed {

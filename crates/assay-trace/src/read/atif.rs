@@ -1,6 +1,8 @@
-//! The Agent Trajectory Interchange Format, versions 1.0 to 1.8, as the version that is written here.
+//! The Agent Trajectory Interchange Format, versions 1.0 to 1.8, converted to the version that is
+//! written here.
 //!
-//! What this version has no field for goes: images and sounds (their kind is named), token numbers, log probabilities.
+//! Fields that this version lacks are dropped: images and sounds (their kind is named), token
+//! numbers, log probabilities.
 
 use serde_json::{Map, Value, json};
 
@@ -53,7 +55,7 @@ impl Decoder for TrajectoryDecoder {
     }
 }
 
-/// The trajectory in a document; `None` where it is none.
+/// The trajectory in a document; `None` if it has none.
 pub fn parse(bytes: &[u8]) -> Option<Trajectory> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     if !Document.claims(&value) {
@@ -133,7 +135,7 @@ fn drop_nulls(map: &mut Map<String, Value>) {
     map.retain(|_, value| !value.is_null());
 }
 
-/// Text in parts becomes one; no text becomes none.
+/// Joins text parts; without text the content is absent.
 fn flatten(content: &mut Value) {
     *content = Value::String(super::text::text_of(content).unwrap_or_default());
 }
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_version_is_read_and_what_is_none_is_not() {
+    fn atif_versions_are_read_and_other_documents_rejected() {
         let check = |value: Value, expected: Option<(usize, &str)>| {
             let found = parse(value.to_string().as_bytes());
             let found =

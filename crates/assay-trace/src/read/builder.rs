@@ -1,4 +1,5 @@
-//! Puts a log's records together into steps, and lets go of each step as soon as nothing more can belong to it.
+//! Puts a log's records together into steps, and lets go of each step as soon as nothing more can
+//! belong to it.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -11,14 +12,14 @@ use crate::diagnostic::Notes;
 use crate::usage::{CACHE_WRITE, FieldCounts, KnownUsage, Tally};
 use crate::{AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, ToolCall, Trajectory};
 
-/// Takes steps as they become whole.
+/// Receives steps when they are complete.
 pub trait Sink {
-    /// A step of the main agent, or of the sub-agent that `lane` names. `step_id` counts from 1 in each lane. `session`
-    /// counts from 0: one file can hold several.
+    /// A step of the main agent, or of the sub-agent that `lane` names. `step_id` counts from 1 in
+    /// each lane. `session` counts from 0: one file can contain several.
     fn step(&mut self, session: usize, lane: Option<&str>, step: Step);
 }
 
-/// What is known of a transcript besides its steps.
+/// A transcript's data besides its steps.
 #[derive(Debug, Default)]
 pub struct Head {
     /// Who ran.
@@ -27,52 +28,55 @@ pub struct Head {
     pub session_id: Option<String>,
     /// Sums that the log itself has.
     pub final_metrics: Option<FinalMetrics>,
-    /// What has no place elsewhere.
+    /// Other fields.
     pub extra: Map<String, Value>,
-    /// What somebody wrote about it.
+    /// Notes.
     pub notes: Option<String>,
-    /// Where it goes on, if it does in another file.
+    /// The file in which it continues, if any.
     pub continued: Option<String>,
     /// The first and the last time that the log has.
     pub times: Option<(Timestamp, Timestamp)>,
-    /// What the steps cost by the log's own account, in USD; `None` where it gives no step's cost.
+    /// The cost of the steps by the log's own account, in USD; `None` if it gives no step's cost.
     pub cost_usd: Option<f64>,
-    /// The log's own sums leave something out: a run in it ended before it could say what it had used.
+    /// The log's own sums leave something out: a run in it ended before it could report its usage.
     pub is_partial: bool,
-    /// What each model used by the log's own account, where it has one.
+    /// Usage by model from the log's own account, if it has one.
     pub models: Option<BTreeMap<String, Usage>>,
     /// What the format does not show.
     pub hidden: Hidden,
-    /// What is known of sub-agents whose trajectories came whole, in their order.
+    /// Sub-agents whose trajectories were complete, in their order.
     pub lanes: Vec<LaneHead>,
 }
 
 /// What a format does not show, so that its absence proves nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hidden {
-    /// What the harness tells the model before the first message: skills may have been listed there.
+    /// The harness's text to the model before the first message, which may have listed skills.
     pub listing: bool,
     /// What tools gave the model, of which something else is shown.
     pub results: bool,
 }
 
-/// What is known of a sub-agent besides its steps.
+/// A sub-agent's data besides its steps.
 #[derive(Debug)]
 pub struct LaneHead {
-    /// Its name, as sinks are told it.
+    /// Its name, as passed to sinks.
     pub lane: String,
     /// The trajectory, without its steps.
     pub rest: Trajectory,
 }
 
-/// So many later messages have to stand behind one before it counts as whole: a message's blocks can come between others.
+/// How many later messages make a message count as complete: blocks of one message can come between
+/// others.
 const LAG: usize = 4;
 
-/// A message that still waits for results is let go when so many stand behind it, or when they hold so many bytes.
+/// A message that waits for results is handed on after this many later ones, or when they exceed
+/// this many bytes.
 const MOST_WAITING: usize = 64;
 const MOST_BYTES: usize = 32 << 20;
 
-/// Clocks of several processes write one log; less than this back is no oddity, in seconds.
+/// Several processes write one log; a clock that is less than this many seconds back is not
+/// reported.
 const SLACK: f64 = 1.0;
 
 struct Open {
@@ -81,7 +85,7 @@ struct Open {
     waiting: usize,
     bytes: usize,
     counted: bool,
-    /// A record said what the message used, here or before the message was let go.
+    /// A record gave the message's usage, here or before the message was handed on.
     is_metered: bool,
 }
 
@@ -97,13 +101,13 @@ pub(crate) struct Builder {
     pub(crate) head: Head,
     pub(crate) tally: Tally,
     pub(crate) notes: Notes,
-    /// The line that is being read, from 1; `None` in documents.
+    /// The current line, from 1; `None` in documents.
     pub(crate) line: Option<usize>,
     /// Bytes of the record that is being read.
     pub(crate) bytes: usize,
-    /// Steps that are whole and have not been handed on.
+    /// Steps that are complete and have not been handed on.
     pub(crate) ready: Vec<(Option<String>, Step)>,
-    /// The session that the record belongs to, where that is another one than the builder's.
+    /// The session that the record belongs to, if it is not the builder's.
     pub(crate) elsewhere: Option<String>,
     /// The session that is put together here, and others that went on in it.
     pub(crate) session: Option<String>,
@@ -115,7 +119,7 @@ pub(crate) struct Builder {
     counted: HashSet<u64>,
     records: HashSet<u64>,
     sum: Option<KnownUsage>,
-    /// Whether the format tells usage in the end; the usage of a session without it is unknown.
+    /// Whether the format reports usage at the end; a session without it has unknown usage.
     awaits_total: bool,
     gaps: FieldCounts,
     /// Replies whose usage is nowhere.
@@ -124,14 +128,14 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Whether a record of a session belongs to another builder, which is noted for the caller. The first
-    /// session that is asked about is the builder's own. `goes_on` says that the record continues what stands here, as
-    /// the copy of a resumed session does.
-    pub(crate) fn is_elsewhere(&mut self, session: &str, goes_on: bool) -> bool {
+    /// Whether a record of a session belongs to another builder, which is noted for the caller. The
+    /// first session seen is the builder's own. `continues` means that the record continues this
+    /// session, as the copy of a resumed session does.
+    pub(crate) fn is_elsewhere(&mut self, session: &str, continues: bool) -> bool {
         match &self.session {
             None => self.session = Some(session.to_owned()),
             Some(own) if own == session || self.joined.contains(session) => {}
-            Some(_) if goes_on => {
+            Some(_) if continues => {
                 self.joined.insert(session.to_owned());
             }
             Some(_) => {
@@ -147,7 +151,7 @@ impl Builder {
         self.records.contains(&self.hash.hash_one(record))
     }
 
-    /// The format says in the end what was used, or it is unknown.
+    /// The format reports usage at the end; otherwise it is unknown.
     pub(crate) fn await_total(&mut self) {
         self.awaits_total = true;
     }
@@ -158,17 +162,17 @@ impl Builder {
         self.mark_gap(&KnownUsage::default());
     }
 
-    /// Marks the log's own sums as lower bounds in the fields that a part of the session does not tell.
+    /// Marks the log's own sums as lower bounds in the fields that a part of the session lacks.
     pub(crate) fn mark_gap(&mut self, known: &KnownUsage) {
         self.gaps.note_unknown(known);
     }
 
-    /// Counts a message of unknown usage, among others that have theirs.
+    /// Counts a message of unknown usage.
     fn mark_unknown(&mut self) {
-        self.tally.told.note(&KnownUsage::default());
+        self.tally.reported.note(&KnownUsage::default());
     }
 
-    /// Something odd about the record that is being read.
+    /// Adds a problem with the current record.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         self.notes.add(code, self.line, message);
     }
@@ -179,12 +183,12 @@ impl Builder {
         self.note("unknown-record", format!("unknown record type {kind:?}; skipped"));
     }
 
-    /// Whether a record with this name was read before, where that is no oddity.
+    /// Whether a record with this name was read before, in formats where that is normal.
     pub(crate) fn is_known(&mut self, record: &str) -> bool {
         !self.records.insert(self.hash.hash_one(record))
     }
 
-    /// Whether a record with this name was read before; tells if so.
+    /// Whether a record with this name was read before, which is reported.
     pub(crate) fn is_repeated(&mut self, record: &str) -> bool {
         let known = self.is_known(record);
         if known {
@@ -193,7 +197,7 @@ impl Builder {
         known
     }
 
-    /// Takes note of a time, and gives it as text. What is no time is told.
+    /// Records a time and returns it as text. An invalid time is reported.
     pub(crate) fn time(&mut self, text: Option<&str>) -> Option<String> {
         let text = text?;
         let Ok(time) = text.parse::<Timestamp>() else {
@@ -226,7 +230,7 @@ impl Builder {
         times.1 = times.1.max(time);
     }
 
-    /// A message of its own.
+    /// Adds a separate message.
     pub(crate) fn add_message(
         &mut self,
         lane: Option<&str>,
@@ -239,7 +243,7 @@ impl Builder {
         step
     }
 
-    /// The agent's message of this name; a part of it may have come before.
+    /// The agent's message of this name; a part of it may have been read before.
     pub(crate) fn message(
         &mut self,
         lane: Option<&str>,
@@ -260,7 +264,8 @@ impl Builder {
         self.open(lane, Source::Agent, key, time)
     }
 
-    /// The main agent's message of this name, by the model that wrote it. The first of them is the session's own.
+    /// The main agent's message of this name, by the model that wrote it. The first of them is the
+    /// session's own.
     pub(crate) fn message_by(
         &mut self,
         model: Option<&str>,
@@ -277,7 +282,7 @@ impl Builder {
         step
     }
 
-    /// The agent's message of this name, where a part of it came before.
+    /// The agent's message of this name, if a part of it was read before.
     pub(crate) fn known(&mut self, lane: Option<&str>, key: Option<&str>) -> Option<&mut Step> {
         let lane = self.lanes.get_mut(&lane.map(str::to_owned))?;
         let open = lane.open.iter_mut().rev().find(|open| key.is_some() && open.key.as_deref() == key)?;
@@ -291,7 +296,7 @@ impl Builder {
         key: Option<&str>,
         time: Option<String>,
     ) -> &mut Step {
-        self.emit_settled_steps(lane);
+        self.emit_complete_steps(lane);
         let mut step = Step::new(0, source, "");
         step.timestamp = time;
         if let Some(key) = key {
@@ -327,7 +332,7 @@ impl Builder {
         }
     }
 
-    /// What a call gave. A result that answers no call that is still at hand becomes a message of its own.
+    /// The result of a call. A result whose call is no longer kept becomes a separate message.
     pub(crate) fn result(
         &mut self,
         lane: Option<&str>,
@@ -363,8 +368,8 @@ impl Builder {
         step.observation = Some(Observation { results: vec![result] });
     }
 
-    /// Usage that a record repeats for its message: the message is counted once, with the figures of the record that says it
-    /// wrote most, which is the last one of a message that was still being written.
+    /// Usage that a record repeats for its message. The message is counted once, with the figures
+    /// of the record with the most output: the last one of a message that was still being written.
     pub(crate) fn usage(
         &mut self,
         lane: Option<&str>,
@@ -389,7 +394,7 @@ impl Builder {
             }
             return;
         }
-        // A message that went on after it was let go has been counted.
+        // A message that continued after it was handed on has been counted.
         let fresh = key.is_none_or(|key| self.counted.insert(self.hash.hash_one(key)));
         if fresh {
             open.counted = true;
@@ -397,7 +402,7 @@ impl Builder {
         }
     }
 
-    /// Steps that came whole from elsewhere.
+    /// Adds a complete step from elsewhere.
     pub(crate) fn add_step(&mut self, lane: Option<&str>, step: Step) {
         let usage = step.usage();
         let is_metered = usage.is_some();
@@ -409,7 +414,7 @@ impl Builder {
         lane.open.push_back(Open { step, key: None, waiting: 0, bytes: 0, counted: true, is_metered });
     }
 
-    /// A trajectory that came whole from elsewhere. Sub-agents of sub-agents stand beside them.
+    /// Adds a complete trajectory from elsewhere. Sub-agents of sub-agents are put beside them.
     pub(crate) fn adopt(&mut self, mut trajectory: Trajectory) {
         let inner = std::mem::take(&mut trajectory.subagent_trajectories);
         self.head.agent = trajectory.agent;
@@ -440,7 +445,7 @@ impl Builder {
         }
     }
 
-    /// Sums that the log has of its own, which stand in place of what its messages add up to and of earlier sums.
+    /// The log's own sums, which replace the sum of its messages and earlier sums.
     pub(crate) fn total(&mut self, sum: impl Into<KnownUsage>, cost: Option<f64>, raw: Option<&Value>) {
         let sum = sum.into();
         let extra = raw.map(|raw| Map::from_iter([("usage".to_owned(), raw.clone())]));
@@ -473,7 +478,8 @@ impl Builder {
         self.written(&sum);
     }
 
-    /// Keeps what went into a cache, for which ATIF has no field, where no provider's figures hold it.
+    /// Keeps the tokens written to a cache, for which ATIF has no field, if no provider's figures
+    /// contain them.
     pub(crate) fn written(&mut self, sum: &KnownUsage) {
         if let (Some(sums), Some(written)) =
             (&mut self.head.final_metrics, sum.cache_write.filter(|n| *n > 0))
@@ -483,7 +489,7 @@ impl Builder {
         }
     }
 
-    fn emit_settled_steps(&mut self, lane: Option<&str>) {
+    fn emit_complete_steps(&mut self, lane: Option<&str>) {
         let key = lane.map(str::to_owned);
         let Some(at) = self.lanes.get_mut(&key) else { return };
         let mut bytes: usize = at.open.iter().map(|open| open.bytes).sum();
@@ -520,7 +526,7 @@ impl Builder {
                 self.emit_step(key.as_deref(), open);
             }
         }
-        // A log's own sums count where its messages do not say all.
+        // A log's own sums count if its messages are incomplete.
         let own = self.sum.or_else(|| self.head.final_metrics.as_ref()?.known());
         if let Some(sum) = own
             && (sum.at_least().total() > self.tally.usage.total()
@@ -528,16 +534,16 @@ impl Builder {
                 || self.gaps != FieldCounts::default())
         {
             self.tally.usage = sum.at_least();
-            self.tally.told = FieldCounts::default();
-            self.tally.told.note(&sum);
-            self.tally.told.add(&self.gaps);
+            self.tally.reported = FieldCounts::default();
+            self.tally.reported.note(&sum);
+            self.tally.reported.add(&self.gaps);
             if self.sum.is_some()
                 && let Some(sums) = &mut self.head.final_metrics
             {
                 sums.set_lower_bounds(&self.tally, self.head.is_partial);
             }
         } else if own.is_none() && self.tally.messages == 0 && (self.replies > 0 || self.awaits_total) {
-            self.tally.told = FieldCounts::default();
+            self.tally.reported = FieldCounts::default();
             self.mark_unknown();
         } else if own.is_none() && self.tally.messages > 0 {
             (0..self.unmetered).for_each(|_| self.mark_unknown());
@@ -548,7 +554,7 @@ impl Builder {
         let Open { step, key, is_metered, .. } = open;
         if step.source == Source::Agent {
             self.replies += 1;
-            // The rest of a message that was let go too early has its usage there.
+            // The usage of the rest of a message that was handed on too early is in its first part.
             let is_rest = key.is_some_and(|key| self.counted.contains(&self.hash.hash_one(key)));
             if step.usage().is_none() && !is_metered && !is_rest {
                 self.unmetered += 1;
@@ -558,7 +564,7 @@ impl Builder {
             if let Some(usage) = step.usage() {
                 self.tally.messages += 1;
                 self.tally.usage += usage;
-                self.tally.told.note(&metrics.known());
+                self.tally.reported.note(&metrics.known());
             }
             if let Some(cost) = metrics.cost_usd {
                 *self.head.cost_usd.get_or_insert_default() += cost;

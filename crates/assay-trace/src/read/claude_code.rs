@@ -1,8 +1,10 @@
-//! Claude Code: the session log that it keeps on disk, and what `--output-format stream-json` prints. Qwen Code prints the latter too.
+//! Claude Code: the session log that it keeps on disk, and the output of `--output-format
+//! stream-json`, which Qwen Code prints too.
 //!
-//! A message of the model is spread over records, one for each of its blocks, each with the message's usage. Results come as records
-//! of the user. Bodies of skills come as further blocks of the user after a result that only says "Launching skill".
-//! Sub-agents stand in the same log, marked `isSidechain` or with the call that started them, or in files beside it.
+//! A message of the model is spread over records, one for each of its blocks, each with the
+//! message's usage. Results are records of the user. Bodies of skills are further blocks of the
+//! user after a result that only says "Launching skill". Sub-agents are in the same log, marked
+//! `isSidechain` or with the call that started them, or in files beside it.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +30,7 @@ pub(crate) struct Session;
 /// Standard output.
 pub(crate) struct Stream;
 
-/// Records of the log that say nothing of what the model was told or did.
+/// Records that contain neither messages nor actions.
 const BOOKKEEPING: [&str; 23] = [
     "agent-name",
     "agent-setting",
@@ -63,7 +65,8 @@ impl Reader for Session {
     fn claims(&self, record: &Value) -> bool {
         let has = |key| record.get(key).is_some();
         let spoken = |kind| record.get("type").and_then(Value::as_str) == Some(kind);
-        // Old versions, and tools that thin logs out, leave `isSidechain` out. Qwen Code has parts where this has content.
+        // Old versions, and tools that thin logs out, leave `isSidechain` out. Qwen Code has parts
+        // where this has content.
         let is_message = (spoken("user") || spoken("assistant"))
             && record.pointer("/message/content").is_some()
             && record.get("projectHash").is_none();
@@ -104,7 +107,7 @@ struct Log {
     runs: Runs,
 }
 
-/// What stood in the log of what the harness tells the model.
+/// What the log has of the harness's text to the model.
 #[derive(Default)]
 struct Shown {
     prompt: bool,
@@ -112,27 +115,28 @@ struct Shown {
     listing: bool,
 }
 
-/// What the runs of a stream used. Each ends in a record with its sums; one that was killed has none.
+/// Usage of the runs of a stream. Each ends in a record with its sums; one that was killed has
+/// none.
 #[derive(Default)]
 struct Runs {
-    /// Messages of the run that is being read, by name: their model and what they say they used.
+    /// Messages of the current run, by name: their model and their reported usage.
     open: BTreeMap<String, (Option<String>, KnownUsage)>,
     was_interrupted: bool,
-    /// What results and the messages of interrupted runs add up to, as far as it is known.
+    /// The sum of results and of messages of interrupted runs, as far as it is known.
     sum: KnownUsage,
-    /// Of each run with something unknown, what is known.
+    /// The known usage of each run with something unknown.
     gaps: Vec<KnownUsage>,
     raw: Option<Value>,
     count: usize,
     /// The last result of the process that printed last.
     process: Process,
-    /// What the models used, and what it cost, in interrupted runs and in processes that ended.
+    /// Usage by model and cost of interrupted runs and of processes that ended.
     closed: Process,
     lacks_cost: bool,
     lacks_models: bool,
 }
 
-/// What a process says that it used since it began.
+/// A process's reported usage since it began.
 #[derive(Default)]
 struct Process {
     models: BTreeMap<String, Usage>,
@@ -150,7 +154,8 @@ impl Process {
         }
     }
 
-    /// What each model used after an earlier result of the same process; `None` if that cannot be an earlier result.
+    /// Usage by model since an earlier result of the same process; `None` if that cannot be an
+    /// earlier result.
     fn since(&self, before: &Self) -> Option<BTreeMap<String, Usage>> {
         let is_cheaper = self.cost.zip(before.cost).is_some_and(|(now, then)| now < then);
         if is_cheaper || before.models.is_empty() {
@@ -184,7 +189,7 @@ impl Runs {
         }
     }
 
-    /// Adds what a run used, as far as it is known.
+    /// Adds the usage of a run, as far as it is known.
     fn add_run(&mut self, known: KnownUsage) {
         self.sum = self.sum.plus_known(&known);
         if !known.is_complete() {
@@ -204,8 +209,9 @@ impl Runs {
         self.count += 1;
         self.lacks_models |= now.models.is_empty();
         self.lacks_cost |= now.cost.is_none();
-        // A process that is given several prompts prints sums for each of them, and its models' sums and cost for all up
-        // to then. Those of a new process hold nothing of what came before. Newer versions say which it is.
+        // A process with several prompts prints sums for each of them, and its models' sums and
+        // cost up to then. Those of a new process do not include what came before. Newer versions
+        // say which it is.
         let added = if record.since_last.is_object() {
             (record.since_last != record.model_usage).then(|| by_model(&record.since_last))
         } else {
@@ -221,8 +227,8 @@ impl Runs {
                 holds_messages && together(added).covers(&own.at_least())
             })
         };
-        let goes_on = added.is_some() && self.count > 1;
-        // The result's own sums leave sub-agents out, and its models' hold them.
+        let continues = added.is_some() && self.count > 1;
+        // The result's own sums leave sub-agents out; its models' include them.
         let mut used = own;
         let added = added.unwrap_or_else(|| now.models.clone());
         if !added.is_empty() {
@@ -233,15 +239,15 @@ impl Runs {
             said += known.at_least();
         }
         if added.is_empty() && !own.at_least().covers(&said) {
-            // Older versions do not say what sub-agents wrote.
+            // Older versions do not give the output of sub-agents.
             self.gaps.push(KnownUsage { output: None, ..KnownUsage::from(said) });
         }
         used = used.or_more(&said);
         self.raw = Some(record.usage.clone()).filter(|_| used == own);
         self.add_run(used);
         let before = std::mem::take(&mut self.process);
-        if goes_on {
-            // What a result lacks, the one before it said.
+        if continues {
+            // Fields missing in a result are taken from the one before it.
             self.process = Process {
                 models: if now.models.is_empty() { before.models } else { now.models },
                 cost: now.cost.or(before.cost),
@@ -252,7 +258,7 @@ impl Runs {
         }
     }
 
-    /// What the session used, after its last record.
+    /// The usage of the session, after its last record.
     fn finish(mut self, out: &mut Builder) {
         self.interrupt_run();
         if self.count == 0 {
@@ -284,7 +290,8 @@ fn model_usage(raw: &Value, is_qwen: bool) -> Usage {
     }
 }
 
-/// A record, as far as it is looked at. Members are values, so that one of an odd type spoils no other.
+/// The parts of a record that are read. Members are values, so that one of an unexpected type does
+/// not invalidate the others.
 #[derive(Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[derive(Default)]
@@ -342,12 +349,13 @@ impl Decoder for Log {
             return Ok(());
         }
         if let Some(session) = record.session_id.as_str().or(record.stream_session_id.as_str()) {
-            // A log that was resumed can hold what came before under its old name: the chain of records goes on.
-            // Where the conversation was compacted, the chain goes on under another key.
+            // A resumed log can contain earlier records under its old name; the chain of records
+            // continues. After the conversation is compacted, the chain continues under another
+            // key.
             let mut parents =
                 [&record.parent_uuid, &record.logical_parent].into_iter().filter_map(Value::as_str);
-            let goes_on = parents.any(|parent| out.has_read(parent));
-            if out.is_elsewhere(session, goes_on) {
+            let continues = parents.any(|parent| out.has_read(parent));
+            if out.is_elsewhere(session, continues) {
                 return Ok(());
             }
         }
@@ -375,7 +383,7 @@ impl Decoder for Log {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        // What Qwen Code prints of a skill is what a person is shown.
+        // Qwen Code prints what a person is shown of a skill, not what the model got.
         let is_qwen = out.head.agent.name != self.name;
         out.head.hidden = Hidden { listing: !self.shown.listing, results: self.is_stream && is_qwen };
         if self.is_stream {
@@ -396,7 +404,7 @@ fn lane(record: &Record) -> Option<String> {
 }
 
 impl Log {
-    /// What records of a stream say of the run that prints it.
+    /// Data about the current run in records of a stream.
     fn run(&mut self, record: &Record, out: &mut Builder) {
         out.await_total();
         if record.r#type == "system" && record.subtype == "init" {
@@ -413,7 +421,7 @@ impl Log {
         self.runs.open.insert(id, (model, used));
     }
 
-    /// The last record of a run. Its sums are the only true ones of what was written.
+    /// The last record of a run. Only its sums give the true output.
     fn result(&mut self, record: &Record, out: &mut Builder) {
         let is_qwen = out.head.agent.name == QWEN;
         let mut kept = Map::new();
@@ -435,7 +443,7 @@ impl Log {
         }
     }
 
-    /// What records say of the session.
+    /// Data about the session in records.
     fn record_session(&mut self, record: &Record, out: &mut Builder) {
         if self.is_known {
             return;
@@ -470,7 +478,7 @@ impl Log {
         self.is_known = head.agent.model_name.is_some() && !head.agent.version.is_empty();
     }
 
-    /// What the harness put into the conversation.
+    /// A text that the harness added to the conversation.
     fn attachment(&mut self, record: &Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
         let kind = record.attachment.get("type").and_then(Value::as_str).unwrap_or("attachment");
         let member = |key| record.attachment.get(key);
@@ -508,7 +516,7 @@ impl Log {
     }
 }
 
-/// The model's name where the program spoke in its place.
+/// The model's name in messages that the program wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
 fn assistant(record: Record, lane: Option<&str>, time: Option<String>, is_stream: bool, out: &mut Builder) {
@@ -568,7 +576,7 @@ fn assistant(record: Record, lane: Option<&str>, time: Option<String>, is_stream
     }
     if let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) {
         out.usage(lane, key, usage(raw, out.head.agent.name == QWEN), Some(raw));
-        // Claude Code's stream shows a message as it began, and says 1 for what it will have written.
+        // Claude Code's stream shows a message at its beginning, with an output of 1.
         let began =
             is_stream && out.head.agent.name == NAME && message.get("stop_reason").is_none_or(Value::is_null);
         if let Some(metrics) = &mut out.message(lane, key, None).metrics
@@ -590,7 +598,7 @@ fn call(block: &mut Map<String, Value>) -> ToolCall {
     }
 }
 
-/// Tokens in Anthropic's fields, the four apart. What Qwen Code says it read holds what came from a cache.
+/// Tokens in Anthropic's four separate fields. Qwen Code's input includes cached tokens.
 pub(super) fn usage(raw: &Value, is_qwen: bool) -> KnownUsage {
     let field = |key: &str| raw.get(key).and_then(Value::as_u64);
     let known = KnownUsage {
@@ -650,7 +658,7 @@ fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut B
             let count = out.head.extra.get("api_retries").and_then(Value::as_u64).unwrap_or_default();
             out.head.extra.insert("api_retries".to_owned(), count.saturating_add(1).into());
         }
-        // The rest is said to the person at the terminal.
+        // Other records are shown to the person at the terminal only.
         _ => {}
     }
 }

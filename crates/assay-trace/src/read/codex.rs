@@ -1,8 +1,8 @@
-//! Codex: the rollout that it keeps on disk, and what `codex exec --json` prints.
+//! Codex: the rollout that it keeps on disk, and the output of `codex exec --json`.
 //!
-//! A rollout holds the items of the conversation one by one. Nothing in it says which of them are one reply of the model; a reply ends
-//! where its usage is recorded, or where a result comes after it. The printed events have commands and texts, no model, and usage
-//! only in sum.
+//! A rollout has the items of the conversation one by one and does not mark which of them are one
+//! reply of the model; a reply ends where its usage is recorded, or before a result. The printed
+//! events have commands and texts, no model, and usage only in sum.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ const EXITS: usize = 1000;
 #[derive(Default)]
 struct RolloutLog {
     reply: usize,
-    /// A result came after the last item of the model: the next one begins another reply.
+    /// A result came after the last item of the model: the next item begins another reply.
     answered: bool,
     has_usage_records: bool,
     last_total: Value,
@@ -82,7 +82,7 @@ impl Decoder for RolloutLog {
         match word(&record, "type").unwrap_or_default() {
             "session_meta" => {
                 if let Some(session) = word(payload, "session_id").or(word(payload, "id")) {
-                    // The log of a fork holds that of its origin, which began before it did.
+                    // The log of a fork contains that of its origin, which began earlier.
                     let begun = word(payload, "timestamp").and_then(|text| text.parse().ok());
                     let is_origin =
                         self.begun.zip(begun).is_none_or(|(own, other): (Timestamp, _)| other <= own);
@@ -137,7 +137,7 @@ fn meta(payload: &Value, time: Option<String>, out: &mut Builder) {
     }
 }
 
-/// OpenAI's fields: what was read holds what came from a cache or went into one.
+/// OpenAI's fields: the input includes tokens read from and written to a cache.
 fn usage(raw: &Value) -> Usage {
     let (read, written) = (count(raw, "cached_input_tokens"), count(raw, "cache_write_input_tokens"));
     Usage {
@@ -265,7 +265,7 @@ fn is_injected(item: &Value, text: &str) -> bool {
     })
 }
 
-/// What a call gave: a text, parts, or an object with them. Older versions wrote JSON into the text.
+/// A call's result: a text, parts, or an object with them. Older versions wrote JSON into the text.
 fn output(output: &Value) -> ObservationResult {
     let mut result = ObservationResult::new(text_of(output));
     let inner = output.as_str().filter(|text| text.starts_with('{')).and_then(|text| {
@@ -312,7 +312,7 @@ impl Decoder for ExecLog {
                     .extra
                     .insert("is_error".to_owned(), true.into());
             }
-            // What is under way ends in an item that says the same and more.
+            // The item that ends it contains the same and more.
             "turn.started" | "item.started" | "item.updated" => {}
             kind => out.unknown(kind),
         }

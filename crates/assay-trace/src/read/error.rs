@@ -21,22 +21,22 @@ pub enum TraceError {
     /// Reading broke off.
     #[error("cannot read {name}")]
     Read {
-        /// What was read.
+        /// The name of the input.
         name: String,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// No reader knows it.
+    /// No reader accepts it.
     #[error("{name} is not a transcript in a known format")]
     Unknown {
-        /// What was read.
+        /// The name of the input.
         name: String,
     },
     /// There is nothing in it.
     #[error("{name} is empty")]
     Empty {
-        /// What was read.
+        /// The name of the input.
         name: String,
     },
     /// One document, and its end is missing.
@@ -44,19 +44,19 @@ pub enum TraceError {
         "{name} is a truncated JSON document: it ends at line {line}, column {column}, before it is complete"
     )]
     Truncated {
-        /// What was read.
+        /// The name of the input.
         name: String,
         /// Where it ends, from 1.
         line: usize,
         /// Where it ends, from 1.
         column: usize,
     },
-    /// It is not in the format that it was said to be in.
+    /// It is not in the requested format.
     #[error("{name} is not in the {format} format{}", seems.map_or(String::new(), |seems| format!("; it looks like {seems}")))]
     NotOf {
-        /// What was read.
+        /// The name of the input.
         name: String,
-        /// The format it was said to have.
+        /// The requested format.
         format: &'static str,
         /// The format it seems to have.
         seems: Option<&'static str>,
@@ -73,7 +73,7 @@ pub enum TraceError {
     /// One document, and a larger one than is read.
     #[error("{name} is larger than {DOCUMENT_CAP} bytes, the limit for JSON documents")]
     TooLarge {
-        /// What was read.
+        /// The name of the input.
         name: String,
     },
 }

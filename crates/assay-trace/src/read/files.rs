@@ -9,9 +9,10 @@ use super::sources::Source as Input;
 use super::transcript::{Transcript, merged};
 use super::trial;
 
-/// Reads a file, standard input where the path is `-`, or a trial's folder as Harbor leaves it. Files may be compressed with gzip or
-/// zstd. Without a reader, the format is detected from the content. Logs of sub-agents that Claude
-/// Code keeps beside a session are read with it. Several sessions in a file are read as one; [`read_all`] keeps them apart.
+/// Reads a file, standard input if the path is `-`, or a Harbor trial folder. Files may be
+/// compressed with gzip or zstd. Without a reader, the format is detected from the content. Logs of
+/// sub-agents that Claude Code keeps beside a session are read with it. Several sessions in a file
+/// are merged; [`read_all`] keeps them apart.
 pub fn read(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Transcript, TraceError> {
     let all = read_all(&Input::of(path), reader)?;
     merged(all).ok_or_else(|| TraceError::Empty { name: path.display().to_string() })

@@ -1,7 +1,8 @@
-//! Gemini CLI: the session that it keeps on disk, as lines or, before 2026, as one document; and what `--output-format stream-json` prints.
+//! Gemini CLI: the session that it keeps on disk, as lines or, before 2026, as one document; and
+//! the output of `--output-format stream-json`.
 //!
-//! A session repeats a message under the same name when it has grown; the later record is the whole. What the printed results hold of
-//! a skill is what a person is shown, not what the model got: the session has that.
+//! A session repeats a message under the same name when it has grown; the later record is complete.
+//! Printed results show what a person sees of a skill; only the session has what the model got.
 
 use std::collections::BTreeMap;
 
@@ -148,7 +149,7 @@ fn read_message(message: &Value, out: &mut Builder) {
     }
 }
 
-/// A message of the model, whole as far as it has grown.
+/// A message of the model, as far as it is complete.
 fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builder) {
     let step = out.message_by(word(message, "model"), id, time.map(str::to_owned));
     step.message = message.get("content").and_then(text_of).unwrap_or_default();
@@ -179,7 +180,8 @@ fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builde
     }
     if let Some(raw) = message.get("tokens").filter(|raw| raw.is_object()) {
         let cached = count(raw, "cached");
-        // Thoughts are counted beside what was written, and results of Google's own tools beside what was read.
+        // Thoughts are not included in the output tokens, nor results of Google's own tools in the
+        // input.
         let usage = Usage {
             input: count(raw, "input").saturating_add(count(raw, "tool")).saturating_sub(cached),
             output: count(raw, "output").saturating_add(count(raw, "thoughts")),
@@ -190,7 +192,7 @@ fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builde
     }
 }
 
-/// What a function gave. Qwen Code has the same shape.
+/// The result of a function. Qwen Code has the same shape.
 pub(super) fn answer(response: &Value) -> ObservationResult {
     let inner = response.get("response").unwrap_or(&Value::Null);
     let mut result = ObservationResult::default();
@@ -208,7 +210,7 @@ pub(super) fn answer(response: &Value) -> ObservationResult {
 struct StreamLog {
     reply: usize,
     answered: bool,
-    /// A run began and has not said yet what it used.
+    /// A run began and has not reported its usage yet.
     is_open: bool,
     /// A run of the session ended without saying it, and is in no sum.
     was_killed: bool,
@@ -291,7 +293,7 @@ impl Decoder for StreamLog {
 }
 
 impl StreamLog {
-    /// What each model used, where the result says.
+    /// Usage by model, if the result has it.
     fn models(&mut self, stats: &Value) {
         for (model, raw) in stats.get("models").and_then(Value::as_object).into_iter().flatten() {
             let cached = count(raw, "cached");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A larger `result.json` is none, in bytes.
+/// A larger `result.json` is ignored, in bytes.
 const RESULT_CAP: u64 = 16 << 20;
 
 /// Whether a folder is a trial's.
@@ -13,7 +13,7 @@ pub fn is_trial(folder: &Path) -> bool {
     result(folder).is_some_and(|result| result.get("trial_name").is_some())
 }
 
-/// The trials of a job, sorted; empty where the folder is no job.
+/// The trials of a job, sorted; empty if the folder is not a job.
 pub fn trials(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
@@ -25,7 +25,7 @@ pub fn trials(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a trial's `result.json` holds.
+/// The content of a trial's `result.json`.
 pub(super) fn result(folder: &Path) -> Option<Value> {
     let path = folder.join("result.json");
     let meta = fs::symlink_metadata(&path).ok()?;

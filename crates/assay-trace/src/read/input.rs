@@ -1,4 +1,4 @@
-//! Where transcripts come from: files and standard input, compressed or not.
+//! Inputs: files and standard input, compressed or not.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::error::TraceError;
 
-/// zstd's window may have so many bits: what `zstd --long=27` writes.
+/// Most bits of zstd's window, as written by `zstd --long=27`.
 const WINDOW_BITS: u32 = 27;
 
-/// Opens a file, or standard input where the path is `-`, and takes compression off.
+/// Opens a file, or standard input if the path is `-`, and decompresses it.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TraceError> {
     open_plain(path).map_err(|source| TraceError::Open { path: path.to_path_buf(), source })
 }
@@ -25,7 +25,8 @@ fn open_plain(path: &Path) -> io::Result<Box<dyn Read>> {
     plain(file)
 }
 
-/// Takes gzip or zstd off. They are told by their first bytes: names lie, and streams have none.
+/// Decompresses gzip or zstd, recognized by their first bytes: names can be wrong, and streams have
+/// none.
 fn plain(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let start = input.fill_buf()?;
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compression_is_told_by_the_bytes() {
+    fn compression_is_detected_from_bytes() {
         let text = "a transcript\n".repeat(1000);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text.as_bytes()).unwrap();

@@ -2,21 +2,22 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Longer lines are passed over, in bytes. Claude Code's longest, with pictures in them, are a few MB.
+/// Longer lines are passed over, in bytes. Claude Code's longest, with pictures in them, are a few
+/// MB.
 pub const LINE_CAP: usize = 32 << 20;
 
-/// What came of asking for a line.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// There is one; whether a line break ended it.
     DocumentDecoder(bool),
     /// It was longer than the cap, and was passed over: its bytes.
     TooLong(u64),
-    /// There is no more.
+    /// The end of the input.
     End,
 }
 
-/// Reads a line into `buffer`, without its break. A longer one than `cap` is read and not kept.
+/// Reads a line into `buffer`, without its break. A line longer than `cap` is read and discarded.
 pub(super) fn next(input: &mut dyn BufRead, buffer: &mut Vec<u8>, cap: usize) -> io::Result<Line> {
     buffer.clear();
     // What fits is read with the library's search for the break, which is the faster one.
@@ -43,7 +44,7 @@ pub(super) fn next(input: &mut dyn BufRead, buffer: &mut Vec<u8>, cap: usize) ->
         input.consume(used);
     }
     if length > cap as u64 {
-        // What is too long is of no use in parts.
+        // A part of a line that is too long is useless.
         buffer.clear();
         return Ok(Line::TooLong(length));
     }
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_one_by_one_and_long_ones_are_passed_over() {
+    fn long_lines_are_skipped() {
         let check = |text: &str, expected: &[(&str, Line)]| {
             let mut input = io::BufReader::with_capacity(3, text.as_bytes());
             let mut buffer = Vec::new();

@@ -1,5 +1,5 @@
-//! Bare lists of messages, in the shape of chat completions or of Anthropic's messages, as one document: a list, or an object
-//! with it under `messages`. mini-swe-agent's trajectory holds one too.
+//! Lists of messages, in the shape of chat completions or of Anthropic's messages, as one document:
+//! a list, or an object with it under `messages`. mini-swe-agent's trajectory contains one too.
 
 use serde_json::{Map, Value};
 
@@ -47,7 +47,7 @@ fn read(document: &Value, out: &mut Builder) {
     "unknown".clone_into(&mut out.head.agent.name);
     let model = messages.iter().find_map(model);
     out.head.agent.model_name = model.or_else(|| word(document, "model")).map(str::to_owned);
-    // mini-swe-agent's commands stand in the text, and what they gave is the next message of the user.
+    // mini-swe-agent's commands are in the text, and their output is the next message of the user.
     let is_answer = |message: &Value| {
         word(message, "role") == Some("user")
             && word(message, "content").is_some_and(|text| text.contains(STATUS))
@@ -62,15 +62,16 @@ fn read(document: &Value, out: &mut Builder) {
     conversation(messages, has_commands, out);
 }
 
-/// How mini-swe-agent begins what a command gave.
+/// The beginning of a command's output in mini-swe-agent.
 const STATUS: &str = "<returncode>";
 
-/// The model that wrote a message, where the message says.
+/// The model that wrote a message, if the message names it.
 fn model(message: &Value) -> Option<&str> {
     word(message, "model").or_else(|| message.pointer("/extra/response/model")?.as_str())
 }
 
-/// The messages one after another. `has_commands` says that commands stand in the text as blocks of code.
+/// Adds the messages in order. `has_commands` means that commands are in the text as blocks of
+/// code.
 pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Builder) {
     let usual = out.head.agent.model_name.clone();
     let is_of_mini = out.head.agent.name == "mini-swe-agent";
@@ -114,14 +115,14 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
             "system" | "developer" => {
                 out.add_message(None, Source::System, text, time);
             }
-            // What was submitted is no message.
+            // The submission is not a message.
             "exit" => {}
             role => out.unknown(role),
         }
     }
 }
 
-/// What a message says: its text, without the blocks that are calls, results and thoughts.
+/// A message's text, without the blocks that are calls, results and thoughts.
 fn spoken(content: &Value) -> Option<String> {
     let Value::Array(parts) = content else { return text_of(content) };
     let mut text = String::new();
@@ -147,7 +148,7 @@ fn thoughts(message: &Value) -> Option<String> {
     (!all.is_empty()).then(|| all.join("\n"))
 }
 
-/// Numbers above this are milliseconds: as seconds they would lie past the year 5000.
+/// Numbers above this are milliseconds: as seconds they would be after the year 5000.
 const MILLIS: f64 = 1e11;
 
 /// A time: a number of seconds or milliseconds since 1970, or a text.
@@ -158,13 +159,13 @@ fn moment(time: &Value, out: &mut Builder) -> Option<String> {
     let number = time.as_f64()?;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the cast keeps within i64, and times out of range are told"
+        reason = "the cast stays within i64, and times out of range are reported"
     )]
     let millis = if number.abs() > MILLIS { number as i64 } else { (number * 1e3) as i64 };
     out.millis(millis)
 }
 
-/// The calls of a message. Gives the name of the one that the next message of the user answers.
+/// The calls of a message. Returns the name of the one that the next message of the user answers.
 fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut Builder) -> Option<String> {
     let mut any = false;
     for call in list(message, "tool_calls") {
@@ -206,14 +207,14 @@ fn results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
     any
 }
 
-/// What a message used, where it says: in the fields of OpenAI or of Anthropic.
+/// A message's usage, if given: in the fields of OpenAI or of Anthropic.
 fn used(message: &Value) -> Option<(KnownUsage, &Value)> {
     let places = ["/extra/response/usage", "/usage", "/response/usage", "/response_metadata/usage"];
     let raw = places.into_iter().find_map(|place| message.pointer(place)).filter(|raw| raw.is_object())?;
     Some((usage(raw)?, raw))
 }
 
-/// Tokens in OpenAI's fields, in which what was read holds what came from a cache, or in Anthropic's.
+/// Tokens in OpenAI's fields, whose input includes cached tokens, or in Anthropic's.
 pub(super) fn usage(raw: &Value) -> Option<KnownUsage> {
     let field = |key: &str| raw.get(key).and_then(Value::as_u64);
     if raw.get("prompt_tokens").is_none() && raw.get("completion_tokens").is_none() {

@@ -1,4 +1,4 @@
-//! mini-swe-agent's trajectory: one document, with the messages as they were sent and the replies as they came.
+//! mini-swe-agent's trajectory: one document with the messages as sent and the replies as received.
 
 use serde_json::Value;
 
@@ -43,6 +43,7 @@ fn read(document: &Value, out: &mut Builder) {
         out.head.extra.insert("exit_status".to_owned(), ended.clone());
     }
     out.head.cost_usd = info.pointer("/model_stats/instance_cost").and_then(Value::as_f64);
-    // Version 1.0 has no calls: a command is a block of the reply, and its result is the next message of the user.
+    // Version 1.0 has no calls: a command is a block of the reply, and its result is the next
+    // message of the user.
     conversation(list(document, "messages"), true, out);
 }

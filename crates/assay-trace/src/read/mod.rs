@@ -1,8 +1,9 @@
 //! Readers of agents' transcripts. Each format is one file here and one line in [`READERS`].
 //!
-//! Logs of lines are read line by line: what is kept is a line, the steps that may still grow, and what the [`Sink`] keeps.
-//! Documents are read whole, up to a cap. Nothing a transcript holds is an error: what is odd becomes a [`Diagnostic`](crate::Diagnostic), and
-//! the rest is read.
+//! Line logs are read line by line: memory contains a line, the steps that may still grow, and what
+//! the [`Sink`] keeps. Documents are read completely, up to a cap. The content of a transcript
+//! never causes an error: problems become a [`Diagnostic`](crate::Diagnostic), and the rest is
+//! read.
 
 pub mod atif;
 mod builder;
@@ -41,10 +42,10 @@ pub use self::sources::{Source as Input, Sources, sources};
 pub use self::stream::{read_all_from, read_from, stream};
 pub use self::transcript::{Streamed, Transcript};
 
-/// So much of a file is looked at to tell its format, in bytes.
+/// Most bytes of a file that are read to detect its format.
 const HEAD: usize = 4 << 20;
 
-/// So many of its lines.
+/// Most of its lines that are read for that.
 const HEAD_LINES: usize = 50;
 
 /// The formats there are, the more particular ones first.
@@ -92,7 +93,7 @@ fn sniff(start: &[u8]) -> Option<&'static dyn Reader> {
         if !rest.is_empty() && !rest.starts_with('{') {
             continue;
         }
-        // A document is the whole of its file.
+        // A document is the complete file.
         let document = || claimed(&value, true).filter(|_| count == 1 && rest.is_empty());
         if let Some(reader) = claimed(&value, false).or_else(document) {
             return Some(reader);

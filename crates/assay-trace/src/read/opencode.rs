@@ -1,4 +1,5 @@
-//! OpenCode: what `run --format json` prints, what `export` writes, and its database as one document of rows.
+//! OpenCode: what `run --format json` prints, what `export` writes, and its database as one
+//! document of rows.
 
 use serde_json::Value;
 
@@ -115,7 +116,7 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
         "step-finish" => {
             if let Some(raw) = part.get("tokens") {
                 let cache = raw.get("cache").unwrap_or(&Value::Null);
-                // What was read holds neither of the caches here, and reasoning stands beside what was written.
+                // The input does not include cached tokens here, nor the output reasoning.
                 let usage = Usage {
                     input: count(raw, "input"),
                     output: count(raw, "output").saturating_add(count(raw, "reasoning")),
@@ -149,7 +150,8 @@ fn read(document: &Value, out: &mut Builder) {
         return;
     }
     let rows = |key: &str| list(document, key);
-    // The database holds all sessions of its user; the last one that no other started is the one to look at.
+    // The database has all sessions of its user; the last one that was not started by another is
+    // read.
     let roots = rows("session").iter().filter(|row| row.get("parent_id").is_none_or(Value::is_null));
     let main = roots.max_by_key(|row| count(row, "time_created")).and_then(|row| word(row, "id"));
     out.head.session_id = main.map(str::to_owned);

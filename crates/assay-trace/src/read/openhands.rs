@@ -1,5 +1,6 @@
-//! OpenHands: the trajectory of a conversation as one document, a list of events or an object with it under `history`. Actions of the
-//! agent hold the reply that they came from, several of them the same one; observations name the action that caused them.
+//! OpenHands: the trajectory of a conversation as one document, a list of events or an object with
+//! it under `history`. Actions of the agent contain the reply that they are from, several of them
+//! the same one; observations name the action that caused them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +55,7 @@ const STEERING: [&str; 9] = [
     "streaming_chunk",
 ];
 
-/// Actions that are calls also where no reply is kept with them.
+/// Actions that are calls even if no reply is kept with them.
 const TOOLS: [&str; 13] = [
     "browse",
     "browse_interactive",
@@ -76,12 +77,12 @@ struct EventDecoder {
     /// The calls by the events that made them.
     calls: BTreeMap<u64, String>,
     ids: BTreeSet<String>,
-    /// What was used up to the last action, and by the processes before the one that did it.
+    /// Usage up to the last action, and of the processes before the current one.
     now: Option<Account>,
     before: Vec<Account>,
 }
 
-/// What a process used so far, and what it cost.
+/// A process's usage and cost so far.
 struct Account {
     usage: Usage,
     cost: Option<f64>,
@@ -183,7 +184,7 @@ impl EventDecoder {
             Some(arguments) => parsed(arguments),
             None => object(args.clone()),
         };
-        // Some models name each call alike.
+        // Some models give all calls the same name.
         let mut id = said.map_or_else(|| format!("event-{number}"), str::to_owned);
         if !self.ids.insert(id.clone()) {
             id = format!("{id}-{number}");
@@ -197,7 +198,7 @@ impl EventDecoder {
         out.call(None, Some(&key), call);
     }
 
-    /// The sums so far, which hold replies also of which nothing else is kept.
+    /// The sums so far, which include replies that are not kept otherwise.
     fn account(&mut self, event: &Value) {
         let Some(metrics) = event.get("llm_metrics").filter(|metrics| metrics.is_object()) else { return };
         let Some(raw) = metrics.get("accumulated_token_usage").filter(|raw| raw.is_object()) else { return };
@@ -245,7 +246,8 @@ impl EventDecoder {
     }
 }
 
-/// What the harness found for the prompt and put in: knowledge, and instructions of the repository.
+/// Text that the harness found and added to the prompt: knowledge, and instructions of the
+/// repository.
 fn recalled(extras: &Value, content: &str, time: Option<String>, out: &mut Builder) {
     let mut parts = vec![content.to_owned()];
     parts.extend(

@@ -1,4 +1,5 @@
-//! pi: the session that it keeps on disk, a tree of entries, one a line. Every branch was paid for, so all of them count.
+//! pi: the session that it keeps on disk, a tree of entries, one a line. All branches count, since
+//! all were paid for.
 
 use serde_json::Value;
 
@@ -74,7 +75,7 @@ impl Decoder for Log {
                 step.extra.insert("compacted".to_owned(), true.into());
             }
             "branch_summary" => injected(word(&record, "summary").unwrap_or_default().to_owned(), time, out),
-            // What the harness keeps for itself.
+            // The harness's own bookkeeping.
             "model_change" | "thinking_level_change" | "custom" | "label" | "session_info" | "leaf" => {}
             kind => out.unknown(kind),
         }
@@ -101,7 +102,7 @@ fn header(record: &Value, out: &mut Builder) {
     }
 }
 
-/// A message that the harness put in.
+/// A message that the harness inserted.
 fn injected(text: String, time: Option<String>, out: &mut Builder) {
     out.add_message(None, Source::System, text, time).extra.insert("injected".to_owned(), true.into());
 }

@@ -1,4 +1,4 @@
-//! Qwen Code's session on disk. What it prints is Claude Code's stream.
+//! Qwen Code's session on disk. Its printed output is Claude Code's stream.
 
 use serde_json::Value;
 
@@ -32,8 +32,8 @@ impl Decoder for Log {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
         if let Some(session) = word(&record, "sessionId") {
-            let goes_on = word(&record, "parentUuid").is_some_and(|parent| out.has_read(parent));
-            if out.is_elsewhere(session, goes_on) {
+            let continues = word(&record, "parentUuid").is_some_and(|parent| out.has_read(parent));
+            if out.is_elsewhere(session, continues) {
                 return Ok(());
             }
         }
@@ -114,7 +114,7 @@ fn assistant(record: &Value, parts: &[Value], id: Option<&str>, time: Option<Str
     if let Some(raw) = record.get("usageMetadata").filter(|raw| raw.is_object()) {
         let (prompt, cached) = (count(raw, "promptTokenCount"), count(raw, "cachedContentTokenCount"));
         let written = count(raw, "candidatesTokenCount");
-        // Servers differ in whether thoughts are within what was written; the total settles it.
+        // Servers differ in whether the output includes thoughts; the total decides.
         let output = count(raw, "totalTokenCount").saturating_sub(prompt).max(written);
         let usage =
             Usage { input: prompt.saturating_sub(cached), output, cache_read: cached, cache_write: 0 };

@@ -1,4 +1,4 @@
-//! What a reader of a format implements.
+//! The traits that a format's reader implements.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub trait Reader: Sync {
     /// The name it has on the command line and in JSON.
     fn name(&self) -> &'static str;
 
-    /// Whether a record is of this format, and of no other: a line, or the whole of a document.
+    /// Whether a record is of this format and no other: a line, or a complete document.
     fn claims(&self, record: &Value) -> bool;
 
     /// Whether a file is one JSON document; else it is a log of lines.
@@ -17,7 +17,7 @@ pub trait Reader: Sync {
         false
     }
 
-    /// Whether a document can be read as this format where the caller says that it is one.
+    /// Whether a document can be read as this format if the caller names the format.
     fn accepts(&self, document: &Value) -> bool {
         self.claims(document)
     }
@@ -29,14 +29,15 @@ pub trait Reader: Sync {
 
 /// Reads the records of one session, one after another.
 pub(crate) trait Decoder {
-    /// A record, which is well-formed JSON or is found not to be. Whatever is odd about it goes to the builder's notes.
+    /// Reads a record, which may turn out not to be well-formed JSON. Problems go to the builder's
+    /// notes.
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error>;
 
     /// After the last one.
     fn end(&mut self, _out: &mut Builder) {}
 }
 
-/// Decodes a format that is one JSON document, by a function that is given the document.
+/// Decodes a format that is one JSON document with a function.
 pub(crate) struct DocumentDecoder(pub(crate) fn(&Value, &mut Builder));
 
 impl Decoder for DocumentDecoder {

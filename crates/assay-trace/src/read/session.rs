@@ -12,7 +12,7 @@ use super::stream::read_all_from;
 use super::transcript::{Transcript, attach};
 use crate::{Diagnostic, Trajectory};
 
-/// Reads each session of a file, and ties the logs of sub-agents beside it to them.
+/// Reads each session of a file, and attaches the logs of its sub-agents beside it.
 pub(super) fn read_logs(
     source: &Input,
     reader: Option<&'static dyn Reader>,
@@ -41,7 +41,7 @@ pub(super) fn read_logs(
     Ok(all)
 }
 
-/// Whether all named messages of a sub-agent's log stand in a trajectory already.
+/// Whether a trajectory already contains all named messages of a sub-agent's log.
 fn contains_messages(whole: &Trajectory, one: &Trajectory) -> bool {
     let names = |one: &Trajectory| -> BTreeSet<String> {
         let inner = one.subagent_trajectories.iter().flat_map(|inner| &inner.steps);

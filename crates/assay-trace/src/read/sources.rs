@@ -1,4 +1,5 @@
-//! Which files are read: those of a folder, and with each session of Claude Code's the logs of its sub-agents.
+//! Which files are read: those of a folder, and with each session of Claude Code's the logs of its
+//! sub-agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,36 +24,37 @@ pub struct Source {
     pub beside: Vec<PathBuf>,
 }
 
-/// What there is to read.
+/// The transcripts to read.
 #[derive(Debug, Default)]
 pub struct Sources {
     /// In the order in which they were named, those of a folder sorted.
     pub list: Vec<Source>,
-    /// Files of folders that are no transcripts.
-    pub passed_over: usize,
+    /// Files in folders that are not transcripts.
+    pub skipped: usize,
     /// Folders without a transcript.
     pub empty: Vec<PathBuf>,
-    /// Folders of which a part was not searched: they are too deep, or hold too many files.
+    /// Folders that were not searched completely: they are too deep or have too many files.
     pub unsearched: Vec<PathBuf>,
 }
 
-/// So deep are folders searched, and more files than these are left.
+/// Folders are searched to this depth, and more files than these are left out.
 const DEPTH: usize = 16;
 const FILES: usize = 100_000;
 
-/// So many records of a sub-agent's log are looked at for the session it is of.
+/// How many records of a sub-agent's log are searched for its session.
 const NAMED: usize = 50;
 
 impl Source {
-    /// A path, with the logs of sub-agents that lie beside it.
+    /// A path, with the logs of sub-agents beside it.
     pub fn of(path: &Path) -> Self {
         let beside = if path.is_file() { Neighbours::default().of(path) } else { Vec::new() };
         Self { path: path.to_path_buf(), beside }
     }
 }
 
-/// The transcripts that paths stand for: files, standard input, trials and jobs as Harbor leaves them, and folders of sessions, which
-/// are searched. The log of a sub-agent whose session is read is not read once more by itself.
+/// The transcripts at paths: files, standard input, Harbor trials and jobs, and folders of
+/// sessions, which are searched. The log of a sub-agent whose session is read is not read again by
+/// itself.
 pub fn sources(paths: &[PathBuf]) -> Sources {
     let mut found = Sources::default();
     let mut files = Vec::new();
@@ -62,7 +64,7 @@ pub fn sources(paths: &[PathBuf]) -> Sources {
             continue;
         }
         let mut inside = Vec::new();
-        if !search(path, DEPTH, &mut inside, &mut found.passed_over) {
+        if !search(path, DEPTH, &mut inside, &mut found.skipped) {
             found.unsearched.push(path.clone());
         }
         if inside.is_empty() {
@@ -83,8 +85,8 @@ pub fn sources(paths: &[PathBuf]) -> Sources {
     found
 }
 
-/// The transcripts below a folder; gives whether all of it was searched. Links are not followed.
-fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &mut usize) -> bool {
+/// The transcripts below a folder; returns whether the search was complete. Links are not followed.
+fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut usize) -> bool {
     let mut is_whole = true;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<_> =
@@ -99,7 +101,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &m
             if harbor::is_trial(&path) {
                 found.push(path);
             } else if name != ".git" && name != "node_modules" {
-                is_whole &= depth > 0 && search(&path, depth - 1, found, passed_over);
+                is_whole &= depth > 0 && search(&path, depth - 1, found, skipped);
             }
         } else if kind.is_file()
             && matches!(ending(&path), "json" | "jsonl" | "ndjson" | "traj" | "log" | "txt")
@@ -107,7 +109,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &m
             if is_transcript(&path) {
                 found.push(path);
             } else {
-                *passed_over += 1;
+                *skipped += 1;
             }
         }
     }
@@ -121,7 +123,8 @@ fn ending(path: &Path) -> &str {
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-/// Whether a file of a folder is to be read: it is in a known format, or it is a document whose end is missing.
+/// Whether a file of a folder is to be read: it is in a known format, or it is a document whose end
+/// is missing.
 fn is_transcript(path: &Path) -> bool {
     let Ok(mut input) = open(path) else { return true };
     let mut start = Vec::new();
@@ -151,7 +154,8 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// Claude Code puts the logs of a session's sub-agents into a folder of the session's name, and put them beside the session before.
+    /// Claude Code puts the logs of a session's sub-agents into a folder of the session's name;
+    /// older versions put them beside the session.
     fn of(&mut self, path: &Path) -> Vec<PathBuf> {
         if !matches!(ending(path), "jsonl") || is_of_sub_agent(path) {
             return Vec::new();
@@ -162,7 +166,8 @@ impl Neighbours {
         let mut found = logs(&folder.join(stem).join("subagents"));
         let index = self.folders.entry(folder.to_path_buf()).or_insert_with(|| index(folder));
         let names = if index.is_empty() { BTreeSet::new() } else { sessions(path) };
-        // Logs were moved from beside the session into its folder; sub-agents of two sessions can have one name.
+        // Logs were moved from beside the session into its folder; sub-agents of two sessions can
+        // have the same name.
         let mut known: BTreeSet<_> = found.iter().map(|log| (stem, log.file_name())).collect();
         let mut more = Vec::new();
         for (name, log) in names
@@ -179,7 +184,8 @@ impl Neighbours {
     }
 }
 
-/// The logs of sub-agents in a folder by their session: those that say of which they are, and those in folders of a session's name.
+/// The logs of sub-agents in a folder by their session: logs that name it, and logs in folders of a
+/// session's name.
 fn index(folder: &Path) -> BTreeMap<String, Vec<PathBuf>> {
     let mut index: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -212,7 +218,7 @@ fn logs(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a record of Claude Code's says of where it belongs.
+/// The fields of Claude Code's records that say where they belong.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RecordOrigin {
@@ -221,7 +227,7 @@ struct RecordOrigin {
     agent_id: Option<String>,
 }
 
-/// What the records of a log say of where they belong. Longer lines than any record are passed over.
+/// Reads where the records of a log belong. Lines longer than any record are skipped.
 fn places(path: &Path, mut each: impl FnMut(usize, RecordOrigin) -> bool) {
     let Ok(input) = open(path) else { return };
     let (mut input, mut buffer) = (BufReader::with_capacity(1 << 16, input), Vec::new());
@@ -249,7 +255,7 @@ fn sessions(path: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The session of whose sub-agent a log is, where its records say that it is one's.
+/// The session to which a sub-agent's log belongs, if its records say that it is one.
 fn session_of_sub_agent(path: &Path) -> Option<String> {
     let mut found = None;
     places(path, |number, place| {

@@ -49,8 +49,8 @@ pub fn read_all_from(
     Ok(streamed.into_iter().enumerate().map(whole).collect())
 }
 
-/// Reads a stream to its end, and hands each step over as it becomes whole. Gives what is known of each session besides its
-/// steps, in the order in which they begin: one at least.
+/// Reads a stream to its end and passes on each step when it is complete. Returns the data of each
+/// session besides its steps, at least one, in the order in which they begin.
 pub fn stream(
     input: impl io::Read,
     name: &str,
@@ -148,7 +148,7 @@ impl<'s> Parts<'s> {
         out.note(code, message);
     }
 
-    /// Hands a line to its session: a record, or several that somebody joined.
+    /// Passes a line to its session: a record, or several joined ones.
     fn read_line(&mut self, json: &[u8], ended: bool) {
         let text = String::from_utf8_lossy(json);
         if matches!(text, std::borrow::Cow::Owned(_)) {
@@ -228,7 +228,7 @@ impl<'s> Parts<'s> {
         }
     }
 
-    /// Hands on the steps that are whole.
+    /// Passes on the complete steps.
     fn forward_steps(&mut self) {
         for (lane, step) in self.sessions[self.current].1.ready.drain(..) {
             self.given = true;
@@ -236,7 +236,7 @@ impl<'s> Parts<'s> {
         }
     }
 
-    /// Whether nothing at all came of what was read.
+    /// Whether nothing at all was read.
     fn is_void(&mut self) -> bool {
         self.given = self.given || self.sessions.iter().any(|(_, out)| !out.is_void());
         !self.given
@@ -260,10 +260,10 @@ impl<'s> Parts<'s> {
     }
 }
 
-/// What is said of a record that is JSON and not what it should be.
+/// The message for a record that is JSON of the wrong shape.
 const SHAPE: &str = "unexpected record structure; skipped";
 
-/// The whole records that a line begins with, and what is left of it.
+/// The complete records at the beginning of a line, and the rest of it.
 fn records(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut stream = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
     let (mut found, mut at) = (Vec::new(), 0);

@@ -1,5 +1,5 @@
-//! SWE-agent's `.traj`: one document, with the conversation under `history` and what was done under `trajectory`. Demonstrations have
-//! the former only. Tokens are there in sum, and nothing is said of caches.
+//! SWE-agent's `.traj`: one document, with the conversation under `history` and the actions under
+//! `trajectory`. Demonstrations have the former only. Tokens are given in sum, without caches.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -82,7 +82,7 @@ fn is_shown(message: &Value) -> bool {
     message.get("is_demo") == Some(&Value::Bool(true))
 }
 
-/// The conversation as it was held.
+/// Reads the conversation.
 fn read_history(history: &[&Value], out: &mut Builder) {
     let mut asked = Vec::new();
     for (number, message) in history.iter().enumerate() {
@@ -104,7 +104,7 @@ fn read_history(history: &[&Value], out: &mut Builder) {
 fn read_steps(steps: &[Value], history: &[&Value], out: &mut Builder) {
     let replies: Vec<&Value> =
         history.iter().filter(|one| word(one, "role") == Some("assistant")).copied().collect();
-    // Where replies with an action stand: a search from each step on would take time that grows with the square of their number.
+    // The positions of replies by action: searching from each step would take quadratic time.
     let mut places: HashMap<&str, VecDeque<usize>> = HashMap::new();
     for (at, reply) in replies.iter().enumerate() {
         if let Some(action) = word(reply, "action") {
@@ -115,7 +115,8 @@ fn read_steps(steps: &[Value], history: &[&Value], out: &mut Builder) {
     for (number, step) in steps.iter().enumerate() {
         let action = word(step, "action").unwrap_or_default();
         let text = word(step, "response").or(word(step, "thought")).unwrap_or_default();
-        // The history has refused replies, which are no steps, and lacks steps that the harness took.
+        // The history has refused replies, which are not steps, and lacks steps that the harness
+        // took.
         let queue = places.get_mut(action.trim());
         let known = queue.and_then(|queue| {
             while queue.front().is_some_and(|&at| at < next) {
@@ -135,7 +136,7 @@ fn read_steps(steps: &[Value], history: &[&Value], out: &mut Builder) {
     }
 }
 
-/// A message of the model; gives the names of its calls.
+/// A message of the model; returns the names of its calls.
 fn reply(message: &Value, action: Option<&str>, text: &str, number: usize, out: &mut Builder) -> Vec<String> {
     let key = format!("message-{number}");
     text.clone_into(&mut out.message(None, Some(&key), None).message);
@@ -152,7 +153,7 @@ fn reply(message: &Value, action: Option<&str>, text: &str, number: usize, out: 
     asked
 }
 
-/// What the calls of a step gave; there is one text for all of them.
+/// The results of a step's calls; there is one text for all of them.
 fn answer(asked: &[String], text: &str, out: &mut Builder) {
     for id in asked {
         let result = ObservationResult::new(Some(text.to_owned()));

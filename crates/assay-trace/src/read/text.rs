@@ -21,7 +21,7 @@ pub(super) fn text_of(content: &Value) -> Option<String> {
     }
 }
 
-/// A part's text, or what it is in place of one.
+/// A part's text, or a description of what it is instead.
 pub(super) fn part_text(part: &Value) -> String {
     let word = |key: &str| part.get(key).and_then(Value::as_str);
     match (part, word("text")) {
@@ -31,7 +31,7 @@ pub(super) fn part_text(part: &Value) -> String {
     }
 }
 
-/// Arguments as the format knows them, which is objects only.
+/// Arguments as the format allows them: objects only.
 pub(super) fn object(arguments: Value) -> Value {
     match arguments {
         Value::Object(_) => arguments,
@@ -40,26 +40,26 @@ pub(super) fn object(arguments: Value) -> Value {
     }
 }
 
-/// Arguments that stand in a log as the text the model wrote.
+/// Arguments that the log has as the text the model wrote.
 pub(super) fn parsed(arguments: &Value) -> Value {
     let text = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     object(text.unwrap_or_else(|| arguments.clone()))
 }
 
-/// A call in the shape of chat completions. Its name and arguments stand under `function`, and where it has none in the call itself;
-/// `id` stands for an id that is missing.
+/// A call in the shape of chat completions. Its name and arguments are under `function` or in the
+/// call itself; `id` replaces a missing id.
 pub(super) fn function_call(call: &Value, id: &str) -> ToolCall {
     let function = call.get("function").unwrap_or(call);
     let arguments = parsed(function.get("arguments").unwrap_or(&Value::Null));
     ToolCall::new(word(call, "id").unwrap_or(id), word(function, "name").unwrap_or_default(), arguments)
 }
 
-/// A call of the shell, where a format has commands and no calls.
+/// A call of the shell, for formats with commands and no calls.
 pub(super) fn shell_call(id: &str, command: &str) -> ToolCall {
     ToolCall::new(id, "bash", json!({ "command": command }))
 }
 
-/// Keeps with a result whether the call failed, where its log says so.
+/// Records with a result whether the call failed, if its log says so.
 pub(super) fn mark_error(result: &mut ObservationResult, flag: Option<&Value>) {
     if let Some(flag) = flag.filter(|flag| flag.is_boolean()) {
         result.extra.insert("is_error".to_owned(), flag.clone());
@@ -71,12 +71,12 @@ pub(super) fn word<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The list of a member; empty where there is none.
+/// The list of a member; empty if missing.
 pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The count of a member; 0 where there is none.
+/// The count of a member; 0 if missing.
 pub(super) fn count(value: &Value, key: &str) -> u64 {
     value.get(key).and_then(Value::as_u64).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use crate::{Diagnostic, FinalMetrics, Source, Step, SubagentRef, Trajectory};
 /// A transcript that was read.
 #[derive(Debug)]
 pub struct Transcript {
-    /// What the agent did.
+    /// The actions of the agent.
     pub trajectory: Trajectory,
     /// The name of the format.
     pub format: &'static str,
@@ -21,13 +21,13 @@ pub struct Transcript {
     pub tally: Tally,
     /// The first and the last time in it.
     pub times: Option<(jiff::Timestamp, jiff::Timestamp)>,
-    /// Its own sums leave something out.
+    /// Its own sums are incomplete.
     pub is_partial: bool,
-    /// What each model used by its own account, where it has one.
+    /// Usage by model from its own account, if it has one.
     pub models: Option<BTreeMap<String, Usage>>,
     /// What its format does not show.
     pub hidden: Hidden,
-    /// What was odd.
+    /// Problems in it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -36,11 +36,11 @@ pub struct Transcript {
 pub struct Streamed {
     /// The name of the format.
     pub format: &'static str,
-    /// What is known of it besides the steps.
+    /// Its data besides the steps.
     pub head: Head,
     /// Its tokens.
     pub tally: Tally,
-    /// What was odd.
+    /// Problems in it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -69,7 +69,7 @@ impl Collector {
         trajectory.notes = head.notes;
         trajectory.continued_trajectory_ref = head.continued;
         trajectory.steps = lanes.remove(&None).unwrap_or_default();
-        // What came whole has its references already.
+        // Complete trajectories have their references already.
         for one in head.lanes {
             let steps = lanes.remove(&Some(one.lane.clone())).unwrap_or_default();
             let whole = Trajectory { trajectory_id: Some(one.lane), steps, ..one.rest };
@@ -81,7 +81,7 @@ impl Collector {
             one.session_id.clone_from(&trajectory.session_id);
             one.trajectory_id = lane;
             one.steps = steps;
-            tie(&mut trajectory.steps, &one);
+            link_sub_agent(&mut trajectory.steps, &one);
             trajectory.subagent_trajectories.push(one);
         }
         let mut sums = head.final_metrics.unwrap_or_else(|| sums(tally));
@@ -94,7 +94,7 @@ impl Collector {
     }
 }
 
-/// Adds the sessions of one file together, for those who want one trajectory of it.
+/// Merges the sessions of one file into one trajectory.
 pub(super) fn merged(mut all: Vec<Transcript>) -> Option<Transcript> {
     let rest = all.split_off(all.len().min(1));
     let mut first = all.pop()?;
@@ -143,7 +143,7 @@ pub(super) fn attach(transcript: &mut Transcript, one: Transcript, file: &Path) 
         inner.push(own);
     }
     for one in inner {
-        tie(&mut transcript.trajectory.steps, &one);
+        link_sub_agent(&mut transcript.trajectory.steps, &one);
         transcript.trajectory.subagent_trajectories.push(one);
     }
     transcript.tally.add(&one.tally);
@@ -155,7 +155,7 @@ pub(super) fn attach(transcript: &mut Transcript, one: Transcript, file: &Path) 
     }
 }
 
-/// What the messages add up to.
+/// The sums of the messages.
 fn sums(tally: &Tally) -> FinalMetrics {
     if tally.messages == 0 {
         return FinalMetrics::default();
@@ -181,8 +181,9 @@ fn sums(tally: &Tally) -> FinalMetrics {
     }
 }
 
-/// Refers to a sub-agent from the result of the call that started it: the call of that name, or the one with its prompt.
-fn tie(steps: &mut [Step], one: &Trajectory) {
+/// Refers to a sub-agent from the result of the call that started it: the call of that name, or the
+/// one with its prompt.
+fn link_sub_agent(steps: &mut [Step], one: &Trajectory) {
     let id = one.trajectory_id.as_deref();
     let prompt = one.steps.iter().find(|step| step.source == Source::User).map(|step| step.message.trim());
     for step in steps {

@@ -1,7 +1,7 @@
-//! The transcript of a trial as Harbor leaves it.
+//! The transcript of a Harbor trial.
 //!
-//! Harbor keeps what an agent left in `agent/`, and for most agents an ATIF trajectory that it made of it. That is taken where it is;
-//! else the agent's own log on disk, else what it printed.
+//! Harbor keeps what an agent left in `agent/`, and for most agents an ATIF trajectory that it made
+//! of it. The trajectory is preferred, then the agent's own log on disk, then its printed output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,14 +19,14 @@ use crate::diagnostic::Notes;
 use crate::usage::Tally;
 use crate::{AgentInfo, Trajectory};
 
-/// The name of the format, as transcripts have it that were found in a trial's folder and hold no steps.
+/// The format name of transcripts that were found in a trial's folder and have no steps.
 const NAME: &str = "harbor";
 
-/// So deep are logs looked for, and so many files are tried.
+/// How deep logs are searched for, and how many files are tried.
 const DEPTH: usize = 8;
 const FILES: usize = 200;
 
-/// Formats from the fullest to the poorest, by the endings of their names: what an agent prints holds less than what it keeps.
+/// Ranks formats by the endings of their names: an agent's output has less than the log it keeps.
 fn rank(format: &str) -> usize {
     match format {
         "atif" => 0,
@@ -64,7 +64,7 @@ pub(super) fn read(folder: &Path) -> Result<Transcript, TraceError> {
     Ok(transcript)
 }
 
-/// What there is to say of a trial whose agent left nothing to read.
+/// The transcript of a trial whose agent left no logs.
 fn empty(folder: &Path, result: &Value) -> Transcript {
     let word = |path: &str| result.pointer(path).and_then(Value::as_str).map(str::to_owned);
     let agent = AgentInfo {

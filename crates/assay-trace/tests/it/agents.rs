@@ -1,13 +1,15 @@
-//! What real agents wrote, driven by a scripted model: the same two tool calls and a last word, in every format.
+//! What real agents wrote, driven by a scripted model: the same two tool calls and a last word, in
+//! every format.
 
 use assay_trace::read::{self, Transcript};
 use assay_trace::{OfferedSkill, Source, Step, Usage, exposure};
 
 use assay_test::shared;
 
-/// What the scripted model says it used in its three replies: 1000 to 1002 tokens, 10 of them cached, and 42 each.
+/// The usage reported by the scripted model in its three replies: 1000 to 1002 tokens, 10 of them
+/// cached, and 42 each.
 const USED: Usage = Usage { input: 2973, output: 126, cache_read: 30, cache_write: 0 };
-/// Claude Code's server says the same in Anthropic's way, in which the cached ones come on top.
+/// The same in Anthropic's fields for Claude Code, in which cached tokens are counted separately.
 const BESIDE: Usage = Usage { input: 3003, ..USED };
 /// Without the skill there are two replies.
 const USED_TWICE: Usage = Usage { input: 1981, output: 84, cache_read: 20, cache_write: 0 };
@@ -18,7 +20,7 @@ fn agent_steps(transcript: &Transcript) -> Vec<&Step> {
 
 #[test]
 #[ignore = "needs shared data"]
-fn every_format_of_every_agent_is_told_and_read() {
+fn every_agent_format_is_detected_and_read() {
     let root = shared("agents");
     let check = |file: &str, format: &str, agent: &str, calls: &[&str], usage: Usage| {
         let transcript = read::read(&root.join(file), None).unwrap();
@@ -40,7 +42,7 @@ fn every_format_of_every_agent_is_told_and_read() {
         if agent != "mini-swe-agent" {
             assert_eq!(steps.last().unwrap().message, "All done.", "{file}");
         }
-        // What is written is read again as it was.
+        // What is written is read back unchanged.
         let written = serde_json::to_vec(&transcript.trajectory).unwrap();
         let again = read::read_from(written.as_slice(), "again", None).unwrap();
         assert_eq!(again.format, "atif", "{file}");
@@ -72,7 +74,7 @@ fn every_format_of_every_agent_is_told_and_read() {
 
 #[test]
 #[ignore = "needs shared data"]
-fn an_exported_database_is_read_with_its_other_sessions_beside() {
+fn exported_database_is_read_with_its_other_sessions() {
     let root = shared("agents");
     let transcript = read::read(&root.join("opencode/with-skill/session-db-dump.json"), None).unwrap();
     assert_eq!(transcript.format, "opencode");
@@ -82,9 +84,10 @@ fn an_exported_database_is_read_with_its_other_sessions_beside() {
 
 #[test]
 #[ignore = "needs shared data"]
-fn a_body_that_was_delivered_is_found_where_the_format_has_it() {
+fn delivered_body_is_found_in_every_format() {
     let root = shared("agents");
-    // The sessions hold what the model got. What Gemini CLI and Qwen Code print is what a person is shown.
+    // Sessions contain what the model got. The output of Gemini CLI and Qwen Code is what a person
+    // is shown.
     for (file, opened) in [
         ("claude-code/with-skill/session.jsonl", true),
         ("claude-code/with-skill/stdout.stream.jsonl", true),
@@ -106,8 +109,9 @@ fn a_body_that_was_delivered_is_found_where_the_format_has_it() {
             .iter()
             .map(|step| {
                 let results = step.observation.iter().flat_map(|observation| &observation.results);
-                let told = results.filter_map(|result| result.content.as_deref());
-                told.chain((step.source != Source::Agent).then_some(step.message.as_str()))
+                let delivered = results.filter_map(|result| result.content.as_deref());
+                delivered
+                    .chain((step.source != Source::Agent).then_some(step.message.as_str()))
                     .any(|text| text.contains("BODYMARK-zebra-maker"))
             })
             .collect();

@@ -26,7 +26,7 @@ fn message(id: &str, model: &str, input: u64, parent: Option<&str>) -> Value {
         "content": [{ "type": "text", "text": id }], "stop_reason": null, "usage": { "input_tokens": input, "output_tokens": 1 } } })
 }
 
-/// The last record of a run: what the main agent used, what it cost, and what each model used.
+/// The last record of a run: the main agent's usage, the cost, and usage by model.
 fn result(id: &str, main: (u64, u64), cost: f64, models: &[(&str, u64, u64)]) -> Value {
     let by_model = |&(model, input, output): &(&str, u64, u64)| {
         (model.to_owned(), json!({ "inputTokens": input, "outputTokens": output }))
@@ -50,18 +50,18 @@ fn check_sums(log: &[Value], tokens: Usage, models: &[(&str, u64, u64)], usd: f6
 }
 
 #[test]
-fn the_tokens_of_a_stream_hold_its_sub_agents() {
+fn stream_tokens_include_sub_agents() {
     let models = [("haiku", 1000, 500), ("opus", 10, 5)];
     let log =
         |result| [init(), message("a", "opus", 10, None), message("h", "haiku", 1000, Some("t")), result];
     check_sums(&log(result("r", (10, 5), 0.5, &models)), usage(1010, 505), &models, 0.5);
-    // Without sums of models what the sub-agent read stands in its message, and what it wrote is unknown.
+    // Without sums by model, the sub-agent's input is in its message, and its output is unknown.
     let found = counted(&lines(&log(result("r", (10, 5), 0.5, &[]))));
     assert_eq!((found.tally.usage, found.tally.lower_bounds()), (usage(1010, 5), vec!["output"]));
 }
 
 #[test]
-fn sums_of_one_process_take_the_place_of_no_other_ones() {
+fn sums_of_one_process_do_not_replace_another() {
     // The second process is given two prompts.
     let first =
         [init(), message("a", "opus", 1000, None), result("1", (1000, 50), 1.0, &[("opus", 1000, 50)])];
@@ -76,7 +76,7 @@ fn sums_of_one_process_take_the_place_of_no_other_ones() {
 }
 
 #[test]
-fn a_new_process_is_told_from_one_that_goes_on() {
+fn new_process_is_distinguished_from_a_continued_one() {
     let first = [init(), message("a", "opus", 10, None), result("1", (10, 5), 0.5, &[("opus", 10, 5)])];
     let with = |cost, models: &[(&str, u64, u64)], since: Option<&[(&str, u64, u64)]>| {
         let mut last = result("2", (20, 5), cost, models);
@@ -109,14 +109,14 @@ fn killed() -> String {
 }
 
 #[test]
-fn a_killed_run_leaves_what_others_wrote_as_a_lower_bound() {
+fn killed_run_makes_the_output_a_lower_bound() {
     let found = counted(&killed());
     assert_eq!((found.tally.known().input, found.tally.known().output), (Some(17), Some(25425)));
     assert_eq!(found.tally.lower_bounds(), ["output"]);
 }
 
 #[test]
-fn a_converted_trajectory_says_which_sums_are_lower_bounds() {
+fn converted_trajectory_marks_lower_bounds() {
     let first = read::read_from(killed().as_bytes(), "it", None).unwrap();
     let sums = first.trajectory.final_metrics.clone().unwrap();
     assert_eq!(
@@ -132,7 +132,7 @@ fn a_converted_trajectory_says_which_sums_are_lower_bounds() {
 }
 
 #[test]
-fn prices_of_the_user_are_not_mixed_with_those_of_the_log() {
+fn user_prices_are_not_mixed_with_logged_costs() {
     let models = [("opus", 10, 5), ("haiku", 1000, 500)];
     let log = lines(&[init(), message("a", "opus", 10, None), result("r", (10, 5), 0.5, &models)]);
     let price = |model: &str| {
@@ -148,7 +148,7 @@ fn prices_of_the_user_are_not_mixed_with_those_of_the_log() {
 }
 
 #[test]
-fn what_a_message_does_not_say_is_unknown() {
+fn missing_message_fields_are_unknown() {
     let known = |input, output, cache| KnownUsage { input, output, cache_read: cache, cache_write: cache };
     let check = |log: &str, expected: KnownUsage, bounds: &[&str]| {
         let found = counted(log).tally;

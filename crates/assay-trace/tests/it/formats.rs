@@ -17,7 +17,7 @@ fn read_as(text: &str, format: &str) -> Transcript {
     transcript
 }
 
-/// Names of tools with what they gave and whether that failed.
+/// Names of tools, with their results and whether they failed.
 fn calls(transcript: &Transcript) -> Vec<(String, String, Option<bool>)> {
     let steps = transcript.trajectory.steps.iter();
     steps
@@ -40,7 +40,7 @@ fn sources(transcript: &Transcript) -> Vec<Source> {
 use Source::{Agent, System, User};
 
 #[test]
-fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
+fn swe_agent_steps_have_the_calls_of_their_messages() {
     let asked = |id: &str, name: &str, arguments: &Value| json!([{ "id": id, "type": "function", "function": { "name": name, "arguments": arguments.to_string() } }]);
     let said = |role: &str, text: &str| json!({ "role": role, "content": text, "agent": "main", "message_type": "x" });
     let mut shown = said("assistant", "a demonstration");
@@ -78,11 +78,12 @@ fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
     assert_eq!(sources(&found), [System, User, Agent, Agent, Agent]);
     let agent = &found.trajectory.agent;
     assert_eq!((agent.model_name.as_deref(), agent.version.as_str()), (Some("gpt-4"), "1.1.0"));
-    // Nothing is said of caches, so they are unknown.
+    // Caches are not mentioned, so they are unknown.
     let known = KnownUsage { input: Some(1200), output: Some(34), ..KnownUsage::default() };
     assert_eq!(found.tally.known(), known);
     assert_eq!(found.trajectory.final_metrics.unwrap().total_cost_usd, Some(0.25));
-    // A demonstration has messages only, and a model that writes its commands as text has no calls in them.
+    // A demonstration has messages only, and a model that writes its commands as text has no calls
+    // in them.
     let mut bare = json!({ "history": document["history"] });
     bare["history"][3].as_object_mut().unwrap().remove("tool_calls");
     let found = read_as(&bare.to_string(), "swe-agent");
@@ -91,7 +92,7 @@ fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
 }
 
 #[test]
-fn swe_agent_calls_without_a_function_have_their_own_name_and_arguments() {
+fn swe_agent_calls_without_a_function_keep_name_and_arguments() {
     let said = |role: &str, text: &str| json!({ "role": role, "content": text, "agent": "main" });
     let mut reply = said("assistant", "Open.");
     reply["action"] = "open a.py".into();
@@ -112,7 +113,7 @@ fn swe_agent_calls_without_a_function_have_their_own_name_and_arguments() {
 }
 
 #[test]
-fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
+fn openhands_actions_become_calls_and_replies_count_once() {
     let response = |id: &str, text: &str, input: u64, output: u64| {
         json!({ "id": id, "model": "openai/m", "choices": [{ "message": { "role": "assistant", "content": text, "tool_calls": [
             { "id": "t", "type": "function", "function": { "name": "execute_bash", "arguments": "{\"command\": \"ls\"}" } }] } }],
@@ -153,7 +154,7 @@ fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
     );
     assert_eq!(sources(&found), [System, User, System, Agent, Agent, Agent]);
     assert_eq!(found.trajectory.agent.model_name.as_deref(), Some("openai/m"));
-    // The sums hold a reply too that is in no event.
+    // The sums include a reply that is in no event.
     assert_eq!(found.tally.usage, Usage { input: 365, output: 40, cache_read: 30, cache_write: 5 });
     assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(0.5));
     // A second process counts from nothing.
@@ -176,7 +177,7 @@ fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
 }
 
 #[test]
-fn pi_has_every_branch_and_the_model_and_cost_of_each_reply() {
+fn pi_branches_keep_model_and_cost_of_each_reply() {
     let time = "2026-01-01T00:00:00Z";
     let entry = |id: &str, message: Value| {
         json!({ "type": "message", "id": id, "parentId": null, "timestamp": time, "message": message })
@@ -238,7 +239,7 @@ fn lists_of_messages_are_read_in_either_shape() {
         { "role": "user", "content": "thanks" },
     ]);
     let found = read_as(&openai.to_string(), "messages");
-    // A block of code is no call where nobody answers it.
+    // A block of code without an answer is not a call.
     assert_eq!(calls(&found), [call("shell", "a.py", None)]);
     assert_eq!(found.tally.usage, Usage { input: 260, output: 30, cache_read: 40, cache_write: 0 });
     assert_eq!(found.tally.lower_bounds(), [""; 0]);
@@ -257,7 +258,7 @@ fn lists_of_messages_are_read_in_either_shape() {
     assert_eq!(calls(&found), [call("shell", "no", Some(true))]);
     assert_eq!(found.trajectory.steps[1].message, "Look.");
     assert_eq!(found.tally.usage, Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 });
-    // The second reply says nothing, so the sums are lower bounds.
+    // The second reply has no usage, so the sums are lower bounds.
     assert_eq!(found.tally.lower_bounds(), assay_trace::FIELDS);
 
     let mini = json!([
@@ -289,7 +290,7 @@ fn the_messages_of_real_runs_alone_give_the_same_calls_and_tokens() {
 }
 
 #[test]
-fn actions_that_no_reply_names_take_no_square_time() {
+fn unmatched_actions_take_linear_time() {
     // With a search of all replies for each step this took 10^10 comparisons of texts.
     let count = 100_000;
     let steps: Vec<Value> = (0..count)

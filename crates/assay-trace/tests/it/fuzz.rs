@@ -1,7 +1,8 @@
-//! Transcripts spoilt at random: whatever stands in a file, reading it ends, and without a panic.
+//! Transcripts corrupted at random: whatever a file contains, reading it ends, and without a panic.
 //!
-//! `ASSAY_FUZZ_SECONDS` says for how long (2 unless told). Each round is a number; the same number spoils the same file in the same
-//! way, and a failure names it. What is spoilt are logs of every format, and the real ones where the shared data is at hand.
+//! `ASSAY_FUZZ_SECONDS` sets for how long (default 2). Each round has a number; the same number
+//! corrupts the same file in the same way, and a failure prints it. The inputs are logs of every
+//! format, and the real ones if the shared data is available.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 /// Real files above this size are left out: a round should be short.
 const LARGEST: u64 = 300_000;
 
-/// A small generator (Marsaglia's xorshift64, 2003): good enough to spoil files with.
+/// A small generator (Marsaglia's xorshift64, 2003), good enough to corrupt files.
 struct Dice(u64);
 
 impl Dice {
@@ -31,7 +32,7 @@ impl Dice {
     }
 }
 
-/// One small file a format, so that all of them are spoilt also without the shared data.
+/// One small file per format, so that all of them are corrupted even without the shared data.
 fn written_transcripts() -> Vec<Vec<u8>> {
     let lines =
         |records: &[Value]| records.iter().map(|r| r.to_string() + "\n").collect::<String>().into_bytes();
@@ -110,7 +111,7 @@ fn written_transcripts() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The real files, where they are at hand.
+/// The real files, if they are available.
 fn real(folder: &Path, found: &mut Vec<Vec<u8>>) {
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
@@ -123,8 +124,8 @@ fn real(folder: &Path, found: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// Spoils bytes: some changed, some gone, some twice, a line moved, or the end cut off.
-fn spoil_bytes(bytes: &mut Vec<u8>, dice: &mut Dice) {
+/// Corrupts bytes: some changed, some removed, some doubled, a line moved, or the end cut off.
+fn corrupt_bytes(bytes: &mut Vec<u8>, dice: &mut Dice) {
     for _ in 0..=dice.below(4) {
         if bytes.is_empty() {
             return;
@@ -150,8 +151,8 @@ fn spoil_bytes(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// Spoils one value of one record: it becomes one of another kind, and the record stays JSON.
-fn spoil_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
+/// Replaces one value of a record with one of another kind; the record stays JSON.
+fn corrupt_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     if serde_json::from_str::<Value>(&text).is_ok() {
@@ -167,7 +168,7 @@ fn spoil_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
     *bytes = lines.join("\n").into_bytes();
 }
 
-/// Puts another value in the place of one that lies so deep, or as deep as there is one.
+/// Replaces a value at the given depth, or at the greatest depth there is.
 fn replace(node: &mut Value, depth: usize, dice: &mut Dice) {
     match node {
         Value::Array(items) if depth > 0 && !items.is_empty() => {
@@ -197,18 +198,18 @@ fn read_bytes(bytes: &[u8], round: u64) {
     let body = "A line of a body that has forty characters and some more.";
     let skill = OfferedSkill { name: "x", description: "d", body, mount: "", files: &[] };
     let reader = usize::try_from(round).unwrap() % (READERS.len() + 3);
-    let Ok(transcript) = read::read_from(bytes, "spoilt", READERS.get(reader).copied()) else { return };
+    let Ok(transcript) = read::read_from(bytes, "corrupted", READERS.get(reader).copied()) else { return };
     for (at, step) in transcript.trajectory.steps.iter().enumerate() {
         assert_eq!(step.step_id, at + 1);
     }
     exposure(&transcript.trajectory, &[skill]);
-    // What is written is a trajectory.
+    // The result is a valid trajectory.
     let written = serde_json::to_vec(&transcript.trajectory).unwrap();
     assert!(read::atif::parse(&written).is_some());
 }
 
 #[test]
-fn no_spoilt_transcript_brings_a_reader_down() {
+fn corrupted_transcripts_never_panic() {
     let seconds = std::env::var("ASSAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let mut files = written_transcripts();
     if let Some(root) = assay_test::shared_if_present("agents") {
@@ -221,9 +222,9 @@ fn no_spoilt_transcript_brings_a_reader_down() {
         let mut dice = Dice(round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut bytes = files[dice.below(files.len())].clone();
         if dice.below(2) == 0 {
-            spoil_bytes(&mut bytes, &mut dice);
+            corrupt_bytes(&mut bytes, &mut dice);
         } else {
-            spoil_value(&mut bytes, &mut dice);
+            corrupt_value(&mut bytes, &mut dice);
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| read_bytes(&bytes, round)));
         assert!(
@@ -232,5 +233,5 @@ fn no_spoilt_transcript_brings_a_reader_down() {
             String::from_utf8_lossy(&bytes[..bytes.len().min(2000)])
         );
     }
-    println!("{round} transcripts spoilt and read");
+    println!("{round} transcripts corrupted and read");
 }

@@ -1,4 +1,5 @@
-//! Exposure and tokens of the release against its labels and against counts made with other programs.
+//! Exposure and tokens of the release against its labels and against counts made with other
+//! programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +45,7 @@ fn transcript(path: &Path) -> Transcript {
 
 #[test]
 #[ignore = "needs shared data"]
-fn exposure_is_what_the_labels_say_on_every_trace() {
+fn exposure_matches_the_labels_on_every_trace() {
     let root = shared("cta");
     let mut differ = Vec::new();
     let labels = labelled(&root);
@@ -83,7 +84,7 @@ fn exposure_is_what_the_labels_say_on_every_trace() {
 
 #[test]
 #[ignore = "needs shared data"]
-fn every_way_of_counting_gives_what_the_reference_counted() {
+fn every_counting_method_matches_the_reference() {
     let root = shared("cta");
     let pairs = fs::read_to_string(root.join("reference_pairs.jsonl")).unwrap();
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
@@ -113,7 +114,8 @@ fn counting_records_inflates_tokens() {
     for (label, path) in labelled(&root) {
         arms.entry(label["arm"].as_str().unwrap().to_owned()).or_default().add(&transcript(&path).tally);
     }
-    // By an independent count over these nine tasks; over all seventeen of the release it is 2.74 and 2.65.
+    // By an independent count over these nine tasks; over all seventeen of the release it is 2.74
+    // and 2.65.
     let expected = [("claude-sonnet-4.5", 2.8106), ("claude-sonnet-4.5-nudged", 2.7271)];
     assert_eq!(arms.len(), expected.len());
     for (arm, expected) in expected {

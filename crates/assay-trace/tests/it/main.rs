@@ -1,9 +1,9 @@
 //! Transcripts of real agents, and of the Counterfactual Trace Auditing release.
 //!
-//! They lie outside the project. `ASSAY_SHARED` names the folder; without it these tests say that they were skipped, and with
-//! `ASSAY_REQUIRE_SHARED=1` they fail.
+//! They are outside the project. `ASSAY_SHARED` names the folder; without it these tests report
+//! that they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test at its line")]
 
 mod agents;
 mod bounds;

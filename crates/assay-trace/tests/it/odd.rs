@@ -1,4 +1,4 @@
-//! Transcripts with something wrong about them: told once, and the rest is read.
+//! Transcripts with problems, which are reported once while the rest is read.
 
 use assay_trace::Source;
 use assay_trace::read::{self, LINE_CAP};
@@ -27,32 +27,32 @@ fn replied(number: usize, text: &str) -> String {
     record("assistant", number, &message).to_string()
 }
 
-/// What is told of a log, as code, line and count, and what was said in it.
-fn check(log: &[u8], told: &[(&str, Option<usize>, usize)], said: &[&str]) {
+/// Checks the diagnostics of a log, as code, line and count, and the messages that were read.
+fn check(log: &[u8], expected: &[(&str, Option<usize>, usize)], messages: &[&str]) {
     let transcript = read::read_from(log, "log", None).unwrap();
     let found: Vec<_> = transcript.diagnostics.iter().map(|d| (d.code, d.line, d.count)).collect();
     let shown = String::from_utf8_lossy(&log[..log.len().min(500)]);
-    assert_eq!(found, told, "{shown}");
-    let messages: Vec<_> = transcript.trajectory.steps.iter().map(|step| step.message.as_str()).collect();
-    assert_eq!(messages, said, "{shown}");
+    assert_eq!(found, expected, "{shown}");
+    let read: Vec<_> = transcript.trajectory.steps.iter().map(|step| step.message.as_str()).collect();
+    assert_eq!(read, messages, "{shown}");
 }
 
 #[test]
-fn each_oddity_is_told_once_and_the_rest_is_read() {
+fn each_problem_is_reported_once_and_the_rest_is_read() {
     let (do_it, done) = (message_record(0, "do"), replied(1, "done"));
     let log = |lines: &[&str]| lines.join("\n").into_bytes();
     check(&log(&[&do_it, &done]), &[], &["do", "done"]);
     // The last line is cut off.
     let half = &done[..done.len() / 2];
     check(&log(&[&do_it, half]), &[("truncated-line", Some(2), 1)], &["do"]);
-    // Lines that are no JSON, among them one that would be a cut-off line at the end.
+    // Lines that are not JSON, among them one that would be a cut-off line at the end.
     check(&log(&[&do_it, "nonsense", half, "", &done]), &[("invalid-json", Some(2), 2)], &["do", "done"]);
-    // Bytes that are no text.
+    // Bytes that are not text.
     let mut bytes = log(&[&do_it, &message_record(1, "caf?")]);
     let at = bytes.iter().position(|&byte| byte == b'?').unwrap();
     bytes[at] = 0xe9;
     check(&bytes, &[("invalid-utf8", Some(2), 1)], &["do", "caf\u{fffd}"]);
-    // Records of kinds that nobody knows, each kind once.
+    // Unknown kinds of records, each kind once.
     let strange = |kind: &str| json!({ "type": kind, "sessionId": "s" }).to_string();
     check(
         &log(&[&do_it, &strange("aura"), &strange("aura"), &strange("halo"), &done]),
@@ -92,7 +92,7 @@ fn each_oddity_is_told_once_and_the_rest_is_read() {
 }
 
 #[test]
-fn a_log_without_marks_of_sub_agents_is_one_of_claude_code() {
+fn log_without_sub_agent_marks_is_claude_code() {
     let log = [message_record(0, "do"), replied(1, "done")].join("\n");
     let bare = log.replace("\"isSidechain\":false,", "");
     assert!(!bare.contains("isSidechain"), "{bare}");
@@ -100,7 +100,7 @@ fn a_log_without_marks_of_sub_agents_is_one_of_claude_code() {
 }
 
 #[test]
-fn a_line_of_a_hundred_megabytes_is_passed_over() {
+fn hundred_megabyte_line_is_skipped() {
     let long = message_record(1, &"x".repeat(100 << 20));
     let log = [message_record(0, "do"), long, replied(2, "done")].join("\n");
     check(log.as_bytes(), &[("line-too-long", Some(2), 1)], &["do", "done"]);
@@ -108,7 +108,7 @@ fn a_line_of_a_hundred_megabytes_is_passed_over() {
 }
 
 #[test]
-fn what_is_no_transcript_is_refused() {
+fn non_transcript_is_rejected() {
     for text in
         ["hello\n", "{}\n", "[]", "{\"a\": 1}\n{\"a\": 2}\n", "\u{0}\u{1}\u{2}", "{\n  \"steps\": []\n}"]
     {
@@ -141,13 +141,13 @@ fn what_is_no_transcript_is_refused() {
 }
 
 #[test]
-fn a_bad_beginning_does_not_hide_the_format() {
+fn format_is_detected_after_invalid_first_lines() {
     let log = ["garbage".to_owned(), message_record(0, "do"), replied(1, "done")].join("\n");
     check(log.as_bytes(), &[("invalid-json", Some(1), 1)], &["do", "done"]);
 }
 
 #[test]
-fn a_message_in_many_records_is_one_step_and_counts_once() {
+fn message_spread_over_records_is_one_step() {
     let block = |number: usize, block: Value| {
         let message = json!({
             "id": "m", "model": "m", "content": [block],
@@ -185,7 +185,7 @@ fn a_message_in_many_records_is_one_step_and_counts_once() {
 }
 
 #[test]
-fn sub_agents_stand_apart_and_are_tied_to_their_calls() {
+fn sub_agents_are_separate_and_linked_to_their_calls() {
     let with = |mut record: Value, agent: &str| {
         record["isSidechain"] = true.into();
         record["agentId"] = agent.into();

@@ -1,4 +1,5 @@
-//! A real run: a language model on twelve tasks, each once without skills and once with the skill that belongs to it.
+//! A real run: a language model on twelve tasks, each once without skills and once with the skill
+//! that belongs to it.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -28,7 +29,7 @@ fn store() -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 #[ignore = "needs shared data"]
-fn ten_of_twelve_opened_their_skill_and_no_trial_without_skills_was_told_of_one() {
+fn ten_of_twelve_opened_their_skill_and_none_without_skills() {
     let files = store();
     // Name, description and body of each skill.
     let skills: Vec<(String, String, String)> = files
@@ -54,7 +55,8 @@ fn ten_of_twelve_opened_their_skill_and_no_trial_without_skills_was_told_of_one(
         let recorded = record["exposure"].as_array().unwrap();
         for (name, description, body) in &skills {
             let own = recorded.iter().find(|skill| skill["skill"] == name.as_str());
-            // Where nobody knows a skill's folder, `cat SKILL.md` may read it: that mode is held to the skills on offer.
+            // If a skill's folder is unknown, `cat SKILL.md` may read it: then only the skills on
+            // offer are considered.
             let unknown = own.is_some().then(String::new);
             for mount in unknown.into_iter().chain([format!("/skills/{name}")]) {
                 let skill = OfferedSkill { name, description, body, mount: &mount, files: &[] };

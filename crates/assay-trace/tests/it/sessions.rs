@@ -1,4 +1,5 @@
-//! Several sessions in a file, several files of a session, several models in a session, and what is not known.
+//! Several sessions in a file, several files of a session, several models in a session, and unknown
+//! values.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,8 @@ fn usage(input: u64, output: u64) -> Usage {
     Usage { input, output, ..Usage::default() }
 }
 
-/// A price list of `*`-patterns with the price of a million tokens of input, and ten times that for output.
+/// A price list of `*`-patterns with the price of a million tokens of input, and ten times that for
+/// output.
 fn prices(of: &[(&str, f64)]) -> Prices {
     let price = |&(model, input): &(&str, f64)| DatedPrice {
         model: model.to_owned(),
@@ -40,7 +42,8 @@ fn at_least(usd: f64) -> Cost {
     Cost { usd: Some(usd), is_at_least: true }
 }
 
-/// A run as `--output-format stream-json` prints it: its messages, and its result where it was not killed.
+/// A run as `--output-format stream-json` prints it: its messages, and its result unless it was
+/// killed.
 fn run(session: &str, message: &str, result: Option<(u64, f64)>) -> String {
     let mut records = vec![
         json!({ "type": "system", "subtype": "init", "session_id": session, "uuid": format!("{message}-i"), "model": "opus" }),
@@ -56,7 +59,7 @@ fn run(session: &str, message: &str, result: Option<(u64, f64)>) -> String {
 }
 
 #[test]
-fn a_stream_with_several_sessions_is_several_and_each_result_counts() {
+fn stream_with_several_sessions_counts_each_result() {
     let log = run("a", "m1", Some((20, 0.5))) + &run("b", "m2", None) + &run("c", "m3", Some((30, 0.25)));
     let all = counted(&log);
     let found: Vec<_> =
@@ -95,7 +98,7 @@ fn a_stream_with_several_sessions_is_several_and_each_result_counts() {
 }
 
 #[test]
-fn one_process_that_is_given_several_prompts_says_its_cost_so_far() {
+fn process_with_several_prompts_reports_cumulative_cost() {
     let result = |number: u64, output: u64, so_far: u64, cost: f64| {
         json!({ "type": "result", "session_id": "s", "uuid": format!("r{number}"), "total_cost_usd": cost,
             "usage": { "input_tokens": 0, "output_tokens": output },
@@ -110,7 +113,7 @@ fn one_process_that_is_given_several_prompts_says_its_cost_so_far() {
 }
 
 #[test]
-fn other_formats_with_several_sessions_are_several_too() {
+fn several_sessions_are_split_in_other_formats() {
     let gemini = |session: &str, result: bool| {
         let mut records = vec![
             json!({ "type": "init", "session_id": session, "model": "g" }),
@@ -160,7 +163,7 @@ fn other_formats_with_several_sessions_are_several_too() {
     check(opencode("a") + &opencode("b"), &[Some(3), Some(3)]);
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
     check(rollout("a", early) + &rollout("b", late), &[Some(3), Some(3)]);
-    // A fork holds its origin, which is older; the origin's sum stands there once more.
+    // A fork contains its origin, which is older; the origin's sum is in it again.
     check(rollout("b", late) + &rollout("a", early), &[Some(3)]);
 }
 
@@ -178,14 +181,15 @@ fn session(name: &str, length: usize) -> String {
 }
 
 #[test]
-fn two_session_logs_in_a_file_are_two_and_are_known_again() {
+fn joined_session_logs_are_split_and_deduplicated() {
     let both = counted(&(session("a", 3) + &session("b", 2)));
     assert_eq!(both.iter().map(|one| one.steps).collect::<Vec<_>>(), [3, 2]);
     let mut all = both;
     all.extend(counted(&session("b", 2)));
     all.extend(counted(&session("a", 3)));
     assert_eq!(fuller(&all), [None, None, Some(1), Some(0)]);
-    // A resumed session holds what came before under its old name; the chain of records goes on.
+    // A resumed session contains earlier records under its old name; the chain of records
+    // continues.
     let resumed = json!({ "type": "user", "uuid": "new", "parentUuid": "a-2", "sessionId": "c", "isSidechain": false,
         "message": { "content": "go on" } });
     assert_eq!(counted(&(session("a", 3) + &lines(std::slice::from_ref(&resumed)))).len(), 1);
@@ -195,7 +199,7 @@ fn two_session_logs_in_a_file_are_two_and_are_known_again() {
 }
 
 #[test]
-fn the_fullest_snapshot_of_a_session_counts() {
+fn fullest_snapshot_of_a_session_counts() {
     let all: Vec<Stats> = [2, 5, 3].into_iter().flat_map(|length| counted(&session("a", length))).collect();
     assert_eq!(fuller(&all), [Some(1), None, Some(1)]);
     // Runs of one session that print apart have nothing in common, and count both.
@@ -222,7 +226,7 @@ fn totals(paths: &[&Path]) -> Vec<(String, u64, usize)> {
 }
 
 #[test]
-fn logs_of_sub_agents_are_read_with_their_session_and_once() {
+fn sub_agent_logs_are_read_once_with_their_session() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir_all(at("new/subagents")).unwrap();
@@ -237,19 +241,19 @@ fn logs_of_sub_agents_are_read_with_their_session_and_once() {
     assert_eq!(totals(&[&at("old.jsonl")]), vec![old.clone()]);
     assert_eq!(totals(&[&at("new.jsonl"), &at("new/subagents/agent-3.jsonl")]), vec![new.clone()]);
     assert_eq!(totals(&[&at("agent-1.jsonl"), &at("old.jsonl"), &at("old.jsonl")]), vec![old.clone()]);
-    // A folder is searched, and what is no transcript is passed over.
+    // A folder is searched, and files that are not transcripts are skipped.
     assert_eq!(totals(&[folder.path()]), [alone, new, old]);
     let found = read::sources(&[folder.path().to_path_buf()]);
-    assert_eq!((found.passed_over, found.empty.len()), (1, 0));
+    assert_eq!((found.skipped, found.empty.len()), (1, 0));
     fs::create_dir(at("void")).unwrap();
     assert_eq!(read::sources(&[at("void")]).empty, [at("void")]);
-    // Whoever wants one trajectory gets them with it.
+    // Callers of `read` get them merged into one trajectory.
     let transcript = read::read(&at("old.jsonl"), None).unwrap();
     assert_eq!(transcript.trajectory.subagent_trajectories.len(), 1);
 }
 
 #[test]
-fn each_model_is_paid_at_its_own_price() {
+fn each_model_is_charged_at_its_own_price() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     // The prices of output are ten times these.
@@ -271,12 +275,12 @@ fn each_model_is_paid_at_its_own_price() {
     let switched = lines(&[entry("t", 0, "opus", 10), entry("t", 1, "haiku", 1000)]);
     fs::write(at("switched.jsonl"), &switched).unwrap();
     close(cost(&Input::of(&at("switched.jsonl"))), 0.010 + 0.001);
-    // What has no price makes the rest a lower bound.
+    // Messages without a price make the rest a lower bound.
     let some = self::prices(&[("opus", 100.0)]);
     let found = counted(&switched)[0].cost(Some(&some));
     assert_eq!(found, at_least(0.010));
     assert_eq!(counted(&switched)[0].cost(Some(&self::prices(&[("gpt", 1.0)]))), Cost::default());
-    // A stream says in the end what each model used.
+    // A stream ends with the usage by model.
     let result = json!({ "type": "result", "session_id": "s", "uuid": "r", "usage": { "input_tokens": 0, "output_tokens": 10 },
         "modelUsage": { "opus": { "outputTokens": 10 }, "haiku": { "outputTokens": 1000 } } });
     let stream = run("s", "m1", None) + &lines(&[result]);
@@ -306,14 +310,14 @@ fn opencode_keeps_the_model_and_the_cost_of_each_message() {
 }
 
 #[test]
-fn what_is_unknown_is_null_and_a_sum_with_it_is_a_lower_bound() {
+fn unknown_values_are_null_and_make_sums_lower_bounds() {
     let killed = counted(&run("b", "m2", None)).remove(0);
     assert_eq!(serde_json::to_value(killed.tally).unwrap()["usage"]["output"], Value::Null);
     assert_eq!(killed.tally.known().input, Some(100));
     let mut sum = killed.tally;
     sum.add(&counted(&run("a", "m1", Some((20, 0.5))))[0].tally);
     assert_eq!((sum.known().output, sum.lower_bounds()), (Some(20), vec!["output"]));
-    // A log that says nothing of usage.
+    // A log without usage.
     let silent = lines(&[
         json!({ "type": "init", "session_id": "s", "model": "g" }),
         json!({ "type": "message", "role": "assistant", "content": "x" }),
@@ -327,7 +331,7 @@ fn what_is_unknown_is_null_and_a_sum_with_it_is_a_lower_bound() {
 }
 
 #[test]
-fn a_trajectory_that_is_written_is_read_as_it_was() {
+fn trajectory_round_trips() {
     let task = json!({ "type": "assistant", "session_id": "s", "uuid": "1", "message": { "id": "m", "model": "opus", "content": [
         { "type": "tool_use", "id": "t", "name": "Task", "input": { "prompt": "look" } }], "usage": { "input_tokens": 1 } } });
     let inner = json!({ "type": "assistant", "session_id": "s", "uuid": "2", "parent_tool_use_id": "t", "message": { "id": "n",
@@ -364,7 +368,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 #[ignore = "needs shared data"]
-fn real_logs_in_one_file_are_told_apart_and_add_up() {
+fn real_logs_in_one_file_are_split_and_add_up() {
     let root = shared("cta/traces");
     let logs: Vec<PathBuf> = files(&root).into_iter().take(12).collect();
     let texts: Vec<String> = logs.iter().map(|log| fs::read_to_string(log).unwrap()).collect();
@@ -382,7 +386,7 @@ fn real_logs_in_one_file_are_told_apart_and_add_up() {
 
 #[test]
 #[ignore = "needs shared data"]
-fn what_an_agent_prints_is_the_session_that_it_keeps() {
+fn printed_log_matches_the_kept_session() {
     let root = shared("agents");
     for (agent, kept) in [
         ("codex", "rollout"),
@@ -421,7 +425,7 @@ fn named(session: &str, number: usize, message: &str, input: u64) -> Value {
 }
 
 #[test]
-fn two_resumes_of_a_session_lose_no_message() {
+fn two_resumes_of_a_session_keep_all_messages() {
     let begin = [named("s", 0, "m1", 100), named("s", 1, "m2", 100)];
     let with = |more: &[Value]| counted(&lines(&[&begin, more].concat())).remove(0);
     let all = [
@@ -439,7 +443,7 @@ fn two_resumes_of_a_session_lose_no_message() {
 }
 
 #[test]
-fn a_printed_log_and_a_kept_one_count_what_each_has_alone() {
+fn printed_and_kept_logs_count_their_unique_messages() {
     let kept =
         counted(&lines(&[named("s", 0, "m1", 10), named("s", 1, "m2", 7000), named("s", 2, "m3", 7000)]));
     let said = |message: &str, caller: Option<&str>, input: u64| {
@@ -457,14 +461,14 @@ fn a_printed_log_and_a_kept_one_count_what_each_has_alone() {
     let all: Vec<Stats> = kept.into_iter().chain(printed).collect();
     assert_eq!(fuller(&all), [None, None]);
     assert_eq!((own, total(&all).0.input), (35, 14_035));
-    // What holds nothing more is the same session, in either order.
+    // A transcript with nothing more is the same session, in either order.
     let part = counted(&lines(&records[..2]));
     let all: Vec<Stats> = part.into_iter().chain(all).collect();
     assert_eq!((fuller(&all), total(&all).0.input), (vec![Some(1), None, None], 14_035));
 }
 
 #[test]
-fn a_fork_under_a_new_name_counts_its_new_messages_only() {
+fn fork_counts_only_new_messages() {
     let begin = |session: &str| [named(session, 0, "m1", 100), named(session, 1, "m2", 100)];
     let origin = counted(&lines(&begin("s"))).remove(0);
     let fork = counted(&lines(&[&begin("f")[..], &[named("f", 2, "m9", 1)]].concat())).remove(0);
@@ -475,7 +479,7 @@ fn a_fork_under_a_new_name_counts_its_new_messages_only() {
 }
 
 #[test]
-fn a_copy_of_a_session_is_no_sub_agent() {
+fn copied_session_is_not_a_sub_agent() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("session.jsonl"), session("s", 2)).unwrap();
@@ -494,7 +498,7 @@ fn a_copy_of_a_session_is_no_sub_agent() {
 }
 
 #[test]
-fn a_log_of_a_sub_agent_that_cannot_be_read_is_reported() {
+fn unreadable_sub_agent_log_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir_all(at("s/subagents")).unwrap();
@@ -511,7 +515,7 @@ fn a_log_of_a_sub_agent_that_cannot_be_read_is_reported() {
 }
 
 #[test]
-fn sub_agents_of_each_session_of_a_joined_file_are_found() {
+fn joined_file_finds_sub_agents_of_each_session() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir_all(at("b/subagents")).unwrap();
@@ -559,7 +563,7 @@ fn sub_agents_of_a_trial_are_read_with_its_session() {
 }
 
 #[test]
-fn lists_of_documents_and_deep_folders_are_left_and_told() {
+fn document_lists_and_deep_folders_are_skipped_with_a_diagnostic() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().to_path_buf();
     fs::write(top.join("good.jsonl"), session("s", 2)).unwrap();
@@ -571,15 +575,16 @@ fn lists_of_documents_and_deep_folders_are_left_and_told() {
     let names: Vec<_> = found.list.iter().map(|one| one.path.clone()).collect();
     assert_eq!(names, [top.join("good.jsonl"), top.join("one.json")]);
     assert!(names.iter().all(|path| read::read(path, None).is_ok()));
-    assert_eq!((found.passed_over, found.unsearched.len()), (1, 0));
+    assert_eq!((found.skipped, found.unsearched.len()), (1, 0));
     fs::create_dir_all((0..20).fold(top.clone(), |path, _| path.join("d"))).unwrap();
     assert_eq!(read::sources(std::slice::from_ref(&top)).unsearched, [top]);
 }
 
-/// What each message of a real log used, counted here in another way: by session and name, the record that says it wrote most.
+/// The usage of each message of a real log, counted here in another way: by session and name, the
+/// record with the most output.
 #[test]
 #[ignore = "needs shared data"]
-fn a_folder_of_real_sessions_adds_up_with_each_once() {
+fn folder_of_real_sessions_counts_each_once() {
     let root = shared("cta/traces");
     let mut messages: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
     for file in files(&root) {
@@ -620,7 +625,7 @@ fn a_folder_of_real_sessions_adds_up_with_each_once() {
 
 #[test]
 #[ignore = "needs shared data"]
-fn each_real_trajectory_is_written_and_read_as_it_was() {
+fn real_trajectories_round_trip() {
     let (traces, agents) = (shared("cta/traces"), shared("agents"));
     let mut count = 0;
     for file in files(&traces).into_iter().step_by(4).chain(files(&agents)) {

@@ -4,8 +4,8 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
 
-/// The whole library, the task's own skills included, in an order drawn from the seed: will the
-/// right one be found?
+/// The whole library with the task's own skills, in an order drawn from the seed: does the agent
+/// find the right one?
 pub(super) struct Full;
 
 impl Condition for Full {
@@ -14,13 +14,13 @@ impl Condition for Full {
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
-        // No skill should help with a control, so it may have none of its own.
+        // No skill should help with a control, so it may have none.
         let mut skills = match curated(context) {
             Err(_) if context.task.negative_control => Vec::new(),
             skills => skills?,
         };
         for skill in &context.library.packages {
-            // Two folders of one name cannot stand side by side; the task's own goes first.
+            // Two folders of the same name cannot be side by side; the task's own has priority.
             if skills.iter().all(|known| known.directory != skill.directory) {
                 skills.push(skill.clone());
             }

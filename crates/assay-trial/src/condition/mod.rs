@@ -14,7 +14,9 @@ mod provision;
 mod self_generated;
 
 pub(crate) use placebo::placebo_of;
-pub use provision::{Condition, ConditionContext, ConditionError, MakeError, Pairing, Provision, curated};
+pub use provision::{
+    Condition, ConditionContext, ConditionError, Pairing, PlaceboPackageError, Provision, curated,
+};
 
 /// All conditions, in the order in which messages list them.
 pub const ALL: [&dyn Condition; 8] = [
@@ -44,10 +46,9 @@ mod tests {
 
     use super::*;
 
-    /// Reports ask for roles by name: each role but the last belongs to one condition that there
-    /// is.
+    /// Reports look up roles by name: each role but the last belongs to one existing condition.
     #[test]
-    fn each_role_belongs_to_a_condition() {
+    fn every_role_belongs_to_one_condition() {
         for role in [ConditionRole::Curated, ConditionRole::Placebo, ConditionRole::Unrelated] {
             assert_eq!(names().filter(|name| ConditionRole::of(name) == role).count(), 1, "{role:?}");
         }

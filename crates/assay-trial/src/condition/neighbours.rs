@@ -1,4 +1,4 @@
-//! Skills of the library beside a task's own.
+//! Skills of the library related and unrelated to a task's own.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use assay_skill::Package;
 
 use super::provision::{ConditionContext, ConditionError};
 
-/// From this similarity on, two skills say the same: the experiment design's number.
+/// Two skills at or above this similarity are near duplicates: the experiment design's number.
 const NEAR_DUPLICATE: f64 = 0.5;
 
-/// So many of the skills that a request finds first may be about its task after all.
+/// How many of the skills that a request finds first may be about its task after all.
 const FOUND_FIRST: usize = 20;
 
 /// The library without a task's own skills and what resembles them.
@@ -38,9 +38,9 @@ pub(super) fn others<'a>(
     Ok(others)
 }
 
-/// A skill that has nothing to do with the task: of the others, without the first 20 that the
-/// instruction finds by BM25, the one whose body is nearest in length to the task's own; ties by
-/// digest. A small library keeps the half that fits worst, for else nothing would be left of it.
+/// An unrelated skill: of the others, without the first 20 that BM25 finds for the instruction, the
+/// one whose body is nearest in length to the task's own; ties by digest. A small library keeps the
+/// half that matches worst, because otherwise nothing would remain.
 pub(super) fn unrelated<'a>(
     context: &ConditionContext<'a>,
     own: &[Package],

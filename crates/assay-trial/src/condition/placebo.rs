@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use assay_skill::placebo::{MadeFile, Original, placebo};
 use assay_skill::{Digest, FileKind, Package};
 
-use super::provision::{Condition, ConditionContext, ConditionError, MakeError, Provision, curated};
+use super::provision::{
+    Condition, ConditionContext, ConditionError, PlaceboPackageError, Provision, curated,
+};
 
 /// The curated skills' shape without their content: what merely having a skill does.
 pub(super) struct Placebo;
@@ -19,7 +21,7 @@ impl Condition for Placebo {
         let skills = curated(context)?
             .iter()
             .map(|skill| {
-                make(skill, context.seed, context.made)
+                make_placebo(skill, context.seed, context.made)
                     .map_err(|error| ConditionError::Placebo { skill: skill.name.clone(), error })
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -28,10 +30,10 @@ impl Condition for Placebo {
 }
 
 /// Makes the placebo of a skill, or reads the one made before: it depends on digest and seed alone.
-fn make(original: &Package, seed: u64, made: &Path) -> Result<Package, MakeError> {
+fn make_placebo(original: &Package, seed: u64, made: &Path) -> Result<Package, PlaceboPackageError> {
     let folder = made_folder(made, "placebo", original, seed);
     if !folder.is_dir() {
-        let files = read(original).map_err(MakeError::Read)?;
+        let files = read(original).map_err(PlaceboPackageError::Read)?;
         let made = placebo(
             &Original {
                 name: &original.name,
@@ -44,12 +46,14 @@ fn make(original: &Package, seed: u64, made: &Path) -> Result<Package, MakeError
             },
             seed,
         )?;
-        write(&made, &folder).map_err(|error| MakeError::Write { folder: folder.clone(), error })?;
+        write(&made, &folder)
+            .map_err(|error| PlaceboPackageError::Write { folder: folder.clone(), error })?;
     }
-    Package::load(&folder).package.ok_or(MakeError::NotASkill { folder })
+    Package::load(&folder).package.ok_or(PlaceboPackageError::NotASkill { folder })
 }
 
-/// The placebo with a digest, made of one of these skills. It has its original's folder name.
+/// The placebo with a digest, generated from one of these skills. It has its original's folder
+/// name.
 pub(crate) fn placebo_of(
     originals: &[Package],
     (directory, digest): (&str, Digest),
@@ -57,7 +61,8 @@ pub(crate) fn placebo_of(
     made: &Path,
 ) -> Option<Package> {
     let same = originals.iter().filter(|original| original.directory == directory);
-    same.filter_map(|original| make(original, seed, made).ok()).find(|package| package.digest == digest)
+    same.filter_map(|original| make_placebo(original, seed, made).ok())
+        .find(|package| package.digest == digest)
 }
 
 /// The folder in `made` that belongs to one made package.
@@ -77,7 +82,8 @@ fn read(original: &Package) -> io::Result<Vec<MadeFile>> {
         .collect()
 }
 
-/// Writes beside the folder first, so that a half-made placebo is never taken for a whole one.
+/// Writes to a temporary folder first, so that a partial placebo is never mistaken for a complete
+/// one.
 fn write(files: &[MadeFile], folder: &Path) -> io::Result<()> {
     let parent = folder.parent().unwrap_or(folder);
     fs::create_dir_all(parent)?;

@@ -4,7 +4,7 @@ use super::provision::{Condition, ConditionContext, ConditionError, Provision, c
 /// The task's own skills and a related one: does a neighbour help or get in the way?
 pub(super) struct PlusRelated;
 
-/// The task's own skills and an unrelated one: what does more cost?
+/// The task's own skills and an unrelated one: what does an additional skill cost?
 pub(super) struct PlusUnrelated;
 
 impl Condition for PlusRelated {

@@ -1,5 +1,4 @@
-//! What every condition is made of: the trait, what it is given, what it gives, and why it may give
-//! nothing.
+//! The trait of all conditions, its input, its output and the reasons for an exclusion.
 
 use std::path::{Path, PathBuf};
 
@@ -13,36 +12,36 @@ pub trait Condition: Sync {
     /// The name it has in experiments and reports.
     fn name(&self) -> &'static str;
 
-    /// What a trial on this task gets.
+    /// The skills for a trial on this task.
     ///
     /// # Errors
     /// Why the cell is excluded.
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError>;
 }
 
-/// What a condition may look at.
+/// The input of a condition.
 #[derive(Debug, Clone, Copy)]
 pub struct ConditionContext<'a> {
     /// The task.
     pub task: &'a Task,
     /// The experiment's skills.
     pub library: &'a Library,
-    /// What the experiment says of this task.
+    /// The experiment's entry for this task.
     pub pairing: Option<&'a Pairing>,
     /// The experiment's seed.
     pub seed: u64,
-    /// A folder that keeps what a condition makes, so that people can look at it.
+    /// A folder that keeps the skills that a condition generates, for people to inspect.
     pub made: &'a Path,
 }
 
-/// What a trial gets.
+/// The skills of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct Provision {
     /// Skills, in order, each in the folder it is mounted from.
     pub skills: Vec<Package>,
     /// Text before the instruction; `{skills}` is replaced by the skills folder inside the sandbox.
     pub preface: String,
-    /// Whether the folder of skills is empty and the agent's to fill; what it writes is kept.
+    /// Whether the folder of skills is empty and the agent fills it; what it writes is kept.
     pub writes_skills: bool,
 }
 
@@ -63,7 +62,7 @@ pub struct Pairing {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConditionError {
-    /// A name that the library does not hold, or holds twice.
+    /// A name that is not in the library, or twice.
     #[error(transparent)]
     Lookup(#[from] LookupError),
     /// A negative control without a skill.
@@ -84,7 +83,7 @@ pub enum ConditionError {
     /// A library with nothing to choose from.
     #[error("the library contains {skills} skills, and at least 2 are needed")]
     SmallLibrary {
-        /// How many it holds.
+        /// The number of skills in it.
         skills: usize,
     },
     /// A library of the task's own skills.
@@ -102,21 +101,21 @@ pub enum ConditionError {
         /// The skill's name.
         skill: String,
         /// Why.
-        error: MakeError,
+        error: PlaceboPackageError,
     },
 }
 
 /// Why a placebo cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum MakeError {
+pub enum PlaceboPackageError {
     /// A file of the original.
     #[error("cannot read it: {0}")]
     Read(std::io::Error),
     /// The generator refused.
     #[error(transparent)]
     Placebo(#[from] PlaceboError),
-    /// The folder it is kept in.
+    /// The folder of the placebo.
     #[error("cannot write {}: {error}", folder.display())]
     Write {
         /// Which.
@@ -124,7 +123,7 @@ pub enum MakeError {
         /// Why.
         error: std::io::Error,
     },
-    /// A folder that somebody changed.
+    /// A folder that was changed.
     #[error("{} contains no skill: delete it", folder.display())]
     NotASkill {
         /// Which.
@@ -137,8 +136,8 @@ pub(super) fn named(context: &ConditionContext<'_>, name: &str) -> Result<Packag
     Ok(context.library.get(name)?.clone())
 }
 
-/// The skills that belong to a task: what the experiment pairs it with; else what it carries; else
-/// what it requires by name.
+/// The skills that belong to a task: those the experiment pairs it with, else those in its folder,
+/// else those it requires by name.
 ///
 /// # Errors
 /// The reason why there are none.

@@ -1,7 +1,7 @@
 use super::provision::{Condition, ConditionContext, ConditionError, Provision};
 
-/// The agent writes its own skills first: is a curated one worth more than what the model knows
-/// anyway?
+/// The agent writes its own skills first: is a curated one worth more than the model's own
+/// knowledge?
 pub(super) struct SelfGenerated;
 
 /// The text before the task. `{skills}` is the empty folder.

@@ -1,9 +1,9 @@
-//! What can be wrong with one value of an experiment.
+//! Errors in single values of an experiment.
 
 use assay_agent::cli_agents::InexactVersion;
 use assay_gateway::HostsError;
 
-/// What can be wrong with one value of an experiment. The reader of the file adds the position.
+/// An error in one value of an experiment. The reader of the file adds the position.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Mistake {
     #[error("set either `{one}` or `{several}` for an agent, not both")]

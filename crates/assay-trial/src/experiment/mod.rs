@@ -1,4 +1,4 @@
-//! `experiment.toml`: what is to be compared, as its author wrote it.
+//! `experiment.toml`: the comparison, as its author wrote it.
 
 mod mistake;
 
@@ -19,28 +19,27 @@ const SCHEMA: &str = "assay.experiment/1";
 /// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
 const MAX_REPETITIONS: u32 = 10_000;
 
-/// Repetitions of a cell where none are given. For the same number of trials more tasks find more
-/// than more repetitions do (docs/STATISTICS.md); three are what shows how much of a difference is
-/// run-to-run noise.
+/// Default repetitions of a cell. For the same number of trials more tasks find more than more
+/// repetitions do (docs/STATISTICS.md); three show how much of a difference is run-to-run noise.
 const REPETITIONS: i64 = 3;
 
-/// The largest lift that counts as no effect, where none is given.
+/// The default equivalence margin.
 const MARGIN: f64 = 0.10;
 
-/// Trials at once, where nothing is said.
+/// The default number of concurrent trials.
 const CONCURRENCY: u16 = 2;
 
-/// The condition that is primary where none is named and there are several.
+/// The default primary condition if there are several.
 const PRIMARY: &str = "curated";
 
 /// An experiment, read and checked.
 #[derive(Debug, Clone)]
 pub struct Experiment {
-    /// The file it came from.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its folder: patterns and scripts are relative to it.
     pub directory: PathBuf,
-    /// The text as it was.
+    /// The original text.
     pub source: String,
     /// The run's name.
     pub name: String,
@@ -58,18 +57,18 @@ pub struct Experiment {
     pub seed: u64,
     /// The equivalence margin.
     pub margin: f64,
-    /// The condition whose comparison with the baseline is judged at the full level, and not in one
-    /// family with the others.
+    /// The condition whose comparison with the baseline is judged at the full level, apart from the
+    /// family of the others.
     pub primary: Option<String>,
-    /// Which sandbox, and what stands in for images.
+    /// The kind of sandbox, and replacements for images.
     pub sandbox: SandboxChoice,
-    /// What may be reached, where the task wishes it.
+    /// The hosts that may be reached, if the task requests it.
     pub network: NetworkGrant,
     /// Whether verifiers may reach the network, for verifiers that fetch packages.
     pub verifier_network: bool,
     /// Variables of the host that `${VAR}` in a task may name.
     pub allow_env: Vec<String>,
-    /// Trials at once.
+    /// The number of concurrent trials.
     pub concurrency: usize,
     /// Memory of every task's sandboxes in place of the tasks' own, in bytes.
     pub memory_bytes: Option<u64>,
@@ -77,12 +76,12 @@ pub struct Experiment {
     pub cpus: Option<f64>,
     /// How often a trial that broke is tried again within a run.
     pub infrastructure_retries: u32,
-    /// How many trials in a row may be lost to one provider until the run is stopped; 0 for any
+    /// How many consecutive trials may fail because of one provider before the run stops; 0 for any
     /// number.
     pub stop_after: u32,
     /// The agent.
     pub agents: Vec<AgentSpec>,
-    /// Which skills belong to which task, where the task does not say.
+    /// Which skills belong to which task, unless the task names them.
     pub pairings: BTreeMap<String, Pairing>,
 }
 
@@ -110,7 +109,7 @@ pub enum ExperimentError {
         #[source]
         source: std::io::Error,
     },
-    /// What it says does not hold together.
+    /// Its content is invalid.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Invalid {
         /// Which file.
@@ -119,7 +118,7 @@ pub enum ExperimentError {
         line: usize,
         /// From 1.
         column: usize,
-        /// What is wrong and what to do.
+        /// The error and how to fix it.
         message: String,
     },
 }
@@ -193,7 +192,7 @@ fn default_seed() -> u64 {
     1
 }
 
-/// A value with the place it stands at, or a default that stands nowhere.
+/// A value with its position, or a default without one.
 fn placed<T: Copy>(value: Option<&toml::Spanned<T>>, default: T) -> (T, usize) {
     value.map_or((default, 0), |value| (*value.get_ref(), value.span().start))
 }
@@ -229,7 +228,7 @@ impl Experiment {
         }
     }
 
-    /// Reads and checks an experiment. A folder stands for the `experiment.toml` in it.
+    /// Reads and checks an experiment. A folder means the `experiment.toml` in it.
     pub fn load(path: &Path) -> Result<Self, ExperimentError> {
         let path = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
         let source = std::fs::read_to_string(&path)
@@ -237,7 +236,7 @@ impl Experiment {
         Self::parse(&path, &source)
     }
 
-    /// Checks the text of an experiment that came from `path`.
+    /// Checks the text of an experiment that was read from `path`.
     pub fn parse(path: &Path, source: &str) -> Result<Self, ExperimentError> {
         let at = |offset: usize, message: String| {
             let before = &source[..floor_boundary(source, offset)];
@@ -431,7 +430,7 @@ impl Experiment {
     }
 }
 
-/// `curated`, where it is one of several conditions that are compared with the baseline.
+/// `curated`, if it is one of several conditions that are compared with the baseline.
 fn default_primary(conditions: &[String]) -> Option<String> {
     let compared = conditions.get(1..).unwrap_or_default();
     compared.iter().find(|name| *name == PRIMARY).filter(|_| compared.len() > 1).cloned()
@@ -585,7 +584,7 @@ kind = "bubblewrap"
     }
 
     #[test]
-    fn repetitions_are_three_unless_said() {
+    fn repetitions_default_to_three() {
         let text = WHOLE.replace("repetitions = 5\n", "");
         assert_eq!(Experiment::parse(Path::new("e.toml"), &text).unwrap().repetitions, 3);
     }
@@ -651,7 +650,7 @@ kind = "bubblewrap"
     }
 
     #[test]
-    fn a_mistake_is_shown_where_it_stands() {
+    fn mistakes_are_reported_with_their_position() {
         let check = |from: &str, to: &str, expected: &str| {
             let text = WHOLE.replacen(from, to, 1);
             assert_ne!(text, WHOLE, "{from}");

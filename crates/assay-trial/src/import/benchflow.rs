@@ -15,7 +15,7 @@ use super::trial::{Exception, ForeignOutcome, ForeignTrial, Origin, number, plai
 use super::walk::TrialFolder;
 use crate::run::verifier::{self, Reward};
 
-/// What its categories of errors are called among Harbor's exceptions, by which they are judged.
+/// Its categories of errors, as the Harbor exceptions by which they are classified.
 const CATEGORIES: &[(&str, &str)] = &[
     ("timeout", "AgentTimeoutError"),
     ("install_failure", "AgentInstallError"),
@@ -28,8 +28,8 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("suspected_api_error", "APIError"),
 ];
 
-/// Whether a result is BenchFlow's: Harbor's names neither a rollout nor a mode of skills, and its
-/// agent is no word at the top.
+/// Whether a result is BenchFlow's: Harbor's has neither a rollout nor a mode of skills, and its
+/// agent is not a string at the top level.
 pub(super) fn is_result(result: &Value) -> bool {
     let has = |key: &str| result.get(key).is_some_and(Value::is_string);
     has("rollout_name") || has("skill_mode") && has("agent")
@@ -92,8 +92,8 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     })
 }
 
-/// What the names and its own word say of the condition. Its word for a run with skills does not
-/// say whose: a name may.
+/// The evidence of names and of its own mode for the condition. The mode of a run with skills does
+/// not say whose skills: a name may.
 fn evidence(found: &TrialFolder, result: &Value) -> ConditionEvidence {
     let mode = text(result.get("skill_mode")).unwrap_or_default();
     let given = mode == "with-skill" || text(result.get("effective_skills_dir")).is_some();
@@ -106,8 +106,8 @@ fn evidence(found: &TrialFolder, result: &Value) -> ConditionEvidence {
     }
 }
 
-/// What went wrong, by what it calls it. The verifier's errors come first: without a verdict the
-/// agent's say nothing.
+/// The error, by its category. The verifier's errors come first: without a verdict the agent's
+/// error decides nothing.
 fn error(result: &Value) -> Option<Exception> {
     let said = |key: &str| result.get(key).and_then(Value::as_str).filter(|said| !said.trim().is_empty());
     let category = |key: &str| said(key).unwrap_or("an error").to_owned();
@@ -133,22 +133,22 @@ fn outcome(error: Option<Exception>, reward: Option<&Reward>) -> (ForeignOutcome
         let reason = Some("there is no reward, and no error says why".to_owned());
         return (ForeignOutcome::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
-    let because = Some(error.because());
+    let reason = Some(error.reason());
     match error.meaning(&[]) {
         Meaning::Cancelled => (ForeignOutcome::Cancelled(error.class), Some(Ended::Cancelled)),
-        Meaning::TimedOut => (ForeignOutcome::Of(Outcome::TimedOut, None, because), Some(Ended::Deadline)),
-        Meaning::Agent(ended) => (graded(because), ended),
-        Meaning::Broken(cause) => (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), because), None),
+        Meaning::TimedOut => (ForeignOutcome::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline)),
+        Meaning::Agent(ended) => (graded(reason), ended),
+        Meaning::Broken(cause) => (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), reason), None),
     }
 }
 
-/// A figure of the agent's, which older versions keep at the top.
+/// A figure of the agent's, which older versions keep at the top level.
 fn figure<'a>(result: &'a Value, key: &str) -> Option<&'a Value> {
     result.get("agent_result").and_then(|agent| agent.get(key)).or_else(|| result.get(key))
 }
 
-/// Its counts of what was read hold what came from a cache, where they add up to its total that
-/// way. Where nobody counted, all are 0.
+/// Its input counts include cached tokens, if they add up to its total that way. If nothing was
+/// counted, all are 0.
 fn usage(result: &Value) -> Option<Usage> {
     let count = |key: &str| figure(result, key).and_then(Value::as_u64);
     let (read, output) = (count("n_input_tokens")?, count("n_output_tokens")?);

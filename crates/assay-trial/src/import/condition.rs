@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 
 use super::error::ImportError;
 
 /// The condition of a trial whose condition is unknown.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// Phrases in names, each between two dashes, and the condition they stand for.
+/// Phrases in names, each between two dashes, and their conditions.
 const PHRASES: &[(&str, &[&str])] = &[
     (
         "none",
@@ -98,7 +98,7 @@ fn named_condition(name: &str) -> Result<Option<&'static str>, ()> {
     Ok(found)
 }
 
-/// A name in lower case, with a dash for whatever is neither letter nor digit.
+/// A name in lower case, with a dash for each character that is neither letter nor digit.
 fn normalize(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
@@ -115,8 +115,8 @@ fn words(plain: &str) -> Vec<&str> {
     plain.split('-').filter(|word| !word.is_empty()).collect()
 }
 
-/// What a name says of skills where it only names them, `…-skills-…`, or denies them,
-/// `…-noskills-…`: what stands before the word, and whether it is denied.
+/// A name that only mentions skills, `…-skills-…`, or denies them, `…-noskills-…`: the part before
+/// the word, and whether it is denied.
 fn mentioned_skills(name: &str) -> Option<(String, bool)> {
     let plain = normalize(name);
     let words = words(&plain);
@@ -137,7 +137,7 @@ fn mentioned_skills(name: &str) -> Option<(String, bool)> {
 /// `x-no-skills-3`.
 #[derive(Debug, Default)]
 pub(super) struct NameContrast {
-    /// What stands before the denial, in names of one kind.
+    /// The part before the denial, in names of one kind.
     before: BTreeSet<(usize, String)>,
     /// All names of trials without skills: a name above both arms does not distinguish them.
     shared: BTreeSet<String>,
@@ -171,7 +171,7 @@ impl NameContrast {
     }
 }
 
-/// What is known about a trial's condition.
+/// The evidence about a trial's condition.
 #[derive(Debug, Default)]
 pub(super) struct ConditionEvidence {
     /// The trial's own name of its skill mode.
@@ -180,19 +180,19 @@ pub(super) struct ConditionEvidence {
     pub(super) job: Vec<String>,
     /// Names of the agent.
     pub(super) agent: Vec<String>,
-    /// Names of the dataset, and of the folders that hold the task.
+    /// Names of the dataset, and of the folders of the task.
     pub(super) dataset: Vec<String>,
-    /// Whether the agent was given skills, where the configuration says.
+    /// Whether the agent was given skills, if the configuration has it.
     pub(super) skills: Option<bool>,
 }
 
-/// What they come to.
+/// The conclusion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inferred {
     /// This condition.
     Known(&'static str),
-    /// The agent was given none; only beside trials with some does that mean anything, for an image
-    /// may carry skills.
+    /// The agent was given none. That is meaningful only beside trials with some, because an image
+    /// may contain skills.
     NoneGiven,
     /// Neither names nor configuration identify it.
     Silent,
@@ -210,7 +210,7 @@ impl ConditionEvidence {
     pub(super) fn infer(&self) -> Inferred {
         let mut answer = None;
         for names in self.kinds() {
-            // The first name of a kind that says anything speaks for the kind.
+            // The first name of a kind with a meaning decides for the kind.
             let said = names
                 .iter()
                 .map(|name| named_condition(name))
@@ -237,21 +237,23 @@ impl ConditionEvidence {
     }
 }
 
-/// What the user says.
+/// The user's patterns.
 #[derive(Debug)]
-pub(super) struct Overrides(Vec<(GlobMatcher, String)>);
+pub(super) struct Overrides(Vec<(GlobSet, String)>);
 
 impl Overrides {
-    /// Compiles patterns. `*` stands for anything, slashes included.
+    /// Compiles patterns. `*` matches any text, slashes included.
     pub(super) fn new(patterns: &[(String, String)]) -> Result<Self, ImportError> {
         let compile = |(pattern, condition): &(String, String)| {
-            let glob = GlobBuilder::new(pattern).literal_separator(false).build().map_err(|error| {
+            // A set, because compiling a single pattern panics if it is too large.
+            let glob = GlobBuilder::new(pattern).literal_separator(false).build();
+            let glob = glob.and_then(|glob| GlobSet::builder().add(glob).build()).map_err(|error| {
                 ImportError::Pattern { pattern: pattern.clone(), message: error.to_string() }
             })?;
             if !assay_store::is_run_name(condition) {
                 return Err(ImportError::Name { what: "condition", name: condition.clone() });
             }
-            Ok((glob.compile_matcher(), condition.clone()))
+            Ok((glob, condition.clone()))
         };
         patterns.iter().map(compile).collect::<Result<_, _>>().map(Self)
     }
@@ -271,7 +273,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_people_mean_by_them() {
+    fn invalid_and_too_large_patterns_are_errors() {
+        for pattern in ["[a".to_owned(), "[^a-z]*".repeat(100_000)] {
+            let made = Overrides::new(&[(pattern, "none".to_owned())]);
+            assert!(matches!(made, Err(ImportError::Pattern { .. })));
+        }
+    }
+
+    #[test]
+    fn condition_is_inferred_from_names() {
         let check = |name: &str, expected: Result<Option<&str>, ()>| {
             assert_eq!(named_condition(name), expected, "{name}");
         };
@@ -304,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn witnesses_agree_or_nothing_is_known() {
+    fn conflicting_evidence_gives_no_condition() {
         let check = |agent: &str, job: &[&str], dataset: &str, skills: Option<bool>, expected: Inferred| {
             let evidence = ConditionEvidence {
                 mode: Vec::new(),
@@ -337,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_beside_no_skills_are_the_treatment() {
+    fn skills_name_beside_noskills_name_is_the_treatment() {
         let check = |none: &[&str], other: &[&str], expected: bool| {
             let jobs = |names: &[&str]| ConditionEvidence {
                 job: names.iter().map(|&name| name.to_owned()).collect(),
@@ -354,13 +364,13 @@ mod tests {
         check(&["x-noskills"], &["y-skills"], false);
         check(&["baseline"], &["skills"], false);
         check(&["x-noskills"], &["x-tools"], false);
-        // What stands above both tells nothing.
+        // Names of folders above both mean nothing.
         check(&["noskills", "skills-bench"], &["other", "skills-bench"], false);
         check(&["noskills", "skills-bench"], &["skills", "skills-bench"], true);
     }
 
     #[test]
-    fn the_first_pattern_that_fits_wins() {
+    fn first_matching_pattern_wins() {
         let overrides =
             Overrides::new(&[("x_*/*/oracle".into(), "one".into()), ("x_late".into(), "two".into())])
                 .unwrap();

@@ -23,7 +23,7 @@ pub enum ImportError {
     /// An invalid pattern.
     #[error("invalid pattern {pattern:?}: {message}")]
     Pattern {
-        /// As given.
+        /// As given by the user.
         pattern: String,
         /// Why.
         message: String,
@@ -33,13 +33,13 @@ pub enum ImportError {
     Name {
         /// `run` or `condition`.
         what: &'static str,
-        /// As given.
+        /// As given by the user.
         name: String,
     },
     /// A baseline that no trial ran under.
     #[error("no trial ran under the baseline {baseline:?}; conditions found: {}", .conditions.join(", "))]
     Baseline {
-        /// As given.
+        /// As given by the user.
         baseline: String,
         /// The conditions there are.
         conditions: Vec<String>,

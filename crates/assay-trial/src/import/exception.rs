@@ -1,5 +1,5 @@
-//! What an exception says about a trial: by its class, and where the class only says that the
-//! agent's command failed, by what was printed.
+//! What an exception means for a trial: by its class or, if the class only says that the agent's
+//! command failed, by what was printed.
 
 use assay_agent::Ended;
 use assay_model::exceeds_context;
@@ -22,14 +22,14 @@ pub(super) enum Meaning {
     TimedOut,
     /// The agent gave up or used something up: a result, whatever the verifier says.
     Agent(Option<Ended>),
-    /// Something under the trial broke: no result, whatever the verifier says. Who counted only the
-    /// passed ones of these would choose by outcome.
+    /// The infrastructure broke: no result, whatever the verifier says. Counting only those that
+    /// passed would select by outcome.
     Broken(Cause),
     /// It was cancelled.
     Cancelled,
 }
 
-/// What a class of exceptions says.
+/// The meaning of a class of exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     TimedOut,
@@ -37,13 +37,13 @@ enum Class {
     Cancelled,
     /// The class alone decides.
     Broken(Cause),
-    /// A command or a request of the agent failed: what was printed decides, and only without it
-    /// this.
+    /// A command or a request of the agent failed: what was printed decides, and without it this
+    /// cause.
     Unclear(Cause),
 }
 
-/// The rules, in order: how a class begins or what it holds, and what it means. Names of Harbor
-/// 0.25, and the stems that earlier versions and the libraries under it share with them.
+/// The rules, in order: how a class begins or what it contains, and its meaning. Names of Harbor
+/// 0.25, and the stems that earlier versions and its libraries share with them.
 const RULES: &[(&[&str], &[&str], Class)] = &[
     (&["KeyboardInterrupt"], &["Cancel"], Class::Cancelled),
     (&["AgentTimeoutError"], &[], Class::TimedOut),
@@ -68,8 +68,8 @@ const RULES: &[(&[&str], &[&str], Class)] = &[
     ),
 ];
 
-/// What an exception means: its class, its message, and the ends of the agent's logs. A class that
-/// is not known is nobody's fault but the harness's, unless something was printed that says more.
+/// The meaning of an exception: its class, its message, and the ends of the agent's logs. An
+/// unknown class is an error of the harness, unless something more specific was printed.
 pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
     let class = class.rsplit('.').next().unwrap_or(class);
     let class = RULES
@@ -103,8 +103,8 @@ pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
     Meaning::Broken(cause)
 }
 
-/// What an exception says of itself, for people: of a command that failed its exit code and its
-/// last words, and not the command, which holds the whole task.
+/// A short form of an exception's message: for a failed command its exit code and its last output,
+/// and not the command, which contains the whole task.
 pub(super) fn summary(message: &str) -> String {
     let Some(code) = exit_code(message) else {
         return message.lines().next().unwrap_or_default().to_owned();
@@ -122,9 +122,9 @@ fn exit_code(message: &str) -> Option<i64> {
     rest.split_once(')')?.0.trim().parse().ok()
 }
 
-/// Of a failed command's message, what the command printed. The command itself is left out: an
-/// agent's holds the instruction, whose words say nothing of how it ended. Any other message is
-/// taken whole.
+/// The output in a failed command's message. The command itself is left out: an agent's contains
+/// the instruction, whose words say nothing about how it ended. Any other message is returned
+/// unchanged.
 fn printed(message: &str) -> &str {
     if exit_code(message).is_none() {
         return message;
@@ -136,8 +136,8 @@ fn printed(message: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// The end of what a program printed, in one line: the last lines that stand together, without
-/// frames that are drawn around source code.
+/// The end of a program's output in one line: the last consecutive lines, without frames that are
+/// drawn around source code.
 fn last_words(text: &str) -> String {
     let mut start = text.len().saturating_sub(TAIL);
     while !text.is_char_boundary(start) {
@@ -159,8 +159,8 @@ fn last_words(text: &str) -> String {
     words.join(" ")
 }
 
-/// Whether words say that the provider could not answer: overloaded, too many requests, an error of
-/// its own, or no connection.
+/// Whether a text says that the provider could not answer: overloaded, too many requests, an error
+/// of its own, or no connection.
 fn is_providers(words: &str) -> bool {
     const PHRASES: [&str; 20] = [
         "serviceunavailable",
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_mean_what_their_names_say() {
+    fn exception_classes_have_their_meaning() {
         let check = |class: &str, expected: Meaning| {
             // Words of no meaning.
             assert_eq!(meaning(class, "it said so", &[]), expected, "{class}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_died_is_judged_by_its_last_words() {
+    fn failed_agent_is_classified_by_its_last_output() {
         const CLASS: &str = "NonZeroAgentExitCodeError";
         let check = |message: &str, logs: &[&str], expected: Meaning| {
             let logs: Vec<String> = logs.iter().map(|&log| log.to_owned()).collect();
@@ -274,20 +274,20 @@ mod tests {
         check(&failed(137, "", "one\ntwo"), &[], memory());
         // Killed while the provider was at fault is the provider's.
         check(&failed(137, "", "status: 503"), &[], provider());
-        // Numbers that are no status, and a code that says nothing.
+        // Numbers that are not a status, and a code without meaning.
         for words in ["", "line 503 of 9", "exit code 5", "port 500 is taken", "status: 404"] {
             check(&failed(1, "", words), &[], unclear());
         }
-        // The instruction is no witness, and neither is what was printed long before the end.
+        // The instruction is not evidence, and neither is output from long before the end.
         check(&failed(1, "serve HTTP 503 over the rate limit\nstatus: 500", "Traceback"), &[], unclear());
         check(&failed(1, "", "HTTP 503\n\nall is well\n\nbye"), &[], unclear());
-        // Where the message says nothing, the logs do.
+        // If the message says nothing, the logs decide.
         check(&failed(1, "", ""), &["working\nAPIConnectionError: gone"], provider());
         check("", &["the prompt is too long: 3 tokens > 2 maximum"], full());
     }
 
     #[test]
-    fn what_others_broke_is_not_read_from_words() {
+    fn infrastructure_errors_ignore_output() {
         for (class, cause) in [
             ("EnvironmentStartTimeoutError", Cause::Sandbox),
             ("AgentSetupTimeoutError", Cause::AgentSetup),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_holds_the_last_words_and_not_the_command() {
+    fn summary_has_the_last_output_without_the_command() {
         let check = |message: &str, expected: &str| assert_eq!(summary(message), expected);
         check("it said so\nand more", "it said so");
         check(&failed(1, "a long task", "a\n\nError: not\nthere"), "exit code 1: Error: not there");

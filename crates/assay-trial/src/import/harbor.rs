@@ -16,11 +16,11 @@ use super::trial::{Exception, ForeignOutcome, ForeignTrial, Origin, number, plai
 use super::walk::TrialFolder;
 use crate::run::verifier::{self, Reward};
 
-/// Most files of an agent's logs that are looked at, and that are read, to find out why it died.
+/// How many files of an agent's logs are listed, and how many are read, to find out why it died.
 const LOGS_LISTED: usize = 1_000;
 const LOGS_READ: usize = 8;
 
-/// Most bytes of such a file.
+/// Most bytes that are read of such a file.
 const LOG_CAP: u64 = 32 << 20;
 
 /// Reads a trial's folder.
@@ -147,7 +147,7 @@ fn phase(result: &Value, name: &str) -> f64 {
         times::between(time("started_at"), time("finished_at"))
     };
     let whole = span(result);
-    if whole > 0.0 { whole } else { steps(result).map(span).sum() }
+    if whole > 0.0 { whole } else { steps(result).map(span).fold(0.0, |sum, span| sum + span) }
 }
 
 fn steps(result: &Value) -> impl Iterator<Item = &Value> {
@@ -163,7 +163,7 @@ fn summed<T>(result: &Value, figure: impl Fn(&Value) -> Option<T>, add: impl Fn(
     each?.into_iter().reduce(add)
 }
 
-/// Harbor counts what came from a cache among the input. What it does not say is not 0.
+/// Harbor counts cached tokens as input. A missing value is not 0.
 fn usage(agent: &Value) -> Option<Usage> {
     let count = |key: &str| agent.get(key).and_then(Value::as_u64);
     let (read, written) = (count("n_input_tokens")?, count("n_output_tokens")?);
@@ -171,7 +171,7 @@ fn usage(agent: &Value) -> Option<Usage> {
     Some(Usage { input: read - cached, output: written, cache_read: cached, cache_write: 0 })
 }
 
-/// The rewards of the result; where it has none at all, those of the verifier's files.
+/// The rewards of the result; if it has none, those of the verifier's files.
 fn rewards(result: &Value, folder: &Path) -> Result<Option<Reward>, &'static str> {
     let given = result.get("verifier_result").filter(|given| !given.is_null());
     let Some(given) = given else {
@@ -198,8 +198,8 @@ fn exception(result: &Value) -> Option<Exception> {
     of(result).or_else(|| steps(result).find_map(of))
 }
 
-/// Whether the reward files contradict the reward that was taken. A verifier writes its verdict
-/// once. Where one file passes the trial and the other fails it, somebody else has written too.
+/// Whether the reward files contradict the chosen reward. A verifier writes its verdict once. If
+/// one file passes the trial and the other fails it, another program has written too.
 fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
     let Some(reward) = reward.filter(|reward| reward.is_full()) else { return Vec::new() };
     let verifier = folder.join("verifier");
@@ -219,7 +219,7 @@ fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The ends of what the agent logged, and of the exception's traceback.
+/// The ends of the agent's logs, and of the exception's traceback.
 fn last_logs(found: &TrialFolder) -> Vec<String> {
     let traceback = found.result.pointer("/exception_info/exception_traceback").and_then(Value::as_str);
     let mut logs: Vec<String> = traceback.map(str::to_owned).into_iter().collect();
@@ -265,22 +265,22 @@ fn outcome(
         let reason = Some("there is no reward, and no exception says why".to_owned());
         return (ForeignOutcome::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
-    let because = exception.because();
+    let reason = exception.reason();
     match exception.meaning(logs) {
         Meaning::Cancelled => (ForeignOutcome::Cancelled(exception.class.clone()), Some(Ended::Cancelled)),
         Meaning::TimedOut => {
-            let reason = Some(late.cloned().unwrap_or(because));
+            let reason = Some(late.cloned().unwrap_or(reason));
             (ForeignOutcome::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline))
         }
-        Meaning::Agent(ended) => (graded(Some(because)), ended),
+        Meaning::Agent(ended) => (graded(Some(reason)), ended),
         Meaning::Broken(cause) => {
-            (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), Some(because)), None)
+            (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), Some(reason)), None)
         }
     }
 }
 
-/// Why a reward after the agent's deadline is not the agent's: in a shared environment nobody ends
-/// its processes, so what it had started may have gone on while the verifier ran. In a separate one
+/// Why a reward after the agent's deadline is not the agent's: in a shared environment its
+/// processes are not ended, so they may have continued while the verifier ran. In a separate one
 /// the agent's environment is stopped first.
 fn late(result: &Value, reward: Option<&Reward>) -> Option<String> {
     let reward = reward.filter(|reward| reward.value > 0.0)?;

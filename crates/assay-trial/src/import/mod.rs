@@ -1,8 +1,8 @@
 //! Trials that were executed elsewhere, as records of the store and a run.
 //!
-//! [`harbor`] reads job folders of Harbor, and of BenchFlow, which writes the same tree with
-//! results of its own. Nothing in them is trusted: no link is followed, no file is read without a
-//! cap, and what cannot be used is counted by reason.
+//! [`harbor`] reads job folders of Harbor, and of BenchFlow, which writes the same tree with its
+//! own results. Nothing in them is trusted: links are not followed, all files are read with a cap,
+//! and what cannot be used is counted by reason.
 
 mod benchflow;
 mod condition;
@@ -33,10 +33,10 @@ use walk::{TrialFolder, Walk};
 /// The protocol version in the identity of an imported trial.
 const PROTOCOL: &str = "assay.import/1";
 
-/// Most bytes of a trajectory that is kept.
+/// Most bytes of a kept trajectory.
 const TRAJECTORY_CAP: u64 = 64 << 20;
 
-/// Most bytes of a verifier's output that are kept.
+/// Most bytes of a kept verifier output.
 const OUTPUT_CAP: u64 = 1 << 20;
 
 /// The default equivalence margin, as in an experiment without one.
@@ -53,7 +53,7 @@ pub struct ImportOptions {
     /// Patterns on `job/trial/agent` or on one of the three, and the condition of matching trials;
     /// the first match wins.
     pub conditions: Vec<(String, String)>,
-    /// The condition the others are compared with; `none` where there is one.
+    /// The baseline; `none` if there is such a condition.
     pub baseline: Option<String>,
 }
 
@@ -86,11 +86,11 @@ struct PlacedTrial {
     specification: Value,
 }
 
-/// Reads job folders of Harbor into a store. The same folders give the same run, and no trial
-/// twice.
+/// Reads job folders of Harbor into a store. The same folders give the same run, without duplicate
+/// trials.
 ///
 /// # Errors
-/// Folders without any trial, names that cannot be names, a store that cannot be written.
+/// Folders without any trial, invalid names, a store that cannot be written.
 pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Result<Imported, ImportError> {
     let overrides = Overrides::new(&options.conditions)?;
     if !assay_store::is_run_name(&options.name) {
@@ -174,7 +174,7 @@ fn conditions(
     overrides: &Overrides,
     notes: &mut Vec<String>,
 ) -> Vec<String> {
-    // Given none where others of the same agent were given some: that is a condition.
+    // No skills, where others of the same agent had some, is a condition.
     let given: BTreeSet<(&str, Option<&str>)> = read
         .iter()
         .filter(|(_, trial)| trial.evidence.skills == Some(true))
@@ -226,7 +226,7 @@ fn conditions(
         let more = if jobs.len() > some.len() { ", …" } else { "" };
         let trials = if count == 1 { "trial has" } else { "trials have" };
         notes.push(format!(
-            "{count} {trials} the condition `{UNKNOWN}`: {why} ({}{more}). `--condition PATTERN=CONDITION` says it.",
+            "{count} {trials} the condition `{UNKNOWN}`: {why} ({}{more}). `--condition PATTERN=CONDITION` sets it.",
             some.join(", ")
         ));
     }
@@ -260,8 +260,7 @@ fn place_trials(
             excluded.push(Exclusion { task: trial.task.clone(), condition: Some(condition), reason });
             continue;
         }
-        // An arm of the unknown beside known ones would take from them every task that it does not
-        // have.
+        // An unknown arm beside known ones would take from them every task that it does not have.
         if condition == UNKNOWN && known.contains(&trial.agent) {
             let reason =
                 "its condition is unknown, and its agent has trials with known conditions".to_owned();
@@ -291,7 +290,7 @@ fn run_folder(
     notes: &mut Vec<String>,
 ) -> Result<RunFolder, ImportError> {
     let used: BTreeSet<&str> = placed.iter().map(|placed| placed.condition.as_str()).collect();
-    // Those that assay knows in its own order, then the others; the unknown last.
+    // Conditions known to assay in its own order, then the others, and the unknown one last.
     let rank = |condition: &str| {
         let own = crate::condition::names().position(|name| name == condition);
         (condition == UNKNOWN, own.unwrap_or(usize::MAX))
@@ -392,7 +391,7 @@ fn measures(label: &AgentLabel) -> bool {
     !matches!(label.name.as_str(), "oracle" | "nop")
 }
 
-/// Writes records that are not there yet, or that say something else; counts all by outcome.
+/// Writes records that are new or changed, and counts all by outcome.
 fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String, usize>, StoreError> {
     let mut by_outcome: BTreeMap<String, usize> = BTreeMap::new();
     for placed in placed {
@@ -405,14 +404,14 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
             continue;
         };
         *by_outcome.entry(record.outcome.word().to_owned()).or_default() += 1;
-        // A record that cannot be understood is written anew.
+        // An unreadable record is replaced.
         let known = store.record(&placed.id).unwrap_or_default();
         if known.is_some_and(|known| Record { attempt: record.attempt, ..known } == record) {
             continue;
         }
         let lease = match store.claim(&placed.id)? {
             Claim::Mine(lease) => lease,
-            // A living process is importing the same trial.
+            // A running process is importing the same trial.
             Claim::Held(owner) if owner.is_alive() => continue,
             Claim::Held(_) => {
                 let reason = "a process on another machine or in another container holds it; remove it if that process is gone";

@@ -67,7 +67,7 @@ impl Fixture {
     }
 }
 
-/// What a new Harbor writes of a trial that passed.
+/// A new Harbor's result of a trial that passed.
 fn result(id: &str) -> Value {
     json!({
         "id": id, "task_name": "hello", "trial_name": "hello__1234567", "task_id": { "path": "tasks/hello" },
@@ -86,8 +86,8 @@ fn failing(result: &mut Value, class: &str) {
         json!({ "exception_type": class, "exception_message": "it said so\nand more" });
 }
 
-/// An agent whose command failed, with what it printed last.
-fn dying(result: &mut Value, code: i32, printed: &str) {
+/// An agent whose command failed, with its last output.
+fn set_failed_command(result: &mut Value, code: i32, printed: &str) {
     result["exception_info"] = json!({
         "exception_type": "NonZeroAgentExitCodeError",
         "exception_message": format!("Command failed (exit {code}): agent 'a task'\nstdout: {printed}\n\nstderr: None"),
@@ -95,7 +95,7 @@ fn dying(result: &mut Value, code: i32, printed: &str) {
 }
 
 #[test]
-fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
+fn new_and_old_jobs_pair_by_task_name() {
     let fixture = Fixture::new();
     fixture.write("new/config.json", r#"{"job_name": "claude-with-skills"}"#);
     fixture.write("new/result.json", r#"{"id": "x", "stats": {}, "n_total_trials": 1}"#);
@@ -141,7 +141,7 @@ fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
 }
 
 #[test]
-fn missing_counts_are_unknown_and_never_zero() {
+fn missing_counts_are_unknown_not_zero() {
     let check = |agent: Value, expected: Option<(u64, u64, u64)>| {
         let fixture = Fixture::new();
         fixture.trial("job/t__1", |result| result["agent_result"] = agent.clone());
@@ -157,7 +157,7 @@ fn missing_counts_are_unknown_and_never_zero() {
 }
 
 #[test]
-fn what_came_of_a_trial_is_read_from_exception_and_reward() {
+fn outcome_is_derived_from_exception_and_reward() {
     type Expected<'a> = (Outcome, Option<Cause>, Option<&'a str>);
     let check = |change: fn(&mut Value), files: &[(&str, &str)], expected: Expected<'_>| {
         let fixture = Fixture::new();
@@ -206,8 +206,8 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
         &[],
         (Outcome::TimedOut, None, Some("AgentTimeoutError")),
     );
-    // What broke is no result, whatever the reward: neither the passed nor the failed may be
-    // chosen.
+    // A broken trial has no result, whatever the reward: choosing those that passed or failed would
+    // bias the sample.
     check(
         |r| failing(r, "ApiUsageLimitError"),
         &[],
@@ -215,9 +215,9 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
     );
     check(|r| failing(r, "SomethingNew"), &[], with(lost(Cause::Harness), "SomethingNew"));
     check(|r| failing(r, "ContextWindowExceededError"), &[], (Outcome::Passed, None, Some("Context")));
-    // The class only says that the agent's command failed; what it printed decides.
+    // The class only says that the agent's command failed; its output decides.
     check(
-        |r| dying(r, 1, "Error: the prompt is too long: 9 tokens > 8 maximum"),
+        |r| set_failed_command(r, 1, "Error: the prompt is too long: 9 tokens > 8 maximum"),
         &[],
         (
             Outcome::Passed,
@@ -225,13 +225,17 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
             Some("NonZeroAgentExitCodeError: exit code 1: Error: the prompt is too long"),
         ),
     );
-    check(|r| dying(r, 137, "x"), &[], (Outcome::Passed, None, Some("out of memory")));
+    check(|r| set_failed_command(r, 137, "x"), &[], (Outcome::Passed, None, Some("out of memory")));
     check(
-        |r| dying(r, 1, "Error: HTTP 503"),
+        |r| set_failed_command(r, 1, "Error: HTTP 503"),
         &[],
         with(lost(Cause::ModelProvider), "exit code 1: Error: HTTP 503"),
     );
-    check(|r| dying(r, 1, "Traceback"), &[], with(lost(Cause::AgentSetup), "exit code 1: Traceback"));
+    check(
+        |r| set_failed_command(r, 1, "Traceback"),
+        &[],
+        with(lost(Cause::AgentSetup), "exit code 1: Traceback"),
+    );
     // Two reward files that contradict each other.
     check(
         |_| {},
@@ -252,7 +256,7 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
 }
 
 #[test]
-fn what_cannot_be_used_is_counted_by_reason() {
+fn unusable_trials_are_counted_by_reason() {
     let check = |make: fn(&Fixture), reason: &str| {
         let fixture = Fixture::new();
         fixture.trial("job/good__1", |_| {});
@@ -346,7 +350,7 @@ fn what_cannot_be_used_is_counted_by_reason() {
 }
 
 #[test]
-fn a_cancelled_trial_is_left_out_of_the_run_with_its_reason() {
+fn cancelled_trial_is_excluded_with_its_reason() {
     let fixture = Fixture::new();
     fixture.trial("with-skills/a__1", |_| {});
     fixture.trial("with-skills/a__2", |result| failing(result, "CancelledError"));
@@ -363,7 +367,7 @@ fn a_cancelled_trial_is_left_out_of_the_run_with_its_reason() {
 }
 
 #[test]
-fn a_second_import_of_the_same_adds_nothing() {
+fn second_import_adds_nothing() {
     let fixture = Fixture::new();
     fixture.trial("with-skills/a__1", |_| {});
     fixture.trial("no-skills/a__2", |_| {});
@@ -374,7 +378,7 @@ fn a_second_import_of_the_same_adds_nothing() {
     assert_eq!(fixture.store.trials(), trials);
     assert_eq!(fixture.store.run_names(), ["run"]);
     assert!(trials.iter().all(|(_, folder)| !folder.join("attempts/2").exists()));
-    // A result that says something else is another attempt at the same trial.
+    // A different result is another attempt at the same trial.
     fixture.trial("with-skills/a__1", |result| result["verifier_result"]["rewards"]["reward"] = 0.into());
     fixture.import();
     assert_eq!(fixture.store.run_names(), ["run"]);
@@ -402,7 +406,7 @@ fn repetitions_are_numbered_by_time_within_task_agent_and_condition() {
 }
 
 #[test]
-fn conditions_come_of_names_of_skills_and_of_the_user() {
+fn conditions_are_inferred_from_names_skills_and_options() {
     type Expected<'a> = Result<&'a [(&'a str, usize)], &'a str>;
     let check = |conditions: &[(&str, &str)], baseline: Option<&str>, expected: Expected<'_>| {
         let fixture = Fixture::new();
@@ -435,7 +439,7 @@ fn conditions_come_of_names_of_skills_and_of_the_user() {
 }
 
 #[test]
-fn trials_of_no_known_condition_are_an_arm_only_where_their_agent_has_no_other() {
+fn unknown_condition_is_an_arm_only_if_its_agent_has_no_other() {
     let fixture = Fixture::new();
     fixture.trial("with-skills/a__1", |_| {});
     fixture.trial("other/a__2", |_| {});
@@ -473,7 +477,7 @@ fn trajectory_tests_and_output_are_kept() {
 }
 
 #[test]
-fn the_tests_of_steps_carry_the_steps_name() {
+fn step_tests_have_the_step_name() {
     let fixture = Fixture::new();
     fixture.trial("job/t__1", |_| {});
     for step in ["a", "b"] {
@@ -488,7 +492,7 @@ fn the_tests_of_steps_carry_the_steps_name() {
 }
 
 #[test]
-fn trials_may_lie_directly_in_the_folder_or_be_it() {
+fn trials_are_found_in_the_folder_or_as_the_folder() {
     let check = |trial: &str, root: &str| {
         let fixture = Fixture::new();
         fixture.trial(trial, |_| {});
@@ -504,7 +508,7 @@ fn trials_may_lie_directly_in_the_folder_or_be_it() {
 }
 
 #[test]
-fn a_folder_without_trials_is_an_error_that_says_what_was_there() {
+fn folder_without_trials_is_an_error_listing_its_content() {
     let fixture = Fixture::new();
     fixture.write("job/t__1/trial.log", "");
     match fixture.import_with(&[], None) {
@@ -521,16 +525,16 @@ fn a_folder_without_trials_is_an_error_that_says_what_was_there() {
 }
 
 #[test]
-fn why_an_agent_died_is_read_from_its_logs_too() {
+fn cause_of_death_is_read_from_agent_logs() {
     let fixture = Fixture::new();
-    fixture.trial("job/t__1", |result| dying(result, 1, ""));
+    fixture.trial("job/t__1", |result| set_failed_command(result, 1, ""));
     fixture.write("job/t__1/agent/agent.txt", "at work\nAPIConnectionError: no route\n");
     let record = fixture.only();
     assert_eq!((record.outcome, record.cause), (Outcome::Infrastructure, Some(Cause::ModelProvider)));
 }
 
 #[test]
-fn trials_of_skills_beside_no_skills_are_the_treatment() {
+fn imported_skills_job_beside_noskills_job_is_the_treatment() {
     let fixture = Fixture::new();
     for (folder, word) in [("skills", "skills"), ("noskills", "noskills")] {
         for task in ["a", "b"] {
@@ -540,7 +544,7 @@ fn trials_of_skills_beside_no_skills_are_the_treatment() {
     let imported = fixture.import();
     assert_eq!(imported.by_condition, [("curated".to_owned(), 2), ("none".to_owned(), 2)].into());
     assert!(imported.notes.iter().any(|note| note.contains("`skills`")), "{:?}", imported.notes);
-    // Alone the name tells nothing: agents without skills have such folders too.
+    // Alone the name means nothing: agents without skills have such folders too.
     let fixture = Fixture::new();
     fixture.trial("flash/skills/a__1", |_| {});
     assert_eq!(fixture.import().by_condition, [("unknown".to_owned(), 1)].into());
@@ -563,7 +567,7 @@ fn rollout(mode: &str) -> Value {
 }
 
 #[test]
-fn benchflows_results_are_read_as_what_they_are() {
+fn benchflow_results_are_recognized() {
     let fixture = Fixture::new();
     for (at, mode) in ["no-skill", "with-skill", "self-gen"].into_iter().enumerate() {
         fixture.write(&format!("run/r{at}/result.json"), rollout(mode).to_string());
@@ -586,7 +590,7 @@ fn benchflows_results_are_read_as_what_they_are() {
 }
 
 #[test]
-fn benchflows_errors_are_judged_like_harbors() {
+fn benchflow_errors_are_classified_like_harbor_errors() {
     let check = |change: &dyn Fn(&mut Value), expected: (Outcome, Option<Cause>)| {
         let fixture = Fixture::new();
         let mut result = rollout("no-skill");
@@ -629,7 +633,7 @@ fn unpacked() -> TempDir {
 
 #[test]
 #[ignore = "needs shared data"]
-fn real_jobs_come_out_as_what_happened() {
+fn real_jobs_import_with_known_outcomes() {
     let real = unpacked();
     let import = |folder: &str| {
         let fixture = Fixture::new();
@@ -638,7 +642,7 @@ fn real_jobs_come_out_as_what_happened() {
         let records = fixture.records("run");
         (imported, records)
     };
-    // A public set's trials with and without skills, in its own tree.
+    // Trials of a public dataset with and without skills, in its own tree.
     let (imported, records) = import("jobs-sb");
     assert_eq!(
         (imported.imported, &imported.by_condition["none"], &imported.by_condition["curated"]),
@@ -673,7 +677,7 @@ fn real_jobs_come_out_as_what_happened() {
 /// What Harbor itself wrote.
 #[test]
 #[ignore = "needs shared data"]
-fn harbors_own_jobs_are_read() {
+fn harbor_jobs_are_read() {
     let jobs = assay_test::shared("harbor/jobs");
     let fixture = Fixture::new();
     let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };

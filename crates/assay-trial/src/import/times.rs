@@ -4,15 +4,15 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// A time, and whether it came without a zone.
+/// A time, and whether it has no zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Time {
     pub(super) at: Timestamp,
     pub(super) naive: bool,
 }
 
-/// Reads `2026-01-15T10:00:00.123456` (local time of a machine nobody knows; taken for UTC) or the
-/// same with `Z` or an offset.
+/// Reads `2026-01-15T10:00:00.123456` (local time of an unknown machine; taken as UTC) or the same
+/// with `Z` or an offset.
 pub(super) fn parse(text: &str) -> Option<Time> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Option<Time> {
     Some(Time { at, naive: true })
 }
 
-/// Seconds from one time to another; 0 where the second is not later.
+/// Seconds from one time to another; 0 if the second is not later.
 pub(super) fn between(start: Option<Time>, end: Option<Time>) -> f64 {
     match (start, end) {
         (Some(start), Some(end)) if start.naive == end.naive => {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_are_read_and_nothing_else_is() {
+    fn both_time_formats_are_read_and_others_rejected() {
         let check = |text: &str, expected: Option<(&str, bool)>| {
             let found = parse(text).map(|time| (time.at.to_string(), time.naive));
             assert_eq!(found, expected.map(|(at, naive)| (at.to_owned(), naive)), "{text}");
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_never_negative_nor_between_unlike_clocks() {
+    fn spans_are_never_negative_or_across_clocks() {
         let check = |start: &str, end: &str, expected: f64| {
             assert!((between(parse(start), parse(end)) - expected).abs() < 1e-9, "{start} {end}");
         };

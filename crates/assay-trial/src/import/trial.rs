@@ -42,7 +42,7 @@ pub(super) struct ForeignTrial {
     pub(super) ended: Option<Ended>,
     /// Whether the reward was read after the agent's deadline, with its processes still running.
     pub(super) late: bool,
-    /// Skills it was given, name to digest.
+    /// The skills it was given, name to digest.
     pub(super) skills: BTreeMap<String, String>,
 }
 
@@ -65,7 +65,7 @@ impl Origin {
     }
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, PartialEq)]
 pub(super) enum ForeignOutcome {
     /// A record's outcome, with cause and reason.
@@ -91,7 +91,7 @@ pub(super) fn plain(kind: &str) -> String {
     kind.chars().take(40).map(plain).collect()
 }
 
-/// An exception: its class, and what it says.
+/// An exception: its class and its message.
 pub(super) struct Exception {
     pub(super) class: String,
     pub(super) message: String,
@@ -104,7 +104,7 @@ impl Exception {
     }
 
     /// Why, for the record.
-    pub(super) fn because(&self) -> String {
+    pub(super) fn reason(&self) -> String {
         let said: String = exception::summary(&self.message).chars().take(REASON).collect();
         if said.is_empty() { self.class.clone() } else { format!("{}: {said}", self.class) }
     }

@@ -16,7 +16,7 @@ const ENTRIES: usize = 200_000;
 /// Most bytes of a JSON file of Harbor's. Tracebacks and token lists make results long.
 const JSON_CAP: u64 = 64 << 20;
 
-/// What was found.
+/// The result of the search.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) trials: Vec<TrialFolder>,
@@ -30,8 +30,8 @@ pub(super) struct TrialFolder {
     pub(super) folder: PathBuf,
     /// The folder's name.
     pub(super) name: String,
-    /// Names of the job: of the folders above up to the one the user named, nearest first, and what
-    /// the job calls itself.
+    /// Names of the job: of the folders above up to the one the user named, nearest first, and the
+    /// job's own name.
     pub(super) job: Vec<String>,
     /// The digest of result.json.
     pub(super) digest: String,
@@ -45,7 +45,7 @@ impl Walk {
         // Without this a root called `.` has no name.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let mut above: Vec<String> = Vec::new();
-        // A trial named by itself still has its job's name above it.
+        // A trial that is named directly still has its job's name above it.
         above.extend(root.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()));
         if !is_trial(&root) {
             above.clear();
@@ -70,7 +70,7 @@ impl Walk {
                 });
                 return;
             }
-            // A job's own result, or somebody else's file: what counts lies below.
+            // A job's own result, or an unrelated file: the trials are below.
             Ok(Some((result, _))) if result.get("stats").is_some() => {}
             Ok(Some(_)) if is_trial(folder) => return self.count("result.json is not a trial result"),
             Ok(Some(_)) => self.count("result.json is neither a job result nor a trial result"),
@@ -126,7 +126,7 @@ fn is_result(result: &Value) -> bool {
         && (result.get("task_name").is_some() || result.get("trial_name").is_some())
 }
 
-/// Whether a folder looks like a trial's, whatever its result.json is.
+/// Whether a folder looks like a trial's, whatever its result.json contains.
 fn is_trial(folder: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
     has("trial.log")
@@ -136,7 +136,7 @@ fn is_trial(folder: &Path) -> bool {
             .is_ok_and(|config| config.is_some_and(|(config, _)| config.get("trial_name").is_some()))
 }
 
-/// Why a JSON file cannot be read, to stand behind the file's name.
+/// Why a JSON file cannot be read, appended to the file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JsonFileError {
     #[error("is too large")]
@@ -155,7 +155,7 @@ pub(super) enum JsonFileError {
     NotJson,
 }
 
-/// A JSON file of a folder, and its digest; `None` where there is none.
+/// A JSON file of a folder, and its digest; `None` if there is no such file.
 pub(super) fn read_json(folder: &Path, name: &str) -> Result<Option<(Value, String)>, JsonFileError> {
     let bytes = match read_beneath(folder, Path::new(name), JSON_CAP) {
         Ok(Some(bytes)) => bytes,

@@ -42,7 +42,7 @@ impl AgentEntry {
         Self { spec: Arc::new(spec.clone()), label, arm, placement: None, agent, price, route: None }
     }
 
-    /// What was opened for it.
+    /// The opened agent.
     pub(crate) fn opened(&self) -> OpenedAgent {
         OpenedAgent { agent: self.agent.clone(), route: self.route.clone(), placement: self.placement }
     }
@@ -81,8 +81,8 @@ pub(crate) fn open_agents(
     Ok(agents)
 }
 
-/// Gives entries that have harness and model in common names of their own: by their version, their
-/// placement, and their number.
+/// Gives entries with the same harness and model distinct names: by their version, their placement,
+/// and their number.
 fn name_arms(agents: &mut [AgentEntry]) {
     let known: Vec<_> = agents.iter().map(|entry| (entry.label.clone(), entry.placement)).collect();
     for (number, entry) in agents.iter_mut().enumerate() {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_told_apart() {
+    fn agent_entries_get_distinct_names() {
         let check = |placements: &[Option<Placement>], expected: &[&str]| {
             let nop: Arc<dyn Agent> = Arc::new(assay_agent::Nop);
             let entry = |placement: &Option<Placement>| AgentEntry {

@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// Most bytes of its answer.
 const ANSWER: usize = 1 << 20;
 
-/// Looks names up and runs nothing of what it finds: no program of theirs, no code of a module.
+/// Only looks names up: runs no program that it finds, and no code of a module.
 const SEARCH: &str = r#"
 for name in $COMMANDS; do command -v -- "$name" > /dev/null || echo "command $name"; done
 [ -z "$PYTHON" ] || ! command -v python3 > /dev/null || python3 -I -c '
@@ -72,8 +72,7 @@ impl SkillPlace {
         self.backend.kind()
     }
 
-    /// Which of some programs and modules are not there. `None` for images, which are not made yet:
-    /// nothing is known of them.
+    /// Which of some programs and modules are missing. `None` for images, which are not built yet.
     ///
     /// # Errors
     /// A sandbox that does not start.
@@ -141,7 +140,7 @@ impl Plan {
             if skills.is_empty() {
                 continue;
             }
-            // Of images it is enough to know that they are.
+            // For images it is enough to know that they are images.
             let base = match spec.sandbox_kind() {
                 "docker" => String::new(),
                 _ => spec.specification["environment"]["base"].to_string(),

@@ -21,7 +21,7 @@ pub enum PlanError {
         path: PathBuf,
         /// Its name.
         agent: String,
-        /// What is wrong.
+        /// The cause.
         error: AgentError,
     },
     /// An unknown name or id.
@@ -29,7 +29,7 @@ pub enum PlanError {
     Name {
         /// The experiment.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         message: String,
     },
     /// The store cannot be used.

@@ -1,4 +1,4 @@
-//! Whether a task can be run here at all, and what it may reach.
+//! Whether a task can be run on this machine, and its network policy.
 
 use assay_gateway::{Hosts, HostsError};
 use assay_task::{NetworkWish, Task};
@@ -15,7 +15,7 @@ pub(crate) enum Infeasible {
     /// More than one step.
     #[error("it has several steps (`[[steps]]`), which are not supported")]
     Steps,
-    /// A compose file that reaches the host.
+    /// A compose file with access to the host.
     #[error("its compose file would give it access to the host: {0}")]
     HostileCompose(String),
     /// A compose file that mounts the host's credentials.
@@ -102,7 +102,7 @@ pub(crate) fn policy(
     Ok((agent, verifier))
 }
 
-/// What the task requests and the experiment grants.
+/// The hosts that the task requests and the experiment grants.
 pub(super) fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<NetworkPolicy, Infeasible> {
     let hosts = |list: &[String]| Hosts::parse(list).map_err(Infeasible::Hosts);
     let allowed = match (wish, grant) {

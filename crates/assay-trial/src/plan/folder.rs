@@ -10,8 +10,8 @@ use assay_store::{
 use crate::plan::Plan;
 
 impl Plan {
-    /// Writes the plan down, under the experiment's name if that name is free or holds the same
-    /// plan, else under the name with the first free number behind it.
+    /// Writes the plan, under the experiment's name if that name is free or has the same plan, else
+    /// under the name with the first free number.
     pub fn begin_run(&self, store: &Store) -> Result<RunFolder, StoreError> {
         let provided = self.trials.values().flat_map(|trial| &trial.provision.skills);
         let provided: BTreeMap<Digest, &SkillRef> = provided.map(|skill| (skill.digest, skill)).collect();
@@ -27,7 +27,7 @@ impl Plan {
         self.packages.get(&(skill.digest, skill.directory.clone()))
     }
 
-    /// What a report needs of the plan.
+    /// The parts of the plan that a report needs.
     pub fn run_folder(&self) -> RunFolder {
         let mut folder = RunFolder {
             schema: RunFolder::SCHEMA.to_owned(),

@@ -5,7 +5,7 @@ use assay_task::TaskConfig;
 
 use crate::{Experiment, Plan};
 
-/// Seconds of an agent's own time where neither experiment nor task states any.
+/// Seconds of an agent's own time if neither experiment nor task states any.
 const DEFAULT_SECONDS: f64 = 600.0;
 
 /// Bytes of memory where neither states any: room for a compiler or a data frame.
@@ -22,7 +22,7 @@ pub(crate) fn memory_bytes(experiment: &Experiment, task: &TaskConfig) -> Limit<
 }
 
 impl Plan {
-    /// The limits that hold, for every agent and every task with a cell.
+    /// The effective limits for every agent and every task with a cell.
     pub fn limits(&self) -> Vec<TaskLimits> {
         let planned: std::collections::BTreeSet<&str> =
             self.cells.iter().map(|cell| cell.task.as_str()).collect();

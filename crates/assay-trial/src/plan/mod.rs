@@ -35,10 +35,10 @@ use crate::run::env::TaskEnv;
 use crate::run::resolve::{Resolver, Sources};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
-/// The code of what is said where tasks ask for more processors than there are.
+/// The code of the diagnostic for tasks that request more processors than there are.
 const CAPPED: &str = "cpus-capped";
 
-/// Limits where the task names none: room for a build, and an end to a runaway.
+/// Limits for tasks that name none: enough for a build, and an end for a runaway process.
 const DEFAULT_STORAGE: u64 = 4 << 30;
 const DEFAULT_PIDS: u32 = 1024;
 
@@ -57,7 +57,7 @@ pub struct Plan {
     pub cells: Vec<Cell>,
     /// The trials of the cells. Cells with equal provision share one.
     pub trials: BTreeMap<TrialId, Arc<TrialSpec>>,
-    /// For each task that has cells: the trials that have to come out as said before any arm runs.
+    /// For each task with cells: the trials with a known outcome that run before any arm.
     pub checks: Vec<Check>,
     /// What cannot be run, and why.
     pub excluded: Vec<Exclusion>,
@@ -69,7 +69,7 @@ pub struct Plan {
     pub curated: BTreeMap<String, Vec<String>>,
     /// The names of those of the excluded whose folders cannot be read as tasks.
     pub unreadable: Vec<String>,
-    /// What there is to say about tasks and skills.
+    /// Diagnostics about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -78,7 +78,7 @@ pub struct Plan {
 pub struct Check {
     /// The task's name.
     pub task: String,
-    /// Must pass. `None` where the task has no solution to play.
+    /// Must pass. `None` if the task has no solution.
     pub oracle: Option<Arc<TrialSpec>>,
     /// Must not pass.
     pub nop: Arc<TrialSpec>,
@@ -86,7 +86,7 @@ pub struct Check {
 
 impl Plan {
     /// Plans an experiment.
-    pub fn make(
+    pub fn build(
         experiment: Experiment,
         store: &Store,
         machine: &MachineContext<'_>,
@@ -139,7 +139,7 @@ impl Plan {
                 }
             }
         }
-        plan.diagnostics.extend(plan.cramped());
+        plan.diagnostics.extend(plan.cpu_diagnostics());
         plan.diagnostics.extend(plan.capped());
         plan.cells.sort_by_key(|cell| cell.repetition);
         plan.excluded.sort();
@@ -216,7 +216,7 @@ impl Plan {
 
     /// Agents that take more memory by themselves than tasks allow: they would be killed, and seem
     /// to fail.
-    fn cramped(&self) -> Vec<Diagnostic> {
+    fn cpu_diagnostics(&self) -> Vec<Diagnostic> {
         let mut least: BTreeMap<&str, (u64, u64, BTreeSet<&str>)> = BTreeMap::new();
         for cell in &self.cells {
             let (Some(entry), Some(trial)) = (self.agents.get(cell.agent), self.trials.get(&cell.trial))
@@ -266,7 +266,7 @@ impl Plan {
         Some(Diagnostic::new(Severity::Warning, CAPPED, &self.experiment.path, message))
     }
 
-    /// Pairs of conditions that came out equal on some task, with the number of those tasks.
+    /// Pairs of conditions that are equal on some task, with the number of those tasks.
     pub fn equal_conditions(&self) -> Vec<(String, String, usize)> {
         let mut by_trial: BTreeMap<&TrialId, BTreeSet<(&str, &str)>> = BTreeMap::new();
         for cell in &self.cells {
@@ -275,7 +275,7 @@ impl Plan {
         let mut pairs: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
         for shared in by_trial.values() {
             let shared: Vec<_> = shared.iter().collect();
-            // Two tasks of equal content share trials too, and that is no matter of conditions.
+            // Two tasks of equal content share trials too, which is unrelated to conditions.
             for pair in shared.windows(2).filter(|pair| pair[0].0 != pair[1].0) {
                 pairs.entry((pair[0].0.to_owned(), pair[1].0.to_owned())).or_default().insert(pair[0].1);
             }
@@ -286,7 +286,7 @@ impl Plan {
 
 impl Plan {
     /// Opens the plan's trials on this machine. What was opened for planning is not opened again:
-    /// tasks, skills, backends and agents stay what they were then, however long the run takes.
+    /// tasks, skills, backends and agents keep their content, however long the run takes.
     pub fn resolver<'a>(&self, store: &Store, machine: &'a MachineContext<'a>) -> Resolver<'a> {
         let resolver = Resolver::new(machine, Sources { made: store.made_folder(), ..Sources::default() });
         for task in &self.tasks {
@@ -309,8 +309,7 @@ impl Plan {
     }
 }
 
-/// The processors that a trial gets of those that are asked for, and what there is to say where
-/// that is fewer.
+/// The processors that a trial gets, and a warning if it requested more.
 fn capped_cpus(requested: Option<f64>, available: f64) -> (Option<f64>, Vec<String>) {
     match requested {
         Some(requested) if requested > available => {
@@ -320,7 +319,7 @@ fn capped_cpus(requested: Option<f64>, available: f64) -> (Option<f64>, Vec<Stri
     }
 }
 
-/// What a condition gives, and what it leaves out.
+/// The skills of a condition, and its exclusions.
 struct Provided {
     condition: String,
     provision: Arc<Provision>,
@@ -397,7 +396,7 @@ impl Setup {
         })
     }
 
-    /// A trial as data. Its identity is that of the live objects which planning has at hand.
+    /// A trial as data. Its identity is that of the objects opened for planning.
     fn trial(
         &self,
         experiment: &Experiment,
@@ -454,7 +453,7 @@ impl Setup {
 }
 
 /// The skills that the library's patterns match. A pattern without a match is an error: the run
-/// would go on without the skills that it was meant to name.
+/// would go on without the intended skills.
 fn library(experiment: &Experiment) -> Result<Library, PlanError> {
     let mut roots = Vec::new();
     for pattern in &experiment.library {
@@ -491,8 +490,8 @@ fn near_folder(pattern: &str, base: &Path) -> Option<String> {
     None
 }
 
-/// The folders of a suite that cannot be read as tasks, with the reason and what to do. Reasons
-/// stand in plans: they name files from the experiment on.
+/// The folders of a suite that cannot be read as tasks, with the reason and a hint. Reasons are in
+/// plans: they name files relative to the experiment.
 fn unreadable(suite: &mut Suite, directory: &Path) -> Vec<Exclusion> {
     let exclude = |unreadable: Unreadable| {
         let error = &unreadable.error;
@@ -512,7 +511,7 @@ fn unreadable(suite: &mut Suite, directory: &Path) -> Vec<Exclusion> {
     std::mem::take(&mut suite.unreadable).into_iter().map(exclude).collect()
 }
 
-/// A pairing for a task that is not there is a typing mistake that would change what is measured.
+/// A pairing for a missing task is a typing mistake that would change what is measured.
 fn check_names(experiment: &Experiment, suite: &Suite) -> Result<(), PlanError> {
     for name in experiment.pairings.keys() {
         let left_out =

@@ -1,5 +1,5 @@
 //! Sends one short request to every model of a plan before its first trial, so that a wrong
-//! address, key or name is found within seconds and not after several lost trials.
+//! address, key or name is found within seconds and not after several failed trials.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::{Plan, RunOptions};
 /// Delay before a waiting message is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Tries where a provider answers that it failed; it may pass.
+/// Attempts if a provider answers that it failed; the error may be temporary.
 const TRIES: u32 = 3;
 
 /// Between two of them.
@@ -28,7 +28,7 @@ pub enum PreflightEvent {
     Waiting {
         /// `provider:model`.
         model: String,
-        /// Where it is reached.
+        /// Its address.
         address: String,
         /// The longest that it is waited for.
         most: Duration,
@@ -44,7 +44,7 @@ pub enum PreflightEvent {
     RateLimited {
         /// `provider:model`.
         model: String,
-        /// What it said.
+        /// Its answer.
         message: String,
     },
 }
@@ -55,7 +55,7 @@ pub enum PreflightEvent {
 pub struct PreflightError {
     /// `provider:model`.
     pub model: String,
-    /// Where it is reached.
+    /// Its address.
     pub address: Option<String>,
     /// The variable that the experiment names for its key.
     pub api_key_env: Option<String>,
@@ -63,7 +63,7 @@ pub struct PreflightError {
     pub source: ModelError,
 }
 
-/// A model as it is asked: agents that ask it alike are one.
+/// A model as it is called: agents that call it the same way share one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ModelKey {
     model: String,
@@ -73,11 +73,11 @@ struct ModelKey {
     api: Api,
 }
 
-/// Asks the models of those trials that a run would execute. Scripts are not asked.
+/// Sends a request to the models of the trials that a run would execute. Scripts are left out.
 ///
 /// # Errors
-/// The first model that cannot be used. A reply is waited for as long as the longest of its trials
-/// may take: a model that does not say a word in that time cannot do a task in it.
+/// The first model that cannot be used. The timeout is that of its longest trial: a model that does
+/// not reply in that time cannot do a task in it.
 pub fn preflight(
     plan: &Plan,
     store: &Store,
@@ -119,7 +119,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             api_key_env: entry.spec.api_key_env.clone(),
             max_output_tokens: entry.spec.max_output_tokens,
             api: if assay_agent::cli_agents::find(&entry.label.name)
-                .is_some_and(<dyn Harness>::asks_responses)
+                .is_some_and(<dyn Harness>::uses_responses_api)
             {
                 Api::Responses
             } else {
@@ -175,7 +175,7 @@ fn request_reply(
     let (sender, receiver) = channel();
     let result = std::thread::scope(|scope| {
         let request = &request;
-        // The sender goes with the thread: if that ends without a word, so does the wait.
+        // The sender is dropped with the thread: if that ends without a result, so does the wait.
         scope.spawn(move || drop(sender.send(request())));
         let first = receiver.recv_timeout(PATIENCE);
         if matches!(first, Err(RecvTimeoutError::Timeout)) {

@@ -11,7 +11,7 @@ use crate::testing::{Fixture, SKILL};
 use crate::{NetworkGrant, Sandboxes};
 
 #[test]
-fn variables_expand_only_where_allowed() {
+fn variables_expand_only_if_allowed() {
     let env = |name: &str| (name == "HOME" || name == "SECRET").then(|| "value".to_owned());
     let allowed = ["HOME".to_owned(), "UNSET".to_owned()];
     let check = |text: &str, expected: Result<&str, &str>| match (expand(text, &allowed, &env), expected) {
@@ -29,7 +29,7 @@ fn variables_expand_only_where_allowed() {
 }
 
 #[test]
-fn a_trial_reaches_what_both_task_and_experiment_want() {
+fn network_policy_is_the_intersection_of_task_and_experiment() {
     let hosts = |list: &[&str]| list.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>();
     let org = || hosts(&["example.org"]);
     let check = |wish: NetworkWish, grant: NetworkGrant, expected: Option<NetworkPolicy>| {
@@ -45,7 +45,7 @@ fn a_trial_reaches_what_both_task_and_experiment_want() {
     check(NetworkWish::Allowlist(two()), NetworkGrant::Hosts(org()), Some(NetworkPolicy::Hosts(org())));
     check(NetworkWish::Allowlist(org()), NetworkGrant::Hosts(hosts(&["a.test"])), Some(NetworkPolicy::None));
     check(NetworkWish::Allowlist(hosts(&["http://x"])), NetworkGrant::Public, None);
-    // Identities of trials hold these words.
+    // These words are part of the identities of trials.
     let words =
         [NetworkPolicy::None, NetworkPolicy::Public, NetworkPolicy::Hosts(org())].map(|reach| json!(reach));
     assert_eq!(words, [json!("none"), json!("public"), json!({ "hosts": ["example.org"] })]);
@@ -78,21 +78,21 @@ fn with_bubblewrap<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
 }
 
 #[test]
-fn a_plans_trials_are_those_that_were_planned_however_late_they_begin() {
+fn resolved_trials_keep_the_planned_content() {
     let fixture = Fixture::new();
     fixture.write("turns.jsonl", "{\"say\": \"done\"}\n");
     fixture.write("root/etc/os-release", "ID=one\n");
     fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
     fixture.experiment("sandbox = \"none\"", "[sandbox]\nkind = \"bubblewrap\"\nroots = { host = \"root\" }");
     let experiment = Experiment::load(&fixture.path("experiment.toml")).unwrap();
-    let plan = with_bubblewrap(|machine| Plan::make(experiment, &fixture.store, machine)).unwrap();
+    let plan = with_bubblewrap(|machine| Plan::build(experiment, &fixture.store, machine)).unwrap();
     assert!(plan.excluded.is_empty() && !plan.trials.is_empty(), "{:?}", plan.excluded);
     fixture.write("turns.jsonl", "{\"say\": \"another\"}\n");
     fixture.write("root/etc/os-release", "ID=another\n");
     for spec in plan.trials.values().chain(plan.checks.iter().map(|check| &check.nop)) {
         let resolved = with_bubblewrap(|machine| plan.resolver(&fixture.store, machine).resolve(spec));
         assert_eq!(resolved.map(|trial| trial.id).map_err(|error| error.to_string()), Ok(spec.id.clone()));
-        // Nobody but the plan knows what they were.
+        // Only the plan has their original content.
         let anew = with_bubblewrap(|machine| {
             let sources = Sources { made: fixture.store.made_folder(), ..Sources::default() };
             Resolver::new(machine, sources).resolve(spec).map(|trial| trial.id)
@@ -102,7 +102,7 @@ fn a_plans_trials_are_those_that_were_planned_however_late_they_begin() {
 }
 
 #[test]
-fn hosts_are_listed_only_where_something_holds_a_trial_to_them() {
+fn hosts_are_listed_only_if_enforceable() {
     let fixture = Fixture::new();
     fixture.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\"\nnetwork = [\"example.org\"]");
     fixture.edit("tasks/a/task.toml", "[metadata]", "[environment]\nallow_internet = true\n[metadata]");
@@ -110,7 +110,7 @@ fn hosts_are_listed_only_where_something_holds_a_trial_to_them() {
     let plan = with_bubblewrap(|machine| {
         let (cache, forwarder) = (fixture.path("cache"), PathBuf::from("/bin/false"));
         let cli_agents = CliAgentContext { cache, forwarder, forwarder_args: Vec::new(), replay: None };
-        Plan::make(experiment, &fixture.store, &MachineContext { cli_agents: Some(cli_agents), ..*machine })
+        Plan::build(experiment, &fixture.store, &MachineContext { cli_agents: Some(cli_agents), ..*machine })
     });
     let plan = plan.unwrap();
     let spec = plan.trials.values().next().unwrap();
@@ -168,7 +168,7 @@ const ALL: [&str; 4] = ["none", "curated", "oracle", "nop"];
 const ARMS: [&str; 2] = ["none", "curated"];
 
 #[test]
-fn what_can_change_an_outcome_changes_the_trial() {
+fn outcome_inputs_change_the_trial_id() {
     let task = |file: &'static str, from: &'static str, to: &'static str| {
         move |fixture: &Fixture| fixture.edit(&format!("tasks/a/{file}"), from, to)
     };
@@ -211,7 +211,7 @@ fn what_can_change_an_outcome_changes_the_trial() {
 }
 
 #[test]
-fn a_tasks_own_skills_count_for_the_oracle_alone() {
+fn task_skills_count_for_the_oracle_only() {
     let fixture = Fixture::new();
     fixture.edit(
         "tasks/a/environment/Dockerfile",
@@ -220,7 +220,7 @@ fn a_tasks_own_skills_count_for_the_oracle_alone() {
     );
     fixture.write("tasks/a/environment/skills/two/SKILL.md", SKILL);
     fixture.write("tasks/a/environment/skills/two/run.py", "1");
-    // `curated` provides them by themselves, and `none` knows nothing of them.
+    // `curated` provides them itself, and `none` has no use for them.
     compare(
         &fixture,
         |fixture| fixture.write("tasks/a/environment/skills/two/run.py", "2"),
@@ -233,7 +233,7 @@ fn a_tasks_own_skills_count_for_the_oracle_alone() {
 }
 
 #[test]
-fn no_trial_asks_for_more_processors_than_there_are() {
+fn cpus_are_capped_to_the_machine() {
     let here = std::thread::available_parallelism().unwrap().get() as f64;
     let check = |experiment: &str, task: &str, cpus: Option<f64>, is_capped: bool| {
         let fixture = Fixture::new();
@@ -255,7 +255,7 @@ fn no_trial_asks_for_more_processors_than_there_are() {
 }
 
 #[test]
-fn what_cannot_change_an_outcome_changes_no_trial() {
+fn irrelevant_inputs_keep_the_trial_id() {
     let experiment =
         |from: &'static str, to: &'static str| move |fixture: &Fixture| fixture.experiment(from, to);
     check(experiment("margin = 0.10", "margin = 0.20"), &[]);
@@ -265,7 +265,7 @@ fn what_cannot_change_an_outcome_changes_no_trial() {
     check(experiment("timeout = 300", "timeout = 300\nprice = { input = 1.0, output = 2.0 }"), &[]);
     check(|fixture| fixture.write("tasks/a/README.md", "for reviewers"), &[]);
     check(|fixture| fixture.write("skills/two/SKILL.md", &SKILL.replacen("one", "two", 1)), &[]);
-    // A script lies where it likes, under any name.
+    // A script may have any path and name.
     check(
         |fixture| {
             fs::rename(fixture.path("turns.jsonl"), fixture.path("moved.jsonl")).unwrap();
@@ -286,7 +286,7 @@ fn what_cannot_change_an_outcome_changes_no_trial() {
 }
 
 #[test]
-fn an_explicit_limit_of_the_experiment_wins_over_the_tasks() {
+fn experiment_limits_override_task_limits() {
     let fixture = Fixture::new();
     fixture.edit("tasks/a/task.toml", "version", "[agent]\ntimeout_sec = 10\n[x]\nversion");
     let seconds = |fixture: &Fixture| fixture.plan().trials.values().next().unwrap().agent_seconds;
@@ -303,7 +303,7 @@ fn an_explicit_limit_of_the_experiment_wins_over_the_tasks() {
 }
 
 #[test]
-fn a_secret_is_no_part_of_a_trial() {
+fn secrets_are_not_part_of_a_trial() {
     let fixture = Fixture::new();
     fixture.edit("tasks/a/task.toml", "version", "[environment.env]\nTOKEN = \"${A_KEY}\"\n[x]\nversion");
     fixture.experiment("margin", "allow_env = [\"A_KEY\"]\nmargin");
@@ -312,14 +312,14 @@ fn a_secret_is_no_part_of_a_trial() {
     let env = fixture.resolve(&plan, trial).env.agent.clone();
     assert_eq!(env, [("TOKEN".to_owned(), "key".to_owned())]);
     assert!(!trial.specification.to_string().contains("\"key\""), "{}", trial.specification);
-    // Unless the experiment allows it, the task is left out and says why.
+    // Unless the experiment allows it, the task is excluded with the reason.
     fixture.experiment("allow_env = [\"A_KEY\"]\n", "");
     let plan = fixture.plan();
     assert!(plan.cells.is_empty() && plan.excluded[0].reason.contains("`A_KEY`"), "{:?}", plan.excluded);
 }
 
 #[test]
-fn more_repetitions_keep_the_trials_that_are_there() {
+fn more_repetitions_keep_existing_trials() {
     let fixture = Fixture::new();
     let few = fixture.plan();
     fixture.experiment("repetitions = 2", "repetitions = 5");
@@ -333,14 +333,14 @@ fn more_repetitions_keep_the_trials_that_are_there() {
 }
 
 #[test]
-fn equal_provision_is_the_same_trial_under_any_condition() {
+fn equal_provision_shares_trials_across_conditions() {
     let fixture = Fixture::new();
-    // The whole library is the one skill of the task.
+    // The library consists of the one skill of the task.
     fixture.experiment("\"curated\"]", "\"curated\", \"full\"]");
     let plan = fixture.plan();
     assert_eq!((plan.cells.len(), plan.trials.len()), (6, 4));
     assert_eq!(plan.equal_conditions(), [("curated".to_owned(), "full".to_owned(), 1)]);
-    // A script that asks for the condition's name makes them differ.
+    // A script that reads the condition's name makes them differ.
     fixture.write("turns.jsonl", "{\"condition\": \"full\", \"say\": \"x\"}\n{\"say\": \"done\"}\n");
     fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
     let plan = fixture.plan();
@@ -349,7 +349,7 @@ fn equal_provision_is_the_same_trial_under_any_condition() {
 }
 
 #[test]
-fn a_task_under_two_names_is_one_task() {
+fn equal_tasks_with_two_names_share_trials() {
     let fixture = Fixture::new();
     fixture.task("b");
     fixture.edit("tasks/b/instruction.md", "b", "a");
@@ -360,7 +360,7 @@ fn a_task_under_two_names_is_one_task() {
 }
 
 #[test]
-fn what_cannot_be_run_is_left_out_and_says_why() {
+fn infeasible_tasks_are_excluded_with_a_reason() {
     let exclusion = |edit: &dyn Fn(&Fixture)| {
         let fixture = Fixture::new();
         edit(&fixture);
@@ -388,7 +388,7 @@ fn what_cannot_be_run_is_left_out_and_says_why() {
 }
 
 #[test]
-fn a_name_that_leads_nowhere_is_no_plan() {
+fn unknown_names_fail_planning() {
     let check = |from: &str, to: &str, expected: &str| {
         let fixture = Fixture::new();
         fixture.experiment(from, to);
@@ -426,7 +426,7 @@ fn a_library_pattern_without_a_match_is_an_error() {
 }
 
 #[test]
-fn ten_thousand_cells_are_planned() {
+fn ten_thousand_cells_can_be_planned() {
     let fixture = Fixture::new();
     for number in 1..50 {
         fixture.task(&format!("t{number}"));
@@ -437,12 +437,12 @@ fn ten_thousand_cells_are_planned() {
 }
 
 #[test]
-fn a_task_that_cannot_be_read_leaves_the_others_alone() {
+fn unreadable_task_does_not_affect_others() {
     let fixture = Fixture::new();
     fixture.task("b");
     fixture.write("tasks/b/task.toml", "[task\n");
     fixture.write("tasks/c/README.md", "not yet\n");
-    // A pairing for it is no mistake: it was meant to be there.
+    // A pairing for it is not a mistake: the task was intended.
     fixture.experiment("[[agents]]", "[tasks.b]\ncurated = [\"one\"]\n[[agents]]");
     let plan = fixture.plan();
     assert!(!plan.cells.is_empty() && plan.cells.iter().all(|cell| cell.task == "a"));
@@ -456,7 +456,7 @@ fn a_task_that_cannot_be_read_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_suite_can_leave_tasks_out() {
+fn suite_can_exclude_tasks() {
     let fixture = Fixture::new();
     fixture.task("b");
     fixture.write("tasks/b/task.toml", "[task\n");
@@ -476,7 +476,7 @@ fn mounts_of_logins_can_be_dropped() {
     assert!(reason(&fixture).contains("(`drop_login_mounts = true` under `[sandbox]` omits it)"));
     fixture.experiment("sandbox = \"none\"", "sandbox = { kind = \"none\", drop_login_mounts = true }");
     assert_eq!(reason(&fixture), "it has a compose file, which only Docker supports");
-    // What else reaches the host is refused all the same.
+    // Other access to the host is still refused.
     fixture.write(
         "tasks/a/environment/docker-compose.yaml",
         &compose.replace("build: .", "build: .\n    privileged: true"),

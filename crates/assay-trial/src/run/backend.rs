@@ -1,4 +1,4 @@
-//! Where a trial runs: a kind of sandbox, and what stands for the task's image in it.
+//! Where a trial runs: a kind of sandbox, and the source of the task's root filesystem in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,10 +47,10 @@ pub struct Sandboxes {
     /// Bubblewrap, or why it cannot be used.
     pub bubblewrap: Result<Arc<Bubblewrap>, SandboxUnavailable>,
     docker: Result<DockerOptions, SandboxUnavailable>,
-    /// Asked for when the first task needs it: a machine may have a daemon that answers slowly, and
-    /// no task for it.
+    /// Connected for the first task that needs it: a daemon may answer slowly, and there may be no
+    /// such task.
     connected: OnceLock<Result<Docker, SandboxUnavailable>>,
-    /// What image names stand for, by name.
+    /// The ids of images, by name.
     images: Mutex<BTreeMap<String, String>>,
     /// Digests of root filesystems, by folder: each is walked once.
     roots: Mutex<BTreeMap<PathBuf, String>>,
@@ -111,7 +111,7 @@ impl Sandboxes {
         Ok(digest)
     }
 
-    /// The id of the image that a name stands for.
+    /// The id of the image with a name.
     fn image_id(&self, docker: &Docker, name: &str) -> Result<String, BackendError> {
         let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = images.get(name) {
@@ -124,11 +124,11 @@ impl Sandboxes {
     }
 }
 
-/// Where a trial runs.
+/// The place in which a trial runs.
 pub struct Backend {
     /// What starts sandboxes here.
     pub(crate) inner: BackendKind,
-    /// What the base is, for a trial's identity.
+    /// The base, as part of a trial's identity.
     pub(crate) base: Value,
 }
 
@@ -151,7 +151,7 @@ pub enum BackendError {
     NeedsBuilder {
         /// From 1.
         line: usize,
-        /// What stands there.
+        /// The unsupported instruction.
         instruction: String,
     },
     /// Its image has no root file system here.
@@ -163,7 +163,7 @@ pub enum BackendError {
     /// A root filesystem that cannot be read.
     #[error("cannot read the root file system {}: {error}", folder.display())]
     Root {
-        /// Where it should be.
+        /// The expected path of the folder.
         folder: PathBuf,
         /// Why.
         error: std::io::Error,
@@ -208,25 +208,25 @@ pub(crate) enum BackendKind {
     Container {
         /// The daemon.
         docker: Docker,
-        /// What the image is made of.
+        /// The source of the image.
         image: TaskImage,
     },
 }
 
-/// What a task's image is made of.
+/// The source of a task's image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TaskImage {
     /// A local image, or one in a registry.
     Prebuilt(String),
     /// The task's build context, without skills.
     Build {
-        /// Whether what the Dockerfile runs has a network.
+        /// Whether the Dockerfile's commands have a network.
         network: bool,
     },
 }
 
-/// Folders whose content belongs to the root filesystem, so that a task which writes there needs an
-/// image of its own.
+/// Folders whose content belongs to the root filesystem, so that a task which writes there needs
+/// its own image.
 const SYSTEM: [&str; 12] =
     ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/proc", "/dev", "/sys", "/run"];
 
@@ -367,12 +367,12 @@ impl Backend {
         }
     }
 
-    /// Whether what is built for it has a network.
+    /// Whether builds for it have a network.
     pub(crate) fn builds_with_network(&self) -> bool {
         matches!(&self.inner, BackendKind::Container { image: TaskImage::Build { network: true }, .. })
     }
 
-    /// What the base is, for a trial's identity.
+    /// The base, as part of a trial's identity.
     pub fn base(&self) -> &Value {
         &self.base
     }

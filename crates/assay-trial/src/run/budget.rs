@@ -8,7 +8,7 @@ use assay_model::{Price, Usage};
 #[derive(Debug)]
 pub(crate) struct PricedBudget<'a> {
     pub(crate) budget: &'a Budget,
-    /// What the trial's tokens cost.
+    /// The price of the trial's tokens.
     pub(crate) price: Option<Price>,
 }
 

@@ -22,14 +22,14 @@ use crate::run::route::ModelRoute;
 use crate::run::sandbox_record;
 use crate::run::trial::ResolvedTrial;
 
-/// The folder in a sandbox with the proxy's socket and the forwarder. The path is visible to
-/// agents, so it is kept.
+/// The folder in a sandbox with the proxy's socket and the forwarder. Agents see the path, so it
+/// does not change.
 const INSIDE: &str = "/opt/assay/proxy";
 
 /// Replies of the model to one attempt, for playing it again.
 const CASSETTE: &str = "cassette.jsonl";
 
-/// The port at which an agent in a network of its own finds its model.
+/// The port at which an agent in a separate network finds its model.
 const PORT: u16 = 8790;
 
 /// A proxy that is open for one attempt.
@@ -73,7 +73,7 @@ impl ProxyHandle {
             None => Cassette::Record(attempt.folder.join(CASSETTE)),
         };
         let proxy = attempt.cache.gateway.open(session).map_err(|error| Broken::harness_error(&error))?;
-        // In the host's network the port must be free; in one of its own every port is.
+        // In the host's network the port must be free; in a separate one every port is.
         let port = match sandbox_record::network(&trial.network) {
             Network::None => PORT,
             Network::Public => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -207,15 +207,15 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
     );
 }
 
-/// What an agent's provider did, read from what went through the proxy. Requests without tools are
-/// made beside the work, and so are counts of tokens. An agent without other requests can have
-/// ended this way, but has not run out of time.
+/// The provider's part in the end of a trial, from the requests that went through the proxy.
+/// Requests without tools are side requests, and so are token counts. An agent without other
+/// requests can have ended this way, but has not run out of time.
 fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
     let asked: Vec<&Exchange> = ledger.exchanges.iter().filter(|one| !one.counts_only()).collect();
     let works: Vec<&Exchange> = asked.iter().copied().filter(|one| one.tools > 0).collect();
     let is_answered = asked.last().is_some_and(|last| last.status != 0 && !last.abandoned);
     let requests = if works.is_empty() && !(is_late && is_answered) { asked.len() } else { works.len() };
-    // Failures of side requests count if there are no other requests.
+    // Failed side requests count if there are no other requests.
     let counted = if works.is_empty() { asked } else { works };
     let answered = counted.iter().rfind(|exchange| exchange.status != 0);
     let last = match answered.filter(|exchange| !exchange.abandoned).map(|exchange| last_answer(exchange)) {
@@ -330,9 +330,9 @@ mod tests {
         serde_json::to_value(&run.ended).unwrap()
     }
 
-    /// What the proxy counted is the run's, and what it estimated is marked as such.
+    /// The proxy's counts become the run's, and its estimates are marked.
     #[test]
-    fn estimates_and_the_models_that_replied_are_taken_over() {
+    fn estimates_and_reply_models_are_recorded() {
         let named = || Exchange { replied_model: Some("m-1".to_owned()), ..answer() };
         let mut ledger = ledger(&[answer(), named(), named()], 0.0);
         ledger.totals.tokens = assay_trace::Usage { input: 1_100, output: 50, ..Default::default() };
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_door_saw_says_why_a_trial_ended() {
+    fn gateway_exchanges_explain_why_a_trial_ended() {
         let broken = |part: Part| Ended::Broken { part, message: "code 1: }".to_owned() };
         let died = || broken(Part::AgentSetup);
         let check = |ended: Ended, exchanges: &[Exchange], expected: &str| {
@@ -367,7 +367,7 @@ mod tests {
             check(Ended::Finished, &[answer(), failed()], "model_provider"),
             "the last request failed (500): overloaded"
         );
-        // A request beside the work, for a title or a count, decides nothing.
+        // A side request, for a title or a count, decides nothing.
         check(Ended::Finished, &[answer(), beside(error(404, "no"))], "finished");
         let count = || Exchange { path: "/v1/messages/count_tokens".to_owned(), ..error(404, "no") };
         check(Ended::Finished, &[answer(), count()], "finished");
@@ -379,9 +379,9 @@ mod tests {
         check(Ended::Deadline, &[failed(), failed(), gone()], "model_provider");
         check(died(), &[failed()], "model_provider");
         check(died(), &[answer(), cut()], "agent_setup");
-        // What broke was the sandbox, whatever it took with it.
+        // The sandbox broke, whatever else failed because of that.
         check(broken(Part::Sandbox), &[failed()], "sandbox");
-        // A reply that broke is the provider's, whatever the agent printed last.
+        // A reply that broke is the provider's fault, whatever the agent printed last.
         for ended in [died(), Ended::Finished, Ended::Deadline] {
             let said = check(
                 ended.clone(),
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_provider_is_no_slow_agent() {
+    fn silent_provider_is_not_an_agent_timeout() {
         let check = |ended: &Ended, exchanges: &[Exchange], silent: f64, expected: &str| {
             let found = settled(ended, &ledger(exchanges, silent));
             assert!(found.to_string().contains(expected), "{ended:?} {silent}: {found}");
@@ -413,12 +413,12 @@ mod tests {
             check(&Ended::Finished, &[answer(), last], 31.0, "sent nothing for 31 s");
         }
         check(&Ended::Finished, &[answer()], 31.0, "finished");
-        // Also where the first request was one beside the work.
+        // Also if the first request was a side request.
         check(&Ended::Deadline, &[Exchange { tools: 0, ..gone() }], 50.0, "sent nothing for 50 s");
     }
 
     #[test]
-    fn patience_follows_the_agents_time() {
+    fn preflight_timeout_follows_the_agent_timeout() {
         let check = |time: u64, expected: u64| {
             assert_eq!(patience(Duration::from_secs(time)), Duration::from_secs(expected));
         };

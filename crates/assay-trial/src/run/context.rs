@@ -11,6 +11,6 @@ pub struct MachineContext<'a> {
     pub sandboxes: &'a Sandboxes,
     /// Whether it is a dry run, which needs no keys.
     pub dry: bool,
-    /// The CLI agents' installation; `None` if there is none.
+    /// The CLI agents' installation, if there is one.
     pub cli_agents: Option<CliAgentContext>,
 }

@@ -1,4 +1,4 @@
-//! What a trial may reach beside its model, and the way there.
+//! A trial's access to hosts other than its model.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use crate::run::broken::Broken;
 use crate::run::route::CliAgentContext;
 use crate::run::trial::ResolvedTrial;
 
-/// Where the way out lies inside a sandbox.
+/// The proxy's folder inside a sandbox.
 const INSIDE: &str = "/opt/assay/egress";
 
 /// The port of the sandbox's loopback that leads to the listed hosts.
@@ -26,8 +26,8 @@ pub(crate) struct EgressProxy {
     line: Vec<String>,
 }
 
-/// Whether trials are held here to what these policies list: hosts are listed only where a sandbox
-/// and a forwarder can do that.
+/// Whether these policies can be enforced here: hosts can be listed only with a sandbox and a
+/// forwarder.
 pub(crate) fn can_hold(
     policies: [&NetworkPolicy; 2],
     backend: &Backend,
@@ -37,7 +37,8 @@ pub(crate) fn can_hold(
     !by_host || backend.kind() != "none" && cli_agents.is_some()
 }
 
-/// What is shown of this machine to a sandbox, in one of whose phases hosts can be reached.
+/// Folders of this machine that are mounted into a sandbox if hosts can be reached in one of its
+/// phases.
 pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     let wanted = [&trial.network, &trial.verifier_network]
         .iter()
@@ -52,7 +53,7 @@ pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
 }
 
 impl EgressProxy {
-    /// Opens it in the folder that [`mounts`] shows, where the phase is to reach hosts.
+    /// Opens it in the folder that [`mounts`] shares, if the phase may reach hosts.
     pub(crate) fn open(
         policy: &NetworkPolicy,
         trial: &ResolvedTrial,

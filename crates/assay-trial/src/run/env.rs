@@ -1,5 +1,5 @@
-//! The environment of a trial's commands: the task's variables, with what the experiment lets them
-//! take from the host.
+//! The environment of a trial's commands: the task's variables, with those from the host that the
+//! experiment allows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,11 +9,11 @@ use assay_task::{LoginMount, Task};
 /// The variables of a trial, by phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskEnv {
-    /// Of the agent's commands.
+    /// For the agent's commands.
     pub agent: Vec<(String, String)>,
-    /// Of the verifier, beside that.
+    /// In addition for the verifier.
     pub verifier: Vec<(String, String)>,
-    /// Of the solution, for the oracle.
+    /// For the solution, which the oracle runs.
     pub solution: Vec<(String, String)>,
 }
 
@@ -58,9 +58,9 @@ impl TaskEnv {
     }
 }
 
-/// Whether a variable of a compose file that mounts a login goes with it: it points into the mount,
-/// or hands on a variable of the host that the experiment does not name. Compose itself leaves such
-/// variables empty where the host has none.
+/// Whether a variable of a compose file that mounts a login belongs to it: it points into the
+/// mount, or passes on a variable of the host that the experiment does not name. Compose itself
+/// leaves such variables empty if the host has none.
 pub(crate) fn serves_login(value: &str, logins: &[LoginMount], allowed: &[String]) -> bool {
     let points = logins
         .iter()
@@ -70,7 +70,7 @@ pub(crate) fn serves_login(value: &str, logins: &[LoginMount], allowed: &[String
     points || handed.is_some_and(|name| !allowed.iter().any(|known| known == name))
 }
 
-/// Replaces `${VAR}` and `${VAR:-default}` by what the experiment allows.
+/// Replaces `${VAR}` and `${VAR:-default}` by allowed values.
 pub(crate) fn expand(
     value: &str,
     allowed: &[String],

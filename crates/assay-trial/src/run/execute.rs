@@ -95,11 +95,11 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Why a task's results would be meaningless, judged by its checks (oracle and no-op).
+/// Why a task's results would be meaningless, according to its checks (oracle and no-op).
 fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
     let exclude = |reason: String| Some(Exclusion { task: check.task.clone(), condition: None, reason });
     let result = |trial: &TrialSpec| store.record(&trial.id).ok().flatten();
-    let because =
+    let reason_suffix =
         |record: &Record| record.reason.clone().map_or(String::new(), |reason| format!(": {reason}"));
     let Some(oracle) = &check.oracle else {
         return exclude("no solution/solve.sh: cannot verify that the task is solvable".to_owned());
@@ -111,7 +111,7 @@ fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
             return exclude(format!(
                 "the oracle does not pass here ({}{}){tests}",
                 record.outcome.word().replace('_', " "),
-                because(&record)
+                reason_suffix(&record)
             ));
         }
         Some(_) => {}
@@ -122,7 +122,7 @@ fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
             exclude("the no-op check passes: the tests accept an untouched environment".to_owned())
         }
         Some(record) if !record.outcome.counts() => {
-            exclude(format!("its verifier breaks in the no-op check{}", because(&record)))
+            exclude(format!("its verifier breaks in the no-op check{}", reason_suffix(&record)))
         }
         Some(_) => None,
     }

@@ -10,8 +10,8 @@ use crate::run::resolve::{ResolveError, Resolver};
 
 /// Executes trials, on this machine or elsewhere.
 pub trait Executor {
-    /// Executes the trials of a batch that have no result in the store yet, within the budget, and
-    /// has written their records to the store when it returns.
+    /// Executes the trials of a batch that have no result in the store yet, within the budget.
+    /// Their records are in the store when it returns.
     ///
     /// # Errors
     /// An error that affects the whole batch. A trial with an infrastructure error is a record.
@@ -45,7 +45,7 @@ pub struct Batch<'a> {
 pub struct Done {
     /// Trials executed now.
     pub executed: usize,
-    /// Trials whose records were in the store, or came from another process.
+    /// Trials whose records were in the store, or were written by another process.
     pub cached: usize,
     /// Why it stopped early.
     pub stopped: Option<String>,
@@ -62,7 +62,7 @@ pub struct ExecutorContext<'a> {
     pub run: &'a str,
     /// Set from outside to stop soon.
     pub cancel: &'a AtomicBool,
-    /// Trials at once.
+    /// The number of concurrent trials.
     pub concurrency: usize,
 }
 
@@ -81,7 +81,7 @@ pub enum RunError {
 /// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Trials at once.
+    /// The number of concurrent trials.
     pub concurrency: usize,
     /// Most trials executed; the others are left for the next run.
     pub max_trials: Option<usize>,
@@ -148,16 +148,16 @@ pub enum Event<'a> {
 pub struct RunOutcome {
     /// Distinct trials selected, without those of excluded tasks.
     pub planned: usize,
-    /// Of them, executed now.
+    /// Trials executed now.
     pub executed: usize,
-    /// Of them, found in the store.
+    /// Trials found in the store.
     pub cached: usize,
-    /// Of them, ended with an infrastructure error.
+    /// Trials that ended with an infrastructure error.
     pub infrastructure: usize,
-    /// Of them, without a result: interrupted, or beyond a cap.
+    /// Trials without a result: interrupted, or beyond a cap.
     pub unfinished: usize,
     /// The cost of this run, as far as it is known: of executed trials, and of attempts that were
-    /// interrupted or tried again.
+    /// interrupted or retried.
     pub spent_usd: f64,
     /// Oracle and nop trials executed now.
     pub checks_executed: usize,

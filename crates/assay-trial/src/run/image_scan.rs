@@ -35,25 +35,25 @@ const COMPARED: u64 = 2 << 20;
 /// Most files that are fetched to be compared.
 const CANDIDATES: usize = 200;
 
-/// Fewest bytes of a file of the tests or the solution that is looked for as a whole: empty
+/// Fewest bytes of a file of the tests or the solution that is searched for as a whole: empty
 /// packages and the like are everywhere.
 const LEAST: usize = 64;
 
-/// Fewest characters of a line that is looked for.
+/// Fewest characters of a line that is searched for.
 const LINE: usize = 40;
 
-/// Most lines of one text that are looked for: enough for its unusual ones to meet a copy.
+/// Most lines of one text that are searched for: enough for its unusual ones to match a copy.
 const LINES_EACH: usize = 12;
 
-/// Most files of a task's tests and solution that are looked for.
+/// Most files of a task's tests and solution that are searched for.
 const SEARCHED_FILES: usize = 400;
 
-/// What of the work folder is kept, to be compared with what the agent made of it.
+/// How much of the work folder is kept, to compare it with the agent's.
 const WORK: Caps =
     Caps { entries: 20_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 64, links: true };
 
-/// Where agents look for skills that assay has no harness for, and where those with one look
-/// besides, below a home or the work folder.
+/// Where agents without a harness in assay look for skills, and where those with one look in
+/// addition, below a home or the work folder.
 const OTHER_SKILL_FOLDERS: [&str; 19] = [
     ".codex/skills",
     ".gemini/antigravity-cli/skills",
@@ -91,17 +91,17 @@ const PASSWD: u64 = 1 << 20;
 pub(crate) struct ImageInventory {
     /// Programs and libraries for the verifier.
     pub(crate) programs: VerifierPrograms,
-    /// Skills that were baked in: files and folders to take out of every container before the agent
-    /// comes.
+    /// Skills that were baked in: files and folders to remove from every container before the agent
+    /// starts.
     pub(crate) baked: Vec<PathBuf>,
     /// Folders of the verifier that the image has: to be emptied before grading.
     pub(crate) verifier_folders: Vec<PathBuf>,
-    /// The verifier's own copies of skills: where they lie in the image, and where on this machine
-    /// they are kept, to be taken out before the agent comes and put back before grading.
+    /// The verifier's own copies of skills: their paths in the image and on this machine. They are
+    /// removed before the agent starts and put back before grading.
     pub(crate) verifier_copies: Vec<(PathBuf, PathBuf)>,
     /// Texts that must not be in the image but are, in words.
     pub(crate) found: Vec<String>,
-    /// The work folder as it was, on this machine; `None` where it is too large, or the root.
+    /// The original work folder, on this machine; `None` if it is too large, or the root.
     pub(crate) work: Option<(PathBuf, Manifest)>,
     /// The linker's list of libraries.
     pub(crate) loader_cache: Option<Vec<u8>>,
@@ -150,7 +150,7 @@ impl ScanError {
 struct SearchText {
     /// In words.
     what: String,
-    /// The whole of it.
+    /// Its complete content.
     bytes: Vec<u8>,
     /// What its unusual lines are taken from.
     body: String,
@@ -266,7 +266,7 @@ impl ImageScan<'_> {
                 .filter_map(|node| Some((node.path.clone(), read(&node.path)?)))
                 .collect()
         };
-        // What the agent is meant to find anyway does not count, whole or line by line.
+        // What the agent should find anyway does not count, as a whole or line by line.
         let given = files(&shown);
         let lines: BTreeSet<String> = given
             .iter()
@@ -289,7 +289,7 @@ impl ImageScan<'_> {
         texts
     }
 
-    /// Fetches what is suspected, and looks.
+    /// Fetches suspected files and compares them.
     #[expect(clippy::unused_self, reason = "part of the answer")]
     fn compare(
         &self,
@@ -306,7 +306,7 @@ impl ImageScan<'_> {
         for path in suspects.iter().take(CANDIDATES) {
             let bytes = match container.read(path, COMPARED) {
                 Ok(Some(bytes)) => bytes,
-                // Larger than anything that is looked for, or not a file after all.
+                // Larger than anything that is searched for, or not a file after all.
                 Ok(None) | Err(SandboxError::Io { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -321,8 +321,8 @@ impl ImageScan<'_> {
         Ok(())
     }
 
-    /// Fetches what the verifier has of skills. What cannot be kept whole stays in the image, where
-    /// it is found and told as what it is.
+    /// Fetches the verifier's copies of skills. One that cannot be kept completely stays in the
+    /// image, where it is found and reported.
     fn keep_verifiers(&self, container: &Container, inventory: &mut ImageInventory) -> Result<(), ScanError> {
         for (number, copy) in self.task.environment.verifier_copies.iter().enumerate() {
             let Some(found) = container.stat(&copy.target)? else { continue };
@@ -349,7 +349,7 @@ impl ImageScan<'_> {
         let to = self.scratch.join("work");
         std::fs::create_dir_all(&to).map_err(ScanError::io("create", &to))?;
         let report = container.fetch(self.workdir, &to, &WORK)?;
-        // Where there is none the daemon makes an empty one.
+        // If there is none, the daemon makes an empty one.
         let is_whole = report.is_none_or(|report| report.left_out.is_empty());
         if is_whole {
             let manifest = Manifest::scan(&to, &WORK)?;
@@ -367,16 +367,14 @@ fn is_step(path: &Path) -> bool {
     part(0) == Some("steps") && matches!(part(2), Some("tests" | "solution"))
 }
 
-/// What a `SKILL.md` of an image stands for: its folder, where that lies beneath one called
-/// `skills`.
+/// The folder of an image's `SKILL.md`, if it is below one called `skills`.
 fn package(document: &Path) -> Option<PathBuf> {
     let folder = document.parent()?;
     let beneath = folder.iter().any(|part| part == "skills" || part == "skill");
     (beneath && folder != Path::new("/")).then(|| folder.to_path_buf())
 }
 
-/// The lines to look for, one a line; none that holds what a shell or `grep` would take for
-/// something else.
+/// The lines to search for, one a line, without those that a shell or `grep` would interpret.
 fn lines(texts: &[SearchText]) -> String {
     let mut text = String::new();
     for one in texts {
@@ -392,8 +390,8 @@ fn lines(texts: &[SearchText]) -> String {
     text
 }
 
-/// The search, in what every shell and `find` can do. Each line of its output begins with a letter
-/// that says what it is.
+/// The search script, for any shell and `find`. Each line of its output begins with a letter for
+/// its kind.
 fn script(texts: &[SearchText], by_line: bool, verifier_copies: bool) -> String {
     let sizes: BTreeSet<usize> = texts.iter().map(|one| one.bytes.len()).collect();
     let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();
@@ -446,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_baked_skill_is_its_folder() {
+    fn baked_skill_is_its_folder() {
         let check = |path: &str, expected: Option<&str>| {
             assert_eq!(package(Path::new(path)).as_deref(), expected.map(Path::new), "{path}");
         };
@@ -476,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn only_long_lines_are_looked_for() {
+    fn only_long_lines_are_searched_for() {
         let long = "x".repeat(LINE);
         let one = |body: &str| SearchText { what: String::new(), bytes: Vec::new(), body: body.to_owned() };
         assert_eq!(lines(&[one("short\n")]), "");

@@ -55,7 +55,7 @@ pub enum Executed {
         record: Box<Record>,
         /// The folder of the attempt.
         folder: PathBuf,
-        /// The sandbox's folders, where they were kept.
+        /// The sandbox's folders, if they were kept.
         kept: Option<PathBuf>,
     },
     /// It was interrupted; nothing was recorded.
@@ -253,8 +253,8 @@ impl Attempt<'_> {
         broken.map_or(Ok(stopped), Err)
     }
 
-    /// Writes the agent's last message where verifiers expect it, replacing what the agent left
-    /// there. A solution has no message, and may have written one.
+    /// Writes the agent's last message where verifiers expect it, replacing the agent's own file. A
+    /// solution has no message, and may have written one.
     fn last_message(&self, run: &AgentRun, logs: &Path) -> Result<(), Broken> {
         let path = logs.join("final.txt");
         // The folder was the agent's, and so were its permissions.
@@ -411,8 +411,8 @@ fn record(
     }
 }
 
-/// What came of a trial in which nothing broke. An agent whose time was over has not passed,
-/// whatever it had done by then: its work is graded all the same, and the reward kept.
+/// The outcome of a trial in which nothing broke. An agent that ran out of time has not passed,
+/// whatever it had done by then: its work is graded, and the reward kept.
 fn outcome(findings: &Findings, ended: Option<&Ended>) -> (Outcome, Option<Cause>, Option<String>) {
     if !findings.tampered.is_empty() {
         return (Outcome::Tampered, None, Some(findings.tampered.join("; ")));

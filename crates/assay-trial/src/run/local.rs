@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_gateway::{Budget, Permit, Start};
+use assay_gateway::{Admission, Budget, Permit};
 use assay_store::{Cause, Claim, Outcome, Record, StoreError, TrialId, TrialSpec};
 use serde_json::json;
 
@@ -171,10 +171,10 @@ impl Local<'_> {
         if shared.budget.capped().is_some() {
             return Ok(true);
         }
-        match shared.budget.start() {
-            Start::Go(permit) => self.run_with_permit(&permit, trial, shared, report),
-            Start::Wait => Ok(false),
-            Start::Stop => Ok(true),
+        match shared.budget.admit() {
+            Admission::Granted(permit) => self.run_with_permit(&permit, trial, shared, report),
+            Admission::Deferred => Ok(false),
+            Admission::Exhausted => Ok(true),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Executing trials: the executor, the life of a trial, and what it works in.
+//! Executing trials: the executor, the life of a trial, and its environment.
 
 pub(crate) mod attempt;
 pub(crate) mod backend;

@@ -62,7 +62,7 @@ pub enum AgentError {
     /// A cap without a price.
     #[error("`max_usd` needs a `price`")]
     NoPrice,
-    /// An agent that tells its model of skills by itself.
+    /// An agent that advertises skills to its model itself.
     #[error(
         "{0} lists the skills in its folder by itself: `disclosure = \"eager\"` needs `placement = \"system\"`"
     )]
@@ -76,10 +76,10 @@ pub enum AgentError {
     /// A model that it cannot use.
     #[error(transparent)]
     Unusable(#[from] assay_agent::cli_agents::UnusableModel),
-    /// An agent of ours.
+    /// A built-in agent.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// What it varies is not a pattern.
+    /// An invalid pattern in its variations.
     #[error(transparent)]
     Varying(#[from] PatternError),
 }
@@ -162,7 +162,7 @@ fn open_cli_agent(
     let mut limits =
         json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
     if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
-        // What a dollar buys decides where the agent is stopped.
+        // The cost decides where the agent is stopped.
         let prices = [price.input, price.output, price.cache_read, price.cache_write];
         limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
     }
@@ -176,7 +176,7 @@ fn open_cli_agent(
     Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, cli_agents }))
 }
 
-/// The loop's options, with its defaults where nothing is said.
+/// The loop's options, with its defaults.
 fn loop_options(spec: &AgentSpec) -> LoopOptions {
     let default = LoopOptions::default();
     LoopOptions {

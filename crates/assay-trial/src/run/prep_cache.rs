@@ -50,11 +50,11 @@ pub(crate) struct Prepared {
     pub(crate) healthcheck: Option<Healthcheck>,
 }
 
-/// A task's environment, laid out in a folder that stands for `/`.
+/// A task's environment in a folder that serves as `/`.
 pub struct Base {
-    /// The folder that stands for `/`.
+    /// The folder that serves as `/`.
     pub root: PathBuf,
-    /// The writable folders, as absolute paths inside, with what each holds at first.
+    /// The writable folders, as absolute paths inside, with their initial content.
     pub writable: Vec<(PathBuf, Manifest)>,
 }
 
@@ -100,7 +100,7 @@ impl<T> OnceMap<T> {
         entry.get_or_insert_with(|| make().map(Arc::new).map_err(Arc::new)).clone()
     }
 
-    /// The same for what may fail today and not tomorrow: a failure is not kept.
+    /// The same for what may fail temporarily: a failure is not kept.
     fn get_or_try<E>(&self, key: String, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let entry =
             self.entries.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
@@ -115,7 +115,7 @@ impl<T> OnceMap<T> {
 }
 
 impl PrepCache {
-    /// One in a folder of its own, in this process's folder of work.
+    /// A cache with its own folder in this process's work folder.
     pub fn new(store: &Store) -> Result<Self, StoreError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -139,7 +139,7 @@ impl PrepCache {
         Ok(path)
     }
 
-    /// A task's environment, laid out.
+    /// A task's environment as a folder.
     pub(crate) fn base(&self, task: &Task) -> Result<Arc<Base>, Arc<PrepError>> {
         self.bases.get(format!("{} {}", task.name, task.environment_digest), || {
             let root = self.scratch.join("bases").join(&task.name);
@@ -196,8 +196,8 @@ impl PrepCache {
         })
     }
 
-    /// The image of a verifier with an environment of its own: the one it names,
-    /// `tests/Dockerfile`, or else the agent's.
+    /// The image of a verifier with its own environment: the one it names, `tests/Dockerfile`, or
+    /// else the agent's.
     pub(crate) fn prepared_verifier(
         &self,
         docker: &Docker,
@@ -324,12 +324,12 @@ impl PrepCache {
 }
 
 fn build(context: PathBuf, dockerfile: PathBuf, network: bool, seconds: f64) -> ImageSource {
-    // The daemon keeps what was built, by what went in: a retried build is not a second one.
+    // The daemon caches builds by their input: a retried build is not a second one.
     let timeout = Duration::from_secs_f64(seconds.min(86_400.0));
     ImageSource::Build { context, dockerfile, args: BTreeMap::new(), network, timeout }
 }
 
-/// An image of the daemon. What fails for the machine's sake is no fault of the image.
+/// An image of the daemon. Failures of the machine are not the image's fault.
 fn image(docker: &Docker, source: &ImageSource, cancel: &AtomicBool) -> Result<Image, Broken> {
     docker.image(source, cancel).map_err(|error| {
         let cause = if matches!(error, ImageError::Sandbox(_)) { Cause::Sandbox } else { Cause::Image };

@@ -107,9 +107,9 @@ pub enum ResolveError {
         id: String,
         /// What differs: a path through the specification.
         key: String,
-        /// What it is here.
+        /// Its value here.
         found: Box<Value>,
-        /// What it was.
+        /// Its planned value.
         planned: Box<Value>,
     },
 }
@@ -264,7 +264,7 @@ impl<'a> Resolver<'a> {
                 }
             };
             if (task.digest, task.environment_digest) == (planned.digest, planned.environment) {
-                // Scripts and records know it by the name under which it was planned.
+                // Scripts and records use the name under which it was planned.
                 task.name.clone_from(&planned.name);
                 let task = Arc::new(task);
                 opened.tasks.insert(task_key(planned), task.clone());
@@ -459,7 +459,7 @@ fn names(skills: &[SkillRef]) -> String {
     skills.iter().map(|skill| format!("{} {}\n", skill.digest, skill.directory)).collect()
 }
 
-/// The folders that may hold a task, each of `searched` or below it: those of its name first.
+/// The folders that may contain a task, each of `searched` or below it: those of its name first.
 fn folders(searched: &[PathBuf], name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in searched {
@@ -477,8 +477,8 @@ fn folders(searched: &[PathBuf], name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Holds a trial to its specification: the digests of task, skills and image, the agent's identity,
-/// and all limits.
+/// Compares a trial with its specification: the digests of task, skills and image, the agent's
+/// identity, and all limits.
 fn compare(spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
     let found = difference(&spec.specification, &trial.specify(spec.seed), "");
     // Records name the agent as the plan does.

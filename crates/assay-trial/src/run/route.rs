@@ -9,8 +9,8 @@ use assay_gateway::{Caps, Provider, Varying};
 pub struct CliAgentContext {
     /// Where they are installed.
     pub cache: PathBuf,
-    /// A program that calls [`assay_sandbox::forward_main`] when its arguments say so: this one,
-    /// mostly.
+    /// A program that calls [`assay_sandbox::forward_main`] if its arguments request it, usually
+    /// this one.
     pub forwarder: PathBuf,
     /// Its first arguments.
     pub forwarder_args: Vec<String>,
@@ -23,9 +23,9 @@ pub struct CliAgentContext {
 pub struct ModelRoute {
     /// The provider.
     pub provider: Provider,
-    /// The model's name as the provider knows it; `None` for a script.
+    /// The provider's name for the model; `None` for a script.
     pub model: Option<String>,
-    /// What a trial may spend.
+    /// The trial's budget.
     pub caps: Caps,
     /// Most tokens of one reply.
     pub max_output_tokens: Option<u64>,

@@ -1,5 +1,5 @@
-//! Limits and networks of specifications as sandboxes take them, and what a sandbox says of itself
-//! in the words of records.
+//! Converts limits and networks of specifications for sandboxes, and usage of sandboxes for
+//! records.
 
 use assay_sandbox as sandbox;
 use assay_store::{Enforcement, Mechanism, NetworkPolicy, SandboxLimits, SandboxUsage};
@@ -39,7 +39,7 @@ fn mechanism(found: sandbox::Mechanism) -> Mechanism {
     }
 }
 
-/// What a session used.
+/// The usage of a session.
 pub(crate) fn usage(used: sandbox::Usage) -> SandboxUsage {
     let sandbox::Usage { cpu_seconds, peak_memory_bytes, frozen_seconds } = used;
     SandboxUsage { cpu_seconds, peak_memory_bytes, frozen_seconds }

@@ -75,7 +75,7 @@ pub fn run_single(
     if let Some(name) = trial.task.file_name() {
         experiment.pairings.insert(name.to_string_lossy().into_owned(), trial.pairing.clone());
     }
-    let plan = Plan::make(experiment, store, machine)?;
+    let plan = Plan::build(experiment, store, machine)?;
     if let Some(excluded) = plan.excluded.first() {
         return Err(SingleTrialError::Excluded(excluded.reason.clone()));
     }

@@ -19,9 +19,9 @@ use crate::run::route::{CliAgentContext, ModelRoute};
 
 /// A trial's live objects, on the machine that executes it.
 pub struct ResolvedTrial {
-    /// The hash of what can change its outcome.
+    /// The hash of everything that can change its outcome.
     pub id: TrialId,
-    /// What was hashed.
+    /// The hashed document.
     pub specification: Value,
     /// The task.
     pub task: Arc<Task>,
@@ -39,15 +39,15 @@ pub struct ResolvedTrial {
     pub provision: Arc<Provision>,
     /// How they are disclosed.
     pub disclosure: Disclosure,
-    /// Where it runs.
+    /// The place in which it runs.
     pub backend: Arc<Backend>,
-    /// What it may use.
+    /// Its resource limits.
     pub limits: SandboxLimits,
     /// What the task requests and this machine cannot provide.
     pub warnings: Arc<Vec<String>>,
-    /// What the agent can reach.
+    /// The agent's network policy.
     pub network: NetworkPolicy,
-    /// What the verifier can reach.
+    /// The verifier's network policy.
     pub verifier_network: NetworkPolicy,
     /// The forwarder to the egress proxy.
     pub cli_agents: Option<CliAgentContext>,
@@ -94,7 +94,7 @@ impl ResolvedTrial {
         }
     }
 
-    /// The catalogue that the agent is shown; `path` says where a path lies for what runs inside.
+    /// The catalogue that the agent sees; `path` converts a path to one inside the sandbox.
     pub fn catalogue(&self, path: impl Fn(&Path) -> PathBuf) -> Vec<CatalogueEntry> {
         let entry = |skill: &Package| CatalogueEntry {
             name: skill.name.clone(),
@@ -105,9 +105,9 @@ impl ResolvedTrial {
         self.provision.skills.iter().map(entry).collect()
     }
 
-    /// What can change its outcome, and nothing else: no path, port, time, price or secret, and not
-    /// the condition's name (unless a script asks for it). Environment templates are part of the
-    /// task; what they expand to may be a secret and is not.
+    /// Everything that can change its outcome and nothing else: no path, port, time, price or
+    /// secret, and not the condition's name (unless a script reads it). Environment templates are
+    /// part of the task; their expansion may be a secret and is not.
     pub(crate) fn specify(&self, seed: u64) -> Value {
         let task = &self.task;
         let skills = self.provision.skills.iter();
@@ -136,7 +136,7 @@ impl ResolvedTrial {
             "repetition": self.repetition,
             "seed": seed,
         });
-        // Nobody but the oracle gets them, and no other identity holds them.
+        // Only the oracle gets them, and no other identity contains them.
         if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {
             specification["task_skills"] = json!(digest);
         }

@@ -13,10 +13,10 @@ const REWARD_CAP: u64 = 64 << 10;
 /// Most bytes of a CTRF report.
 const CTRF_CAP: u64 = 4 << 20;
 
-/// What a verifier said.
+/// A verifier's result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Reward {
-    /// The reward; the mean over keys where there are several.
+    /// The reward; the mean over keys if there are several.
     pub(crate) value: f64,
     /// Every key.
     pub(crate) keys: BTreeMap<String, f64>,
@@ -61,7 +61,7 @@ pub(crate) fn reward(folder: &Path) -> Result<Reward, RewardError> {
     }
 }
 
-/// The tests of a CTRF report, where there is one that can be read.
+/// The tests of a CTRF report, if there is a valid one.
 pub(crate) fn ctrf(folder: &Path) -> Option<Value> {
     let bytes = read_beneath(folder, Path::new("ctrf.json"), CTRF_CAP).ok()??;
     let report: Value = serde_json::from_slice(&bytes).ok()?;
@@ -84,7 +84,7 @@ fn reward_text(bytes: &[u8]) -> Result<Reward, RewardError> {
     }
 }
 
-/// The reward of one file, `reward.json` or `reward.txt`, where it holds one.
+/// The reward of one file, `reward.json` or `reward.txt`, if it has one.
 pub(crate) fn reward_in(folder: &Path, name: &str) -> Option<Reward> {
     let bytes = read_beneath(folder, Path::new(name), REWARD_CAP).ok()??;
     if name == "reward.json" { reward_json(&bytes).ok() } else { reward_text(&bytes).ok() }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_reward_is_none() {
+    fn linked_reward_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("elsewhere"), "1").unwrap();
         std::os::unix::fs::symlink("elsewhere", folder.path().join("reward.txt")).unwrap();

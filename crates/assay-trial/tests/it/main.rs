@@ -1,5 +1,5 @@
 //! Tests of the crate's public surface.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test at its line")]
 
 mod trial_ids;

@@ -1,16 +1,14 @@
-//! The trial ids of the examples, compared with a committed list: a refactor must not change them,
-//! for every recorded trial would then be executed again.
+//! The trial ids of the examples, compared with a committed list: a refactoring must not change
+//! them, because every recorded trial would then be executed again.
 //!
-//! `trial_ids.txt` holds the ids at protocol `assay.trial/2`. They are not those of commit 8a3a32c
-//! and cannot be: an earlier change raised the protocol from `assay.trial/1`, and the protocol is
-//! part of every id. This test therefore does not compare with 8a3a32c; it fails for any change
-//! since the fixture was written. Whoever raises the protocol, or changes an agent's version or the
-//! examples, writes the fixture anew.
+//! `trial_ids.txt` has the ids at protocol `assay.trial/2`. After raising the protocol, or changing
+//! an agent's version or the examples, write the fixture again.
 //!
-//! Ids of 8a3a32c cannot be had by putting its protocol in place either, except for the checks
-//! (oracle, no-op). The others differ in more: the loop's version was 1, before its prompt stated
-//! its limits; and in agents.toml the tasks' 60 s held, which the experiment's 300 now override,
-//! and Claude Code and OpenCode had older versions.
+//! The ids differ from those of commit 8a3a32c: the protocol, which is part of every id, was
+//! `assay.trial/1`. Apart from the checks (oracle, no-op), the ids of that commit cannot be
+//! reproduced by restoring its protocol: the loop's version was 1, before its prompt stated its
+//! limits; in agents.toml the tasks' 60 s applied, which the experiment's 300 now override; and
+//! Claude Code and OpenCode had older versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +25,7 @@ use serde_json::json;
 const EXAMPLES: [&str; 3] = ["quickstart/experiment.toml", "quickstart/every-condition.toml", "agents.toml"];
 
 #[test]
-fn the_ids_of_the_examples_trials_stay_as_they_are() {
+fn trial_ids_of_examples_do_not_change() {
     let found = EXAMPLES.map(ids).concat();
     let expected = include_str!("trial_ids.txt");
     if found != expected {
@@ -57,7 +55,7 @@ fn ids(example: &str) -> String {
     };
     let machine =
         MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: true, cli_agents: Some(cli_agents) };
-    let plan = Plan::make(Experiment::load(&path).unwrap(), &store, &machine).unwrap();
+    let plan = Plan::build(Experiment::load(&path).unwrap(), &store, &machine).unwrap();
     assert_eq!(plan.excluded, []);
     let name = &plan.experiment.name;
     let mut lines = Vec::new();
@@ -75,8 +73,7 @@ fn ids(example: &str) -> String {
     lines.concat()
 }
 
-/// The id that a trial has where the root of its sandbox is a fixed one: what stands for the image
-/// differs between machines.
+/// The id of a trial with a fixed root of its sandbox, because the image differs between machines.
 fn id_anywhere(trial: &TrialSpec) -> TrialId {
     assert_eq!(TrialId::of(&trial.specification), trial.id);
     let mut specification = trial.specification.clone();

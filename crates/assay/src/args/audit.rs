@@ -6,9 +6,10 @@ use clap::Subcommand;
 
 /// Show how a skill changed agents' behavior
 ///
-/// An audit looks for the skill's text in transcripts: what agents wrote, ran and said. It compares
-/// transcripts of trials with and without the skill, and reports how far the overlap exceeds what
-/// trials without it show by chance. docs/AUDIT.md describes the method.
+/// An audit splits a skill into directives: single demands that can be checked, such as a command
+/// to run or a limit to use. It checks which of them the agent received and which it followed in
+/// each trial. Trials without the skill show what agents do anyway. docs/AUDIT.md describes the
+/// method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit corpus my-run
@@ -29,7 +30,8 @@ pub(crate) enum AuditWhat {
 
 /// Audit one transcript with a skill against one without
 ///
-/// Use it for two transcripts at hand. Without --null there is no measure of chance.
+/// Use this command for two transcripts in files. Without --null, the audit cannot say how many of
+/// the skill's directives would be followed by chance.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit pairs --with a.jsonl --without b.jsonl --skill SKILL.md
@@ -44,13 +46,13 @@ pub(crate) struct PairsArgs {
     /// The skill's SKILL.md
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: PathBuf,
-    /// File with the task's prompt, whose text is not counted as text of the skill
+    /// File with the task's prompt: directives that it states too do not count
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// Measure of chance: more transcripts without the skill, or other skills (.md)
+    /// More transcripts without the skill, or other skills (.md), to measure what appears by chance
     ///
-    /// All pairs of transcripts without the skill are audited against each other, and the
-    /// transcripts are audited for the other skills.
+    /// The transcripts without the skill are audited against one another, in pairs. All transcripts
+    /// are audited for directives of the other skills.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) null: Vec<PathBuf>,
     /// Exit with 1 if a transcript has defects, such as unreadable lines
@@ -58,28 +60,28 @@ pub(crate) struct PairsArgs {
     pub(crate) strict: bool,
 }
 
-/// Show two transcripts side by side
+/// Show two trials or transcripts side by side
 ///
-/// Aligns the steps of both and marks where text of the skill was used. --format html writes one
-/// page.
+/// Shows outcome and checks of both trials, which of the skill's directives each followed, and
+/// their aligned steps. --format html writes one page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit show --with 3f2a91 --without 77be02
   assay audit show --with a.jsonl --without b.jsonl --skill SKILL.md --out pair.html")]
 pub(crate) struct ShowArgs {
-    /// With the skill: a trial's id, or a transcript; `-` is standard input
+    /// With the skill: a trial's id or its beginning, or a transcript; `-` is standard input
     #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) with: PathBuf,
-    /// Without the skill: a trial's id or a transcript
+    /// Without the skill: a trial's id or its beginning, or a transcript
     #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) without: PathBuf,
     /// The SKILL.md [default: the skill of the trial of --with]
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: Option<PathBuf>,
-    /// File with the task's prompt, whose text is not counted as text of the skill
+    /// File with the task's prompt: directives that it states too do not count
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// Write to FILE; without --format, its extension (.html, .json) sets the format
+    /// Write to FILE; its extension (.html, .json) sets the format, unless --format is given
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Exit with 1 if a transcript has defects, such as unreadable lines
@@ -89,12 +91,15 @@ pub(crate) struct ShowArgs {
 
 /// Audit all trials of a run, or all transcripts in a folder
 ///
-/// For each task, compares transcripts of agents that had the skill to those of agents that did
-/// not. With --format json, the result is JSON Lines: pairs, transcripts and totals, one per line.
+/// For each task, compares the transcripts with the skill to the transcripts without the skill.
+/// Reports whether the skill changed what the agent did, and each directive of the skill that was
+/// violated, not followed where checks fail, or never delivered. With --format json, the result is
+/// JSON Lines: pairs, transcripts, directives and totals, one per line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay audit corpus my-run
-  assay audit corpus traces-of-2026 --check")]
+  assay audit corpus traces-of-2026 --details
+  assay audit corpus my-run --directives-from openai:gpt-5-mini --price 0.25,2 --max-usd 1")]
 pub(crate) struct CorpusArgs {
     /// Name of a run in the store, or a folder of transcripts
     ///
@@ -106,44 +111,77 @@ pub(crate) struct CorpusArgs {
     /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Validate the adoption score, which measures how much of the skill's text was used
-    ///
-    /// Reports how well the score separates transcripts in which the agent read the skill from those
-    /// without the skill, and whether it finds lines of the skill that assay inserts into the
-    /// latter.
+    /// Show all directives, each pattern with its test, the adoption of each task, and thresholds
     #[arg(long)]
-    pub(crate) check: bool,
+    pub(crate) details: bool,
+    #[command(flatten)]
+    pub(crate) directives: DirectivesArgs,
 }
 
-/// Draw findings for people to label
+// The model that adds directives. A doc comment would become the help of the command that includes it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DirectivesArgs {
+    /// Chat model that adds directives to those found without a model, as provider:name
+    ///
+    /// Each skill that is audited is sent once; replies are kept in the store. Directives whose text
+    /// is not in the stated line of the skill are ignored.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    pub(crate) directives_from: Option<String>,
+    /// Send requests to this URL [default: the URL of the provider's API]
+    #[arg(long, value_name = "URL", requires = "directives_from")]
+    pub(crate) base_url: Option<String>,
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME", requires = "directives_from")]
+    pub(crate) api_key_env: Option<String>,
+    /// Price of input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1, requires = "directives_from")]
+    pub(crate) price: Vec<f64>,
+    /// Send no skill whose request could bring the cost of this audit above this; needs --price
+    #[arg(long, value_name = "USD", requires = "directives_from")]
+    pub(crate) max_usd: Option<f64>,
+    /// Use a paid model without --max-usd
+    #[arg(long, requires = "directives_from")]
+    pub(crate) no_cap: bool,
+}
+
+/// Print a random sample of findings for people to label
 ///
-/// Use it to measure how often findings are right. Prints comma-separated values, or JSON Lines
-/// with --format json. Raters fill in the columns label_1, label_2 and so on; `assay audit
-/// agreement` reads them.
+/// Use the sample to measure how often findings are right. Prints comma-separated values, or JSON
+/// Lines with --format json: the task, an instruction of the skill, what the agent did, each with
+/// the lines around it, and a claim about them. Raters fill in the columns label_1, label_2 and so
+/// on with `true`, `weak` or `false`; `assay audit agreement` reads the labels.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  assay audit sheet traces-of-2026 --size 60 --key key.jsonl
-  assay lab cta-2026 sheet traces-of-2026 --seed 7")]
+  assay audit sheet my-run
+  assay audit sheet traces-of-2026 store.tar.zst --size 50 --key key.jsonl")]
 pub(crate) struct SheetArgs {
-    /// Folder of transcripts, with the layout that `assay audit corpus --help` describes
-    pub(crate) dir: PathBuf,
+    /// Names of runs, folders of transcripts, stores, or archives of a store (.tar.zst)
+    #[arg(required = true, value_name = "RUN|DIR|FILE")]
+    pub(crate) sources: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sample: SampleArgs,
+}
+
+/// The sample of a sheet.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SampleArgs {
     /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Number of findings, spread evenly over conditions and kinds of findings
+    /// Number of findings, spread evenly over sources and kinds of findings
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) size: usize,
-    /// Seed for the draw
+    /// Seed for the random sample
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Write where each finding comes from, which raters must not see, as JSON Lines
+    /// Write the origin of each finding to FILE, as JSON Lines; raters must not see this file
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }
 
-/// Measure how far raters agree on labels
+/// Measure how well raters agree on labels
 ///
-/// Reads sheets of `assay audit sheet` after they were labelled. Prints the share of equal labels
+/// Reads the labelled sheets of `assay audit sheet`. Prints the share of equal labels
 /// and Cohen's kappa for each pair of raters, and Krippendorff's alpha for all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -2,9 +2,10 @@
 
 /// Compare two runs, condition by condition
 ///
-/// Use it after changing a skill or a model. Compares each agent under each condition that both
-/// runs have, on the tasks with results in both. A comparison with fewer than five such tasks is
-/// excluded. A positive lift means that SECOND scored higher.
+/// Use this command after you changed a skill or a model. Each agent in SECOND is compared with the
+/// same agent in FIRST, under each condition that is in both runs. Only tasks with results in both
+/// runs count. A comparison with fewer than five such tasks is excluded. A positive lift means that
+/// SECOND scored higher.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay compare my-suite my-suite-2

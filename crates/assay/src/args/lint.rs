@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// is executed.
 ///
 /// Besides terminal and json, --format accepts sarif, junit and github. Exits with 1 if there are
-/// errors. Warnings cause exit status 1 only with --deny warnings, or if there are more than
-/// --max-warnings.
+/// errors. Warnings do not affect the exit status, unless --deny warnings or --max-warnings is
+/// given.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(
@@ -31,9 +31,10 @@ pub(crate) struct LintArgs {
     pub(crate) paths: Vec<PathBuf>,
     /// Report only what concerns this client; repeatable [default: every client]
     ///
-    /// `spec` checks against the text of the Agent Skills specification, `skills-ref` is its
-    /// reference validator, and `upload` is Anthropic's check on upload. `lenient` is any client
-    /// that follows the specification's guide for implementers. The others are agents.
+    /// `spec` checks against the text of the Agent Skills specification, `skills-ref` is the
+    /// specification's reference validator, and `upload` is Anthropic's check of uploaded skills.
+    /// `lenient` is any client that follows the specification's guide for implementers.
+    /// `claude-code`, `codex`, `gemini-cli` and `opencode` are agents.
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
     /// Report only these rules; repeatable, or separated by commas
@@ -42,7 +43,7 @@ pub(crate) struct LintArgs {
     /// off by default).
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Do not report these rules; RULE as for --select
+    /// Do not report these rules; RULE has the same forms as for --select
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// Report suppressed findings as well
@@ -70,11 +71,11 @@ pub(crate) struct LintArgs {
     pub(crate) fix: bool,
     /// Report only findings that are not in the baseline FILE
     ///
-    /// A baseline lists findings that you accept for now. --update-baseline writes it; without
-    /// that option, FILE must exist.
+    /// A baseline lists findings that you accept for now. --update-baseline writes FILE; without
+    /// --update-baseline, FILE must exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write all current findings to the --baseline file (required), and exit with 0
+    /// Write all current findings to the file of --baseline, and exit with 0; needs --baseline
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
     /// Show every finding with its excerpt, even if the list is long
@@ -82,12 +83,12 @@ pub(crate) struct LintArgs {
     pub(crate) full: bool,
     /// Context window of the model, in tokens; 0 if unknown [default: 200000]
     ///
-    /// Some clients limit their list of skills to a share of it.
+    /// Some clients limit their list of skills to a share of the context window.
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub(crate) context_window: Option<usize>,
-    /// Print a table instead: for each rule, how many skills have a finding
+    /// Print only a table: for each rule, the number of skills with a finding
     ///
-    /// Findings then do not affect the exit status.
+    /// With --stats, findings do not affect the exit status.
     #[arg(long)]
     pub(crate) stats: bool,
 }
@@ -113,14 +114,14 @@ pub(crate) fn parse_window(text: &str) -> Result<usize, String> {
 
 /// Explain a rule, or list the rules of a group
 ///
-/// For one rule, shows what it finds, in which clients, its sources, and how to fix a finding.
-/// docs/RULES.md has all rules.
+/// For one rule, shows what the rule finds, which clients it concerns, its sources, and how to fix
+/// a finding. docs/RULES.md has all rules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lint explain name-mismatch
   assay lint explain safety")]
 pub(crate) struct ExplainArgs {
-    /// A rule code, or a code prefix, `safety` or `all` to list rules [default: all]
+    /// Rule code to explain; or a code prefix, `safety` or `all`, to list rules [default: all]
     #[arg(value_name = "RULE")]
     pub(crate) rule: Option<String>,
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 /// Forecast an experiment's cost and statistical power
 ///
-/// Use it before `assay run`: it counts the trials, estimates time and cost, and states the minimum
-/// detectable effect, which is the smallest lift that the experiment finds with 80% power. Lift is
-/// the difference in mean score from the baseline. Nothing is executed.
+/// Use this command before `assay run`. It counts the trials, estimates time and cost, and states
+/// the minimum detectable effect, which is the smallest lift that the experiment detects with 80%
+/// power. Lift is the difference in mean score from the baseline. Nothing is executed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay plan experiment.toml
@@ -16,13 +16,15 @@ pub(crate) struct PlanArgs {
     pub(crate) experiment: PathBuf,
     /// Compute how many tasks are needed to detect this lift (0.10 is 10 percentage points)
     ///
-    /// Exits with 1 if this experiment could not detect the lift, whatever the scores.
+    /// Exits with 1 if the experiment has so few tasks that even the best possible result would
+    /// not be significant.
     #[arg(long, value_name = "LIFT", allow_negative_numbers = true)]
     pub(crate) lift: Option<f64>,
     /// Compute how many tasks are needed to show that a lift is within ±D (0.05 is 5 percentage points)
     ///
-    /// `assay report` then gives the verdict `negligible`. Exits with 1 if this experiment could not
-    /// show it, whatever the scores.
+    /// Exits with 1 if the experiment has so few tasks that even the best possible result would
+    /// not show this.
+    /// The verdict `negligible` in reports does not use D, but the experiment's own `margin`.
     #[arg(long, value_name = "D")]
     pub(crate) equivalence_margin: Option<f64>,
     /// Check whether a Holm-adjusted p-value of at most P is attainable; if not, exit with 1
@@ -30,7 +32,7 @@ pub(crate) struct PlanArgs {
     pub(crate) p: Option<f64>,
     /// Write a file for each trial to DIR, for `assay trial exec` on another machine
     ///
-    /// `assay --help` does not list this command; see `assay trial --help`.
+    /// `assay --help` does not list `assay trial`; see `assay trial --help`.
     #[arg(long, value_name = "DIR")]
     pub(crate) specs: Option<PathBuf>,
 }

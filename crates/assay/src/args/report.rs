@@ -12,12 +12,12 @@ use std::path::PathBuf;
   assay report my-suite
   assay report my-suite --out report.html")]
 pub(crate) struct ReportArgs {
-    /// Name of the run, as `assay show` lists it
+    /// Name of the run; `assay show` lists the names
     pub(crate) run: String,
-    /// Write to FILE; without --format, its extension (.html, .md, .json, .txt) sets the format
+    /// Write to FILE; its extension (.html, .md, .json, .txt) sets the format, unless --format is given
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Show which test cases pass under a condition but not under the baseline, or the reverse
+    /// Show test cases that pass under a condition but not under the baseline, or the reverse
     #[arg(long)]
     pub(crate) tests: bool,
     /// Show more tables: cost against pass rate, variance, and groups of tasks

@@ -6,10 +6,10 @@ use super::lab::route::{ModelArgs, OrderArgs};
 
 /// Show which skill would be chosen for a request
 ///
-/// By default, scores descriptions by the words that they share with the request (BM25). With
-/// --model, a chat model chooses, several times, with the skills in a different order each time.
-/// Use it to check whether a description attracts the right requests. `assay lab route bench`
-/// evaluates a file of labelled requests.
+/// Use this command to check whether a description attracts the right requests. By default,
+/// descriptions are scored by the words that they share with the request (BM25). With --model, a
+/// chat model is asked several times, each time with the skills in a different order. `assay lab
+/// route bench` evaluates a file of labelled requests.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "assay route [OPTIONS] <REQUEST> --library <DIR>...",
@@ -23,7 +23,7 @@ pub(crate) struct RouteArgs {
     /// One or more folders of skills to choose from
     #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
     pub(crate) library: Vec<PathBuf>,
-    /// Chat model that chooses, as provider:name [default: none; BM25 is used]
+    /// Chat model that chooses, as provider:name; without this option, BM25 is used
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     #[command(flatten)]

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 /// Run an experiment: agents with and without skills
 ///
-/// Executes every trial that has no result in the store, retries those that ended in an
-/// infrastructure error, and prints the report. You can interrupt it at any time; the next
+/// Executes every trial that has no result in the store, retries trials that ended in an
+/// infrastructure error, and prints the report. You can interrupt the command at any time; the next
 /// `assay run` resumes. The run is named after the experiment. A changed experiment gets a new run,
-/// with a number appended (my-suite-2).
+/// whose name has a number appended (my-suite-2).
 ///
 /// Before the trials, each task is checked once: the reference solution must pass the task's tests
 /// (oracle check), and the tests must fail if nothing is done (no-op check). Tasks that fail a check
@@ -23,16 +23,16 @@ pub(crate) struct RunArgs {
     /// Run only the trials that match, such as task=pivot*,agent=claude; repeatable
     ///
     /// KEY is task, condition, agent or repetition. Names may contain *. A trial must match every
-    /// key that is given. If a key is given several times, one of its values must match.
+    /// key that is given. If a key is given several times, one of the key's values must match.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Answer model requests of CLI agents with the replies recorded in another store
+    /// Do not call the models of CLI agents; use recorded replies
     ///
-    /// DIR is a store, not a cassette of `assay gateway`. Only CLI agents send their requests
-    /// through the gateway; the agent `loop` still calls its model.
+    /// DIR is the store that contains the recorded replies. The built-in agent `loop` is not
+    /// replayed: it still calls its model.
     #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,
     /// Concurrent trials [default: as in the experiment]
@@ -43,31 +43,32 @@ pub(crate) struct RunArgs {
     pub(crate) max_trials: Option<usize>,
     /// Spend at most this many US dollars in this invocation
     ///
-    /// Each paid model needs a `price` in its [[agents]] table of the experiment. No trial starts that would probably exceed the cap. Once the cap is reached, no further
-    /// request is sent, so only requests under way can exceed it. Requests whose usage the provider
-    /// did not report do not count.
+    /// Each paid model needs a `price` in its [[agents]] table of the experiment. A trial that
+    /// would probably exceed the cap is not started. Once the cap is reached, no further request is
+    /// sent, so only requests already under way can exceed the cap. If the
+    /// provider reports no usage for a request, the request counts as free.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
     /// Use at most N tokens in this invocation, input and output
     ///
-    /// Once the cap is reached, no further request is sent, so only requests under way can exceed
-    /// it. Requests whose usage the provider did not report do not count.
+    /// Once the cap is reached, no further request is sent, so only requests already under way can
+    /// exceed the cap. If the provider reports no usage for a request, it counts as 0 tokens.
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
     /// Allow models of remote providers without --max-usd, --max-tokens or --max-trials
     ///
-    /// Otherwise one of these is required.
+    /// Without --no-cap, one of these three options is required for such models.
     #[arg(long)]
     pub(crate) no_cap: bool,
     /// Do not retry trials that had an infrastructure error in an earlier invocation
     #[arg(long)]
     pub(crate) no_retry: bool,
-    /// Skip the preflight, a first request to each model that shows whether it replies
+    /// Skip the preflight, a first request to each model that shows whether the model replies
     #[arg(long)]
     pub(crate) no_preflight: bool,
     /// Skip the oracle and no-op checks of tasks
     ///
-    /// Tasks that cannot be solved, or that pass without any work, will not be detected.
+    /// Tasks that cannot be solved, or that pass without any work, are then not detected.
     #[arg(long)]
     pub(crate) no_checks: bool,
 }

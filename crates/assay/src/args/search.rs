@@ -6,9 +6,9 @@ use clap::Subcommand;
 
 /// Find the skills that fit a request
 ///
-/// Ranks the skills of a library for a request in plain words, and says so if no skill fits. Use it
-/// to check whether a skill is found, or give agents the same search with `assay search serve`. At
-/// least one of --library, --corpus and --index is required.
+/// Ranks the skills of a library for a request in plain words. If no skill fits, the output says
+/// so. Use this command to check whether a skill is found. `assay search serve` gives agents the
+/// same search. At least one of --library, --corpus and --index is required.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -27,7 +27,7 @@ pub(crate) struct SearchArgs {
     /// Maximum number of skills to show
     #[arg(short = 'k', long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) limit: u16,
-    /// Show why each skill matches: its best sentence and the matching words
+    /// Show why each skill matches: the best-matching sentence and the matching words
     #[arg(long)]
     pub(crate) why: bool,
 }
@@ -43,8 +43,8 @@ pub(crate) struct SearchSource {
     pub(crate) corpus: Option<PathBuf>,
     /// Index written by `assay search index`
     ///
-    /// Without --library and --corpus, the index alone is searched. With one of them, it is an
-    /// error if the skills have changed since the index was written.
+    /// If neither --library nor --corpus is given, only the index is searched. With --library or
+    /// --corpus, the search fails if the skills have changed since the index was written.
     #[arg(long, value_name = "FILE")]
     pub(crate) index: Option<PathBuf>,
     /// Ranking method: best, bm25, bm25f, dense, hybrid, rerank, … [default: best]
@@ -64,8 +64,8 @@ pub(crate) enum SearchWhat {
 
 /// Write an index of a library
 ///
-/// Use it for large libraries: a search of an index takes milliseconds, while every search without
-/// one reads all skills.
+/// Use an index for large libraries: a search of an index takes milliseconds, while every search
+/// without an index reads all skills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay search index --library skills --out skills.index
@@ -87,8 +87,8 @@ pub(crate) struct SearchIndexArgs {
 
 /// Serve searches over HTTP or MCP
 ///
-/// Use it to give agents a search tool for a large library: over HTTP, or with --mcp as a tool of
-/// the Model Context Protocol. At least one of --library, --corpus and --index is required.
+/// Use this command to give agents a search tool for a large library: over HTTP, or with --mcp as a
+/// tool of the Model Context Protocol. At least one of --library, --corpus and --index is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay search serve --library skills

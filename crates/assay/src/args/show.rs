@@ -2,9 +2,9 @@
 
 /// List runs, or show a run's trials or one trial
 ///
-/// Without an argument or --history, lists the runs in the store. With the name of a run, lists its
-/// trials. With the id of a trial, shows its prompt, its steps, which skills the agent saw and
-/// opened, the changed files, and the output of the tests.
+/// Without arguments and without --history, lists the runs in the store. With the name of a run,
+/// lists the trials of the run. With the id of a trial, shows the trial's prompt and steps, which
+/// skills the agent saw and opened, the changed files, and the output of the tests.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay show

@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 /// Check tasks, or run one task once
 ///
-/// Use it while writing tasks, before an experiment depends on them.
+/// Use these commands while you write tasks, before an experiment depends on them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay task check tasks/
@@ -41,15 +41,16 @@ pub(crate) struct TaskCheckArgs {
     pub(crate) r#static: bool,
     /// Also apply rules that are off by default
     ///
-    /// They report many false positives. docs/TASKS.md gives the share of true findings for each
-    /// rule.
+    /// These rules report many false positives. docs/TASKS.md gives the share of true findings for
+    /// each rule.
     #[arg(long)]
     pub(crate) all_rules: bool,
     /// The experiment: a file, or a folder with an experiment.toml
     ///
-    /// It defines the sandbox, and the skills that are checked for leaks. Without it, only skills
-    /// inside a task are checked for leaks, and tasks run in bubblewrap (with this machine's /usr
-    /// instead of the task's container image), or in Docker where bubblewrap cannot run them.
+    /// The experiment defines the sandbox, and the skills that are checked for leaks. Without an
+    /// experiment, only skills inside a task are checked for leaks. Each task then runs in
+    /// bubblewrap (with this machine's /usr instead of the task's container image), or in Docker if
+    /// bubblewrap cannot run the task.
     #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<PathBuf>,
     /// Concurrent executions [default: 2]
@@ -57,10 +58,11 @@ pub(crate) struct TaskCheckArgs {
     pub(crate) jobs: Option<u16>,
 }
 
-/// Run one task once, outside any run
+/// Execute one trial of a task without creating a run
 ///
-/// Use it to debug a task or an agent. The trial is stored apart from all runs, so no report counts
-/// it. The agent `oracle` executes the task's reference solution; the agent `nop` does nothing.
+/// Use this command to debug a task or an agent. The trial belongs to no run, so no report counts
+/// the trial. The agent `oracle` executes the task's reference solution; the agent `nop` does
+/// nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay task run tasks/pivot-table --agent oracle
@@ -68,16 +70,16 @@ pub(crate) struct TaskCheckArgs {
 pub(crate) struct TaskRunArgs {
     /// Folder of the task
     pub(crate) task: PathBuf,
-    /// Condition, which says what skills the agent gets; `none` is without skills
+    /// Condition, which defines the skills that the agent gets; `none` means no skills
     #[arg(long, default_value = "none")]
     pub(crate) condition: String,
     /// Experiment with agents, skills and sandbox [default: the nearest experiment.toml above the task]
     #[arg(long, value_name = "FILE")]
     pub(crate) experiment: Option<PathBuf>,
-    /// Agent to run [default: the experiment's first]
+    /// Agent to run [default: the first agent of the experiment]
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Number of the repetition
+    /// Number of the repetition to execute
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) repetition: u32,
     /// Keep the folders of the sandbox for inspection

@@ -41,7 +41,7 @@ pub(crate) struct TrialExecArgs {
     /// Folder with the scripts of scripted models [default: the experiment's folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) scripts: Option<PathBuf>,
-    /// Answer model requests with the replies recorded in another store
+    /// Do not call the model; use the replies recorded in another store
     #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,
 }

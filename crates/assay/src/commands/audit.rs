@@ -1,6 +1,8 @@
 //! `assay audit`: what a skill changed in an agent's behaviour, from traces.
 
-mod agreement;
+mod adherence;
+pub(super) mod agreement;
+mod ask;
 mod calibrated;
 pub(super) mod corpus;
 pub(super) mod grid;
@@ -10,6 +12,7 @@ mod pairs;
 mod runs;
 pub(super) mod sheet;
 mod show;
+pub(super) mod source;
 
 use crate::args::audit::{AuditArgs, AuditWhat};
 use crate::config::Settings;
@@ -21,7 +24,7 @@ pub(crate) fn run(args: &AuditArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         AuditWhat::Pairs(args) => pairs::run(args, ui),
         AuditWhat::Show(args) => show::run(args, settings, ui),
         AuditWhat::Corpus(args) => corpus::run(args, settings, ui),
-        AuditWhat::Sheet(args) => sheet::run(args, ui),
+        AuditWhat::Sheet(args) => sheet::run(args, settings, ui),
         AuditWhat::Agreement(args) => agreement::run(args, ui),
     }
 }

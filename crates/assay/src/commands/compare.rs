@@ -1,7 +1,7 @@
 //! `assay compare`: compares the arms that two runs share.
 
 use assay_analysis::RunComparison;
-use assay_report::clean;
+use assay_report::{clean, counted};
 use assay_store::Store;
 
 use crate::args::compare::CompareArgs;
@@ -25,10 +25,7 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
             found.second,
             reasons.join("; ")
         ))
-        .hint(format!(
-            "a comparison needs {} tasks with results in both runs",
-            assay_analysis::LEAST_TASKS
-        )));
+        .hint("both runs need results of the same agent, condition and tasks"));
     }
     if ui.json() {
         ui.document(&assay_report::WithNotes::from(&found))?;
@@ -45,8 +42,8 @@ fn render_comparison(found: &RunComparison) -> String {
     }
     if found.shared_trials > 0 {
         text.push_str(&format!(
-            "! {} trials are shared by both runs and cannot differ.\n",
-            found.shared_trials
+            "! {} shared by both runs and cannot differ.\n",
+            counted(found.shared_trials, "trial is", "trials are")
         ));
     }
     for note in &found.notes {

@@ -58,8 +58,8 @@ pub(crate) fn warn(plan: &Plan, resolver: &Resolver<'_>, ui: &Ui) {
     }
     if unchecked > 0 {
         ui.note(&format!(
-            "note: {unchecked} {} scripts with dependencies; whether the tasks' Docker images have them is not checked",
-            if unchecked == 1 { "skill has" } else { "skills have" }
+            "note: {} scripts with dependencies; whether the tasks' Docker images have them is not checked",
+            assay_report::counted(unchecked, "skill has", "skills have")
         ));
     }
 }

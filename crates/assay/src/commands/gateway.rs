@@ -5,11 +5,12 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use assay_diagnostic::group_digits;
 use assay_gateway::{
     Caps, Cassette, Gateway, GatewayError, GatewayOptions, Ledger, Limits, Listen, Pace, Protocol, Provider,
     ProviderOptions, Proxy, SessionConfig, WatchedSkill,
 };
-use assay_report::clean;
+use assay_report::{clean, counted};
 
 use super::trace::{package, prices};
 use crate::args::gateway::GatewayArgs;
@@ -42,7 +43,8 @@ pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
 
 fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
     let options = ProviderOptions {
-        keyless: false,
+        // A replay sends nothing to the provider.
+        keyless: args.replay.is_some(),
         base_url: args.base_url.clone(),
         api_key_env: args.api_key_env.clone(),
         directory: PathBuf::new(),
@@ -83,10 +85,10 @@ fn watched(path: &Path) -> Result<WatchedSkill, Failure> {
 fn failed(error: GatewayError) -> Failure {
     match error {
         GatewayError::Listen { source, address } => {
-            Failure::infrastructure(format!("cannot listen at {address}: {source}"))
+            Failure::infrastructure(format!("cannot listen on {address}: {source}"))
                 .hint("choose another --port or --socket")
         }
-        GatewayError::Machine(_) => Failure::infrastructure(error.to_string()),
+        GatewayError::System(_) => Failure::infrastructure(error.to_string()),
         GatewayError::Unpriced(_) => {
             Failure::bad_input(error.to_string()).hint("add its price to the file given with --prices")
         }
@@ -183,11 +185,11 @@ fn render(ledger: &Ledger) -> String {
     let totals = &ledger.totals;
     let usd = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| format!("{usd:.4} USD"));
     text.push_str(&format!(
-        "{} requests, {} input tokens ({} cached), {} output tokens; cost {}, without a cache {}\n",
-        totals.requests,
-        totals.tokens.prompt(),
-        totals.tokens.cache_read,
-        totals.tokens.output,
+        "{}, {} ({} cached), {}; cost {}, without a cache {}\n",
+        counted(totals.requests, "request", "requests"),
+        counted(totals.tokens.prompt(), "input token", "input tokens"),
+        group_digits(totals.tokens.cache_read),
+        counted(totals.tokens.output, "output token", "output tokens"),
         usd(totals.usd),
         usd(totals.usd_without_cache),
     ));

@@ -20,7 +20,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = machine::open_store(&settings.store)?;
     let report = if args.dry_run { None } else { Some(clean_up(&store)?) };
-    let docker = if args.dry_run { None } else { machine::sweep_docker(&store) };
+    let docker = if args.dry_run { None } else { machine::remove_stale_containers(&store) };
     let pruned = match args.image_budget {
         Some(budget) if !args.dry_run => Some(prune_images(&store, budget)?),
         _ => None,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
         }
     }
     if ui.json() {
-        let count = |found: &Option<docker::Swept>| {
+        let count = |found: &Option<docker::Removed>| {
             found
                 .as_ref()
                 .map(|found| json!({ "containers": found.containers.len(), "images": found.images.len() }))
@@ -99,7 +99,7 @@ fn clean_up(store: &Store) -> Result<CleanupReport, Failure> {
 }
 
 /// Removes images that were built for the store, least recently used first, until the rest fits.
-fn prune_images(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
+fn prune_images(store: &Store, gigabytes: f64) -> Result<docker::Removed, Failure> {
     if !(gigabytes.is_finite() && gigabytes >= 0.0) {
         return Err(Failure::bad_input("`--image-budget` must be a number of gigabytes, at least 0"));
     }

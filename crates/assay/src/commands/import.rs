@@ -57,8 +57,8 @@ fn pattern(text: &str) -> Result<(String, String), Failure> {
 }
 
 fn summary_text(imported: &Imported) -> String {
-    let trials = if imported.imported == 1 { "trial" } else { "trials" };
-    let mut text = format!("{}: {} {trials}\n", imported.run, imported.imported);
+    let trials = assay_report::counted(imported.imported, "trial", "trials");
+    let mut text = format!("{}: {trials}\n", imported.run);
     for (heading, counts) in [
         ("condition", &imported.by_condition),
         ("outcome", &imported.by_outcome),

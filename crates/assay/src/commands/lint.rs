@@ -6,6 +6,7 @@ mod policy;
 use std::path::PathBuf;
 
 use assay_lint::{Baseline, Options, Outcome, Severity, Stats, fix, render};
+use assay_report::counted;
 
 use crate::args::Format;
 use crate::args::lint::{Deny, LintArgs, LintWhat};
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     if let Some(file) = writes {
         let baseline = Baseline::of(&outcome, file)?;
         baseline.write(file)?;
-        ui.note(&format!("{} findings written to {}", baseline.len(), file.display()));
+        let findings = counted(baseline.len(), "finding", "findings");
+        ui.note(&format!("{findings} written to {}", file.display()));
     }
     if args.stats {
         return count(&outcome, settings, ui);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_analysis::{Execution, LimitForecast, PlanForecast, PlanRequest, VerdictChances};
-use assay_report::{clean, seconds};
+use assay_diagnostic::group_digits;
+use assay_report::{clean, counted, seconds};
 use assay_store::{Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
 use assay_trial::{Experiment, MachineContext, Plan};
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let store = Store::open(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
-    let plan = Plan::make(experiment, &store, &here)?;
+    let plan = Plan::build(experiment, &store, &here)?;
     if let Some(folder) = &args.specs {
         write_specs(&plan, folder)?;
     }
@@ -66,8 +67,8 @@ fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
 
 fn format_forecast(forecast: &PlanForecast) -> String {
     let design = &forecast.design;
-    let mut text =
-        format!("{}: {} trials, {} cached\n", clean(&forecast.run), forecast.trials, forecast.cached);
+    let trials = counted(forecast.trials, "trial", "trials");
+    let mut text = format!("{}: {trials}, {} cached\n", clean(&forecast.run), group_digits(forecast.cached));
     for arm in &forecast.arms {
         let model = arm.model.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
         let placed = match arm.placement {
@@ -79,11 +80,11 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         let time =
             arm.seconds_each.map_or_else(|| "time unknown".to_owned(), |s| format!("{} each", seconds(s)));
         text.push_str(&format!(
-            "  {}{model}{placed}, {}: {} trials, {} cached, {cost}, {time}\n",
+            "  {}{model}{placed}, {}: {}, {} cached, {cost}, {time}\n",
             clean(&arm.agent),
             clean(&arm.condition),
-            arm.cells,
-            arm.cached
+            counted(arm.cells, "trial", "trials"),
+            group_digits(arm.cached)
         ));
     }
     text.push_str(&format_limits(&forecast.limits));
@@ -95,15 +96,16 @@ fn format_forecast(forecast: &PlanForecast) -> String {
     text.push_str(&format!("Estimated cost: {cost}\nEstimated time: {time}\n"));
 
     let clusters = design.clusters.map_or(String::new(), |clusters| {
-        format!(" in {clusters} cluster{} ({} effective)", if clusters == 1 { "" } else { "s" }, design.units)
+        format!(" in {} ({} effective)", counted(clusters, "cluster", "clusters"), design.units)
     });
+    let primary =
+        design.primary.as_ref().map_or(String::new(), |name| format!("primary (`{}`) ", clean(name)));
     text.push_str(&format!(
-        "\nDesign: {} tasks{clusters}, {} repetitions, {} {}comparison{}, equivalence margin ±{:.0} pp\n",
-        design.tasks,
-        design.repetitions,
+        "\nDesign: {}{clusters}, {}, {} {primary}{}, equivalence margin ±{:.0} pp\n",
+        counted(design.tasks, "task", "tasks"),
+        counted(design.repetitions, "repetition", "repetitions"),
         design.family,
-        design.primary.as_ref().map_or(String::new(), |name| format!("primary (`{}`) ", clean(name))),
-        if design.family == 1 { "" } else { "s" },
+        if design.family == 1 { "comparison" } else { "comparisons" },
         100.0 * design.margin
     ));
     let from = if design.baseline_from == "records" { "from recorded trials" } else { "assumed" };
@@ -113,9 +115,12 @@ fn format_forecast(forecast: &PlanForecast) -> String {
             text.push_str(&format!("  Minimum detectable effect (80% power): {:.0} pp\n", 100.0 * lift));
         }
         None => text.push_str(&format!(
-            "  Minimum detectable effect (80% power): none with {} {}\n",
-            design.units,
-            if design.clusters.is_some() { "effective clusters" } else { "tasks" }
+            "  Minimum detectable effect (80% power): none with {}\n",
+            if design.clusters.is_some() {
+                counted(design.units, "effective cluster", "effective clusters")
+            } else {
+                counted(design.units, "task", "tasks")
+            }
         )),
     }
     match design.smallest_margin {
@@ -216,7 +221,7 @@ fn list_names(names: &BTreeSet<&str>) -> String {
     text
 }
 
-/// The same number of trials as other numbers of tasks and repetitions.
+/// The same number of trials as other numbers of tasks and repetitions. With every column, a line has 80 characters.
 fn format_shapes(forecast: &PlanForecast) -> String {
     let design = &forecast.design;
     if design.shapes.len() < 2 {
@@ -228,17 +233,17 @@ fn format_shapes(forecast: &PlanForecast) -> String {
     let power = forecast.requested.lift.map(|lift| format!("power at {:+.0} pp", 100.0 * lift));
     let mut text =
         "\nSame number of trials, other numbers of tasks (independent) and repetitions\n".to_owned();
-    text.push_str("  tasks  repetitions  MDE (pp)  equivalence margin (pp)");
+    text.push_str("  tasks  repetitions  MDE (pp)  smallest margin (pp)");
     text.push_str(&power.as_ref().map_or("\n".to_owned(), |power| format!("  {power}\n")));
     for shape in &design.shapes {
-        let here = if shape.repetitions == design.repetitions as usize { "  (this plan)" } else { "" };
+        let here = if shape.repetitions == design.repetitions as usize { "  this plan" } else { "" };
         let chance = power.as_ref().map_or(String::new(), |head| {
             let chance =
                 shape.power.map_or_else(|| "–".to_owned(), |chance| format!("{:.0}%", 100.0 * chance));
             format!("  {chance:>width$}", width = head.chars().count())
         });
         text.push_str(&format!(
-            "  {:>5}  {:>11}  {:>8}  {:>23}{chance}{here}\n",
+            "  {:>5}  {:>11}  {:>8}  {:>20}{chance}{here}\n",
             shape.tasks,
             shape.repetitions,
             points(shape.mde, "+"),
@@ -251,12 +256,15 @@ fn format_shapes(forecast: &PlanForecast) -> String {
 fn format_requested(forecast: &PlanForecast) -> String {
     let requested = &forecast.requested;
     let tasks = |tasks: Option<usize>| {
-        let unit = if forecast.design.clusters.is_some() {
-            "independent tasks (clusters of equal size)"
+        let Some(tasks) = tasks else { return "more tasks than can be simulated".to_owned() };
+        let tasks = if forecast.design.clusters.is_some() {
+            let tasks = counted(tasks, "independent task", "independent tasks");
+            format!("{tasks} (clusters of equal size)")
         } else {
-            "tasks"
+            counted(tasks, "task", "tasks")
         };
-        tasks.map_or_else(|| "more than can be simulated".to_owned(), |tasks| format!("{tasks} {unit}"))
+        let repetitions = counted(forecast.design.repetitions, "repetition", "repetitions");
+        format!("{tasks}, with {repetitions} of each")
     };
     let mut text = String::new();
     if let Some(lift) = requested.lift {

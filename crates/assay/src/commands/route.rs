@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use assay_model::{ChatModel, ModelOptions, Price};
-use assay_report::clean;
+use assay_report::{clean, counted};
 use assay_router::{
     Answers, AnswersError, Bench, Candidate, Lexical, Prompt, Routed, RunLimits, Status as Ended, Template,
 };
@@ -124,11 +124,20 @@ fn ask_model(
         ran.answers.into_iter().partition(|routed| routed.status.is_result());
     if let Some(first) = lost.first() {
         let message = first.message.as_deref().unwrap_or("no reason given");
-        ui.note(&format!("{}: {} questions without an answer: {}", model.id(), lost.len(), clean(message)));
+        ui.note(&format!(
+            "{}: {} without an answer: {}",
+            model.id(),
+            counted(lost.len(), "question", "questions"),
+            clean(message)
+        ));
     }
     let malformed = answered.iter().filter(|routed| routed.status == Ended::FormatFailure).count();
     if malformed > 0 {
-        ui.note(&format!("{}: {malformed} replies in another format than the template asks for", model.id()));
+        ui.note(&format!(
+            "{}: {} in another format than the template asks for",
+            model.id(),
+            counted(malformed, "reply is", "replies are")
+        ));
     }
     let cost = |routed: &Routed| Some(price?.cost(&routed.usage?));
     let cost_usd = answered.iter().map(cost).sum::<Option<f64>>().filter(|_| price.is_some());
@@ -193,8 +202,9 @@ fn render(found: &Document) -> String {
     let name = |name: Option<&String>| name.map_or_else(|| "no skill".to_owned(), |name| clean(name));
     // Counting words does not depend on the order of the skills.
     let is_lexical = found.router == DEFAULT.name();
+    let orders = counted(found.answers, "order", "orders");
     let of = |count: usize| {
-        if is_lexical { String::new() } else { format!(" in {count} of {} orders", found.answers) }
+        if is_lexical { String::new() } else { format!(" in {count} of {orders}") }
     };
     let mut text = format!("chosen     {}{}\n", name(found.choice.as_ref()), of(found.choice_count));
     if found.answers == 0 {
@@ -204,11 +214,15 @@ fn render(found: &Document) -> String {
         let places = if is_lexical {
             String::new()
         } else {
-            format!(": first in {first} and second in {second} of {} orders", found.answers)
+            format!(": first in {first} and second in {second} of {orders}")
         };
         text.push_str(&format!("runner-up  {}{places}\n", clean(skill)));
     }
-    text.push_str(&format!("router     {}, {} skills\n", clean(&found.router), found.skills));
+    text.push_str(&format!(
+        "router     {}, {}\n",
+        clean(&found.router),
+        counted(found.skills, "skill", "skills")
+    ));
     if found.unanswered > 0 {
         text.push_str(&format!("unanswered {}\n", found.unanswered));
     }

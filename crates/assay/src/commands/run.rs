@@ -6,8 +6,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use assay_analysis::Report;
+use assay_diagnostic::group_digits;
 use assay_model::ModelError;
-use assay_report::WithNotes;
+use assay_report::{WithNotes, counted};
 use assay_skill::Severity;
 use assay_store::{Selection, Store, pattern_matches};
 use assay_trial::{Experiment, MachineContext, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome};
@@ -49,10 +50,10 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);
-    machine::sweep_docker(&store);
+    machine::remove_stale_containers(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
-    let plan = Plan::make(experiment, &store, &here)?;
+    let plan = Plan::build(experiment, &store, &here)?;
     check_selection(&plan, &only)?;
     print_notes(&plan, ui);
     if args.dry_run {
@@ -172,11 +173,10 @@ fn unreadable_note(plan: &Plan) -> String {
     if plan.unreadable.is_empty() {
         return String::new();
     }
-    let plural = if plan.unreadable.len() == 1 { "" } else { "s" };
+    let (was, them) = if plan.unreadable.len() == 1 { ("was", "it") } else { ("were", "them") };
     format!(
-        "{} task{plural} could not be read and {} not run: {} (hint: fix them or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
-        plan.unreadable.len(),
-        if plural.is_empty() { "was" } else { "were" },
+        "{} could not be read and {was} not run: {} (hint: fix {them} or exclude {them} with `\"!tasks/NAME\"` in `suite`)\n",
+        counted(plan.unreadable.len(), "task", "tasks"),
         assay_report::clean(&plan.unreadable.join(", "))
     )
 }
@@ -201,8 +201,11 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     }
     super::report::print(report, ui)?;
     let mut line = format!(
-        "\n{} trials planned: {} executed, {} cached, {} infrastructure errors",
-        outcome.planned, outcome.executed, outcome.cached, outcome.infrastructure
+        "\n{} planned: {} executed, {} cached, {}",
+        counted(outcome.planned, "trial", "trials"),
+        group_digits(outcome.executed),
+        group_digits(outcome.cached),
+        counted(outcome.infrastructure, "infrastructure error", "infrastructure errors")
     );
     if outcome.unfinished > 0 {
         line.push_str(&format!(", {} unfinished: run it again to continue", outcome.unfinished));
@@ -250,8 +253,8 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
     {
         let model = entry.label.model.as_deref().unwrap_or_default();
         return Err(Failure::bad_input(format!(
-            "{model} is a paid model, and this run of {} trials has no cap",
-            selected.len()
+            "{model} is a paid model, and this run of {} has no cap",
+            counted(selected.len(), "trial", "trials")
         ))
         .hint("set --max-usd USD, --max-tokens N or --max-trials N, or pass --no-cap"));
     }
@@ -282,8 +285,11 @@ fn nothing_to_run(plan: &Plan) -> Failure {
     let mut reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let all =
-        format!("none of the {} tasks can run on this machine: {}", plan.tasks.len(), reasons.join("; "));
+    let none = match plan.tasks.len() {
+        1 => "the task cannot".to_owned(),
+        tasks => format!("none of the {tasks} tasks can"),
+    };
+    let all = format!("{none} run on this machine: {}", reasons.join("; "));
     Failure::infrastructure(all).hint("`assay doctor` shows what works on this machine")
 }
 
@@ -393,11 +399,13 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
             "unreadable": plan.unreadable,
         }))?;
     } else {
-        let mut text = format!("{}: {} trials, {cached} cached\n", plan.experiment.name, trials.len());
+        let planned = counted(trials.len(), "trial", "trials");
+        let mut text = format!("{}: {planned}, {} cached\n", plan.experiment.name, group_digits(cached));
         for ((agent, condition), [cells, there]) in &arms {
             let label = &plan.agents[*agent].label;
             let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
-            text.push_str(&format!("  {}{model}, {condition}: {cells} trials, {there} cached\n", label.name));
+            let cells = counted(*cells, "trial", "trials");
+            text.push_str(&format!("  {}{model}, {condition}: {cells}, {there} cached\n", label.name));
         }
         text.push_str(&unreadable_note(plan));
         ui.out(&text)?;

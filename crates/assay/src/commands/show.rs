@@ -6,7 +6,8 @@ mod runs;
 use std::fs;
 use std::path::Path;
 
-use assay_report::{clean, seconds};
+use assay_diagnostic::group_digits;
+use assay_report::{clean, counted, seconds};
 use assay_store::{Record, Store, StoreError, TrialId};
 use assay_trace::{Source, Trajectory};
 use serde_json::{Value, json};
@@ -149,7 +150,9 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
     if let Some(reward) = record.reward {
         text.push_str(&format!(", reward {reward}"));
     }
-    text.push_str(&format!(", {} turns, {}\n", record.turns, seconds(record.seconds.total)));
+    let time = Some(record.seconds.total).filter(|time| *time > 0.0);
+    let time = time.map_or_else(|| "time unknown".to_owned(), seconds);
+    text.push_str(&format!(", {}, {time}\n", counted(record.turns, "turn", "turns")));
     if let Some(ended) = &record.ended {
         let ended = serde_json::to_value(ended).unwrap_or_default();
         let kind = ended.get("kind").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
@@ -158,7 +161,8 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
     if let Some(usage) = &record.usage {
         let assay_model::Usage { input, output, cache_read, cache_write } = usage;
         let read = [cache_read, cache_write].into_iter().fold(*input, |sum, more| sum.saturating_add(*more));
-        text.push_str(&format!("  {read} tokens read, {output} written"));
+        let (read, output) = (counted(read, "token", "tokens"), group_digits(*output));
+        text.push_str(&format!("  {read} read, {output} written"));
         if let Some(estimated) = &record.estimated {
             let assay_model::Usage { input, output, .. } = &estimated.usage;
             text.push_str(&format!("; estimated: {input} and {output} of them"));
@@ -166,7 +170,7 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
         text.push('\n');
     }
     for (model, replies) in &record.replied_models {
-        text.push_str(&format!("  {} replied {replies} times\n", clean(model)));
+        text.push_str(&format!("  {} replied {}\n", clean(model), counted(*replies, "time", "times")));
     }
     for skill in &record.exposure {
         let at = |step: Option<usize>| step.map_or_else(|| "never".to_owned(), |step| format!("step {step}"));
@@ -175,13 +179,13 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
             .as_ref()
             .map_or_else(|| "never".to_owned(), |run| format!("step {} ({})", run.step, clean(&run.file)));
         text.push_str(&format!(
-            "  skill {}: advertised {}, mentioned {}, opened {} ({} of {} lines), executed {executed}\n",
+            "  skill {}: advertised {}, mentioned {}, opened {} ({} of {}), executed {executed}\n",
             clean(&skill.skill),
             at(skill.advertised),
             at(skill.mentioned),
             at(skill.opened),
             skill.body_lines_delivered,
-            skill.body_lines,
+            counted(skill.body_lines, "line", "lines"),
         ));
     }
     for (what, list) in [

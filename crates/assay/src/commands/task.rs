@@ -6,7 +6,7 @@ mod hints;
 use std::path::PathBuf;
 
 use assay_diagnostic::Severity;
-use assay_report::clean;
+use assay_report::{clean, counted};
 use assay_skill::{Library, Package};
 use assay_task::Task;
 use assay_task::check::{self, Context, Finding, Verdict};
@@ -211,9 +211,10 @@ fn render_text(document: &Document, only_static: bool, verbose: bool) -> String 
                 text.push_str(&format!("       hint: {}\n", clean(hint)));
             }
         }
-        let notes = task.findings.iter().filter(|finding| !shown(finding)).count();
-        if notes > 0 {
-            text.push_str(&format!("  {notes} note{}: use -v to show\n", if notes == 1 { "" } else { "s" }));
+        let infos = task.findings.iter().filter(|finding| !shown(finding)).count();
+        if infos > 0 {
+            let shown = if infos == 1 { "it" } else { "them" };
+            text.push_str(&format!("  {} (-v shows {shown})\n", counted(infos, "info", "infos")));
         }
         if !only_static {
             text.push_str(&task.executed.line());

@@ -31,10 +31,10 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
     }
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);
-    machine::sweep_docker(&Store::open(&settings.store)?);
+    machine::remove_stale_containers(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, None);
-    let plan = Plan::make(experiment(args)?, &store, &here)?;
+    let plan = Plan::build(experiment(args)?, &store, &here)?;
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, args)?)?;
     let cache = PrepCache::new(&store)?;
     let budget = Budget::default();
@@ -79,7 +79,7 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);
-    machine::sweep_docker(&store);
+    machine::remove_stale_containers(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, args.replay.as_deref());
     let absolute = |folders: &[PathBuf]| folders.iter().map(std::path::absolute).collect::<Result<_, _>>();

@@ -1,3 +1,3 @@
 #!/bin/bash
-# A solution that passes the tests: without one nothing shows that they can be passed.
+# A solution that passes the tests. Without one, assay cannot check that the task is solvable.
 echo "the expected result" > /app/result.txt

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs after the agent is gone. Checks what it left in /app and writes 1 or 0. Everything the check needs lies in /tests:
-# what the agent could have changed proves nothing.
+# Runs after the agent has exited. Checks the files in /app and writes 1 or 0. Keep everything that the check needs in
+# /tests: the agent can change all other files.
 if [ "$(cat /app/result.txt 2>/dev/null)" = "the expected result" ]; then
     echo 1 > /logs/verifier/reward.txt
 else

@@ -324,7 +324,7 @@ fn placements_are_arms() {
     let text = lab.assay(&["report", "lab"]).ok().stdout;
     assert!(text.contains("codex (system): skills were listed in the system prompt"), "{text}");
     let text = lab.assay(&["plan", "experiment.toml"]).stdout;
-    assert!(text.contains("skills in the system prompt, curated: 1 trials, 1 cached"), "{text}");
+    assert!(text.contains("skills in the system prompt, curated: 1 trial, 1 cached"), "{text}");
     // How an agent announces its own skills folder cannot be changed.
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     lab.write(

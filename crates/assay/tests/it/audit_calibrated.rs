@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::fixture::Fixture;
 
 const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
-    1. Round every amount half even before any totals are summed up.\n\
-    2. Name each export after the closing month of its fiscal year.\n\
-    3. Sign every finished export with the treasury signing script.\n";
+    1. Write the code `RH-7731` above the totals.\n\
+    2. Name the column `closing_zq_month`.\n\
+    3. Write the code `SG-4482` below the totals.\n";
 
 const OTHER: &str =
     "---\nname: other\ndescription: Other things.\n---\nWater the office plants on Mondays and Thursdays.\n";
 
 /// A log in which an agent reads a file, then writes one.
-fn log(session: &str, read: &str, came: &str, content: &str) -> String {
+pub(crate) fn log(session: &str, read: &str, came: &str, content: &str) -> String {
     let block = |id: &str, block: Value| {
         let message = json!({"id": id, "role": "assistant", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 4}, "content": [block]});
         json!({"type": "assistant", "isSidechain": false, "sessionId": session, "uuid": id, "message": message})
@@ -34,7 +34,7 @@ fn log(session: &str, read: &str, came: &str, content: &str) -> String {
 /// One run that read the skill and copied from it, three controls that wrote something else.
 fn lab() -> Fixture {
     let at = "data/traces/arm/ledger";
-    let copied = "round every amount half even before\nname each export after the closing month of its fiscal year\nsign every finished export with the treasury signing script\n";
+    let copied = "RH-7731\nclosing_zq_month,amount\nSG-4482\n";
     let mut lab = Fixture::new()
         .file("data/skills/ledger/SKILL.md", SKILL)
         .file("data/tasks/ledger.md", "Export the ledger.")
@@ -56,16 +56,10 @@ fn lines(text: &str) -> Vec<Value> {
 #[test]
 fn a_corpus_shows_who_read_the_skill_and_both_spans() {
     let shown = lab().assay(&["audit", "corpus", "data", "--strict"]).ok().stdout;
-    for expected in [
-        "arm: 1 tasks, 1 runs with the skill, 3 without",
-        "opened in 1",
-        "opened the skill in step 2",
-        "2. Name each export after the closing month of its fiscal year.",
-        "wrote: name each export after the closing month of its fiscal year",
-        // One of four labellings: nothing could be seen.
-        "nothing beyond chance",
-    ] {
-        assert!(shown.contains(expected), "{expected}: {shown}");
+    insta::assert_snapshot!(shown);
+    let details = lab().assay(&["audit", "corpus", "data", "--details"]).ok().stdout;
+    for expected in ["opened the skill in step 2", "pattern, per pair", "adoption by task", "ledger"] {
+        assert!(details.contains(expected), "{expected}: {details}");
     }
 }
 
@@ -73,14 +67,31 @@ fn a_corpus_shows_who_read_the_skill_and_both_spans() {
 fn a_corpus_gives_pairs_traces_and_findings() {
     let found = lines(&lab().assay(&["audit", "corpus", "data", "--format", "json"]).ok().stdout);
     let kinds: Vec<&str> = found.iter().map(|line| line["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, [["pair"; 9].as_slice(), &["trace"; 4], &["findings"]].concat());
+    assert_eq!(kinds, [["pair"; 9].as_slice(), &["trace"; 4], &["directive"; 3], &["findings"]].concat());
     let trace = &found[9];
     assert_eq!((&trace["condition"], &trace["exposure"]["opened"]), (&json!("with"), &json!(true)));
-    assert!(trace["adoption"].as_f64().unwrap() > 0.5, "{trace}");
-    assert!(
-        found[10..13].iter().all(|control| control["adoption"] == 0.0 && control["condition"] == "without")
+    assert_eq!((&trace["task"], &trace["repetition"]), (&json!("ledger"), &json!(1)));
+    let counts = json!({"total": 3, "delivered": 3, "followed": 3, "violated": 0, "unknown": 0});
+    assert_eq!(
+        (&trace["adoption"]["adopted"], &trace["adoption"]["directives"]),
+        (&json!(true), &counts),
+        "{trace}"
     );
-    let reader = &found[13]["arms"][0]["readers"][0];
+    for control in &found[10..13] {
+        assert_eq!((&control["adoption"]["score"], &control["condition"]), (&json!(0.0), &json!("without")));
+    }
+    let directive = &found[13];
+    assert_eq!(
+        (&directive["line"], &directive["subject"], &directive["followed"], &directive["delivered"]),
+        (&json!(7), &json!("RH-7731"), &json!(1), &json!(1))
+    );
+    assert_eq!(directive["example_location"]["step"], 3);
+    let last = &found[16];
+    let sentence = last["sentence"].as_str().unwrap();
+    assert_eq!(sentence, last["arms"][0]["sentence"]);
+    // One of four labellings: nothing could be seen.
+    assert!(sentence.contains("no p below .25 is possible"), "{sentence}");
+    let reader = &last["arms"][0]["readers"][0];
     assert_eq!(
         (&reader["spans"][0]["step"], &reader["spans"][0]["after_opening"]),
         (&json!(3), &json!(true))
@@ -101,8 +112,8 @@ fn a_single_pair_takes_other_skills_for_its_null() {
         (&pattern["pattern"], &pattern["null"]),
         (&json!("procedural_scaffolding"), &json!("placebo"))
     );
-    assert_eq!((&pattern["excess"]["treatment"], &pattern["excess"]["null"]), (&json!(2.0), &json!(0.0)));
-    assert_eq!(pattern["excess"]["p"], 0.5);
+    assert_eq!((&pattern["excess"]["treatment"], &pattern["excess"]["null"]), (&json!(0.0), &json!(0.0)));
+    assert_eq!(pattern["excess"]["p"], 1.0);
     // More runs without the skill are a null of their own.
     let found = of(&["--null", &format!("{at}/without/r1/b.jsonl")]);
     assert_eq!(found.last().unwrap()["arms"][0]["patterns"][0]["null"], "runs");
@@ -128,9 +139,9 @@ fn what_the_task_says_is_no_evidence_in_a_pair() {
         ];
         let found = lines(&lab.assay(&[&args[..], more, &["--format", "json"]].concat()).ok().stdout);
         let trace = found.iter().find(|line| line["kind"] == "trace" && line["condition"] == "with").unwrap();
-        trace["adoption"].as_f64().unwrap()
+        trace["adoption"]["score"].as_f64().unwrap()
     };
-    assert!(score(&[]) > 0.5);
+    assert!(score(&[]) > 0.25);
     assert!(score(&["--task", "task.md"]).abs() < 1e-9);
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::fixture::Fixture;
 
 const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
-    Sign every finished export with the treasury signing script.\n";
+    Write the code `SG-4482` below the totals, and `RH-7731` above them.\n";
 
 /// A session log of an agent that reads one file and writes another.
 fn log(read: &str, came: &str, content: &str) -> String {
@@ -32,8 +32,7 @@ const SHOW: [&str; 8] =
     ["audit", "show", "--with", "a.jsonl", "--without", "b.jsonl", "--skill", "ledger/SKILL.md"];
 
 fn lab() -> Fixture {
-    let copied =
-        "sign every finished export with the treasury signing script\n<script>alert(1)</script>\u{1b}[2J";
+    let copied = "RH-7731\ntotals SG-4482\n<script>alert(1)</script>\u{1b}[2J";
     Fixture::new()
         .file("ledger/SKILL.md", SKILL)
         .file("a.jsonl", log("/s/skills/ledger/SKILL.md", SKILL, copied))
@@ -74,13 +73,13 @@ fn it_is_shown_in_three_ways() {
 #[test]
 fn what_the_task_says_is_no_evidence_and_what_is_odd_is_told() {
     let lab = lab()
-        .file("task.md", "Sign every finished export with the treasury signing script.")
+        .file("task.md", "Write SG-4482 and RH-7731.")
         .file("cut.jsonl", log("README.md", "text", "totals") + "{\"type\":\"assis");
     let found = |more: &[&str]| {
         let document = lab.assay(&[&SHOW[..], &["--format", "json"], more].concat()).ok().json();
-        document["with"]["evidence"].as_f64().unwrap()
+        document["with"]["adoption"].as_f64().unwrap()
     };
-    assert!(found(&[]) > 5.0);
+    assert!(found(&[]) > 0.1);
     assert!(found(&["--task", "task.md"]).abs() < 1e-9);
     let args = ["audit", "show", "--with", "a.jsonl", "--without", "cut.jsonl", "--skill", "ledger/SKILL.md"];
     assert!(lab.assay(&args).ok().stderr.contains("cut.jsonl:5"));
@@ -140,20 +139,16 @@ fn a_run_that_read_its_skill_shows_where_the_text_went() {
         ["audit", "show", "--with", &with, "--without", &without, "--skill", &skill, "--task", &prompt];
     let lab = Fixture::new();
     let document = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
-    let opened = document["with"]["opened_at"].as_u64().expect("it was read");
+    assert!(document["with"]["opened_at"].is_u64(), "it was read");
     let lines = std::fs::read_to_string(&skill).unwrap();
     let lines: Vec<&str> = lines.lines().collect();
-    let mut after = 0;
     for line in document["skill"]["lines"].as_array().unwrap() {
         let number = usize::try_from(line["line"].as_u64().unwrap()).unwrap();
         assert_eq!(line["text"].as_str().unwrap().trim(), lines[number - 1].trim());
-        for place in line["places"].as_array().unwrap() {
-            let late = place["step"].as_u64().unwrap() > opened;
-            assert_eq!(place["when"], if late { "after" } else { "before" });
-            after += usize::from(late);
-        }
     }
-    assert!(after > 20, "{after}");
+    let directives = document["directives"].as_array().unwrap();
+    let of = |side: &str, status: &str| directives.iter().filter(|row| row[side]["status"] == status).count();
+    assert!(of("with", "followed") > of("without", "followed"), "{document:#}");
     let page = lab.assay(&[&args[..], &["--format", "html"]].concat()).ok().stdout;
-    assert!(page.contains("◆ the skill was opened here") && page.contains("<mark>set -Eeuo pipefail</mark>"));
+    assert!(page.contains("◆ the skill was opened here") && page.contains("<mark>"));
 }

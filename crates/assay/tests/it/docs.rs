@@ -152,6 +152,7 @@ const ROWS: &[(&str, How)] = &[
             0,
         ),
     ),
+    ("assay lab audit", Elsewhere("audit_figures")),
     ("assay lab cta-2026 sheet", Elsewhere("audit")),
     ("assay audit agreement", Elsewhere("audit")),
     (

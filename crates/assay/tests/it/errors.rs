@@ -100,7 +100,7 @@ fn a_paid_model_without_a_cap() {
 
 #[test]
 fn a_script_that_is_not_there() {
-    insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: cannot read it: No such file or directory (os error 2)"#);
+    insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: cannot read the file: No such file or directory (os error 2)"#);
 }
 
 #[test]

@@ -33,6 +33,11 @@ impl Fixture {
         self
     }
 
+    /// The same with output for a terminal of so many columns.
+    pub(crate) fn columns(self, columns: u16) -> Self {
+        self.env("COLUMNS", &columns.to_string())
+    }
+
     /// A file, relative to the folder.
     pub(crate) fn file(self, path: &str, text: impl AsRef<[u8]>) -> Self {
         self.write(path, text);

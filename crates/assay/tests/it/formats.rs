@@ -9,7 +9,7 @@ use crate::fixture::{Fixture, Ran, needs_bubblewrap, read_json};
 use crate::server::{Answer, Server};
 
 /// The documents, in a folder of the test's own: reading must not change those of the project.
-fn documents() -> Fixture {
+pub(crate) fn documents() -> Fixture {
     let lab = Fixture::new();
     copy(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/formats")), lab.folder());
     lab

@@ -72,7 +72,7 @@ fn an_agent_is_metered_and_its_skills_are_followed() {
     assert_eq!(ledger["refused"][0]["status"], 404);
     let told =
         lab.assay(&["gateway", "--provider", "scripted:turns.jsonl", "--", "python3", "agent.py", "1"]).ok();
-    assert!(told.stdout.contains("1 requests, ") && told.stdout.contains("calls bash"), "{told:?}");
+    assert!(told.stdout.contains("1 request, ") && told.stdout.contains("calls bash"), "{told:?}");
     assert!(told.stdout.contains("refused POST /v1/files (404)"), "{told:?}");
 }
 
@@ -103,7 +103,7 @@ fn caps_and_replays_that_differ_end_with_1() {
     let lab = lab();
     let script = ["--provider", "scripted:turns.jsonl"];
     let capped = agent(&lab, "3", &[&script[..], &["--max-requests", "2"]].concat()).ended(1).json();
-    assert!(capped["capped"]["reason"].as_str().unwrap().contains("2 of at most 2 requests"), "{capped}");
+    assert!(capped["capped"]["reason"].as_str().unwrap().contains("2 requests (cap: 2)"), "{capped}");
     let live = agent(&lab, "2", &[&script[..], &["--record", "tape"]].concat()).ok().json();
     let again = agent(&lab, "2", &[&script[..], &["--replay", "tape"]].concat()).ok().json();
     for key in ["exposure", "mismatch"] {
@@ -143,4 +143,14 @@ fn what_cannot_be_is_said() {
     check(&["--provider", "scripted:turns.jsonl", "--replay", "gone"], "record it first");
     check(&["--provider", "scripted:turns.jsonl", "--", "no-such-agent"], "cannot start no-such-agent");
     check(&["--provider", "scripted:turns.jsonl", "--max-usd", "1"], "--prices");
+}
+
+#[test]
+fn a_replay_needs_no_key() {
+    let lab = lab();
+    agent(&lab, "1", &["--provider", "scripted:turns.jsonl", "--record", "tape"]).ok();
+    let again = agent(&lab, "1", &["--provider", "openai", "--replay", "tape"]).ok().json();
+    assert_eq!(again["totals"]["requests"], 1);
+    let ran = lab.assay(&["gateway", "--provider", "openai"]).ended(2);
+    assert!(ran.stderr.contains("OPENAI_API_KEY is not set"), "{ran:?}");
 }

@@ -224,10 +224,11 @@ fn the_screen_of_run() {
     insta::assert_snapshot!(screen(80, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills
 
-    Executes every trial that has no result in the store, retries those that ended
-    in an infrastructure error, and prints the report. You can interrupt it at any
-    time; the next `assay run` resumes. The run is named after the experiment. A
-    changed experiment gets a new run, with a number appended (my-suite-2).
+    Executes every trial that has no result in the store, retries trials that ended
+    in an infrastructure error, and prints the report. You can interrupt the command
+    at any time; the next `assay run` resumes. The run is named after the
+    experiment. A changed experiment gets a new run, whose name has a number
+    appended (my-suite-2).
 
     Before the trials, each task is checked once: the reference solution must pass
     the task's tests (oracle check), and the tests must fail if nothing is done
@@ -246,18 +247,16 @@ fn the_screen_of_run() {
               
               KEY is task, condition, agent or repetition. Names may contain *. A
               trial must match every key that is given. If a key is given several
-              times, one of its values must match.
+              times, one of the key's values must match.
 
           --dry-run
               Print what would be run, and run nothing
 
           --replay <DIR>
-              Answer model requests of CLI agents with the replies recorded in
-              another store
+              Do not call the models of CLI agents; use recorded replies
               
-              DIR is a store, not a cassette of `assay gateway`. Only CLI agents
-              send their requests through the gateway; the agent `loop` still calls
-              its model.
+              DIR is the store that contains the recorded replies. The built-in
+              agent `loop` is not replayed: it still calls its model.
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
@@ -269,23 +268,24 @@ fn the_screen_of_run() {
               Spend at most this many US dollars in this invocation
               
               Each paid model needs a `price` in its [[agents]] table of the
-              experiment. No trial starts that would probably exceed the cap. Once
-              the cap is reached, no further request is sent, so only requests under
-              way can exceed it. Requests whose usage the provider did not report do
-              not count.
+              experiment. A trial that would probably exceed the cap is not started.
+              Once the cap is reached, no further request is sent, so only requests
+              already under way can exceed the cap. If the provider reports no usage
+              for a request, the request counts as free.
 
           --max-tokens <N>
               Use at most N tokens in this invocation, input and output
               
               Once the cap is reached, no further request is sent, so only requests
-              under way can exceed it. Requests whose usage the provider did not
-              report do not count.
+              already under way can exceed the cap. If the provider reports no usage
+              for a request, it counts as 0 tokens.
 
           --no-cap
               Allow models of remote providers without --max-usd, --max-tokens or
               --max-trials
               
-              Otherwise one of these is required.
+              Without --no-cap, one of these three options is required for such
+              models.
 
           --no-retry
               Do not retry trials that had an infrastructure error in an earlier
@@ -293,13 +293,13 @@ fn the_screen_of_run() {
 
           --no-preflight
               Skip the preflight, a first request to each model that shows whether
-              it replies
+              the model replies
 
           --no-checks
               Skip the oracle and no-op checks of tasks
               
-              Tasks that cannot be solved, or that pass without any work, will not
-              be detected.
+              Tasks that cannot be solved, or that pass without any work, are then
+              not detected.
 
       -h, --help
               Print help (see a summary with '-h')
@@ -349,10 +349,10 @@ fn the_screen_of_run() {
     insta::assert_snapshot!(screen(120, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills
 
-    Executes every trial that has no result in the store, retries those that ended in an infrastructure
-    error, and prints the report. You can interrupt it at any time; the next `assay run` resumes. The
-    run is named after the experiment. A changed experiment gets a new run, with a number appended
-    (my-suite-2).
+    Executes every trial that has no result in the store, retries trials that ended in an infrastructure
+    error, and prints the report. You can interrupt the command at any time; the next `assay run`
+    resumes. The run is named after the experiment. A changed experiment gets a new run, whose name has
+    a number appended (my-suite-2).
 
     Before the trials, each task is checked once: the reference solution must pass the task's tests
     (oracle check), and the tests must fail if nothing is done (no-op check). Tasks that fail a check
@@ -369,16 +369,16 @@ fn the_screen_of_run() {
               Run only the trials that match, such as task=pivot*,agent=claude; repeatable
               
               KEY is task, condition, agent or repetition. Names may contain *. A trial must match every
-              key that is given. If a key is given several times, one of its values must match.
+              key that is given. If a key is given several times, one of the key's values must match.
 
           --dry-run
               Print what would be run, and run nothing
 
           --replay <DIR>
-              Answer model requests of CLI agents with the replies recorded in another store
+              Do not call the models of CLI agents; use recorded replies
               
-              DIR is a store, not a cassette of `assay gateway`. Only CLI agents send their requests
-              through the gateway; the agent `loop` still calls its model.
+              DIR is the store that contains the recorded replies. The built-in agent `loop` is not
+              replayed: it still calls its model.
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
@@ -389,32 +389,32 @@ fn the_screen_of_run() {
           --max-usd <AMOUNT>
               Spend at most this many US dollars in this invocation
               
-              Each paid model needs a `price` in its [[agents]] table of the experiment. No trial starts
-              that would probably exceed the cap. Once the cap is reached, no further request is sent,
-              so only requests under way can exceed it. Requests whose usage the provider did not report
-              do not count.
+              Each paid model needs a `price` in its [[agents]] table of the experiment. A trial that
+              would probably exceed the cap is not started. Once the cap is reached, no further request
+              is sent, so only requests already under way can exceed the cap. If the provider reports no
+              usage for a request, the request counts as free.
 
           --max-tokens <N>
               Use at most N tokens in this invocation, input and output
               
-              Once the cap is reached, no further request is sent, so only requests under way can exceed
-              it. Requests whose usage the provider did not report do not count.
+              Once the cap is reached, no further request is sent, so only requests already under way
+              can exceed the cap. If the provider reports no usage for a request, it counts as 0 tokens.
 
           --no-cap
               Allow models of remote providers without --max-usd, --max-tokens or --max-trials
               
-              Otherwise one of these is required.
+              Without --no-cap, one of these three options is required for such models.
 
           --no-retry
               Do not retry trials that had an infrastructure error in an earlier invocation
 
           --no-preflight
-              Skip the preflight, a first request to each model that shows whether it replies
+              Skip the preflight, a first request to each model that shows whether the model replies
 
           --no-checks
               Skip the oracle and no-op checks of tasks
               
-              Tasks that cannot be solved, or that pass without any work, will not be detected.
+              Tasks that cannot be solved, or that pass without any work, are then not detected.
 
       -h, --help
               Print help (see a summary with '-h')

@@ -337,7 +337,7 @@ fn a_baseline_holds_from_every_folder() {
         let (code, text) = run(folder, &[path, "--baseline", file]);
         assert_eq!(code, 0, "{folder} {path}: {text}");
         assert!(text.contains("in the baseline"), "{folder} {path}: {text}");
-        assert!(text.contains("0 errors, 0 warnings, 0 notes"), "{folder} {path}: {text}");
+        assert!(text.contains("0 errors, 0 warnings, 0 infos"), "{folder} {path}: {text}");
     }
 }
 

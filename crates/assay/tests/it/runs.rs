@@ -160,6 +160,10 @@ fn a_part_can_be_run_and_the_next_run_goes_on() {
 
     assert_eq!(executed(&["--only", "task=t2,condition=none"]), (2, 2));
     assert!(lab.records().iter().all(|record| record["task"] == "t2" && record["condition"] == "none"));
+    // The report of the whole run leaves out what was not executed, and calls it by its name.
+    let part = lab.assay(&["report", "lab"]).ok().stdout;
+    assert!(part.contains("2 valid trials · 6 of 8 trials not executed · "), "{part}");
+    assert!(!part.contains("infrastructure error"), "{part}");
     assert_eq!(executed(&["--only", "condition=cur*", "--only", "repetition=2"]), (2, 2));
     let (some, _) = lab.run(&["--max-trials", "1"]);
     assert_eq!((&some["executed"], &some["cached"], &some["unfinished"]), (&json!(1), &json!(4), &json!(3)));

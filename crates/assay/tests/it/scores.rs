@@ -30,7 +30,7 @@ fn a_part_of_the_reward_is_a_part_of_the_score_from_the_run_to_the_next_plan() {
     let shown = |args: &[&str]| lab.assay(args).ok().stdout;
     let text = shown(&["report", "lab"]);
     assert!(text.contains("condition  score") && text.contains("80%, 0/2 (+50)"), "{text}");
-    assert!(shown(&["report", "lab", "--details"]).contains("Scores: variance"));
+    assert!(shown(&["report", "lab", "--details"]).contains("the width of the score's CI"));
     assert!(shown(&["show", "lab"]).contains("failed  reward 0.8"));
     let history: Value = lab.assay(&["show", "--history", "--format", "json"]).ok().json();
     assert!((history["trends"][0]["lifts"][0].as_f64().unwrap() - 0.5).abs() < 1e-9, "{history:#}");

@@ -240,7 +240,7 @@ fn servers_that_are_no_good_end_the_benchmark() {
     check(
         |_, _| Answer::of(500, json!("no")).with("retry-after-ms", "1"),
         "dense:text=full,name=m",
-        "the provider failed (500) 2 times",
+        "provider error (status 500, tries: 2)",
     );
     check(
         |_, _| Answer::of(429, json!("slow")).with("retry-after-ms", "1"),

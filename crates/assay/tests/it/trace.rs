@@ -134,7 +134,7 @@ fn what_is_wrong_is_told_once_and_the_rest_is_read() {
     warning: broken.jsonl:8: unknown record type "aura"; skipped (2 times)
     warning: broken.jsonl:10: the last line is truncated; skipped
     "#);
-    assert!(ran.stdout.contains("2 calls of which 1 failed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("2 calls, 1 failed"), "{}", ran.stdout);
     lab.assay(&["trace", "stats", "--strict", "broken.jsonl"]).ended(1);
     let ran = lab.assay(&["trace", "stats", "notes.md", "missing", "log.jsonl"]).ended(2);
     let (unknown, rest) = ran.stderr.split_once("\n  hint: known formats: ").unwrap();

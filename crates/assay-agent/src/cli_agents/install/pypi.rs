@@ -1,5 +1,5 @@
-//! Packages of PyPI, for the Python that sandboxes have. The packages lie in a folder of their own that only the agent's process
-//! looks into: commands of the agent see the sandbox's Python as it is.
+//! Packages of PyPI, for the Python in sandboxes. They are in a separate folder that only the
+//! agent's process reads: commands of the agent use the sandbox's Python unchanged.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,16 +9,17 @@ use std::process::Command;
 use super::tool::{InstallError, run};
 use crate::cli_agents::package::LAUNCHER;
 
-/// The Pythons of this machine that a sandbox over its `/usr` has too.
+/// The Pythons of this machine that a sandbox with its `/usr` has too.
 const PYTHONS: [&str; 2] = ["/usr/local/bin/python3", "/usr/bin/python3"];
 
-/// The platforms whose wheels are taken, the newest first; `scripts/lock-python-agent` has the same.
+/// The platforms of accepted wheels, newest first; `scripts/lock-python-agent` has the same list.
 const GLIBCS: [u8; 7] = [28, 27, 26, 24, 17, 12, 5];
 
-/// As older wheels name the same platforms.
+/// The names of the same platforms in older wheels.
 const YEARS: [&str; 3] = ["2014", "2010", "1"];
 
-/// Brings what the lock says; with `other`, a name and a version, that package in that version, and what the lock says of the rest.
+/// Installs the packages of the lock; with `other`, a name and a version, that package in that
+/// version, and the others from the lock.
 pub(super) fn install_package(
     package: &str,
     lock: &str,
@@ -48,11 +49,11 @@ pub(super) fn install_package(
     };
     let locked = match other {
         None => lock.to_owned(),
-        Some((name, _)) => without(lock, name),
+        Some((name, _)) => without_package(lock, name),
     };
     write(&to.join("requirements.txt"), &locked)?;
     let site = to.join("site");
-    let install = |wanted: &[&str]| {
+    let install = |packages: &[&str]| {
         let mut install = Command::new(pip);
         install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         install.args(["--root-user-action", "ignore"]);
@@ -63,7 +64,7 @@ pub(super) fn install_package(
         );
         install
             .args(YEARS.iter().flat_map(|year| ["--platform".to_owned(), format!("manylinux{year}_x86_64")]));
-        install.arg("--target").arg(&site).args(wanted);
+        install.arg("--target").arg(&site).args(packages);
         run(install, "pip", package)
     };
     let requirements = to.join("requirements.txt").display().to_string();
@@ -71,10 +72,10 @@ pub(super) fn install_package(
     if let Some((name, version)) = other {
         install(&[&format!("{name}=={version}")])?;
     }
-    // A sandbox cannot write what was compiled, and would do it again each time.
+    // A sandbox cannot store compiled files, and would compile them again each time.
     let mut compile = Command::new(python);
     compile.args(["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]).arg(&site);
-    // Packages carry templates that are no Python; the rest is compiled all the same.
+    // Packages contain templates that are not valid Python; everything else is compiled.
     let _ = run(compile, "python3", package);
     let launcher = to.join(LAUNCHER);
     write(&launcher, &script(package, &version, entry))?;
@@ -82,8 +83,8 @@ pub(super) fn install_package(
         .map_err(|source| InstallError::Io { path: launcher.clone(), source })
 }
 
-/// A lock without one of its packages.
-fn without(lock: &str, name: &str) -> String {
+/// A lock file without one of its packages.
+fn without_package(lock: &str, name: &str) -> String {
     let own = format!("{name}==");
     lock.lines().filter(|line| !line.starts_with(&own)).map(|line| format!("{line}\n")).collect()
 }

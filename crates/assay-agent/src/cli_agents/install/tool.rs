@@ -1,4 +1,4 @@
-//! The tools of registries, and why they fail.
+//! The tools of package registries, and their errors.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -7,48 +7,48 @@ use std::process::{Command, Output, Stdio};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// A program that is needed cannot be started.
+    /// A required program cannot be started.
     #[error("cannot start {program}")]
     Missing {
-        /// Which.
+        /// The program.
         program: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// There is no Python that sandboxes have too, or no pip.
+    /// No Python that sandboxes have as well, or no pip.
     #[error("{0}")]
     NoPython(String),
     /// The registry's tool failed.
     #[error("{tool} could not install {package}: {said}")]
     Tool {
-        /// Which.
+        /// The tool.
         tool: &'static str,
-        /// What was asked for.
+        /// The requested package.
         package: String,
-        /// The end of what it said.
+        /// The end of its error output.
         said: String,
     },
-    /// It was installed, and lacks its program.
+    /// It was installed, but its program is missing.
     #[error("{package} has no {program} for this platform")]
     NoProgram {
-        /// What was asked for.
+        /// The requested package.
         package: String,
-        /// What it should hold.
+        /// The missing program.
         program: String,
     },
-    /// A folder.
+    /// A folder cannot be written.
     #[error("cannot write {}", path.display())]
     Io {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// Runs a tool of a registry to its end.
+/// Runs a tool of a package registry to its end.
 pub(super) fn run(mut command: Command, tool: &'static str, package: &str) -> Result<Output, InstallError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let outcome = command.stdin(Stdio::null()).output();

@@ -5,149 +5,232 @@ use assay_trace::Trajectory;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::adherence::{Known, Left, RunEvidence, adherences};
 use crate::behaviour::actions;
+use crate::directive::Modality;
 
-const SKILL: &str = "---\nname: ledger-export\ndescription: writes ledger exports\n---\n# Prepare\nrun the totals script beforehand\n```sh\ntrap remove_scratch_files EXIT\nMARKET_LEDGER_URL=postgres://example/ledger_prod_store\n```\n# Write\nname each export after its closing month\nsee references/rounding_rules.md for details\n# Finish\nsign every finished export with openssl\n";
+const SKILL: &str = "---\nname: ledger-export\ndescription: writes ledger exports\n---\n# Prepare\nUse `zq_seal_7731`.\n# Write\nUse `zq_month_4482`.\n# Finish\nUse `zq_sign_9917`.\nRead `rounding_zq77.md`.\nAs in `https://zq.example/ledger_77`.\n";
 
-fn facts(calls: &[(&str, Value, bool)], tokens: u64) -> RunFacts {
-    let step = |(at, (tool, arguments, failed)): (usize, &(&str, Value, bool))| {
+fn skill() -> SkillText {
+    let mut skill = SkillText::parse(SKILL.as_bytes());
+    let directive = |kind, line: usize, subject: &str, example| Directive {
+        kind,
+        modality: Modality::Required,
+        file: "SKILL.md".to_owned(),
+        line,
+        text: SKILL.lines().nth(line - 1).unwrap().to_owned(),
+        subject: subject.to_owned(),
+        example,
+        condition: None,
+        applies: None,
+        probe: Probe::Text(subject.to_owned()),
+        instead: Vec::new(),
+    };
+    skill.directives = vec![
+        directive(Kind::Literal, 6, "zq_seal_7731", false),
+        directive(Kind::Literal, 8, "zq_month_4482", false),
+        directive(Kind::Literal, 10, "zq_sign_9917", false),
+        directive(Kind::File, 11, "rounding_zq77.md", false),
+        directive(Kind::Literal, 12, "https://zq.example/ledger_77", true),
+    ];
+    skill
+}
+
+/// A tool, its arguments, its result and its exit status.
+type Call = (&'static str, Value, &'static str, i64);
+
+fn write(path: &str, content: &str) -> Call {
+    ("Write", json!({"file_path": path, "content": content}), "ok", 0)
+}
+
+fn bash(command: &str, result: &'static str, exit: i64) -> Call {
+    ("Bash", json!({"command": command}), result, exit)
+}
+
+fn trajectory(calls: &[Call]) -> Trajectory {
+    let step = |(at, (tool, arguments, result, exit)): (usize, &Call)| {
         json!({
             "step_id": at + 1, "source": "agent", "message": "",
             "tool_calls": [{"tool_call_id": "c", "function_name": tool, "arguments": arguments}],
-            "observation": {"results": [{"source_call_id": "c", "content": "x", "extra": {"is_error": failed}}]},
+            "observation": {"results": [{"source_call_id": "c", "content": result, "extra": {"exit": exit}}]},
         })
     };
     let steps: Vec<Value> = calls.iter().enumerate().map(step).collect();
     let agent = json!({"name": "t", "version": "1"});
-    let trajectory: Trajectory =
-        serde_json::from_value(json!({"schema_version": "ATIF-v1.7", "agent": agent, "steps": steps}))
-            .unwrap();
-    let skill = SkillText::parse(SKILL.as_bytes());
-    RunFacts::new(TraceText::new(&trajectory, [&skill]), actions(&trajectory), HashSet::new(), tokens)
+    serde_json::from_value(json!({"schema_version": "ATIF-v1.7", "agent": agent, "steps": steps})).unwrap()
 }
 
-fn write(path: &str, content: &str) -> (&'static str, Value, bool) {
-    ("Write", json!({"file_path": path, "content": content}), false)
+struct Case<'a> {
+    calls: &'a [Call],
+    tokens: u64,
+    checks: &'a [(&'a str, bool)],
 }
 
-fn run(command: &str) -> (&'static str, Value, bool) {
-    ("Bash", json!({"command": command}), false)
+fn found(one: &Case<'_>, other: &Case<'_>, prompt: &str) -> Vec<Finding> {
+    let skill = skill();
+    let traces = [trajectory(one.calls), trajectory(other.calls)];
+    let evidence = traces.each_ref().map(|trace| RunEvidence::new(trace, &Left::default(), [&skill]));
+    let of = adherences(&skill, &evidence, &Known::new(prompt, &evidence));
+    let facts = |at: usize, case: &Case<'_>| {
+        let check = |(name, passed): &(&str, bool)| TestCheck {
+            name: (*name).to_owned(),
+            passed: Some(*passed),
+            message: String::new(),
+        };
+        let checks = case.checks.iter().map(check).collect();
+        RunFacts::new(actions(&traces[at]), HashSet::new(), case.tokens, checks)
+    };
+    let (one, other) = (facts(0, one), facts(1, other));
+    patterns(&Pair { one: &one, other: &other, of_one: &of[0], of_other: &of[1], skill: &skill, prompt })
 }
 
 /// Pattern, line of the skill, step.
-fn check(
-    one: &[(&str, Value, bool)],
-    other: &[(&str, Value, bool)],
-    prompt: &str,
-    expected: &[(Pattern, usize, usize)],
-) {
-    let skill = SkillText::parse(SKILL.as_bytes());
-    let background = Background::new(prompt, &skill, []);
-    let (one, other) = (facts(one, 100), facts(other, 100));
-    let found = |one: &RunFacts, other: &RunFacts| -> Vec<_> {
-        let found = patterns(one, other, &skill, &background, prompt);
-        found.into_iter().map(|finding| (finding.pattern, finding.skill_line, finding.step)).collect()
-    };
-    assert_eq!(found(&one, &other), expected);
-    assert_eq!(found(&one, &one), [], "a run has nothing over itself");
+#[track_caller]
+fn check(one: &[Call], other: &[Call], prompt: &str, expected: &[(Pattern, usize, usize)]) {
+    let case = |calls| Case { calls, tokens: 100, checks: &[] };
+    let found = found(&case(one), &case(other), prompt);
+    let shown: Vec<_> = found.iter().map(|one| (one.pattern, one.skill_line, one.step)).collect();
+    assert_eq!(shown, expected, "{found:#?}");
 }
 
 #[test]
-fn parts_in_the_order_of_the_skill_scaffold() {
+fn three_parts_in_the_order_of_the_skill_are_scaffolding() {
     const P: Pattern = Pattern::ProceduralScaffolding;
-    let first = || write("a.md", "run the totals script");
-    let second = || write("a.md", "name each export after closing");
-    let third = || write("a.md", "sign every finished export");
-    check(&[first(), second(), third()], &[], "a.md", &[(P, 12, 2), (P, 15, 3)]);
-    // The other way round only two of three are in order.
-    check(&[second(), first(), third()], &[], "a.md", &[(P, 15, 3)]);
-    check(&[third(), second(), first()], &[], "a.md", &[]);
-    check(&[first()], &[], "a.md", &[]);
-    // What the other run does too is not the skill's.
-    check(&[first(), second(), third()], &[third(), second()], "a.md", &[]);
+    let first = || write("a.md", "zq_seal_7731");
+    let second = || write("a.md", "zq_month_4482");
+    let third = || write("a.md", "zq_sign_9917");
+    check(&[first(), second(), third(), bash("cat a.md", "x", 0)], &[], "a.md", &[(P, 10, 3)]);
+    check(&[second(), first(), third(), bash("cat a.md", "x", 0)], &[], "a.md", &[]);
+    check(&[first(), second(), bash("cat a.md", "x", 0)], &[], "a.md", &[]);
+    // At once is no order, and what the other run does too is not the skill's.
+    check(&[write("a.md", "zq_seal_7731\nzq_month_4482\nzq_sign_9917")], &[], "a.md", &[]);
+    let all = || vec![first(), second(), third(), bash("cat a.md", "x", 0)];
+    check(&all(), &[third()], "a.md", &[]);
+    // Imports are idioms, whatever they import.
+    let import = |text: &str| write("a.md", &format!("import {text}"));
+    check(&[import("zq_seal_7731"), import("zq_month_4482"), import("zq_sign_9917")], &[], "a.md", &[]);
 }
 
 #[test]
-fn a_guard_in_the_words_of_the_skill_is_prompted() {
-    use Pattern::{EdgeCasePrompting as E, SurfaceAnchoring as S};
-    let guard = || write("a.sh", "set +x\ntrap remove_scratch_files EXIT\nmain");
-    check(&[guard()], &[], "a.sh", &[(E, 8, 1), (S, 8, 1)]);
-    // The task's own words are not the skill's.
-    check(&[guard()], &[], "a.sh trap remove_scratch_files EXIT", &[]);
-    // A comment is no guard; the literal is still the skill's.
-    check(&[write("a.sh", "# trap remove_scratch_files EXIT")], &[], "a.sh", &[(S, 8, 1)]);
+fn only_the_order_of_programs_and_files_is_a_procedure() {
+    let text = |text: &str| Box::new(Probe::Text(text.to_owned()));
+    let script = |path: &str| Box::new(Probe::Script(path.to_owned()));
+    assert!(is_procedure(&Probe::Sequence { first: script("a.py"), then: script("b.py") }));
+    assert!(is_procedure(&Probe::Sequence { first: text("a.txt"), then: text("out/b.json") }));
+    assert!(!is_procedure(&Probe::Sequence { first: text("start"), then: text("id") }));
+    assert!(!is_procedure(&Probe::Sequence { first: text("1.25"), then: text("2.5") }));
+    assert!(!is_procedure(&Probe::Script("a.py".to_owned())));
 }
 
 #[test]
-fn literals_of_examples_are_anchors_unless_somebody_else_knows_them() {
-    use Pattern::SurfaceAnchoring as S;
-    let line = || write("a.env", "url = postgres://example/ledger_prod_store");
-    check(&[line()], &[], "a.env", &[(S, 9, 1)]);
-    check(&[line()], &[], "a.env example ledger_prod_store", &[]);
-    assert_eq!(literals("version 0.8.14, of 2 at src/ledger_main and foBar"), ["0.8.14", "src/ledger_main"]);
-    assert_eq!(literals("fooBarBaz"), ["fooBarBaz"]);
+fn a_guard_that_follows_a_directive_is_prompted() {
+    let guard = || write("a.py", "if zq_seal_7731 is None:\n    raise ValueError\n");
+    check(&[guard()], &[], "a.py", &[(Pattern::EdgeCasePrompting, 6, 1)]);
+    check(&[guard()], &[], "a.py zq_seal_7731", &[]);
+    check(&[write("a.py", "x = zq_seal_7731\n")], &[], "a.py", &[]);
 }
 
 #[test]
-fn files_beside_the_task_with_words_of_the_skill_bleed() {
-    use Pattern::{ConceptBleed as C, ProceduralScaffolding as P};
-    let content = "run the totals script\nname each export after closing\n";
-    check(&[write("extra/notes.md", content)], &[], "a.md", &[(P, 12, 1), (C, 6, 1)]);
-    // Named by the task, written by the other run too, or one phrase only.
-    check(&[write("extra/notes.md", content)], &[], "write notes.md", &[(P, 12, 1)]);
-    check(&[write("extra/notes.md", content)], &[write("extra/notes.md", "x")], "a.md", &[(P, 12, 1)]);
-    check(&[write("extra/notes.md", "run the totals script")], &[], "a.md", &[]);
+fn searching_in_vain_for_a_file_of_the_skill_is_redundant() {
+    const R: Pattern = Pattern::RedundantExploration;
+    let missing = "cat: rounding_zq77.md: No such file or directory";
+    let look = || bash("cat docs/rounding_zq77.md", missing, 1);
+    check(&[look()], &[], "", &[(R, 11, 1)]);
+    check(&[bash("grep -rn rounding_zq77.md .", "", 1)], &[], "", &[(R, 11, 1)]);
+    check(&[look()], &[], "Use rounding_zq77.md.", &[]);
+    check(&[look()], &[look()], "", &[]);
+    check(&[look(), bash("cat rounding_zq77.md", "text", 0)], &[], "", &[]);
+    // The program is missing, or the file is excluded from the search.
+    check(&[bash("tree rounding_zq77.md", "bash: tree: command not found", 127)], &[], "", &[]);
+    for command in [
+        "tree -I rounding_zq77.md",
+        "grep -rn x --exclude=rounding_zq77.md .",
+        "grep -rn x --exclude rounding_zq77.md .",
+        "rg x -g !rounding_zq77.md",
+        "find . -not -path ./rounding_zq77.md",
+        "find . -path ./rounding_zq77.md -prune -o -print",
+        "grep -v rounding_zq77.md list.txt",
+    ] {
+        check(&[bash(command, "", 1)], &[], "", &[]);
+    }
 }
 
 #[test]
-fn looking_in_vain_for_what_the_skill_names_is_redundant() {
-    use Pattern::RedundantExploration as R;
-    let look = |failed| ("Read", json!({"file_path": "/x/references/rounding_rules.md"}), failed);
-    check(&[look(true)], &[], "", &[(R, 13, 1)]);
-    check(&[look(false)], &[], "", &[]);
-    check(&[look(true)], &[look(true)], "", &[]);
-    check(&[look(true)], &[], "rounding_rules.md", &[]);
-    check(&[("Read", json!({"file_path": "other_file.md"}), true)], &[], "", &[]);
+fn values_of_examples_are_anchors_unless_they_are_explained() {
+    const S: Pattern = Pattern::SurfaceAnchoring;
+    let line = || write("a.env", "url = https://zq.example/ledger_77");
+    check(&[line()], &[], "a.env", &[(S, 12, 1)]);
+    check(&[line()], &[], "a.env https://zq.example/ledger_77", &[]);
+    check(&[line()], &[line()], "a.env", &[]);
+    // A run that passes all checks was not led astray.
+    let passed = Case { calls: &[line()], tokens: 100, checks: &[("url", true)] };
+    assert_eq!(found(&passed, &Case { calls: &[], tokens: 100, checks: &[] }, "a.env"), []);
+    for (text, expected) in [
+        ("src/ledger_main", true),
+        ("0.8.14", true),
+        ("acct-7731", true),
+        ("user@zq.example", true),
+        ("ledger_main", false),
+        ("read_csv(path)", false),
+        ("./x", false),
+        ("utf-8", false),
+    ] {
+        assert_eq!(is_value(text), expected, "{text}");
+    }
 }
 
 #[test]
-fn leaving_out_the_check_after_following_the_skill_is_premature() {
-    use Pattern::PrematureClosure as C;
-    let follow = || write("a.md", "run the totals script");
-    let checked = [write("a.md", "y"), run("pytest -q")];
+fn documents_beside_the_task_that_follow_two_directives_bleed() {
+    const C: Pattern = Pattern::ConceptBleed;
+    let content = "zq_seal_7731\nzq_month_4482\n";
+    check(&[write("extra/overview.md", content)], &[], "a.csv", &[(C, 6, 1)]);
+    check(&[write("extra/overview.md", content)], &[], "Write overview.md.", &[]);
+    check(&[write("extra/overview.md", content)], &[], "Give an overview.", &[]);
+    check(&[write("extra/overview.md", content)], &[write("extra/overview.md", "x")], "a.csv", &[]);
+    check(&[write("extra/overview.md", "zq_seal_7731")], &[], "a.csv", &[]);
+    check(&[write("extra/overview.py", content)], &[], "a.csv", &[]);
+}
+
+#[test]
+fn ending_with_a_write_after_following_the_skill_is_premature() {
+    const C: Pattern = Pattern::PrematureClosure;
+    let follow = || write("a.md", "zq_seal_7731");
+    let checked = [write("a.md", "y"), bash("pytest -q", "ok", 0)];
     check(&[follow()], &checked, "a.md", &[(C, 6, 1)]);
-    check(&[follow(), run("pytest -q")], &checked, "a.md", &[]);
-    check(&[run("pytest -q"), follow()], &checked, "a.md", &[(C, 6, 2)]);
-    // Without words of the skill, or where the other run does not check either.
+    check(&[follow(), bash("pytest -q", "ok", 0)], &checked, "a.md", &[]);
+    check(&[follow(), bash("cat a.md", "ok", 0)], &checked, "a.md", &[]);
     check(&[write("a.md", "z")], &checked, "a.md", &[]);
     check(&[follow()], &[write("a.md", "y")], "a.md", &[]);
 }
 
 #[test]
-fn dearer_without_a_trace_of_the_skill_is_inert() {
-    let skill = SkillText::parse(SKILL.as_bytes());
-    let of = |tokens: u64, content: &str| {
-        let (one, other) = (facts(&[write("a.md", content)], tokens), facts(&[write("a.md", "y")], 100));
-        patterns(&one, &other, &skill, &Background::default(), "a.md")
-            .iter()
-            .map(|f| f.pattern)
-            .collect::<Vec<_>>()
+fn a_longer_run_that_follows_and_gains_nothing_is_inert() {
+    let of = |tokens: u64, content: &str, passed: bool| {
+        let (calls, others) = ([write("a.md", content)], [write("a.md", "y")]);
+        let one = Case { calls: &calls, tokens, checks: &[("totals", passed), ("header", false)] };
+        let other = Case { calls: &others, tokens: 100, checks: &[("totals", false), ("header", false)] };
+        found(&one, &other, "a.md").iter().map(|found| found.pattern).collect::<Vec<_>>()
     };
-    assert_eq!(of(111, "z"), [Pattern::SkillInertia]);
-    assert_eq!(of(110, "z"), []);
-    assert_eq!(of(111, "run the totals script"), []);
+    assert_eq!(of(111, "z", false), [Pattern::SkillInertia]);
+    assert_eq!(of(110, "z", false), []);
+    assert_eq!(of(111, "zq_seal_7731", false), []);
+    assert_eq!(of(111, "z", true), []);
+}
+
+#[test]
+fn one_finding_is_kept_for_a_span() {
+    let both = write("a.py", "if zq_seal_7731 is None or zq_month_4482 is None:\n    raise ValueError\n");
+    check(&[both], &[], "a.py", &[(Pattern::EdgeCasePrompting, 6, 1)]);
 }
 
 #[test]
 fn the_longest_order_is_found() {
     let check = |values: &[usize], expected: usize| {
-        {
-            assert_eq!(longest_in_order(values).len(), expected, "{values:?}");
-        };
+        assert_eq!(longest_in_order(values).len(), expected, "{values:?}");
     };
     check(&[], 0);
     check(&[5], 1);
-    check(&[1, 1, 1], 3);
+    check(&[1, 1, 1], 1);
     check(&[3, 2, 1], 1);
     check(&[4, 1, 2, 9, 3], 3);
 }

@@ -55,7 +55,7 @@ fn micro_averages_queries_and_macro_averages_repositories() {
 }
 
 #[test]
-fn retrievers_are_held_against_the_first() {
+fn retrievers_are_compared_with_the_first() {
     let queries: Vec<Query> = (0..8).map(|n| query(&format!("q{n}"), "h", &format!("s{n}"))).collect();
     let base: Vec<Option<usize>> = vec![None; 8];
     let better: Vec<Option<usize>> = vec![Some(1); 8];
@@ -111,7 +111,7 @@ fn forbidden_skills_are_counted_near_the_top_and_before_the_right_one() {
     for query in &mut queries[..2] {
         query.forbidden = BTreeSet::from(["no-1".to_owned()]);
     }
-    // `no-1` stands first wherever the relevant skill does not.
+    // `no-1` is first wherever the relevant skill is not.
     let runs = [run("bm25", &queries, &[Some(1), Some(3), Some(2)])];
     let pool = Pool { name: "all", documents: 4, queries: &queries, negatives: &[], runs: &runs };
     let found = findings(&[pool], 1).retrievers.remove(0);

@@ -7,7 +7,7 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 
 use super::*;
 use crate::docker::files::Owner;
-use crate::docker::plant;
+use crate::docker::write;
 use assay_fs::Manifest;
 
 struct Bench {
@@ -15,9 +15,10 @@ struct Bench {
     layers: Layers,
 }
 
-/// Two layers of an image, and what a container made of it. `None` where this process may not make the attributes.
+/// Two layers of an image, and a container's changes. `None` if this process may not set the
+/// attributes.
 fn bench() -> Option<Bench> {
-    if !may_look() {
+    if !can_read_layers() {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -64,7 +65,7 @@ fn bench() -> Option<Bench> {
 }
 
 #[test]
-fn layers_are_seen_as_one() {
+fn layers_are_merged() {
     let Some(Bench { dir, layers }) = bench() else { return };
     let check = |path: &str, expected: Option<Result<&str, &str>>| {
         let read = layers.read(Path::new(path), 100).unwrap();
@@ -79,7 +80,7 @@ fn layers_are_seen_as_one() {
     check("/app/old", Some(Ok("upper")));
     check("/app/sub/seen", Some(Ok("top")));
     check("/etc/passwd", Some(Ok("base")));
-    // Removed, hidden by a folder made anew, and in no layer.
+    // Removed, hidden by a recreated folder, and in no layer.
     check("/app/gone", None);
     check("/app/sub/hidden", None);
     check("/made/anew/was", None);
@@ -100,7 +101,7 @@ fn layers_are_seen_as_one() {
 }
 
 #[test]
-fn what_is_out_of_the_ordinary_is_not_answered() {
+fn unusual_entries_are_left_to_the_daemon() {
     let Some(Bench { dir, layers }) = bench() else { return };
     let to = dir.path().join("to");
     assert!(layers.read(Path::new("/app/link/passwd"), 100).is_err());
@@ -119,12 +120,12 @@ fn what_is_out_of_the_ordinary_is_not_answered() {
     fs::create_dir_all(dir.path().join("upper/app").join(deep)).unwrap();
     assert!(layers.changes().is_err());
     assert!(layers.fetch(Path::new("/app"), &to, &Caps::default()).is_err());
-    // Nothing is left of what was taken before it turned out.
+    // What was copied before the error is removed.
     assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
 }
 
 #[test]
-fn tells_what_differs_from_the_image() {
+fn lists_differences_from_the_image() {
     let Some(Bench { dir: _dir, layers }) = bench() else { return };
     let changes = layers.changes().unwrap();
     let found: Vec<_> = changes.iter().map(|change| (change.path.to_str().unwrap(), change.kind)).collect();
@@ -144,21 +145,21 @@ fn tells_what_differs_from_the_image() {
 }
 
 #[test]
-fn plants_beneath_the_upper_layer_alone() {
+fn writes_to_the_upper_layer_only() {
     let Some(Bench { dir, layers }) = bench() else { return };
     let upper = |path: &str| dir.path().join("upper").join(path);
     let own = Owner { uid: 7, gid: 8 };
     fs::set_permissions(dir.path().join("base/etc"), fs::Permissions::from_mode(0o2751)).unwrap();
-    layers.plant_bytes(b"planted", Path::new("etc/passwd"), 0o640, own).unwrap();
+    layers.write_bytes(b"planted", Path::new("etc/passwd"), 0o640, own).unwrap();
     let file = fs::metadata(upper("etc/passwd")).unwrap();
     assert_eq!((file.mode() & 0o7777, file.uid(), file.gid()), (0o640, 7, 8));
-    // As the image has it, and the image as it was.
+    // The folder has the image's status, and the image is unchanged.
     assert_eq!(fs::metadata(upper("etc")).unwrap().mode() & 0o7777, 0o2751);
     assert_eq!(fs::read_to_string(dir.path().join("base/etc/passwd")).unwrap(), "base");
-    // In place of what was removed, and of a link, which is not followed.
-    layers.plant_bytes(b"again", Path::new("app/gone"), 0o600, own).unwrap();
+    // Replaces what was removed, and a link, which is not followed.
+    layers.write_bytes(b"again", Path::new("app/gone"), 0o600, own).unwrap();
     assert_eq!(fs::read_to_string(upper("app/gone")).unwrap(), "again");
-    layers.plant_bytes(b"file", Path::new("app/link"), 0o600, own).unwrap();
+    layers.write_bytes(b"file", Path::new("app/link"), 0o600, own).unwrap();
     assert!(fs::symlink_metadata(upper("app/link")).unwrap().is_file());
 
     let from = dir.path().join("from");
@@ -170,9 +171,9 @@ fn plants_beneath_the_upper_layer_alone() {
 
     symlink("/etc", upper("way")).unwrap();
     for refused in ["way/x", "data/volume/x", "app", "app/pipe/x"] {
-        let planted = layers.plant_bytes(b"", Path::new(refused), 0o600, own);
+        let planted = layers.write_bytes(b"", Path::new(refused), 0o600, own);
         assert!(planted.is_err(), "{refused}");
     }
     let missing = layers.write_files(&dir.path().join("none"), Path::new("tests"), own, &Caps::default());
-    assert!(matches!(missing, Err(plant::Halt::Source(_))));
+    assert!(matches!(missing, Err(write::Halt::Source(_))));
 }

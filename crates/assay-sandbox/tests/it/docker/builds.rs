@@ -62,7 +62,7 @@ fn builds_with_the_image_map_and_once() {
         run(&docker, &image, script),
         ok("/app\nnobody\nb\n1\nDockerfile\nkeep.log\nlink\nsub\n/etc/hostname\n")
     );
-    // The user's file is as it was, and in the image is what was built.
+    // The user's file is unchanged, and the image has what was built.
     assert_eq!(fs::read_to_string(dir.path().join("Dockerfile")).unwrap(), dockerfile);
 
     let again = build(&docker, dir.path()).unwrap();
@@ -70,21 +70,21 @@ fn builds_with_the_image_map_and_once() {
     fs::write(dir.path().join("sub/b"), "c").unwrap();
     let other = build(&docker, dir.path()).unwrap();
     assert_ne!(other.name, image.name);
-    // What is not sent makes no difference.
+    // Files that are not sent make no difference.
     fs::write(dir.path().join("b.log"), "no").unwrap();
     assert_eq!(build(&docker, dir.path()).unwrap().name, other.name);
 
-    // The first was used last.
+    // The first image was used last.
     fs::write(dir.path().join("sub/b"), "b").unwrap();
     build(&docker, dir.path()).unwrap();
-    let swept = docker.prune(other.size.max(image.size)).unwrap();
-    assert_eq!(swept.images, [other.id]);
+    let removed = docker.prune(other.size.max(image.size)).unwrap();
+    assert_eq!(removed.images, [other.id]);
     assert_eq!(docker.prune(0).unwrap().images, [image.id]);
 }
 
 #[test]
 #[ignore = "needs Docker"]
-fn says_why_there_is_no_image() {
+fn reports_why_there_is_no_image() {
     let docker = with_map("missing");
     let never = AtomicBool::new(false);
     let source = ImageSource::Prebuilt { name: "no-such-image:1".to_owned() };
@@ -132,7 +132,7 @@ fn builds_without_a_network() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn ends_a_build_at_its_time_and_on_cancel() {
+fn ends_a_build_on_timeout_and_on_cancel() {
     let docker = with_map("slow");
     let dockerfile = format!("FROM debian:12-slim\nRUN echo begun; sleep 303.5; : {}\n", std::process::id());
     let dir = context(&[("Dockerfile", &dockerfile)]);
@@ -160,7 +160,7 @@ fn ends_a_build_at_its_time_and_on_cancel() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn builds_equal_contexts_at_once_only_once() {
+fn builds_equal_concurrent_contexts_once() {
     let docker = with_map("at-once");
     let dockerfile = format!("FROM debian:12-slim\nRUN sleep 1; echo at once {}\n", std::process::id());
     let dir = context(&[("Dockerfile", &dockerfile)]);
@@ -175,10 +175,10 @@ fn builds_equal_contexts_at_once_only_once() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn has_the_program_build_what_only_buildkit_can() {
+fn builds_buildkit_dockerfiles_with_the_program() {
     let mut options = options("buildkit");
     options.image_map = BTreeMap::from([("*".to_owned(), BASE.to_owned())]);
-    // Debian's client brings along what newer ones need a plug-in for.
+    // Debian's client includes what newer ones need a plugin for.
     let debian = Path::new("/usr/bin/docker");
     options.program = Some(if debian.exists() { debian } else { Path::new("docker") }.to_owned());
     let docker = Docker::connect(options.clone()).unwrap();
@@ -190,7 +190,7 @@ fn has_the_program_build_what_only_buildkit_can() {
             assert_eq!(run(&docker, &image, "cat /built"), ok(&format!("{}\n", std::process::id())));
             docker.prune(0).unwrap();
         }
-        // A client without its plug-in: said, and not taken for the task's failure.
+        // A client without its plugin: reported, and not counted as the task's failure.
         Err(error) => {
             assert!(matches!(error, ImageError::NeedsBuildKit { .. }), "{error:?}");
             assert!(error.to_string().contains("buildx"), "{error}");

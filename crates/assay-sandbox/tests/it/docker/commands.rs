@@ -1,4 +1,4 @@
-//! Commands in a container, and its life.
+//! Commands in a container, and its lifecycle.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::common::{command, exec, processes_with};
 
 #[test]
 #[ignore = "needs Docker"]
-fn runs_commands_and_tells_how_they_ended() {
+fn runs_commands_and_reports_how_they_ended() {
     needs_docker_beside!();
     let mut container = container("exec");
     for (script, expected) in [
@@ -23,9 +23,9 @@ fn runs_commands_and_tells_how_they_ended() {
         ("kill -9 $$", (Exit::Code(137), String::new())),
         ("cat; echo ended", ok("ended\n")),
         ("pwd; id -u; echo $HOME", ok("/\n0\n/root\n")),
-        // Left in the background, holding the output open: it runs on.
+        // Left in the background with the output open: it keeps running.
         ("sleep 300.125 & echo left", ok("left\n")),
-        // Nobody's child is reaped.
+        // Orphans are reaped.
         (
             "sh -c 'sh -c \"sleep 0.2\" & sh -c \"exit 0\" &'; sleep 0.6; cat /proc/[0-9]*/stat | grep -c ') Z '",
             (Exit::Code(1), "0\n".to_owned()),
@@ -45,7 +45,7 @@ fn runs_commands_and_tells_how_they_ended() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn takes_environment_folder_and_user() {
+fn uses_environment_folder_and_user() {
     let docker = docker("env");
     let mut spec = ContainerSpec::new(base(&docker), "test");
     spec.env = vec![("A".to_owned(), "from the container".to_owned()), ("B".to_owned(), "x=y z".to_owned())];
@@ -105,7 +105,7 @@ fn kills_at_the_deadline_and_on_cancel() {
     thread.join().unwrap();
     assert_eq!(sh(&mut container, "echo the container lives"), ok("the container lives\n"));
 
-    // One that leaves its group is the container's, not the command's.
+    // A process that leaves its group belongs to the container, not to the command.
     let mut daemon = command(&["sh", "-c", "setsid sleep 300.75 & sleep 300.75"]);
     daemon.deadline = Some(Instant::now() + Duration::from_millis(500));
     assert_eq!(exec(&mut container, &daemon).unwrap().exit, Exit::Deadline);
@@ -129,14 +129,14 @@ fn waits_for_a_command_that_closes_its_output() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn starts_again_with_its_files_and_without_its_processes() {
+fn restarts_with_its_files_and_without_its_processes() {
     needs_docker_beside!();
     let mut container = container("restart");
     sh(&mut container, "echo kept > /root/file; setsid sleep 301.5 & sleep 0.1");
     assert_eq!(processes_with("301.5").len(), 1);
     container.restart().unwrap();
     assert_eq!(processes_with("301.5").len(), 0);
-    // The shell counts by itself: the parts of a pipe may or may not be there yet.
+    // Counted by the shell itself: the parts of a pipe may or may not exist yet.
     assert_eq!(sh(&mut container, "cat /root/file; set -- /proc/[0-9]*; echo $#"), ok("kept\n3\n"));
     container.halt().unwrap();
     container.halt().unwrap();
@@ -154,7 +154,7 @@ fn starts_again_with_its_files_and_without_its_processes() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn tells_what_was_changed() {
+fn lists_changes() {
     let mut container = container("changes");
     sh(&mut container, "rm /etc/issue; echo x >> /etc/passwd; mkdir /new; touch /new/a");
     let changes = container.changes().unwrap();
@@ -171,9 +171,9 @@ fn tells_what_was_changed() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn cannot_be_ended_from_inside_but_by_its_shell() {
+fn cannot_be_ended_from_inside() {
     let mut container = container("inside");
-    // The first process and the one that waits in it, again and again.
+    // The first process and the waiting one in it, repeatedly.
     assert_eq!(
         sh(
             &mut container,

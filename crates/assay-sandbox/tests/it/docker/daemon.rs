@@ -1,4 +1,4 @@
-//! A daemon that goes away and comes back. It is one of the test's own, so that no other test sees it go.
+//! A daemon that dies and comes back: a separate one, so that no other test is affected.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use assay_sandbox::{Exit, SandboxError, Session};
 use super::{BASE, base, needs_docker_beside, ok, options, sh};
 use crate::common::{command, exec, processes_with, within};
 
-/// A daemon with a folder, a socket and a containerd of its own.
+/// A daemon with its own folder, socket and containerd.
 struct Daemon {
     dir: tempfile::TempDir,
     child: Option<Child>,
 }
 
 impl Daemon {
-    /// `None` where it cannot be had: that needs root.
+    /// `None` if it cannot be started, which needs root.
     fn start() -> Option<Self> {
         if !rustix::process::geteuid().is_root() || !Path::new("/usr/sbin/dockerd").exists() {
             return None;
@@ -35,7 +35,7 @@ impl Daemon {
     fn up(&mut self) {
         let at = |name: &str| self.dir.path().join(name);
         let log = File::options().create(true).append(true).open(at("log")).unwrap();
-        // In a network of its own: without a bridge, a daemon takes away that of the others.
+        // In its own network namespace: without a bridge, a daemon removes that of the others.
         let child = Command::new("unshare")
             .args(["--net", "/usr/sbin/dockerd", "--host"])
             .arg(format!("unix://{}", self.socket().display()))
@@ -57,12 +57,13 @@ impl Daemon {
         assert!(up, "{}", std::fs::read_to_string(at("log")).unwrap());
     }
 
-    /// At once, as the kernel does it to what takes too much memory.
+    /// Kills it at once, like the kernel's OOM killer.
     fn kill(&mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        // Its containerd died with it. Where nobody reaps that, its number looks alive to the next daemon.
+        // Its containerd died with it. If nothing reaps that process, its id looks alive to the
+        // next daemon.
         std::fs::remove_file(self.dir.path().join("exec/containerd/containerd.pid")).unwrap();
     }
 
@@ -73,7 +74,7 @@ impl Daemon {
         docker
     }
 
-    /// Gives it the base image.
+    /// Loads the base image.
     fn load(&self) {
         let mut save = Command::new("docker").args(["save", BASE]).stdout(Stdio::piped()).spawn().unwrap();
         let from = save.stdout.take().unwrap();
@@ -85,19 +86,19 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // Asked to end, it ends its containerd too.
+            // On SIGTERM it ends its containerd too.
             let pid = rustix::process::Pid::from_child(&child);
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             let _ = child.wait();
         }
-        // It mounts its folder on itself, and leaves it so.
+        // It mounts its folder on itself, and does not unmount it.
         let _ = Command::new("umount").args(["-q", "-l"]).arg(self.dir.path().join("data")).status();
     }
 }
 
 #[test]
 #[ignore = "needs Docker"]
-fn a_daemon_that_dies_is_told_from_a_command_and_used_again() {
+fn dead_daemon_is_not_a_command_failure_and_is_used_again() {
     let Some(mut daemon) = Daemon::start() else {
         assay_test::report_skip("a second daemon needs root and /usr/sbin/dockerd");
         return;
@@ -125,12 +126,12 @@ fn a_daemon_that_dies_is_told_from_a_command_and_used_again() {
     assert!(matches!(away, Err(SandboxError::Daemon { .. } | SandboxError::Died { .. })), "{away:?}");
 
     daemon.up();
-    // The same connection, the same image; what ran before runs no more, and is swept.
+    // The same connection and the same image; the earlier container no longer runs, and is removed.
     let mut again = docker.create(&ContainerSpec::new(image, "test")).unwrap();
     assert_eq!(sh(&mut again, "echo back"), ok("back\n"));
     again.remove().unwrap();
-    let swept = docker.sweep(&store, &|_| false).unwrap();
-    assert_eq!(swept.containers, [container.id().to_owned()]);
+    let removed = docker.remove_stale(&store, &|_| false).unwrap();
+    assert_eq!(removed.containers, [container.id().to_owned()]);
     let ended = within(Duration::from_secs(20), || processes_with("304.5").is_empty());
     assert!(ended, "{}", std::fs::read_to_string(daemon.dir.path().join("log")).unwrap());
     drop(container);
@@ -138,7 +139,7 @@ fn a_daemon_that_dies_is_told_from_a_command_and_used_again() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn a_container_that_is_killed_by_others_is_not_the_commands_doing() {
+fn container_killed_from_outside_is_not_a_command_failure() {
     needs_docker_beside!();
     let mut container = super::container("killed");
     let id = container.id().to_owned();

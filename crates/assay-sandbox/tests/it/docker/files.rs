@@ -1,4 +1,4 @@
-//! Files into a container and out of it.
+//! Copying files into and out of a container.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ const ROOT: Owner = Owner { uid: 0, gid: 0 };
 
 #[test]
 #[ignore = "needs Docker"]
-fn puts_folders_and_files() {
+fn copies_folders_and_files_in() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
     fs::create_dir_all(from.join("sub/empty")).unwrap();
@@ -31,7 +31,7 @@ fn puts_folders_and_files() {
     assert_eq!((report.files, report.left_out.len()), (2, 1), "{report:?}");
     let script = "cd /a/b/tests && ./run.sh && stat -c '%a %u %g' run.sh . && cat sub/n* && readlink sub/link && ls sub | wc -l";
     assert_eq!(sh(&mut container, script), ok("ran\n755 7 8\n755 7 8\nlong\n../run.sh\n3\n"));
-    // A folder that is there keeps what it is.
+    // An existing folder keeps its metadata.
     container.put_bytes(b"x\n", Path::new("/tmp/new"), 0o640, ROOT).unwrap();
     assert_eq!(sh(&mut container, "stat -c %a /tmp /tmp/new; cat /tmp/new"), ok("1777\n640\nx\n"));
     container.copy_in(&from.join("run.sh"), Path::new("/solve"), ROOT, &Caps::default()).unwrap();
@@ -46,7 +46,7 @@ fn puts_folders_and_files() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn fetches_and_follows_nothing() {
+fn fetches_without_following_links() {
     let dir = tempfile::tempdir().unwrap();
     let mut container = container("fetch");
     let hostile = "mkdir -p /out/sub && cd /out && echo plain > plain && echo deep > sub/deep && ln plain twin && \
@@ -89,7 +89,7 @@ fn fetches_and_follows_nothing() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn tells_what_a_path_is() {
+fn reports_the_status_of_a_path() {
     let mut container = container("stat");
     sh(&mut container, "echo 12345 > /f; chmod 640 /f; ln -s /f /l; mkdir -m 700 /d; mkfifo /p");
     let stat = |path: &str| container.stat(Path::new(path)).unwrap();
@@ -102,7 +102,7 @@ fn tells_what_a_path_is() {
     assert_eq!(stat("/none"), None);
 }
 
-/// Removed, replaced, linked and made anew: everything that a lower layer can be hidden by.
+/// Removed, replaced, linked and recreated: every way to hide a lower layer.
 const CHANGES: &str = "cd /root && mkdir -p a/b && echo new > a/b/file && ln -s /etc a/link && mkfifo a/pipe && \
     rm /etc/issue && echo more >> /etc/passwd && chmod 600 /etc/group && \
     rm /etc/skel/.profile && mkdir /etc/skel/.profile && echo x > /etc/skel/.profile/x && \
@@ -116,7 +116,7 @@ fn listing(container: &Container) -> Vec<(String, ChangeKind)> {
 
 #[test]
 #[ignore = "needs Docker"]
-fn the_daemons_folder_says_what_the_daemon_says() {
+fn direct_access_agrees_with_the_daemon() {
     let dir = tempfile::tempdir().unwrap();
     let mut told = Vec::new();
     for (number, mut container) in both("same").into_iter().enumerate() {
@@ -163,7 +163,7 @@ fn the_daemons_folder_says_what_the_daemon_says() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn a_folder_made_anew_hides_what_it_held() {
+fn recreated_folder_hides_its_old_content() {
     let mut container = container("opaque");
     assert_eq!(sh(&mut container, "rm -r /etc/skel; mkdir /etc/skel; echo 1 > /etc/skel/own"), ok(""));
     container.halt().unwrap();
@@ -177,7 +177,7 @@ fn a_folder_made_anew_hides_what_it_held() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn puts_the_same_before_its_start_as_after() {
+fn copies_in_the_same_before_and_after_start() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("sub/open")).unwrap();
     fs::set_permissions(dir.path().join("sub/open"), fs::Permissions::from_mode(0o777)).unwrap();

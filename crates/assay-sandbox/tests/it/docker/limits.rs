@@ -11,7 +11,7 @@ use crate::common::{command, exec, mount};
 
 #[test]
 #[ignore = "needs Docker"]
-fn holds_memory_processes_and_processors() {
+fn limits_memory_processes_and_cpus() {
     needs_docker_beside!();
     let docker = docker("limits");
     let mut spec = ContainerSpec::new(base(&docker), "test");
@@ -63,7 +63,7 @@ fn contains_a_fork_bomb() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn has_no_network_unless_asked() {
+fn has_no_network_by_default() {
     let docker = docker("network");
     let mut spec = ContainerSpec::new(base(&docker), "test");
     let mut closed = docker.create(&spec).unwrap();
@@ -83,10 +83,11 @@ fn has_no_network_unless_asked() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn gives_root_little_and_others_nothing() {
+fn gives_root_few_capabilities_and_others_none() {
     let mut container = container("caps-of-root");
     let status = "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr '\\t\\n' '  '";
-    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, FSETID 4, KILL 5, SETGID 6, SETUID 7, NET_BIND_SERVICE 10, SETFCAP 31.
+    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, FSETID 4, KILL 5, SETGID 6, SETUID 7, NET_BIND_SERVICE 10,
+    // SETFCAP 31.
     let bits: u64 = [0, 1, 3, 4, 5, 6, 7, 10, 31].iter().map(|bit| 1_u64 << bit).sum();
     let expected = format!("CapEff: {bits:016x} CapBnd: {bits:016x} NoNewPrivs: 1 Seccomp: 2 ");
     let (_, found) = sh(&mut container, status);
@@ -103,7 +104,7 @@ fn gives_root_little_and_others_nothing() {
     ] {
         assert_ne!(sh(&mut container, script).0, Exit::Code(0), "{what}");
     }
-    // What a package manager does as root.
+    // Typical actions of a package manager as root.
     let needed = "touch /etc/x && chown nobody:nogroup /etc/x && chmod 4755 /etc/x && \
                   setpriv --reuid=nobody --regid=nogroup --clear-groups id -un";
     assert_eq!(sh(&mut container, needed), ok("nobody\n"));
@@ -111,7 +112,7 @@ fn gives_root_little_and_others_nothing() {
 
 #[test]
 #[ignore = "needs Docker"]
-fn shows_nothing_of_the_host_that_rules_it() {
+fn refuses_mounts_that_control_the_host() {
     let docker = docker("mounts");
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/var/run/docker.sock", dir.path().join("link")).unwrap();

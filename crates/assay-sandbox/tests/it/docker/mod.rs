@@ -15,10 +15,10 @@ mod freeze;
 mod limits;
 mod owner;
 
-/// What tests start from; `scripts/base-image` makes it.
+/// The base image of the tests, built by `scripts/base-image`.
 pub(crate) const BASE: &str = "base:bookworm";
 
-/// Ends the test where the daemon's processes cannot be seen: it runs in another process namespace than this one.
+/// Ends the test if the daemon's processes are not visible: it runs in another process namespace.
 macro_rules! needs_docker_beside {
     () => {
         if !crate::docker::daemon_is_seen() {
@@ -36,7 +36,7 @@ pub(crate) fn daemon_is_seen() -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(is_daemon)
 }
 
-/// Of a store that no other test has.
+/// Options with a store that no other test uses.
 pub(crate) fn options(test: &str) -> DockerOptions {
     DockerOptions::new(format!("test-{test}-{}", std::process::id()), "tester")
 }
@@ -60,7 +60,8 @@ pub(crate) fn container(test: &str) -> Container {
     docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap()
 }
 
-/// Two containers of the base image: one whose files may come from the daemon's folder, one whose files only come as archives.
+/// Two containers of the base image: one with direct access to the daemon's folder, one with
+/// archives only.
 pub(crate) fn both(test: &str) -> [Container; 2] {
     [true, false].map(|direct| {
         let docker = Docker::connect(DockerOptions { direct, ..options(test) }).unwrap();
@@ -68,7 +69,7 @@ pub(crate) fn both(test: &str) -> [Container; 2] {
     })
 }
 
-/// Runs a shell script; gives how it ended and its merged output.
+/// Runs a shell script; returns how it ended, and its merged output.
 pub(crate) fn sh(container: &mut Container, script: &str) -> (Exit, String) {
     let outcome = exec(container, &command(&["sh", "-c", script])).unwrap();
     (outcome.exit, outcome.stdout.text())

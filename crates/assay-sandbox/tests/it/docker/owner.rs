@@ -1,4 +1,4 @@
-//! What is left when somebody dies, and who removes it.
+//! What remains of a dead process, and its removal.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,12 +10,12 @@ use assay_sandbox::docker::{ContainerSpec, Docker, DockerOptions};
 use super::{base, docker, needs_docker_beside, options, sh};
 use crate::common::{processes_with, within};
 
-/// Names the store of the process that this test starts of itself, to be killed.
+/// The store of the process that this test starts from itself, to be killed.
 const HOLD: &str = "ASSAY_TEST_HOLD";
 
 #[test]
 #[ignore = "needs Docker"]
-fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
+fn nothing_outlives_its_owner_and_cleanup_removes_the_rest() {
     needs_docker_beside!();
     if let Some(store) = std::env::var_os(HOLD) {
         return keep_container(store.to_str().unwrap());
@@ -24,7 +24,7 @@ fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
     let mut holder = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "docker::owner::nothing_outlives_its_holder_and_a_sweep_removes_the_rest",
+            "docker::owner::nothing_outlives_its_owner_and_cleanup_removes_the_rest",
             "--nocapture",
             "--include-ignored",
         ])
@@ -42,13 +42,13 @@ fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
 
     let docker = Docker::connect(DockerOptions::new(store.clone(), "another")).unwrap();
     let mut mine = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
-    let swept = docker.sweep(&store, &|owner| owner == "another").unwrap();
-    assert_eq!(swept.containers, [id]);
+    let removed = docker.remove_stale(&store, &|owner| owner == "another").unwrap();
+    assert_eq!(removed.containers, [id]);
     assert_eq!(sh(&mut mine, "echo on").1, "on\n");
     let mine_id = mine.id().to_owned();
-    assert_eq!(docker.sweep("some other store", &|_| false).unwrap().containers, Vec::<String>::new());
-    assert_eq!(docker.sweep(&store, &|_| false).unwrap().containers, [mine_id]);
-    // One that is gone is removed all the same.
+    assert_eq!(docker.remove_stale("some other store", &|_| false).unwrap().containers, Vec::<String>::new());
+    assert_eq!(docker.remove_stale(&store, &|_| false).unwrap().containers, [mine_id]);
+    // A container that is already gone is tolerated.
     mine.remove().unwrap();
 }
 
@@ -65,30 +65,30 @@ fn keep_container(store: &str) {
 
 #[test]
 #[ignore = "needs Docker"]
-fn a_dropped_container_is_removed() {
+fn dropped_container_is_removed() {
     let docker = docker("drop");
     let container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     drop(container);
-    let swept = docker.sweep(&options("drop").store_label, &|_| false).unwrap();
-    assert_eq!(swept.containers, Vec::<String>::new());
+    let removed = docker.remove_stale(&options("drop").store_label, &|_| false).unwrap();
+    assert_eq!(removed.containers, Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs Docker"]
-fn a_container_that_is_left_is_removed_by_and_by() {
+fn container_is_removed_in_the_background() {
     let docker = docker("leave");
     let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     sh(&mut container, "setsid sleep 302.5 &");
     let usage = container.remove_in_background();
     assert!(usage.cpu_seconds.is_none_or(|seconds| seconds > 0.0), "{usage:?}");
     docker.wait_for_removals();
-    let swept = docker.sweep(&options("leave").store_label, &|_| false).unwrap();
-    assert_eq!(swept.containers, Vec::<String>::new());
+    let removed = docker.remove_stale(&options("leave").store_label, &|_| false).unwrap();
+    assert_eq!(removed.containers, Vec::<String>::new());
 }
 
 #[test]
-fn names_the_socket_that_nobody_listens_at() {
-    let mut options = options("nobody");
+fn names_the_socket_without_a_daemon() {
+    let mut options = options("absent");
     options.socket = Some("/nonexistent/docker.sock".into());
     options.image_map = BTreeMap::new();
     let error = Docker::connect(options).unwrap_err().to_string();

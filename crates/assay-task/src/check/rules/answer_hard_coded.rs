@@ -1,4 +1,4 @@
-//! Solutions that know the answer.
+//! Solutions with a hard-coded answer.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl Rule for AnswerHardCoded {
             .iter()
             .flat_map(|pipeline| &pipeline.commands)
             .any(|words| !WRITES.contains(&words[0].rsplit('/').next().unwrap_or_default()));
-        // What it writes may be a program, and then writing is the work.
+        // It may write a program, and then writing is the work.
         if works || pipelines.is_empty() || writes_a_program(solve) {
             return;
         }
@@ -45,11 +45,11 @@ impl Rule for AnswerHardCoded {
             .flat_map(|text| literal::literals(&text.text))
             .take(MOST)
             .map(|literal| literal.value.trim_end_matches("\\n"))
-            .filter(|value| value.chars().count() >= 3 && !subject.shows(value))
+            .filter(|value| value.chars().count() >= 3 && !subject.is_shown_to_agent(value))
             .collect();
         let same = solve.lines().filter(|(_, there)| !there.trim_start().starts_with('#')).find_map(
             |(line, there)| {
-                let value = expected.iter().find(|value| is_answer(value) && gives(there, value))?;
+                let value = expected.iter().find(|value| is_answer(value) && writes_value(there, value))?;
                 Some((line, *value))
             },
         );
@@ -72,7 +72,7 @@ const WRITES: [&str; 24] = [
     "fi", "done", "esac", "[", "[[", "test", "shopt", "umask", "EOF", "pwd", "}",
 ];
 
-/// Whether a literal says something: not a path, not an option, not a single word of grammar.
+/// Whether a literal can be an answer: not a path, not an option, not a single function word.
 fn is_answer(value: &str) -> bool {
     !value.contains('/')
         && !value.starts_with('-')
@@ -84,13 +84,13 @@ fn is_shown(subject: &Subject<'_>, solve: &Text) -> bool {
     let literals = literal::literals(&solve.text);
     !literals.is_empty()
         && literals.iter().all(|literal| {
-            literal.value.contains('/') || subject.shows(literal.value.trim_end_matches("\\n"))
+            literal.value.contains('/') || subject.is_shown_to_agent(literal.value.trim_end_matches("\\n"))
         })
 }
 
-/// Whether a line of a solution gives a text as an answer: as all that it writes, or as a number or
-/// a sentence within it. A single word within a line may be grammar of the format that is written.
-fn gives(line: &str, value: &str) -> bool {
+/// Whether a line of a solution writes a text as an answer: as its only output, or as a number or a
+/// sentence within it. A single word within a line may be grammar of the output format.
+fn writes_value(line: &str, value: &str) -> bool {
     let bare = line.trim();
     let bare = ["echo -n ", "echo -e ", "echo ", "printf "]
         .iter()
@@ -130,5 +130,5 @@ fn writes_a_program(solve: &Text) -> bool {
     })
 }
 
-/// Literals of tests that are looked for.
+/// Most literals of tests that are searched for.
 const MOST: usize = 2_000;

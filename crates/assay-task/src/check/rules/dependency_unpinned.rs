@@ -1,4 +1,4 @@
-//! Packages whose version is anybody's guess.
+//! Packages without a fixed version.
 
 use assay_diagnostic::Severity;
 
@@ -74,10 +74,12 @@ fn unpinned(command: &[String]) -> (Severity, Vec<&str>) {
     let pip = |program: &str| program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "pip";
     let python = program.starts_with("python");
     match words.as_slice() {
-        [_, "install", rest @ ..] if pip(program) => (Severity::Warning, loose(rest, is_pinned)),
-        [_, "-m", "pip", "install", rest @ ..] if python => (Severity::Warning, loose(rest, is_pinned)),
+        [_, "install", rest @ ..] if pip(program) => (Severity::Warning, unpinned_words(rest, is_pinned)),
+        [_, "-m", "pip", "install", rest @ ..] if python => {
+            (Severity::Warning, unpinned_words(rest, is_pinned))
+        }
         ["uv", "pip" | "tool", "install", rest @ ..] | ["uv", "add", rest @ ..] => {
-            (Severity::Warning, loose(rest, is_pinned))
+            (Severity::Warning, unpinned_words(rest, is_pinned))
         }
         ["uvx" | "uv", rest @ ..] => {
             let with = rest.windows(2).filter(|pair| matches!(pair[0], "-w" | "--with")).map(|pair| pair[1]);
@@ -85,11 +87,11 @@ fn unpinned(command: &[String]) -> (Severity, Vec<&str>) {
         }
         ["npm", "install" | "i" | "add", rest @ ..] | ["yarn" | "pnpm", "add", rest @ ..] => (
             Severity::Warning,
-            loose(rest, |package| package.get(1..).is_some_and(|rest| rest.contains('@'))),
+            unpinned_words(rest, |package| package.get(1..).is_some_and(|rest| rest.contains('@'))),
         ),
         ["apt-get" | "apt", rest @ ..] if rest.contains(&"install") => {
             let after = rest.iter().position(|word| *word == "install").map_or(rest, |at| &rest[at + 1..]);
-            (Severity::Info, loose(after, |package| package.contains('=')))
+            (Severity::Info, unpinned_words(after, |package| package.contains('=')))
         }
         _ => (Severity::Info, Vec::new()),
     }
@@ -139,7 +141,7 @@ const TAKES: [&str; 40] = [
     "--report",
 ];
 
-fn loose<'w>(words: &[&'w str], pinned: impl Fn(&str) -> bool) -> Vec<&'w str> {
+fn unpinned_words<'w>(words: &[&'w str], pinned: impl Fn(&str) -> bool) -> Vec<&'w str> {
     let mut found = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -164,12 +166,12 @@ fn is_bounded(package: &str) -> bool {
     package.contains(['<', '>', '~', '!', '^'])
 }
 
-/// Bounds are somebody's choice.
+/// Bounds are a deliberate choice.
 fn weight(loose: &[&str]) -> Severity {
     if loose.iter().all(|package| is_bounded(package)) { Severity::Info } else { Severity::Warning }
 }
 
-/// `no version` is said of a package without one, `no exact version` of one with bounds.
+/// `no version` for a package without one, `no exact version` for one with bounds.
 fn message(loose: &[&str]) -> String {
     let (bounded, bare): (Vec<&str>, Vec<&str>) = loose.iter().partition(|package| is_bounded(package));
     let part = |what: &str, packages: &[&str]| format!("{what}: {}", packages.join(", "));

@@ -1,4 +1,4 @@
-//! Fewer tests than it takes to tell work from luck.
+//! Too few tests to distinguish work from luck.
 
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ impl Rule for FewTests {
         }
         let hint = "test more of the requirements, or set `few_tests = \"reason\"` under `[metadata.assay]`";
         let file = count.file.unwrap_or_else(|| first.file.clone());
-        // What a script runs may hold any number of tests: those of another file, or one for each
-        // of a list.
+        // A script that is run may contain any number of tests: those of another file, or one for
+        // each entry of a list.
         let elsewhere = count.runs && count.named == 0 && count.asserts == 0;
         let (level, message) = if count.open || elsewhere || tests == 0 {
             (Severity::Info, format!("the number of tests cannot be counted in the text: at least {tests}"))
@@ -76,7 +76,7 @@ struct Count {
 }
 
 impl Count {
-    /// Asserts count only where nothing has a name: a test may hold many of them.
+    /// Asserts count only if nothing has a name: a test may contain many of them.
     fn tests(&self) -> usize {
         if self.named > 0 { self.named } else { self.shell.max(self.asserts) }
     }
@@ -146,7 +146,7 @@ fn is_condition(line: &str) -> bool {
     let tests = ["[ ", "[[ ", "test ", "grep -q", "grep -Fq", "cmp ", "diff ", "! grep", "assert", "check "];
     let bare = line.strip_prefix("if ").or_else(|| line.strip_prefix("elif ")).unwrap_or(line);
     let bare = bare.strip_prefix("! ").unwrap_or(bare);
-    // A guard for a program that the verifier itself needs tests nothing of the agent's.
+    // A guard for a program that the verifier itself needs does not test the agent.
     tests.iter().any(|test| bare.starts_with(test))
         && !line.contains("-x ")
         && !line.contains("$PWD")

@@ -32,7 +32,7 @@ impl Rule for ImageUnpinned {
         };
         for text in subject.environment.iter().filter(|text| text.name() == "Dockerfile") {
             let mut stages: Vec<String> = Vec::new();
-            // Here-documents of RUN hold lines that begin with `from` too.
+            // Here-documents of RUN contain lines that begin with `from` too.
             for from in Source::read(&text.text).instructions.iter().filter(|one| one.name == "FROM") {
                 let words: Vec<&str> =
                     from.rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();

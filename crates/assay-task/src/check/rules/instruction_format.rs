@@ -1,4 +1,4 @@
-//! Instructions that say what form the result has.
+//! Instructions that do not state the format of the result.
 
 use assay_diagnostic::Severity;
 
@@ -52,7 +52,7 @@ impl Rule for InstructionFormat {
     }
 }
 
-/// What is said of a form.
+/// Words that describe a format.
 const WORDS: [&str; 16] = [
     "format",
     "column",

@@ -1,4 +1,4 @@
-//! Instructions that say too little or too much.
+//! Instructions that are too short or too long.
 
 use assay_diagnostic::Severity;
 
@@ -37,13 +37,13 @@ impl Rule for InstructionLength {
     }
 }
 
-/// Words below which an instruction says too little.
+/// Fewest words of an instruction.
 const LEAST: usize = 8;
-/// Words above which it says too much.
+/// Most words of an instruction.
 const MOST: usize = 1_500;
 
-/// The words of a text; of scripts that write none apart, such as Chinese, every second character
-/// is taken for one.
+/// The words of a text; in scripts that do not separate words, such as Chinese, two characters
+/// count as one.
 fn count(text: &str) -> usize {
     let dense = text
         .chars()

@@ -1,4 +1,4 @@
-//! Instructions that give a skill away.
+//! Instructions that reveal a skill.
 
 use std::collections::BTreeSet;
 
@@ -37,10 +37,10 @@ impl Rule for InstructionNamesSkill {
                 found.push(Finding::new(Severity::Error, self.code(), &text.file, message, hint).at(line));
             }
             for name in &names {
-                if !holds_name(&lower, &name.to_lowercase()) {
+                if !contains_name(&lower, &name.to_lowercase()) {
                     continue;
                 }
-                // A plain word such as `pdf` names a thing as well as a skill.
+                // A plain word such as `pdf` can mean a thing or a skill.
                 let plain = !name.contains(['-', '_']) && !lower.contains("skill");
                 if plain && !subject.context.all_rules {
                     continue;
@@ -53,7 +53,7 @@ impl Rule for InstructionNamesSkill {
     }
 }
 
-/// What is said of skills only.
+/// Words used of skills only.
 const WORDS: [&str; 7] = [
     "skill.md",
     "skills are available",
@@ -64,7 +64,7 @@ const WORDS: [&str; 7] = [
     "skills folder",
 ];
 
-/// Verbs by which an instruction tells the agent to work with something.
+/// Verbs by which an instruction asks the agent to use something.
 const USE: [&str; 18] = [
     "use",
     "using",
@@ -104,7 +104,7 @@ const OWN: [&str; 16] = [
     "soft",
     "own",
 ];
-/// Words that end the thing that is to be used.
+/// Words that end the name of the thing to use.
 const ENDS: [&str; 14] =
     ["to", "and", "or", "in", "for", "on", "into", "from", "with", "that", "which", "then", "as", "where"];
 
@@ -140,8 +140,8 @@ fn use_of_skills(lower: &str) -> Option<String> {
     None
 }
 
-/// Whether a line holds a name, and not just a part of a longer one.
-fn holds_name(line: &str, name: &str) -> bool {
+/// Whether a line contains a name that is not part of a longer one.
+fn contains_name(line: &str, name: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     !name.is_empty()
         && line.match_indices(name).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! Instructions that say where the result belongs.
+//! Instructions that do not state where the result belongs.
 
 use assay_diagnostic::Severity;
 
@@ -34,8 +34,11 @@ impl Rule for InstructionOutputPath {
         {
             return;
         }
-        // A task may ask for nothing but an answer.
-        if ["final message", "last message", "answer", "reply"].iter().any(|word| subject.says(word)) {
+        // A task may only ask for an answer.
+        if ["final message", "last message", "answer", "reply"]
+            .iter()
+            .any(|word| subject.instruction_contains(word))
+        {
             return;
         }
         let hint = "state the path of the file that is checked";

@@ -49,7 +49,7 @@ const STEPS: usize = 6;
 /// Commands that make one.
 const COMMANDS: usize = 4;
 
-/// Verbs that tell a step of work from an item of a specification.
+/// Verbs that mark a step of work rather than an item of a specification.
 const VERBS: &str = " open read load run install import parse convert call use compute calculate loop iterate filter merge group \
     extract execute apply first then next finally download start navigate build click select ";
 

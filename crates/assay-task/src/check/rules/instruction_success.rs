@@ -1,4 +1,4 @@
-//! Instructions that say when the work is done.
+//! Instructions that do not state when the work is done.
 
 use assay_diagnostic::Severity;
 
@@ -47,7 +47,7 @@ impl Rule for InstructionSuccess {
     }
 }
 
-/// What is said of an end.
+/// Words that describe an end.
 const WORDS: [&str; 31] = [
     "must",
     "should",

@@ -1,4 +1,4 @@
-//! Skills that hold the answer.
+//! Skills that contain the answer.
 
 use assay_diagnostic::Severity;
 

@@ -54,7 +54,7 @@ impl Rule for LeakCommands {
                             continue;
                         };
                         at += ROW;
-                        if key.iter().all(|command| subject.shows(command)) {
+                        if key.iter().all(|command| subject.is_shown_to_agent(command)) {
                             continue;
                         }
                         let message = format!(
@@ -87,12 +87,12 @@ struct Command {
     words: String,
 }
 
-/// Commands that say nothing about the work.
+/// Commands that are common to all work.
 const TRIVIAL: [&str; 14] = [
     "cd", "echo", "set", "export", "mkdir", "true", "exit", "fi", "done", "esac", "pwd", "ls", "cat", "sleep",
 ];
 
-/// What a script, or the shell blocks of a Markdown text, run; trivial commands left out.
+/// The commands of a script, or of the shell blocks of a Markdown text, without trivial ones.
 fn commands(text: &Text) -> Vec<Command> {
     let shell: String = if text.is_shell() {
         text.text.clone()
@@ -111,7 +111,7 @@ fn commands(text: &Text) -> Vec<Command> {
         .collect()
 }
 
-/// The fenced blocks of a Markdown text, at the lines where they stand.
+/// The fenced blocks of a Markdown text, at their lines.
 fn blocks(text: &Text) -> String {
     let mut inside = false;
     let mut shell = String::new();

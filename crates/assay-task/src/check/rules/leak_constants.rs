@@ -39,7 +39,10 @@ impl Rule for LeakConstants {
                 for task in texts.iter().filter(|text| text.is_code() || text.extension() == "json") {
                     for literal in literal::literals(&task.text).into_iter().filter(counts) {
                         let Some((from, at)) = known.get(literal.value) else { continue };
-                        if !seen.insert(literal.value) || seen.len() > MOST || subject.shows(literal.value) {
+                        if !seen.insert(literal.value)
+                            || seen.len() > MOST
+                            || subject.is_shown_to_agent(literal.value)
+                        {
                             continue;
                         }
                         let there = task.text.lines().nth(literal.line - 1).unwrap_or_default();
@@ -59,7 +62,7 @@ impl Rule for LeakConstants {
     }
 }
 
-/// Constants of one part that are looked at.
+/// Most constants of one part that are considered.
 const MOST: usize = 200;
 
 /// What compares.
@@ -67,8 +70,8 @@ const COMPARES: [&str; 5] = ["assert", "==", "expected", "isclose", "approx"];
 
 fn counts(literal: &Literal<'_>) -> bool {
     if literal.quoted {
-        // Paths are another rule's, and what holds a template is a piece of program.
-        literal::is_telling(literal.value) && !literal.value.contains(['/', '{', '%', '\\', '$', '('])
+        // Paths are another rule's, and a literal with a template is a piece of program.
+        literal::is_distinctive(literal.value) && !literal.value.contains(['/', '{', '%', '\\', '$', '('])
     } else {
         !literal::is_common(literal.value)
     }

@@ -42,7 +42,7 @@ impl Rule for LeakNames {
                         break;
                     }
                     let shown = side != Side::Instruction
-                        && (subject.shows(&path) || subject.finds(mention::name(&path)));
+                        && (subject.is_shown_to_agent(&path) || subject.finds(mention::name(&path)));
                     let says = |text: &Text, line: usize| {
                         text.text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned()
                     };
@@ -68,8 +68,7 @@ impl Rule for LeakNames {
     }
 }
 
-/// Whether a path is one that tasks have in common: a folder called after its purpose and nothing
-/// else.
+/// Whether a path is common to many tasks: a folder named only after its purpose.
 fn is_usual(path: &str) -> bool {
     const USUAL: &str = " app root home workspace work data input inputs output outputs out result results src tests logs tmp config assets \
         files docs report reports ";
@@ -78,8 +77,7 @@ fn is_usual(path: &str) -> bool {
         .all(|part| USUAL.contains(&format!(" {} ", part.to_lowercase())))
 }
 
-/// Whether a path leads into a folder of skills: what a solution does with those is another rule's
-/// matter.
+/// Whether a path leads into a folder of skills: another rule covers a solution's use of those.
 fn leads_to_skills(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|part| matches!(part, "skills" | "skill"))
 }

@@ -40,10 +40,10 @@ impl Rule for LeakWords {
     }
 }
 
-/// Words of a run from which on it is told: a call of a library has fewer.
+/// Shortest run of words that is reported: a call of a library has fewer.
 const LEAST: usize = 10;
-/// Words of a run from which on somebody should look. A list of columns, or a line of a file's
-/// format, is shorter.
+/// Shortest run of words that needs a review. A list of columns, or a line of a file's format, is
+/// shorter.
 const WARN: usize = 12;
 /// Words of a run from which on it is the answer itself.
 const ANSWER: usize = 32;
@@ -85,8 +85,8 @@ pub(super) struct Shared<'s> {
 }
 
 impl Shared<'_> {
-    /// Whether a skill that holds this contains the answer: a long piece of the solution, or of a
-    /// file with what is expected.
+    /// Whether a skill with this run contains the answer: a long piece of the solution, or of a
+    /// file with expected content.
     pub(super) fn is_answer(&self) -> bool {
         let named = ["expected", "answer", "golden", "reference", "oracle", "truth"];
         let name = self.task.name().to_lowercase();
@@ -101,8 +101,8 @@ impl Shared<'_> {
     }
 }
 
-/// Every run of at least [`GRAM`] words. In tests and solution, what the agent is shown anyway does
-/// not count.
+/// Every run of at least [`GRAM`] words. In tests and solution, text that the agent sees anyway
+/// does not count.
 pub(super) fn shared<'s>(subject: &'s Subject<'_>) -> Vec<Shared<'s>> {
     let mut found = Vec::new();
     if subject.skills.is_empty() {

@@ -67,7 +67,8 @@ const SHORTEST: usize = 7;
 /// Paths of one place that are compared.
 const MOST: usize = 300;
 
-/// Whether one name is likely to be the other, mistyped: a number more or another one is no slip.
+/// Whether one name is probably a misspelling of the other: a number that is added or changed is
+/// not one.
 fn is_slip(one: &str, other: &str) -> bool {
     let most = if one.len() < 10 { 1 } else { 2 };
     let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();

@@ -1,4 +1,4 @@
-//! Paths that tests read and nobody told the agent of.
+//! Paths that tests read and that the instruction does not mention.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,9 +62,9 @@ impl Rule for PathUnmentioned {
                 || path.contains("/.")
                 || inside.is_some_and(|rest| rest.as_os_str().is_empty());
             let name = mention::name(&path);
-            let told = subject.shows(&path)
-                || relative.as_ref().is_some_and(|rest| subject.says(rest))
-                || subject.shows(name)
+            let told = subject.is_shown_to_agent(&path)
+                || relative.as_ref().is_some_and(|rest| subject.instruction_contains(rest))
+                || subject.is_shown_to_agent(name)
                 || subject.finds(name)
                 || copied.iter().any(|target| Path::new(target).starts_with(&path));
             if !own && !told {
@@ -100,5 +100,5 @@ const SYSTEM: [&str; 20] = [
     "/oracle",
 ];
 
-/// Paths that are looked for.
+/// Most paths that are searched for.
 const MOST: usize = 300;

@@ -1,4 +1,4 @@
-//! Files that are asked for and never looked at.
+//! Requested files that no test reads.
 
 use std::collections::BTreeSet;
 
@@ -30,12 +30,12 @@ impl Rule for PathUntested {
         }
         let mut seen = BTreeSet::new();
         for text in &subject.instructions {
-            for (line, path) in wanted(text) {
+            for (line, path) in requested_files(text) {
                 let name = mention::name(&path);
                 // A file of the environment, or one that the Dockerfile mentions, is an input.
                 let is_input =
                     subject.finds(name) || subject.environment.iter().any(|file| file.text.contains(name));
-                if is_input || !seen.insert(path.clone()) || looked_at(subject, &path) {
+                if is_input || !seen.insert(path.clone()) || is_read_by_tests(subject, &path) {
                     continue;
                 }
                 let message = format!("asks for {path}, which no test checks");
@@ -46,7 +46,7 @@ impl Rule for PathUntested {
     }
 }
 
-/// What an instruction says to have a file made.
+/// Verbs by which an instruction requests a file.
 const VERBS: [&str; 13] = [
     "write",
     "save",
@@ -63,7 +63,7 @@ const VERBS: [&str; 13] = [
     "place",
 ];
 
-/// Words after which a file is no result: it is read, an example, or somebody else's.
+/// Words after which a file is not a result: it is read, an example, or belongs to something else.
 const OTHERWISE: [&str; 34] = [
     "from", "given", "input", "inputs", "read", "reads", "using", "use", "based", "load", "of", "like",
     "such", "e.g", "eg", "example", "named", "not", "never", "than", "provided", "existing", "that", "which",
@@ -75,10 +75,10 @@ const NEAR: usize = 7;
 
 /// The files with an ending that a text asks to be made, with their lines: those that follow a verb
 /// of making in the same sentence.
-fn wanted(text: &Text) -> Vec<(usize, String)> {
+fn requested_files(text: &Text) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut fenced = false;
-    // Words since the verb; none where there was no verb, or something came between.
+    // Words since the verb; `None` without a verb, or if something came between.
     let mut since: Option<usize> = None;
     for (line, there) in text.lines() {
         let start = there.trim_start();
@@ -117,7 +117,7 @@ fn wanted(text: &Text) -> Vec<(usize, String)> {
 }
 
 /// Whether a test names a file, or puts its name together from parts.
-fn looked_at(subject: &Subject<'_>, path: &str) -> bool {
+fn is_read_by_tests(subject: &Subject<'_>, path: &str) -> bool {
     let name = mention::name(path);
     let dotted = format!(".{}", mention::extension(path).unwrap_or_default());
     let made = ["}", "*", "\"", "'", "%s"].iter().any(|before| {

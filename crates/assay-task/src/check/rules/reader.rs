@@ -1,4 +1,4 @@
-//! What the reader of the task let pass.
+//! Leniencies of the task's reader.
 
 use assay_diagnostic::Severity;
 
@@ -22,7 +22,7 @@ impl Rule for Reader {
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        // What no sandbox gives is a rule of its own.
+        // Requests that no sandbox can meet are a separate rule.
         let elsewhere = ["gpus", "windows"];
         let own = subject.task.diagnostics.iter().filter(|said| !elsewhere.contains(&said.code));
         found.extend(own.map(|said| {
@@ -45,6 +45,6 @@ impl Rule for Reader {
     }
 }
 
-/// What is said of the names of a task's skills: a matter for `assay lint`, for it changes nothing
-/// of what a trial measures.
+/// Diagnostics about the names of a task's skills: `assay lint` reports these, because they do not
+/// affect a trial.
 const NAMES: [&str; 2] = ["name-characters", "name-directory"];

@@ -1,4 +1,4 @@
-//! Scripts that are fetched and run at once.
+//! Scripts that are fetched and run immediately.
 
 use assay_diagnostic::Severity;
 
@@ -44,7 +44,7 @@ impl Rule for ScriptPiped {
     }
 }
 
-/// Whether an address holds a number such as `0.7` as a part of its own.
+/// Whether an address contains a version such as `0.7` as a separate part.
 fn has_version(address: &str) -> bool {
     address.split(['/', '-', '_', '?', '=']).any(|part| {
         let part = part.trim_start_matches('v');

@@ -24,7 +24,7 @@ impl Rule for SolutionNeedsSkill {
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        // Where the Dockerfile would have put skills, whatever that place is called.
+        // Where the Dockerfile would have put skills, whatever the name of the folder.
         let baked: BTreeSet<String> = subject
             .task
             .environment
@@ -41,7 +41,7 @@ impl Rule for SolutionNeedsSkill {
                     continue;
                 }
                 let Some(place) = place_of_skills(there, &baked) else { continue };
-                let only_looks = text.is_shell() && looks_only(start);
+                let only_looks = text.is_shell() && only_lists_folder(start);
                 if first.as_ref().is_none_or(|(_, _, looked)| *looked && !only_looks) {
                     first = Some((line, place, only_looks));
                 }
@@ -74,8 +74,8 @@ fn place_of_skills(line: &str, baked: &BTreeSet<String>) -> Option<String> {
     })
 }
 
-/// Whether a line of a shell script looks at a folder and takes nothing from it.
-fn looks_only(line: &str) -> bool {
+/// Whether a line of a shell script only lists a folder.
+fn only_lists_folder(line: &str) -> bool {
     ["ls ", "echo ", "[ ", "[[ ", "if [", "test ", "find ", "printf "]
         .iter()
         .any(|start| line.starts_with(start))

@@ -1,4 +1,4 @@
-//! What was not looked at.
+//! Files that were not read.
 
 use assay_diagnostic::Severity;
 

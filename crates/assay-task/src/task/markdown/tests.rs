@@ -19,8 +19,8 @@ const METADATA: &str = r#"{"id": "002", "slug": "hand-over", "target_skill": "co
 const VERIFY: &str = "grep -q 42 out.txt || exit 12\n";
 const RUBRIC_TEXT: &str = r#"{"anchors": [{"value": "E7421", "category": "error"}]}"#;
 
-/// A task folder called `tasks/hand`; `changes` put files there, or take them away (`None`). A path
-/// that begins with `../` lies above it.
+/// A task folder called `tasks/hand`; `changes` add files or remove them (`None`). A path that
+/// begins with `../` is above it.
 fn task(changes: &[Change<'_>]) -> (TempDir, PathBuf) {
     let temp = TempDir::new().unwrap();
     let root = temp.path().join("bench/tasks/hand");
@@ -56,7 +56,7 @@ fn codes(task: &Task) -> Vec<&str> {
     task.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
 }
 
-/// Every file and link beneath a folder.
+/// Every file and link below a folder.
 fn files(folder: &Path) -> Vec<String> {
     let nodes = tree::walk(folder).nodes.into_iter();
     nodes
@@ -91,7 +91,7 @@ fn a_task_is_read() {
 }
 
 #[test]
-fn which_skills_belong_to_a_task() {
+fn skills_of_a_task_are_read() {
     // (metadata, target, whether a negative control, [negative, related, unrelated], diagnostics)
     let check = |text: &str, target: &[&str], control: bool, others: [Option<&str>; 3], said: &[&str]| {
         let task = load(&[("metadata.json", Some(text))]);
@@ -132,7 +132,7 @@ fn which_skills_belong_to_a_task() {
 }
 
 #[test]
-fn what_makes_a_task_useless_is_an_error() {
+fn useless_tasks_are_errors() {
     let check = |changes: &[Change<'_>], part: &str| {
         let (_temp, root) = task(changes);
         let error = Task::load(&root).map(|task| task.name).unwrap_err();
@@ -165,7 +165,7 @@ fn what_makes_a_task_useless_is_an_error() {
 }
 
 #[test]
-fn a_link_never_stands_for_the_work_folder() {
+fn linked_work_folder_is_rejected() {
     for target in [".", "..", "/etc", "solution", "nowhere"] {
         let (_temp, root) = task(&[("starting", None)]);
         symlink(target, root.join("starting")).unwrap();
@@ -178,7 +178,7 @@ fn a_link_never_stands_for_the_work_folder() {
 }
 
 #[test]
-fn what_a_caller_should_know_is_said() {
+fn caller_diagnostics_are_reported() {
     let check = |changes: &[Change<'_>], expected: &[&str]| {
         let found = load(changes);
         assert_eq!(codes(&found), expected, "{changes:?}: {:?}", found.diagnostics);
@@ -190,13 +190,13 @@ fn what_a_caller_should_know_is_said() {
     check(&[("rubric.json", Some(RUBRIC_TEXT))], &[]);
     check(&[("rubric.json", Some(r#"{"anchors": ["a"], "source_file": "gone.md"}"#))], &["rubric"]);
     check(&[("rubric.json", Some(r#"{"anchors": ["a"], "source_file": "in.txt"}"#))], &[]);
-    // A rubric that names nothing gives nothing away.
+    // A rubric without names reveals nothing.
     check(&[("rubric.json", Some("{}")), ("starting/a.json", Some("{}"))], &["rubric"]);
     check(&[("verify.sh", Some("python3 ../../gone.py"))], &["verifier-reaches-out"]);
 }
 
 #[test]
-fn the_work_folder_holds_starting_and_nothing_else() {
+fn work_folder_contains_only_starting() {
     let rules = [
         ("starting/.dockerignore", Some("*")),
         ("starting/skills/x/SKILL.md", Some("---\nname: x\n---\n")),
@@ -221,7 +221,7 @@ fn the_work_folder_holds_starting_and_nothing_else() {
     assert_eq!(files(into.path()), expected);
     assert_eq!(fs::read_link(into.path().join("app/link")).unwrap(), Path::new("../verify.sh"));
     assert_eq!(fs::metadata(into.path().join("app/run.sh")).unwrap().permissions().mode() & 0o777, 0o755);
-    // Nothing to begin with is a folder all the same.
+    // An empty `starting` is a valid folder.
     let (_temp, root) = self::task(&[("starting", None)]);
     let into = TempDir::new().unwrap();
     Task::load(&root).unwrap().lay_out(into.path()).unwrap();
@@ -229,7 +229,7 @@ fn the_work_folder_holds_starting_and_nothing_else() {
 }
 
 #[test]
-fn what_grades_is_laid_out_beside_it() {
+fn grading_files_are_written_separately() {
     let (_temp, root) = task(&[
         ("rubric.json", Some(RUBRIC_TEXT)),
         ("lib/check.py", Some("")),
@@ -266,7 +266,7 @@ fn what_grades_is_laid_out_beside_it() {
 }
 
 #[test]
-fn only_scripts_of_a_folder_of_tasks_are_shared() {
+fn only_scripts_above_tasks_folders_are_shared() {
     // Elsewhere nothing above a task is read.
     let temp = TempDir::new().unwrap();
     let root = temp.path().join("suite/hand");
@@ -276,14 +276,14 @@ fn only_scripts_of_a_folder_of_tasks_are_shared() {
     }
     fs::write(temp.path().join("suite/one.sh"), "1").unwrap();
     assert!(codes(&Task::load(&root).unwrap()).contains(&"verifier-reaches-out"));
-    // A link is none of its own.
+    // A link is not a script of its own.
     let (temp, root) = task(&[("verify.sh", Some("sh ../one.sh"))]);
     fs::write(temp.path().join("elsewhere.sh"), "secret").unwrap();
     symlink("../../elsewhere.sh", root.join("../one.sh")).unwrap();
     assert_eq!(codes(&Task::load(&root).unwrap()), ["verifier-reaches-out"]);
 }
 
-/// Grades a work folder by `bash tests/test.sh`, with `final_message` from the agent; gives the
+/// Grades a work folder by `bash tests/test.sh`, with `final_message` from the agent; returns the
 /// files of `logs/verifier`.
 fn grade(
     changes: &[Change<'_>],
@@ -330,7 +330,7 @@ fn the_exit_status_is_the_reward() {
     check("[ -f .runner/final.txt ] && [ ! -s .runner/final.txt ]", None, "1", "0");
     check("grep -qx 'LIMIT=7' .runner/final.txt", Some("LIMIT=7\n"), "1", "0");
     check("grep -qx 'LIMIT=7' .runner/final.txt", Some("LIMIT=70\n"), "0", "1");
-    // It is run in the work folder, finds its own folder, and has no say in the reward but its
+    // It is run in the work folder, finds its own folder, and determines the reward only by its
     // status.
     check("grep -q 6 in.txt", None, "1", "0");
     check("[ -f \"$(dirname \"${BASH_SOURCE[0]}\")/metadata.json\" ]", None, "1", "0");
@@ -358,7 +358,7 @@ fn a_shared_verifier_is_found() {
 }
 
 #[test]
-fn what_the_agent_left_in_the_runners_place_does_not_count() {
+fn agent_files_in_runner_paths_are_ignored() {
     let verify = ("verify.sh", Some("[ -e .runner/score.json ] && exit 0; exit 9"));
     let planted = |prepare: fn(&Path)| {
         let found = grade(&[verify], Some("words"), prepare);
@@ -380,9 +380,9 @@ fn what_the_agent_left_in_the_runners_place_does_not_count() {
 }
 
 #[test]
-fn digests_tell_what_can_change_an_outcome() {
+fn digests_cover_outcome_inputs() {
     let base = load(&[("rubric.json", Some(RUBRIC_TEXT))]);
-    // (what is changed, whether it changes: task, environment, tests, solution).
+    // (the change, and whether it changes: task, environment, tests, solution).
     let check = |path: &str, text: Option<&str>, expected: [bool; 4]| {
         let other = load(&[("rubric.json", Some(RUBRIC_TEXT)), (path, text)]);
         let found = [
@@ -406,7 +406,7 @@ fn digests_tell_what_can_change_an_outcome() {
     check("README.md", Some("x"), [false; 4]);
     check("notes.txt", Some("x"), [false; 4]);
     check("reviewer.py", Some("x"), [true, false, true, false]);
-    // What lies above counts when it is used, and only then.
+    // Files above count only if they are used.
     check("../../shared.py", Some("x"), [false; 4]);
     let shared =
         |text| load(&[("verify.sh", Some("python3 ../../shared.py")), ("../../shared.py", Some(text))]);
@@ -463,7 +463,7 @@ fn rubrics_are_read_leniently() {
 }
 
 #[test]
-fn suites_hold_both_kinds() {
+fn suites_contain_both_kinds() {
     let (temp, root) = task(&[
         ("../other/task.toml", Some("schema_version = \"1.4\"\n[task]\nname = \"a/b\"\n")),
         ("../other/instruction.md", Some("x")),
@@ -480,7 +480,7 @@ fn suites_hold_both_kinds() {
     assert_eq!(Suite::load(&["**".to_owned()], temp.path()).tasks.len(), 2);
 }
 
-/// The one that its authors published, with a verifier put beside it where there is none.
+/// The one that its authors published, with a verifier added if there is none.
 #[test]
 #[ignore = "needs shared data"]
 fn a_published_task_is_read() {

@@ -18,7 +18,7 @@ fn named(run: &str, extends: Option<&str>) -> (String, Option<String>) {
 }
 
 #[test]
-fn a_run_keeps_the_experiment_that_it_was_planned_from() {
+fn run_keeps_its_original_experiment() {
     let fixture = Fixture::new();
     let mut plan = fixture.plan();
     let kept = |plan: &Plan| {
@@ -33,11 +33,11 @@ fn a_run_keeps_the_experiment_that_it_was_planned_from() {
 }
 
 #[test]
-fn equal_plans_are_one_run_and_others_get_the_next_number() {
+fn equal_plans_share_a_run_and_others_get_the_next_number() {
     let fixture = Fixture::new();
     assert_eq!(begin(&fixture), named("test", None));
     assert_eq!(begin(&fixture), named("test", None));
-    // How it is executed is no part of the plan.
+    // How it is executed is not part of the plan.
     fixture.experiment("timeout = 300", "timeout = 300.0 # seconds");
     fixture.experiment("margin = 0.10", "concurrency = 9\nmargin = 0.1");
     assert_eq!(begin(&fixture), named("test", None));
@@ -48,13 +48,13 @@ fn equal_plans_are_one_run_and_others_get_the_next_number() {
     fixture.edit("skills/one/SKILL.md", "major", "minor");
     assert_eq!(begin(&fixture), named("test-2", None));
     assert_eq!(fixture.store.run_names(), ["test", "test-2", "test-3"]);
-    // The experiment lies beside its plan as it was.
+    // The original experiment is beside its plan.
     let source = fs::read_to_string(fixture.store.run_folder("test").join("experiment.toml")).unwrap();
     assert!(source.contains("margin = 0.10"));
 }
 
 #[test]
-fn skills_are_kept_as_they_were() {
+fn skills_are_kept_unchanged() {
     let fixture = Fixture::new();
     let plan = fixture.plan();
     let folder = plan.begin_run(&fixture.store).unwrap();
@@ -74,7 +74,7 @@ fn skills_are_kept_as_they_were() {
 }
 
 #[test]
-fn a_run_that_holds_all_of_an_earlier_one_says_so() {
+fn run_containing_an_earlier_one_extends_it() {
     let fixture = Fixture::new();
     begin(&fixture);
     fixture.experiment("repetitions = 2", "repetitions = 3");
@@ -93,7 +93,7 @@ fn a_run_that_holds_all_of_an_earlier_one_says_so() {
 }
 
 #[test]
-fn two_at_once_never_share_a_name_for_different_plans() {
+fn concurrent_plans_get_distinct_names() {
     let fixture = Fixture::new();
     let plans: Vec<Plan> = (1..=4)
         .map(|repetitions| {
@@ -116,7 +116,7 @@ fn two_at_once_never_share_a_name_for_different_plans() {
 }
 
 #[test]
-fn a_run_that_is_not_there_or_not_readable_is_told() {
+fn missing_and_unreadable_runs_are_reported() {
     let fixture = Fixture::new();
     let check = |name: &str, expected: &str| {
         let error = fixture.store.run(name).unwrap_err().to_string();
@@ -171,7 +171,7 @@ fn checks_and_events_are_kept_with_the_run() {
 }
 
 #[test]
-fn a_damaged_plan_hides_no_other_run() {
+fn damaged_plan_does_not_hide_other_runs() {
     let fixture = Fixture::new();
     let plan = fixture.plan();
     let first = plan.begin_run(&fixture.store).unwrap();
@@ -192,7 +192,7 @@ fn a_damaged_plan_hides_no_other_run() {
     assert_eq!(plan.begin_run(&fixture.store).unwrap(), first);
     assert_eq!(fs::read(&path).unwrap(), whole);
     assert_eq!(fs::read(path.with_file_name("plan.before.json")).unwrap(), b"\0\0");
-    // What another version wrote is no damage: it stays, and the run gets another name.
+    // A plan of another version is not damaged: it stays, and the run gets another name.
     let other = String::from_utf8(whole).unwrap().replace(RunFolder::SCHEMA, "assay.plan/9");
     fs::write(&path, &other).unwrap();
     assert_ne!(plan.begin_run(&fixture.store).unwrap().run, first.run);

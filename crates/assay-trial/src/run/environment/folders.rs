@@ -19,16 +19,16 @@ use crate::run::prep_cache::Base;
 use crate::run::sandbox_record;
 use crate::run::tamper::{Folder, planted_in, read_small, tampering};
 
-/// Where programs are looked for, in every phase.
+/// The search path for programs, in every phase.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The agent's home, where no writable folder of the task is one.
+/// The agent's home, if none of the task's writable folders is one.
 const HOME: &str = "/root";
 
-/// What stands for `/logs` while the agent works, in the attempt's scratch folder.
+/// The folder that serves as `/logs` while the agent works, in the attempt's scratch folder.
 const LOGS_OF_AGENT: &str = "logs-of-agent";
 
-/// Folders of this machine, laid out for one attempt.
+/// Folders of this machine for one attempt.
 pub(crate) struct Folders<'a> {
     attempt: Attempt<'a>,
     sandbox: &'a Arc<dyn Sandbox>,
@@ -38,13 +38,13 @@ pub(crate) struct Folders<'a> {
     writable: Vec<Mount>,
     /// The agent's own, which the verifier does not see.
     private: Vec<Mount>,
-    /// What stands for `/logs`.
+    /// The folder that serves as `/logs`.
     logs: PathBuf,
 }
 
 /// A skill of the task's own, as the oracle has it.
 struct PlantedSkill {
-    /// Where it lies inside.
+    /// Its path inside.
     path: PathBuf,
     /// And on this machine.
     source: PathBuf,
@@ -57,14 +57,14 @@ pub(crate) struct AgentInFolders<'a> {
     planted: Vec<PlantedSkill>,
 }
 
-/// With the agent dead.
+/// After the agent was killed.
 pub(crate) struct StoppedFolders<'a> {
     folders: Folders<'a>,
     used: Usage,
     task_skills: Vec<PathBuf>,
 }
 
-/// With its changes looked at.
+/// After its changes were compared.
 pub(crate) struct ComparedFolders<'a> {
     folders: Folders<'a>,
 }
@@ -157,7 +157,7 @@ impl<'a> Folders<'a> {
                 self.writable.iter().chain(&self.private).map(|mount| &mount.source).collect();
             let above = source.ancestors().skip(1).take_while(|above| !roots.contains(&&above.to_path_buf()));
             for folder in above.take_while(|above| above.starts_with(self.attempt.scratch)) {
-                // One that holds something else stays.
+                // A folder with other content stays.
                 if std::fs::remove_dir(folder).is_err() {
                     break;
                 }
@@ -243,7 +243,7 @@ impl<'a> Environment for Folders<'a> {
         let cache = self.attempt.cache;
         let mut mounts = self.writable.clone();
         mounts.extend(self.private.clone());
-        // Solutions make folders beneath it, as they are there under the format's own runner. The
+        // Solutions make folders below it, since they exist under the format's own runner. The
         // verifier sees none of them.
         let source = self.attempt.scratch.join(LOGS_OF_AGENT);
         mounts.push(Mount { source, target: "/logs".into(), writable: true });

@@ -1,5 +1,5 @@
-//! Where an attempt happens, from laying it out to what the verifier left behind: one file for each
-//! kind of sandbox.
+//! The environment of an attempt, from its preparation to the verifier's files, with one file for
+//! each kind of sandbox.
 
 pub(crate) mod container;
 pub(crate) mod folders;

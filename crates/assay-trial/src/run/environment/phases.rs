@@ -1,12 +1,12 @@
-//! The phases of an attempt, each a value that the next one is made of.
+//! The phases of an attempt, each a value from which the next one is made.
 //!
 //! [`Environment`] → [`AgentPhase`] → [`StoppedAgent`] → [`Compared`] → [`VerifierPhase`] →
-//! [`Graded`]. A step takes the phase before it, so that nothing can be graded whose agent was not
-//! killed and whose changes were not looked at, and nothing twice. What a phase that is dropped
-//! holds of a sandbox is killed.
+//! [`Graded`]. A step consumes the previous phase, so that nothing can be graded before the agent
+//! was killed and its changes were compared, and nothing is graded twice. Dropping a phase kills
+//! its sandbox.
 //!
-//! Each kind of sandbox implements them in its own files; [`crate::run::life`] goes through them,
-//! and is the same for all.
+//! Each kind of sandbox implements them in its own files; [`crate::run::life`] goes through them in
+//! the same way for all.
 
 use std::path::{Path, PathBuf};
 
@@ -22,54 +22,53 @@ pub(crate) const DIFF_CAP: usize = 1 << 20;
 /// Most paths outside the work folder that are listed.
 pub(crate) const OUTSIDE: usize = 200;
 
-/// What a task's environment is laid out in. No agent has been in it.
+/// A task's prepared environment, before any agent was in it.
 pub(crate) trait Environment {
     /// With the agent at work.
     type Agent: AgentPhase;
 
-    /// Texts that stand in the sandbox and must not: skills that were not provided, the solution,
+    /// Texts in the sandbox that must not be there: skills that were not provided, the solution,
     /// the tests.
     fn contamination(&self) -> Result<Vec<String>, Broken>;
 
     /// Where commands start, as an absolute path inside.
     fn workdir(&self) -> PathBuf;
 
-    /// Starts what the agent works in.
+    /// Starts the agent's sandbox.
     fn start_agent(self) -> Result<Self::Agent, Broken>;
 }
 
 /// The agent's sandbox is open.
 pub(crate) trait AgentPhase {
-    /// With the agent dead.
+    /// After the agent was killed.
     type Stopped: StoppedAgent;
 
     /// What its commands run in.
     fn session(&mut self) -> &mut dyn Session;
 
-    /// Kills all of it. When this returns, what the agent logged lies under [`StoppedAgent::logs`].
+    /// Kills all of it. When this returns, the agent's logs are under [`StoppedAgent::logs`].
     fn stop(self) -> Result<Self::Stopped, Broken>;
 }
 
-/// Every process of the agent is dead.
+/// Every process of the agent has been killed.
 pub(crate) trait StoppedAgent {
-    /// With its changes looked at.
+    /// After its changes were compared.
     type Compared: Compared;
 
-    /// What the agent's phase has used.
+    /// The usage of the agent's phase.
     fn used(&self) -> Usage;
 
     /// Paths of the task's own skills given to this agent; only the oracle gets any.
     fn task_skills(&self) -> Vec<PathBuf>;
 
-    /// The folder on this machine that holds what came of `/logs`: `agent`, `artifacts`.
+    /// The folder on this machine with the content of `/logs`: `agent`, `artifacts`.
     fn logs(&self) -> &Path;
 
     /// The folder on this machine with the skills that the agent wrote, if it was asked to.
     fn written_skills(&self) -> PathBuf;
 
-    /// Finds what the agent changed, and what of it it must not have changed. `None` in place of
-    /// the next phase where there is any such: what was planted for the verifier to run must not
-    /// run.
+    /// Finds the agent's changes, and which of them are tampering. If there are any, there is no
+    /// next phase: what was planted for the verifier must not run.
     fn compare(self) -> Result<(Changes, Option<Self::Compared>), Broken>;
 }
 
@@ -78,8 +77,7 @@ pub(crate) trait Compared {
     /// With the verifier at work.
     type Verifier: VerifierPhase;
 
-    /// Starts what the verifier works in: the agent's work, fresh tests, and a reward folder that
-    /// did not exist before.
+    /// Starts the verifier's sandbox: the agent's work, fresh tests, and a new reward folder.
     fn start_verifier(self) -> Result<Self::Verifier, Broken>;
 }
 
@@ -92,19 +90,19 @@ pub(crate) trait VerifierPhase {
     fn stop(self) -> Result<Graded, Broken>;
 }
 
-/// The verifier is done, and dead.
+/// The verifier has ended and was killed.
 #[derive(Debug)]
 pub(crate) struct Graded {
-    /// The folder on this machine with what came of `/logs/verifier`.
+    /// The folder on this machine with the content of `/logs/verifier`.
     pub(crate) logs: PathBuf,
 }
 
 /// What an agent changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// What decides about its own reward.
+    /// Files that could decide its own reward.
     pub(crate) tampered: Vec<String>,
-    /// What lies outside the work folder.
+    /// Changes outside the work folder.
     pub(crate) outside: Vec<String>,
     /// The work folder before and after.
     pub(crate) diff: Vec<u8>,

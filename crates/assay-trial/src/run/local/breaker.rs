@@ -15,7 +15,7 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    /// One that trips after so many.
+    /// A breaker that trips after the given number.
     pub(super) fn new(most: u32) -> Self {
         Self { most, rows: Mutex::default(), tripped: OnceLock::new() }
     }

@@ -9,9 +9,9 @@ use crate::plan::Plan;
 use crate::run::backend::Backend;
 use crate::run::execute::run;
 use crate::run::executor::{RunOptions, RunOutcome};
-use crate::testing::{Act, Ends, Fake, Fixture, MISS, PASS, on_machine};
+use crate::testing::{Act, EndingAgent, Fake, Fixture, MISS, PASS, on_machine};
 
-/// A run of an experiment whose verifiers do what they are told.
+/// A run of an experiment with fake verifiers.
 struct RunFixture {
     fixture: Fixture,
     options: RunOptions,
@@ -33,14 +33,14 @@ impl std::ops::Deref for PlannedRun {
     }
 }
 
-/// What a run came to, with what was told on the way.
-struct Ran {
+/// The result of a run, with its events.
+struct RunResult {
     outcome: RunOutcome,
     /// `begin trials 4 0`, `end passed`, `end passed elsewhere`, `retry sandbox`, or a note.
     log: Vec<String>,
 }
 
-impl Ran {
+impl RunResult {
     fn count_events(&self, what: &str) -> usize {
         self.log.iter().filter(|log| log.starts_with(what)).count()
     }
@@ -55,8 +55,7 @@ impl RunFixture {
         Self { fixture, options, cancel: Arc::default() }
     }
 
-    /// The plan, with verifiers that act, and an agent in place of the planned one where one is
-    /// given.
+    /// The plan, with fake verifiers and optionally another agent.
     fn plan(
         &self,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
@@ -65,7 +64,7 @@ impl RunFixture {
         PlannedRun { plan: self.fixture.plan(), backend: Fake::backend(act), agent: agent.cloned() }
     }
 
-    fn run(&self, plan: &PlannedRun) -> Ran {
+    fn run(&self, plan: &PlannedRun) -> RunResult {
         let folder = plan.begin_run(&self.fixture.store).unwrap();
         let mut log = Vec::new();
         let mut on_event = |event: Event<'_>| {
@@ -84,7 +83,7 @@ impl RunFixture {
                 crate::run::resolve::Fake { backend: Some(plan.backend.clone()), agent: plan.agent.clone() };
             run(plan, &folder.run, store, &resolver, &self.options, &self.cancel, &mut on_event).unwrap()
         });
-        Ran { outcome, log }
+        RunResult { outcome, log }
     }
 
     fn attempts(&self, plan: &PlannedRun) -> Vec<u32> {
@@ -94,11 +93,11 @@ impl RunFixture {
 }
 
 fn agent(ends: impl Fn() -> Ended + Send + Sync + 'static) -> Arc<dyn assay_agent::Agent> {
-    Arc::new(Ends(move |_: &assay_agent::Job<'_>| ends()))
+    Arc::new(EndingAgent(move |_: &assay_agent::Job<'_>| ends()))
 }
 
 #[test]
-fn a_run_executes_what_is_planned_and_the_next_one_nothing() {
+fn run_executes_the_plan_and_the_next_run_nothing() {
     let runs = RunFixture::new();
     let plan = runs.plan(|_, _| PASS, None);
     let ran = runs.run(&plan);
@@ -115,7 +114,7 @@ fn a_run_executes_what_is_planned_and_the_next_one_nothing() {
 }
 
 #[test]
-fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
+fn outcome_is_read_from_verifier_files() {
     let check = |act: Act, ended: Ended, outcome: Outcome, cause: Option<Cause>, reason: &str| {
         let runs = RunFixture::new();
         let shown = format!("{act:?} {ended:?}");
@@ -147,7 +146,7 @@ fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
 }
 
 #[test]
-fn what_broke_is_tried_again_as_often_as_the_plan_says() {
+fn infrastructure_errors_are_retried_up_to_the_planned_limit() {
     // How many verifiers of each trial break at first, and how many retries there are.
     let check = |breaks: usize, retries: u32, attempt: u32, lost: usize| {
         let runs = RunFixture::new();
@@ -175,7 +174,7 @@ fn what_broke_is_tried_again_as_often_as_the_plan_says() {
 }
 
 #[test]
-fn a_wrong_set_up_is_not_tried_again() {
+fn setup_errors_are_not_retried() {
     let runs = RunFixture::new();
     runs.fixture.experiment("margin", "retry = { infrastructure = 5 }\nmargin");
     let broken = || Ended::Broken { part: Part::AgentSetup, message: "no key".to_owned() };
@@ -186,9 +185,9 @@ fn a_wrong_set_up_is_not_tried_again() {
 }
 
 #[test]
-fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
-    // Which trials the provider answers, by their number; how many are executed and lost, and
-    // whether the run is stopped.
+fn consecutive_provider_errors_stop_the_run() {
+    // Which trials the provider answers, by their number; how many are executed and how many end
+    // with an infrastructure error, and whether the run is stopped.
     let check = |top: &str, answers: fn(usize) -> bool, executed: usize, lost: usize, stopped: bool| {
         let mut runs = RunFixture::new();
         runs.options.concurrency = 1;
@@ -204,7 +203,7 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
         for spec in plan.plan.trials.values_mut() {
             Arc::make_mut(&mut Arc::make_mut(spec).options).model = Some("openai:m".to_owned());
         }
-        let Ran { outcome, log } = runs.run(&plan);
+        let RunResult { outcome, log } = runs.run(&plan);
         assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {log:?}");
         assert_eq!((outcome.stopped.is_some(), outcome.unfinished), (stopped, 8 - executed), "{top:?}");
         let reason = "consecutive trials had infrastructure errors from openai: it answered 500";
@@ -214,13 +213,13 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
     check("", |_| false, 3, 3, true);
     check("stop_after = 5\n", |_| false, 5, 5, true);
     check("stop_after = 0\n", |_| false, 8, 8, false);
-    // Two of three are no row of three.
+    // Two of three are not three in a row.
     check("", |number| number % 3 == 2, 8, 6, false);
     check("stop_after = 2\n", |number| number < 4, 6, 2, true);
 }
 
 #[test]
-fn the_next_run_tries_what_was_lost_unless_told_otherwise() {
+fn next_run_retries_infrastructure_errors_by_default() {
     let mut runs = RunFixture::new();
     runs.run(&runs.plan(|_, asked| if asked < 8 { Act::Fail } else { PASS }, None));
     let plan = runs.plan(|_, _| PASS, None);
@@ -234,7 +233,7 @@ fn the_next_run_tries_what_was_lost_unless_told_otherwise() {
 }
 
 #[test]
-fn a_run_may_be_taken_in_steps() {
+fn run_can_be_executed_in_parts() {
     let mut runs = RunFixture::new();
     let plan = runs.plan(|_, _| PASS, None);
     runs.options.max_trials = Some(3);
@@ -247,7 +246,7 @@ fn a_run_may_be_taken_in_steps() {
 }
 
 #[test]
-fn an_interrupted_trial_leaves_nothing_and_is_done_by_the_next_run() {
+fn interrupted_trial_leaves_nothing_and_is_rerun() {
     let runs = RunFixture::new();
     let cancel = runs.cancel.clone();
     let worked = AtomicUsize::new(0);
@@ -272,7 +271,7 @@ fn an_interrupted_trial_leaves_nothing_and_is_done_by_the_next_run() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_told_and_made_anew() {
+fn unreadable_record_is_reported_and_replaced() {
     let runs = RunFixture::new();
     let plan = runs.plan(|_, _| PASS, None);
     runs.run(&plan);
@@ -286,12 +285,12 @@ fn a_record_that_cannot_be_read_is_told_and_made_anew() {
             && note.ends_with("the trial is executed again"),
         "{note}"
     );
-    // The spoilt attempt stays beside the new one.
+    // The damaged attempt stays beside the new one.
     assert_eq!(runs.attempts(&plan).iter().filter(|attempt| **attempt == 2).count(), 1);
 }
 
 #[test]
-fn two_runs_at_once_share_the_work_and_double_none() {
+fn concurrent_runs_share_work_without_duplicates() {
     let runs = RunFixture::new();
     runs.fixture.experiment("repetitions = 2", "repetitions = 10");
     let slow = || {
@@ -308,8 +307,9 @@ fn two_runs_at_once_share_the_work_and_double_none() {
     assert_eq!(runs.attempts(&plans[0]), [1; 40]);
 }
 
-/// What the checks say of a task whose solution, and whose untouched work folder, come to this.
-fn checked(solution: bool, oracle: Act, nop: Act) -> (RunFixture, Ran) {
+/// The result of the checks of a task with the given outcomes of its solution and of its untouched
+/// work folder.
+fn checked(solution: bool, oracle: Act, nop: Act) -> (RunFixture, RunResult) {
     let mut runs = RunFixture::new();
     runs.options.checks = true;
     // The other task is fine.
@@ -340,7 +340,7 @@ fn checked(solution: bool, oracle: Act, nop: Act) -> (RunFixture, Ran) {
 }
 
 #[test]
-fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
+fn ungradable_task_is_excluded_before_any_arm_runs() {
     let check = |solution: bool, oracle: Act, nop: Act, expected: &str| {
         let (runs, ran) = checked(solution, oracle, nop);
         let reasons: Vec<&str> =
@@ -374,7 +374,7 @@ fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
 }
 
 #[test]
-fn a_task_that_can_be_graded_is_checked_once() {
+fn gradable_task_is_checked_once() {
     let (runs, ran) = checked(true, PASS, MISS);
     assert_eq!((ran.outcome.failed_checks.len(), ran.outcome.checks_executed), (0, 4));
     assert_eq!((ran.outcome.planned, ran.outcome.executed), (8, 8));
@@ -383,9 +383,9 @@ fn a_task_that_can_be_graded_is_checked_once() {
     assert_eq!(again.log, ["begin checks 4 4", "begin trials 8 8"]);
 }
 
-/// Nobody knows what a trial costs before the first one has ended, and checks cost nothing.
+/// The cost of a trial is unknown before the first one has ended, and checks cost nothing.
 #[test]
-fn a_cap_in_usd_holds_no_check_back() {
+fn usd_cap_does_not_block_checks() {
     let mut runs = RunFixture::new();
     runs.options.checks = true;
     runs.options.max_usd = Some(1.0);
@@ -408,11 +408,11 @@ fn a_cap_in_usd_holds_no_check_back() {
 }
 
 #[test]
-fn an_interrupted_attempt_is_paid_for() {
+fn interrupted_attempt_counts_against_the_budget() {
     let runs = RunFixture { options: RunOptions::new(1), ..RunFixture::new() };
     runs.fixture.experiment("timeout = 300", "timeout = 300\nprice = { input = 1.5, output = 1.0 }");
     let cancel = runs.cancel.clone();
-    let pays = Ends(move |job: &assay_agent::Job<'_>| {
+    let pays = EndingAgent(move |job: &assay_agent::Job<'_>| {
         let million = Usage { input: 1_000_000, ..Usage::default() };
         job.budget.unwrap().charge(&million, &Usage::default());
         cancel.store(true, Ordering::SeqCst);
@@ -424,7 +424,7 @@ fn an_interrupted_attempt_is_paid_for() {
 }
 
 #[test]
-fn checking_some_tasks_forgets_nothing_of_the_others() {
+fn checking_some_tasks_keeps_results_of_others() {
     let (mut runs, ran) = checked(true, MISS, MISS);
     let known = ran.outcome.failed_checks;
     runs.options.only = Selection { tasks: vec!["b".to_owned()], ..Selection::default() };

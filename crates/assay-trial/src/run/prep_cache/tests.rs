@@ -4,14 +4,14 @@ use super::*;
 use crate::run::trial::ResolvedTrial;
 use crate::testing::{Fixture, SKILL};
 
-/// The fixture's baseline trial: the one to which the skill was not given.
+/// The fixture's baseline trial, which has no skill.
 fn baseline(fixture: &Fixture) -> ResolvedTrial {
     let plan = fixture.plan();
     fixture.resolve(&plan, plan.trials.values().find(|trial| trial.provision.skills.is_empty()).unwrap())
 }
 
 #[test]
-fn a_base_is_the_environment_laid_out_once() {
+fn base_is_prepared_once() {
     let fixture = Fixture::new();
     let cache = PrepCache::new(&fixture.store).unwrap();
     let task = fixture.load_task("a");
@@ -25,7 +25,7 @@ fn a_base_is_the_environment_laid_out_once() {
 }
 
 #[test]
-fn a_failure_is_told_the_same_way_each_time() {
+fn cached_failure_is_reported_identically() {
     let fixture = Fixture::new();
     let cache = PrepCache::new(&fixture.store).unwrap();
     let task = fixture.load_task("a");
@@ -36,7 +36,7 @@ fn a_failure_is_told_the_same_way_each_time() {
 }
 
 #[test]
-fn copies_are_not_the_folders_that_people_edit() {
+fn cached_copies_are_separate_from_originals() {
     let fixture = Fixture::new();
     let cache = PrepCache::new(&fixture.store).unwrap();
     let skill = fixture.load_skill("one");
@@ -53,20 +53,20 @@ fn copies_are_not_the_folders_that_people_edit() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_told() {
+fn uncopyable_entries_are_reported() {
     let fixture = Fixture::new();
     let cache = PrepCache::new(&fixture.store).unwrap();
     symlink("/etc/hostname", fixture.path("skills/one/host")).unwrap();
-    let told = cache.skill(&fixture.load_skill("one"));
-    match told {
-        // A link is either kept as one, and leads nowhere inside, or is told.
+    let copied = cache.skill(&fixture.load_skill("one"));
+    match copied {
+        // A link is either kept as one, and leads nowhere inside, or reported.
         Ok(copy) => assert!(copy.join("host").symlink_metadata().unwrap().is_symlink()),
         Err(message) => assert!(message.to_string().contains("host cannot be copied"), "{message}"),
     }
 }
 
 #[test]
-fn a_skill_that_stands_in_the_environment_is_found() {
+fn skill_in_the_environment_is_found() {
     let check = |edit: &dyn Fn(&Fixture), expected: &[&str]| {
         let fixture = Fixture::new();
         edit(&fixture);
@@ -80,7 +80,7 @@ fn a_skill_that_stands_in_the_environment_is_found() {
             .map(|found| found.replace(&fixture.path("rootfs").display().to_string(), "ROOT"))
             .collect();
         assert_eq!(shown, expected);
-        // Nothing is looked for where nothing is absent.
+        // If nothing is absent, nothing is searched for.
         assert!(cache.contamination(&trial.task, &root, &[]).unwrap().is_empty());
     };
     let body = SKILL.split_once("# One").unwrap().1;
@@ -98,6 +98,6 @@ fn a_skill_that_stands_in_the_environment_is_found() {
         &["one in ROOT/root/.skills/x/SKILL.md"],
     );
     check(&|fixture| fixture.write("rootfs/opt/notes.md", SKILL), &[]);
-    // Another skill's file is none of ours.
+    // Another skill's file does not count.
     check(&|fixture| fixture.write("rootfs/opt/SKILL.md", "# Other\n"), &[]);
 }

@@ -1,9 +1,9 @@
-//! What an agent may change in an image's own files.
+//! Which changes of an agent in an image's own files are tampering.
 //!
 //! In a container the agent is often root and may change everything. What it *adds* (an `apt-get
-//! install`, a `pip install`) is work; what it puts in the place of something that the verifier
-//! runs or loads is tampering. The two are told apart by what the image held before: its programs
-//! by name and folder, its libraries by name, and whether a path was added or replaced.
+//! install`, a `pip install`) is work; replacing something that the verifier runs or loads is
+//! tampering. The two are distinguished by the original image: its programs by name and folder, its
+//! libraries by name, and whether a path was added or replaced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::{HOOKS, INTERPRETERS, VERIFIER_LOGS, is_expected, planted};
 /// Folders of the verifier, which do not exist while an agent lives.
 const VERIFIER_FOLDERS: [&str; 2] = ["/tests", "/solution"];
 
-/// Folders that hold an image's libraries, with all that is in them.
+/// Folders with an image's libraries and everything in them.
 const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
 /// Folders at the top whose replacement replaces everything in them.
@@ -36,7 +36,7 @@ const TOP: [&str; 11] = [
     "/etc",
 ];
 
-/// Files that shells, loaders and package managers read on their own.
+/// Files that shells, loaders and package managers read automatically.
 const STEERING: [&str; 14] = [
     "/etc/ld.so.preload",
     "/etc/profile",
@@ -71,13 +71,13 @@ const STEERING_HOME: [&str; 9] = [
 const RUNNERS: [&str; 6] =
     ["pytest", "_pytest", "pluggy", "iniconfig", "pytest_jsonctrf", "pytest_json_ctrf"];
 
-/// The linker's list of libraries, which every installation of one writes anew.
+/// The linker's list of libraries, which every installation of one rewrites.
 pub(crate) const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
 /// The programs and libraries of an image that a verifier relies on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct VerifierPrograms {
-    /// Where programs are looked for, in order.
+    /// The search path for programs, in order.
     pub(crate) path: Vec<PathBuf>,
     /// Its programs, by name: the folders that have one of it.
     pub(crate) folders: BTreeMap<String, BTreeSet<PathBuf>>,
@@ -90,16 +90,16 @@ pub(crate) struct VerifierPrograms {
 pub(crate) struct Verdict {
     /// What makes the trial tampered.
     pub(crate) tampered: Vec<String>,
-    /// Whether there is bytecode that the image did not have: Python must not take it for its own.
+    /// Whether there is bytecode that the image did not have: Python must not load it.
     pub(crate) bytecode: bool,
     /// Whether the linker's list of libraries is another: the image's own has to be put back.
     pub(crate) loader_cache: bool,
 }
 
-/// Classifies the differences from an image, without work folders. `read` gives the content of a
-/// small file; `is_same` says whether what is at a path is what the image has there, for much is
-/// listed as changed that is not: a folder in which something came and went, a file with a new name
-/// beside its own, one that was written with what it held.
+/// Classifies the differences from an image, without work folders. `read` returns the content of a
+/// small file; `is_same` whether a path has the image's content, because much that is listed as
+/// changed is not: a folder in which files came and went, a file with a new hard link, one that was
+/// rewritten with the same content.
 pub(crate) fn classify_changes(
     task: &Task,
     programs: &VerifierPrograms,
@@ -108,7 +108,7 @@ pub(crate) fn classify_changes(
     is_same: &mut dyn FnMut(&Path) -> bool,
 ) -> Verdict {
     let mut verdict = Verdict::default();
-    // Of a user who is new. The verifier is another, and has a home of its own.
+    // Of a new user. The verifier is another, with its own home.
     let is_new_home = |path: &Path| {
         path.strip_prefix("/home").ok().and_then(|below| below.iter().next()).is_some_and(|user| {
             let home = Path::new("/home").join(user);
@@ -160,7 +160,7 @@ fn reason(
         return Some("is in a folder reserved for the verifier".to_owned());
     }
     if path.starts_with(VERIFIER_LOGS) {
-        // The folder as such, and notes in it, are removed before the verifier comes.
+        // The folder itself, and notes in it, are removed before the verifier starts.
         return planted(path).filter(|_| change.kind != ChangeKind::Removed).map(str::to_owned);
     }
     if STEERING.iter().any(|steering| path == Path::new(steering)) || is_profile(path) {
@@ -214,7 +214,7 @@ fn reason(
     None
 }
 
-/// What is in a folder of installed Python packages.
+/// A change in a folder of installed Python packages.
 fn in_site_packages(
     path: &Path,
     inside: &Path,
@@ -262,7 +262,7 @@ fn in_packages(path: &Path) -> Option<PathBuf> {
     (!inside.as_os_str().is_empty()).then_some(inside)
 }
 
-/// Whether a path lies in `…/lib/pythonX.Y`.
+/// Whether a path is in `…/lib/pythonX.Y`.
 fn is_standard_library(path: &Path) -> bool {
     path.iter().any(|part| {
         let part = part.to_string_lossy();
@@ -291,7 +291,7 @@ mod tests {
     fn judged(paths: &[(&str, char)]) -> Verdict {
         let fixture = Fixture::new();
         let task = fixture.load_task("a");
-        // `=` is listed as changed, and is what it was.
+        // `=` is listed as changed, and is identical.
         let kind = |c| match c {
             'A' => ChangeKind::Added,
             'C' | '=' => ChangeKind::Modified,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_verifier_runs_may_not_be_replaced() {
+    fn replacing_verifier_programs_is_tampering() {
         let check = |path: &str, kind: char, part: &str| {
             let found = judged(&[(path, kind)]).tampered;
             let expected =
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_it_was_is_no_tampering() {
+    fn unchanged_content_is_not_tampering() {
         for path in [
             "/bin",
             "/usr/bin",
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn installing_is_no_tampering() {
+    fn installing_is_not_tampering() {
         let installed = [
             ("/etc", 'C'),
             ("/etc/ld.so.cache", 'C'),

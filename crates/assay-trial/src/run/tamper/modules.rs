@@ -1,11 +1,11 @@
-//! Which modules of Python's own library a file of the work folder can stand in for, and where that
-//! can matter.
+//! Which modules of Python's standard library a file of the work folder can shadow, and when that
+//! matters.
 //!
-//! The lists hold what the interpreters say themselves: `sys.stdlib_module_names` of Python 3.10 to
-//! 3.13, the modules in the library of 3.9, which has no such list, and CPython's
-//! `Python/stdlib_module_names.h` for 3.14 and what follows. Which of them are imported often was
-//! found by importing some hundred modules that tests use, pytest with its plugins, and pip, with
-//! Python 3.9 to 3.13, and listing `sys.modules`; and once more after pytest had run tests.
+//! The lists are from the interpreters: `sys.stdlib_module_names` of Python 3.10 to 3.13, the
+//! modules in the library of 3.9, which has no such list, and CPython's
+//! `Python/stdlib_module_names.h` for 3.14 and later. Which of them are imported often was
+//! determined by importing some hundred modules that tests use, pytest with its plugins, and pip,
+//! with Python 3.9 to 3.13, and listing `sys.modules`; and once more after pytest had run tests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -359,12 +359,12 @@ const RARE: [&str; 67] = [
     "zipapp",
 ];
 
-/// What a task's verifier does with Python, as far as its text tells.
+/// How a task's verifier uses Python, as far as its text shows.
 #[derive(Debug, Default)]
 pub(super) struct Verifier {
     /// Whether it runs Python at all.
     runs_python: bool,
-    /// Whether its test runner finds modules where it is started, or wherever it is told to.
+    /// Whether its test runner finds modules in its working folder, or elsewhere by a setting.
     leads_runner: bool,
     /// The first names of the modules that it imports.
     imports: BTreeSet<String>,
@@ -386,8 +386,7 @@ impl Verifier {
         found
     }
 
-    /// Whether its Python imports a module of this name, so that a file of that name can stand in
-    /// for it.
+    /// Whether its Python imports a module of this name, so that a file of that name can shadow it.
     pub(super) fn imports(&self, module: &str) -> bool {
         let has = |list: &[&str], name: &str| list.binary_search(&name).is_ok();
         let is_known = |name: &str| has(&COMMON, name) || self.own.contains(name);
@@ -397,13 +396,13 @@ impl Verifier {
         if has(&COMMON, module) || self.leads_runner && has(&SESSION, module) {
             return true;
         }
-        // Whoever imports one of the rare ones may import others by it; what a package imports is
-        // not known.
+        // A module that imports a rare one may import others by it; the imports of a package are
+        // unknown.
         (has(&RARE, module) || has(&SESSION, module)) && self.imports.iter().any(|name| !is_known(name))
     }
 }
 
-/// Whether Python has a module of this name of its own.
+/// Whether Python's standard library has a module of this name.
 pub(super) fn is_module(name: &str) -> bool {
     [&COMMON[..], &SESSION[..], &RARE[..]].iter().any(|list| list.binary_search(&name).is_ok())
 }
@@ -412,8 +411,8 @@ fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_str()?.to_owned())
 }
 
-/// The first names of what `import a.b, c` and `from d.e import f` name, wherever they stand: in a
-/// script, or in one within a shell's.
+/// The first names in `import a.b, c` and `from d.e import f`, anywhere: in a script, or in one
+/// within a shell script.
 fn imports(text: &str, found: &mut BTreeSet<String>) {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     for line in text.lines() {
@@ -434,7 +433,7 @@ fn imports(text: &str, found: &mut BTreeSet<String>) {
                 if !name.is_empty() {
                     found.insert(name);
                 }
-                // Whatever comes after the last name ends the list.
+                // Any text after the last name ends the list.
                 if one.contains([';', '"', '\'', '#', ')']) {
                     break;
                 }
@@ -454,9 +453,9 @@ mod tests {
         assert_eq!(all.len(), COMMON.len() + SESSION.len() + RARE.len());
     }
 
-    /// What this machine's Python says of itself is on the lists.
+    /// This machine's Python modules are on the lists.
     #[test]
-    fn the_lists_hold_what_python_says() {
+    fn module_lists_match_python() {
         let script = "import sys; print(*getattr(sys, 'stdlib_module_names', ()))";
         let Ok(output) = std::process::Command::new("python3").args(["-I", "-c", script]).output() else {
             assay_test::report_skip("there is no python3");
@@ -468,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_imported() {
+    fn imports_are_found() {
         let check = |text: &str, expected: &[&str]| {
             let mut found = BTreeSet::new();
             imports(text, &mut found);

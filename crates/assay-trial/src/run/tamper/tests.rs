@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::Fixture;
 
 #[test]
-fn links_into_the_graders_folders_are_found_by_their_text() {
+fn links_into_verifier_folders_are_found_by_text() {
     for (link, target, expected) in [
         ("out.csv", "/tests/expected.csv", Some("/tests")),
         ("out.csv", "../tests/expected.csv", Some("/tests")),
@@ -26,7 +26,7 @@ fn links_into_the_graders_folders_are_found_by_their_text() {
     }
 }
 
-/// What is found when an agent does something in the work folder of a task.
+/// Checks the findings after an agent's actions in the work folder of a task.
 fn check(instruct: impl Fn(&Fixture), act: impl Fn(&Path), expected: &[&str]) {
     let fixture = Fixture::new();
     // Modules matter only to a verifier that runs Python.
@@ -87,7 +87,7 @@ fn link(path: &str, target: &str) -> impl Fn(&Path) {
 }
 
 #[test]
-fn work_is_no_tampering() {
+fn ordinary_work_is_not_tampering() {
     let nothing = |_: &Fixture| {};
     for path in [
         "out.csv",
@@ -113,7 +113,7 @@ fn work_is_no_tampering() {
 }
 
 #[test]
-fn what_steers_the_grader_is_tampering() {
+fn steering_the_verifier_is_tampering() {
     let nothing = |_: &Fixture| {};
     let hook = "loaded automatically by interpreters or test runners";
     for path in ["conftest.py", "deep/er/conftest.py", "sitecustomize.py", "x.pth", "setup.cfg", "pytest.ini"]
@@ -146,23 +146,23 @@ fn what_steers_the_grader_is_tampering() {
 }
 
 #[test]
-fn a_task_may_ask_for_such_a_file_by_its_name() {
+fn requested_files_are_not_tampering() {
     let instruction =
         |text: &'static str| move |fixture: &Fixture| fixture.write("tasks/a/instruction.md", text);
     let hook = "loaded automatically";
     check(instruction("Write a conftest.py."), write("conftest.py"), &[]);
     check(instruction("Write `tests/conftest.py`, with a fixture."), write("conftest.py"), &[]);
     check(instruction("Fix conftest.py"), write("conftest.py"), &[]);
-    // Another name that holds this one asks for another file.
+    // A longer name that contains this one asks for another file.
     check(instruction("Write my-conftest.py."), write("conftest.py"), &[hook]);
     check(instruction("Write conftest.pyi."), write("conftest.py"), &[hook]);
     check(instruction("Write conftest.py.bak"), write("conftest.py"), &[hook]);
     check(instruction("Write json.py."), write("json.py"), &[]);
     check(instruction("Make a package csv."), write("csv/__init__.py"), &[]);
-    // One is asked for, the other is not.
+    // One is requested, the other is not.
     check(instruction("Write conftest.py"), write("json.py"), &["shadows"]);
     check(instruction("Use the json module."), write("json/__init__.py"), &["shadows"]);
-    // Nobody asks for a link into the verifier's folders.
+    // No task requests a link into the verifier's folders.
     check(instruction("Link conftest.py"), link("conftest.py", "/tests/x.py"), &["a link into /tests"]);
     let expected = |fixture: &Fixture| {
         fixture.edit(
@@ -183,7 +183,7 @@ fn text(path: &'static str, text: &'static str) -> impl Fn(&Path) {
 }
 
 #[test]
-fn any_module_that_the_verifiers_python_imports_can_be_stood_in_for() {
+fn shadowing_any_imported_module_is_tampering() {
     let nothing = |_: &Fixture| {};
     let module = "shadows a module of the standard library";
     for path in [
@@ -216,14 +216,13 @@ fn any_module_that_the_verifiers_python_imports_can_be_stood_in_for() {
 }
 
 #[test]
-fn a_module_matters_where_the_verifiers_python_would_import_it() {
+fn shadowing_matters_only_where_python_imports() {
     let tests = |text: &'static str| move |fixture: &Fixture| fixture.write("tasks/a/tests/test.sh", text);
     let module = "shadows a module";
     // Without Python none does.
     check(tests("grep -qx 1 /app/out.txt"), write("json.py"), &[]);
     check(tests("pytest /tests"), write("json.py"), &[module]);
-    // Rare ones do where something imports them, or something of which nobody knows what it
-    // imports.
+    // Rare ones do if something imports them, or if something with unknown imports is imported.
     check(tests("python3 -c 'import json'"), write("code.py"), &[]);
     check(tests("python3 -c 'import json'"), write("parser.py"), &[]);
     check(tests("python3 -c 'import json'"), write("test/__init__.py"), &[]);
@@ -240,7 +239,7 @@ fn a_module_matters_where_the_verifiers_python_would_import_it() {
 }
 
 #[test]
-fn what_the_solution_makes_is_wanted() {
+fn files_made_by_the_solution_are_requested() {
     let solution =
         |text: &'static str| move |fixture: &Fixture| fixture.write("tasks/a/solution/solve.sh", text);
     check(solution("cat > /app/calendar2.py; cat > /app/queue.py"), write("queue.py"), &[]);
@@ -252,7 +251,7 @@ fn what_the_solution_makes_is_wanted() {
     check(solution("source ~/.bashrc"), write(".bashrc"), &["loaded automatically"]);
     let copied = |fixture: &Fixture| fixture.write("tasks/a/solution/queue.py", "pass");
     check(copied, write("queue.py"), &[]);
-    // A word of the instruction is no package.
+    // A word of the instruction is not a package.
     let instruction =
         |text: &'static str| move |fixture: &Fixture| fixture.write("tasks/a/instruction.md", text);
     check(instruction("Write the report as json."), write("json/__init__.py"), &["shadows"]);
@@ -326,7 +325,7 @@ fn settings_and_plugins_of_the_test_runner_are_tampering() {
 }
 
 #[test]
-fn only_a_verdict_in_the_verifiers_folder_is_tampering() {
+fn only_verdicts_in_the_verifier_folder_are_tampering() {
     let check = |act: &dyn Fn(&Path), expected: &[&str]| {
         let logs = tempfile::tempdir().unwrap();
         act(logs.path());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::args::audit::SheetArgs;
+use crate::args::audit::SampleArgs;
 
 /// Run the Counterfactual Trace Auditor of 2026
 ///
@@ -24,7 +24,7 @@ pub(crate) struct CtaArgs {
 pub(crate) enum CtaWhat {
     Pairs(CtaPairsArgs),
     Corpus(CtaCorpusArgs),
-    Sheet(SheetArgs),
+    Sheet(CtaSheetArgs),
 }
 
 /// Audit one transcript with a skill against one without
@@ -53,6 +53,21 @@ pub(crate) struct CtaPairsArgs {
     /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// Print a random sample of patterns for people to label
+///
+/// Prints comma-separated values, or JSON Lines with --format json. Raters fill in the columns
+/// label_1, label_2 and so on; `assay audit agreement` reads the labels.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab cta-2026 sheet traces-of-2026 --seed 7
+  assay lab cta-2026 sheet traces-of-2026 --size 60 --key key.jsonl")]
+pub(crate) struct CtaSheetArgs {
+    /// Folder of transcripts, with the layout that `assay audit corpus --help` describes
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) sample: SampleArgs,
 }
 
 /// Audit all transcripts in a folder

@@ -1,5 +1,6 @@
 //! What `assay lab` takes: experiments on assay itself and on published methods.
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod corpus;
 pub(crate) mod cta;
@@ -11,6 +12,7 @@ pub(crate) mod simulate;
 
 use clap::Subcommand;
 
+use self::audit::LabAuditArgs;
 use self::bench::BenchArgs;
 use self::corpus::CorpusArgs;
 use self::cta::CtaArgs;
@@ -40,6 +42,7 @@ pub(crate) enum LabWhat {
     Search(LabSearchArgs),
     Route(LabRouteArgs),
     Corpus(CorpusArgs),
+    Audit(LabAuditArgs),
     Health(HealthArgs),
     #[command(name = "cta-2026")]
     Cta(CtaArgs),

@@ -76,7 +76,7 @@ pub(crate) struct RouteBenchArgs {
 // How a model is reached and paid. A doc comment would become the help of every command that includes it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
-    /// Send requests to this URL [default: the provider's API]
+    /// Send requests to this URL [default: the URL of the provider's API]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
@@ -85,7 +85,7 @@ pub(crate) struct ModelArgs {
     /// Price of input and output tokens, in USD per million
     #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
     pub(crate) price: Vec<f64>,
-    /// Stop after this cost in US dollars per model; needs --price
+    /// Stop when the requests to a model have cost this many US dollars; needs --price
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
     /// Concurrent model requests

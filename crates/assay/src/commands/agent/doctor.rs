@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_agent::cli_agents::{Harness, Installation};
 use assay_gateway::Ledger;
+use assay_report::counted;
 use assay_store::{Outcome, Record, Selection, Store};
 use assay_trace::{Placement, Source, Trajectory};
 use assay_trial::{
@@ -252,7 +253,7 @@ impl TrialOutput {
         if !record(
             "model",
             reached,
-            format!("{} requests", exchanges.len()),
+            counted(exchanges.len(), "request", "requests"),
             format!("no request to the model; {why}"),
         ) {
             return checks;
@@ -299,7 +300,12 @@ impl TrialOutput {
             "no steps in its output: the output is missing or not in the format {}",
             harness.transcript()
         );
-        record("transcript", steps > 0, format!("{steps} steps with tool calls"), silent);
+        record(
+            "transcript",
+            steps > 0,
+            counted(steps, "step with tool calls", "steps with tool calls"),
+            silent,
+        );
         checks
     }
 }

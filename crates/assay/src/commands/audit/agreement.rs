@@ -1,3 +1,6 @@
+use std::path::PathBuf;
+
+use assay_audit::calibrated::Rate;
 use assay_audit::sheet::{self, Labels};
 use assay_report::clean;
 use assay_stats::{Agreement, Measure};
@@ -13,11 +16,7 @@ use crate::ui::Ui;
 const LONGEST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &AgreementArgs, ui: &Ui) -> Result<Status, Failure> {
-    let mut sheets = Vec::new();
-    for path in &args.sheets {
-        sheets.push((path.display().to_string(), input::text(path, LONGEST)?));
-    }
-    let labels = sheet::labels(&sheets).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let labels = read_labels(&args.sheets)?;
     if labels.raters.len() < 2 {
         let message = format!(
             "{} has labelled these sheets, but agreement needs two",
@@ -49,10 +48,57 @@ fn document(labels: &Labels, found: &Agreement, args: &AgreementArgs) -> Value {
             json!({"raters": raters, "items": pair.items, "agreement": measure(&pair.agreement), "kappa": measure(&pair.kappa)})
         })
         .collect();
+    let counts: Vec<Value> = counts(labels)
+        .into_iter()
+        .map(|(rater, label, rate)| {
+            json!({"rater": rater, "label": label, "count": rate.count, "of": rate.of, "ci95": [rate.low, rate.high]})
+        })
+        .collect();
     json!({
-        "schema": "assay.audit-agreement/1", "raters": labels.raters, "labels": labels.categories, "items": found.items,
+        "schema": "assay.audit-agreement/1", "counts": counts, "raters": labels.raters, "labels": labels.categories, "items": found.items,
         "pairs": pairs, "alpha": measure(&found.alpha), "resamples": args.resamples, "seed": args.seed,
     })
+}
+
+/// How many items each rater gives each label; where there are several raters, also how many get it
+/// from all.
+fn counts(labels: &Labels) -> Vec<(String, String, Rate)> {
+    let mut found = Vec::new();
+    for (at, label) in labels.categories.iter().enumerate() {
+        for (rater, name) in labels.raters.iter().enumerate() {
+            let given = labels.items.iter().filter_map(|item| item[rater]);
+            let count = given.clone().filter(|given| *given == at).count();
+            found.push((name.clone(), label.clone(), Rate::new(count, given.count())));
+        }
+        let complete = labels.items.iter().filter(|item| item.iter().all(Option::is_some));
+        let all = complete.clone().filter(|item| item.iter().all(|given| *given == Some(at))).count();
+        found.push(("all raters".to_owned(), label.clone(), Rate::new(all, complete.count())));
+    }
+    found
+}
+
+/// A line for each label of each rater.
+pub(in crate::commands) fn format_counts(labels: &Labels) -> String {
+    let mut rows = vec![["label", "rater", "items", "share"].map(str::to_owned).to_vec()];
+    for (rater, label, rate) in counts(labels) {
+        let share = rate.count as f64 / rate.of.max(1) as f64;
+        rows.push(vec![
+            clean(&label),
+            clean(&rater),
+            format!("{} of {}", rate.count, rate.of),
+            format!("{share:.3} [{:.3}, {:.3}]", rate.low, rate.high),
+        ]);
+    }
+    grid(&rows)
+}
+
+/// Reads labelled sheets.
+pub(in crate::commands) fn read_labels(paths: &[PathBuf]) -> Result<Labels, Failure> {
+    let mut sheets = Vec::new();
+    for path in paths {
+        sheets.push((path.display().to_string(), input::text(path, LONGEST)?));
+    }
+    sheet::labels(&sheets).map_err(|error| Failure::bad_input(error.to_string()))
 }
 
 fn format_agreement(labels: &Labels, found: &Agreement) -> String {
@@ -73,7 +119,8 @@ fn format_agreement(labels: &Labels, found: &Agreement) -> String {
         ]);
     }
     format!(
-        "{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95% percentile bootstrap CI over items.\n",
+        "{}\n{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95% CI; exact for shares, percentile bootstrap over items for measures.\n",
+        format_counts(labels),
         grid(&rows),
         found.items,
         shown(&found.alpha)

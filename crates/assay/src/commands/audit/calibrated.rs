@@ -1,30 +1,39 @@
 //! The calibrated method.
 
 use assay_audit::calibrated::{
-    ArmFindings, Auc, Check, CorpusAudit, Excess, PatternFindings, Rate, Reader, TaskRuns, corpus, pairs,
+    ArmFindings, CorpusAudit, Excess, PatternFindings, Rate, Reader, TaskRuns, adherence_report, corpus_with,
+    pairs,
 };
 use assay_audit::corpus::Corpus;
+use assay_audit::evidence::SkillText;
 use assay_report::clean;
 
+use super::adherence::{self, paragraph};
+use super::ask::DirectiveModel;
 use super::grid::grid;
 use super::input;
 use super::notices::Notices;
-use super::runs::Labels;
 use crate::args::audit::{CorpusArgs, PairsArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-/// Lines of a skill shown for a run; JSON has all.
+/// Directives shown for a run; JSON has all.
 const SPANS: usize = 6;
+
+/// Columns where the width of the terminal is not known.
+const COLUMNS: usize = 80;
 
 pub(super) fn of_corpus(
     args: &CorpusArgs,
     found: &Corpus,
+    mut model: Option<DirectiveModel<'_>>,
     mut notices: Notices<'_>,
     ui: &Ui,
 ) -> Result<Status, Failure> {
-    let audit = corpus(&args.dir, found, args.check, |notice| notices.report(&notice));
-    print(&audit, &Labels::new(), ui)?;
+    let prepare = |skill: &mut SkillText| model.as_mut().map_or(Ok(()), |model| model.add_to(skill));
+    let audit = corpus_with(&args.dir, found, |notice| notices.report(&notice), prepare)?;
+    model.iter().for_each(DirectiveModel::report);
+    print(&audit, args.details, ui)?;
     Ok(notices.status(args.strict))
 }
 
@@ -44,11 +53,11 @@ pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let name = input::task_name(&args.skill, &skill);
     let task = TaskRuns { task: name.clone(), skill_name: name, prompt, skill: &skill, runs, baseline: None };
-    print(&pairs(&task, &library), &Labels::new(), ui)?;
+    print(&pairs(&task, &library), true, ui)?;
     Ok(notices.status(args.strict))
 }
 
-pub(super) fn print(audit: &CorpusAudit, labels: &Labels, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn print(audit: &CorpusAudit, details: bool, ui: &Ui) -> Result<(), Failure> {
     if ui.json() {
         let mut failed = Ok(());
         audit.lines(|line| {
@@ -58,14 +67,13 @@ pub(super) fn print(audit: &CorpusAudit, labels: &Labels, ui: &Ui) -> Result<(),
         });
         return failed;
     }
-    let mut text: String = audit.arms.iter().map(|found| arm(found, labels)).collect::<Vec<_>>().join("\n");
-    if let Some(found) = &audit.check {
-        text.push_str(&format!("\n{}", check(found)));
-    }
+    let width = ui.columns().unwrap_or(COLUMNS);
+    let arms: Vec<String> = audit.arms.iter().map(|found| arm(audit, found, details, width)).collect();
+    let text = arms.join("\n");
     ui.out(&text)
 }
 
-fn arm(arm: &ArmFindings, labels: &Labels) -> String {
+fn arm(audit: &CorpusAudit, arm: &ArmFindings, details: bool, width: usize) -> String {
     let mut text = format!(
         "{}: {} tasks, {} runs with the skill, {} without\n\n",
         clean(&arm.arm),
@@ -73,47 +81,75 @@ fn arm(arm: &ArmFindings, labels: &Labels) -> String {
         arm.runs_with,
         arm.runs_without
     );
-    let exposure = &arm.exposure;
-    text.push_str(&format!(
-        "  exposure    listed in {} of {} runs, mentioned in {}, opened in {}, executed in {}; only listed: {}\n",
-        exposure.listed, arm.runs_with, exposure.mentioned, exposure.opened, exposure.executed, exposure.only_listed
-    ));
-    if exposure.contaminated > 0 {
-        text.push_str(&format!(
-            "  contaminated: {} controls read the skill from their repository\n",
-            exposure.contaminated
+    text.push_str(&adherence::headline(arm, width));
+    text.push('\n');
+    let mut row = |name: &str, value: &str| {
+        text.push_str(&paragraph(&format!("{name} {value}"), 2, 12, width).replacen(
+            name,
+            &format!("{name:<9}"),
+            1,
         ));
-    }
+    };
+    let exposure = &arm.exposure;
+    row(
+        "exposure",
+        &format!(
+            "listed in {} of {} runs, mentioned in {}, opened in {}, executed in {}; only listed: {}",
+            exposure.listed,
+            arm.runs_with,
+            exposure.mentioned,
+            exposure.opened,
+            exposure.executed,
+            exposure.only_listed
+        ),
+    );
     let adopted = &arm.adopted;
-    text.push_str(&format!(
-        "  adopted     {} of runs that read it, {} of runs that did not, {} of controls\n",
-        rate(adopted.read),
-        rate(adopted.unread),
-        rate(adopted.controls)
-    ));
+    row(
+        "adopted",
+        &format!(
+            "{} runs that opened it, {} that did not, {} without the skill",
+            share(adopted.read),
+            share(adopted.unread),
+            share(adopted.controls)
+        ),
+    );
     if let Some(excess) = &arm.adoption {
-        text.push_str(&format!("  adoption    {}\n", sentence(excess)));
+        row("adoption", &sentence(excess));
     }
-    text.push_str(&format!("  verdict     {}\n\n", verdict(arm)));
-    text.push_str(&patterns(&arm.patterns));
-    if let Some(excess) = &arm.adoption {
-        text.push_str(&per_task(excess));
-    }
-    text.push_str(&amount(arm));
-    for reader in &arm.readers {
-        text.push_str(&self::reader(reader, labels));
+    text.push_str(&adherence::report(&adherence_report(&arm.arm, &audit.tasks), details, width));
+    text.push_str(&findings(arm, width));
+    if details {
+        text.push('\n');
+        text.push_str(&patterns(&arm.patterns));
+        if let Some(excess) = &arm.adoption {
+            text.push_str(&per_task(excess));
+        }
+        text.push_str(&amount(arm));
+        for reader in &arm.readers {
+            text.push_str(&self::reader(reader, width));
+        }
     }
     text
 }
 
-fn verdict(arm: &ArmFindings) -> &'static str {
-    if arm.exposure.opened == 0 {
-        "no run read the skill: nothing is attributed to it; an excess over the null is chance or an effect of the listing"
-    } else if arm.beyond_chance {
-        "beyond chance"
-    } else {
-        "nothing beyond chance"
+/// What was found in runs that read the skill and in no control.
+fn findings(arm: &ArmFindings, width: usize) -> String {
+    let found: Vec<_> = arm.readers.iter().flat_map(|reader| &reader.findings).collect();
+    if found.is_empty() {
+        return String::new();
     }
+    let mut text = format!("\n  Patterns ({})\n", found.len());
+    for one in found {
+        let name = one.finding.pattern.name().replace('_', " ");
+        let head = format!("task {}, {}: {name}", one.task, one.name.describe());
+        text.push_str(&paragraph(&clean(&head), 4, 6, width));
+        text.push_str(&paragraph(&clean(&one.finding.sentence), 6, 6, width));
+    }
+    text
+}
+
+fn share(rate: Rate) -> String {
+    format!("{} of {}", rate.count, rate.of)
 }
 
 fn sentence(excess: &Excess) -> String {
@@ -132,20 +168,7 @@ fn sentence(excess: &Excess) -> String {
 }
 
 fn patterns(patterns: &[PatternFindings]) -> String {
-    let head = [
-        "pattern, per pair",
-        "effect",
-        "null",
-        "with",
-        "null mean",
-        "excess",
-        "p",
-        "p (Holm)",
-        "detectable from",
-        "leave one out",
-        "null-plus",
-        "attributed",
-    ];
+    let head = ["pattern, per pair", "effect", "with", "null", "excess", "p (Holm)", "attributed"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for pattern in patterns {
         let format_excess =
@@ -153,17 +176,10 @@ fn patterns(patterns: &[PatternFindings]) -> String {
         rows.push(vec![
             pattern.pattern.name().replace('_', " "),
             format!("{:?}", pattern.effect).to_lowercase(),
-            if pattern.null.is_empty() { "none".to_owned() } else { pattern.null.clone() },
             format_excess(&|e| number(e.treatment)),
             format_excess(&|e| number(e.null)),
             format_excess(&|e| number(e.excess)),
-            format_excess(&|e| p(e.p)),
             format_excess(&|e| p(e.p_holm)),
-            format_excess(&|e| e.detectable_from.map_or_else(|| "–".to_owned(), number)),
-            format_excess(&|e| {
-                format!("{} to {}", number(e.without_one_task.0), number(e.without_one_task.1))
-            }),
-            pattern.null_plus.map_or_else(|| "–".to_owned(), number),
             pattern.attributed.to_string(),
         ]);
     }
@@ -229,92 +245,42 @@ fn amount(arm: &ArmFindings) -> String {
     text
 }
 
-fn reader(reader: &Reader, labels: &Labels) -> String {
+fn reader(reader: &Reader, width: usize) -> String {
     let mut text = format!(
-        "\n  {}\n  opened the skill in step {}; adoption {}{}\n",
-        clean(labels.get(&reader.trace).unwrap_or(&reader.trace)),
-        reader.opened_at.map_or_else(|| "?".to_owned(), |step| step.to_string()),
-        number(reader.adoption),
-        reader
-            .best_placebo
-            .map_or_else(String::new, |score| format!(", highest among other skills {}", number(score)))
+        "\n{}{}",
+        paragraph(&clean(&format!("task {}, {}", reader.task, reader.name.describe())), 2, 4, width),
+        paragraph(
+            &format!(
+                "opened the skill in step {}; adoption {}{}",
+                reader.opened_at.map_or_else(|| "?".to_owned(), |step| step.to_string()),
+                number(reader.adoption),
+                reader.best_placebo.map_or_else(String::new, |score| {
+                    format!(", highest among other skills {}", number(score))
+                })
+            ),
+            2,
+            4,
+            width
+        )
     );
     let after = || reader.spans.iter().filter(|span| span.after_opening);
     for span in after().take(SPANS) {
-        text.push_str(&format!(
-            "    line {:<4} {}\n    step {:<4} {}: {}\n",
-            span.skill_line,
-            format_excerpt(&span.skill_text),
-            span.step,
-            span.manner,
-            format_excerpt(&span.trace_text)
+        text.push_str(&paragraph(
+            &format!("line {:<4} {}", span.skill_line, adherence::quote(&span.skill_text)),
+            4,
+            6,
+            width,
         ));
+        let found = format!("step {} {}: {}", span.step, span.manner, adherence::quote(&span.trace_text));
+        text.push_str(&paragraph(&found, 6, 8, width));
     }
     let (more, before) = (after().count().saturating_sub(SPANS), reader.spans.len() - after().count());
     if more + before > 0 {
-        text.push_str(&format!("    … {more} more lines, and {before} from before the skill was read\n"));
-    }
-    for finding in &reader.findings {
-        let name = finding.pattern.name().replace('_', " ");
-        // A finding about the whole run has neither a line nor a step.
-        if finding.step == 0 {
-            text.push_str(&format!("    {name}: {}\n", format_excerpt(&finding.trace_text)));
-            continue;
-        }
         text.push_str(&format!(
-            "    {name}\n      line {:<4} {}\n      step {:<4} {}\n",
-            finding.skill_line,
-            format_excerpt(&finding.skill_text),
-            finding.step,
-            format_excerpt(&finding.trace_text)
+            "    … {more} more directives, and {before} followed before the skill was read\n"
         ));
     }
     text
-}
-
-fn check(check: &Check) -> String {
-    let mut text = format!(
-        "Validation of the score on this corpus: {} runs read their skill, in {} tasks\n\n",
-        check.opened, check.tasks
-    );
-    let mut row = |name: &str, value: String| text.push_str(&format!("  {name:<34} {value}\n"));
-    row("AUC, controls and other skills", auc(check.auc.as_ref()));
-    row("  against controls", auc(check.auc_controls.as_ref()));
-    row("  against other skills", auc(check.auc_skills.as_ref()));
-    row("  runs above all of both", rate(check.first));
-    row("AUC with wrong skills", auc(check.placebo_auc.as_ref()));
-    row(&format!("readers at or above {:.2}", check.threshold), rate(check.detected));
-    row("controls and unread runs", rate(check.false_alarms));
-    row("wrong skills", rate(check.placebo_alarms));
-    let sum = |part: fn(&assay_audit::calibrated::LeftOut) -> usize| {
-        check.threshold_by_others.iter().map(part).sum()
-    };
-    row("threshold from other tasks", {
-        let thresholds: Vec<String> =
-            check.threshold_by_others.iter().map(|left| format!("{:.2}", left.threshold)).collect();
-        let detected = Rate::new(sum(|left| left.detected), sum(|left| left.opened));
-        let alarms = Rate::new(sum(|left| left.false_alarms), sum(|left| left.unread));
-        format!("readers {}, others {}; thresholds {}", rate(detected), rate(alarms), thresholds.join(" "))
-    });
-    for planted in &check.planted {
-        row(&format!("{} planted lines found", planted.lines), rate(planted.detected));
-    }
-    text
-}
-
-fn auc(auc: Option<&Auc>) -> String {
-    let Some(auc) = auc else { return "–".to_owned() };
-    let interval = auc.interval.map_or_else(String::new, |(low, high)| {
-        format!("; by task {:.3} [{low:.3}, {high:.3}]", auc.by_task)
-    });
-    format!(
-        "{:.3} of {} comparisons{interval}; {:.3} without one task",
-        auc.value, auc.comparisons, auc.without_one_task
-    )
-}
-
-fn rate(rate: Rate) -> String {
-    format!("{} of {} [{:.3}, {:.3}]", rate.count, rate.of, rate.low, rate.high)
 }
 
 fn number(value: f64) -> String {
@@ -323,9 +289,4 @@ fn number(value: f64) -> String {
 
 fn p(p: f64) -> String {
     if p < 0.001 { format!("{p:.1e}").replace('-', "−") } else { format!("{p:.3}") }
-}
-
-fn format_excerpt(text: &str) -> String {
-    let cut: String = text.chars().take(160).collect();
-    clean(&cut)
 }

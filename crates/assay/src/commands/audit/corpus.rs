@@ -3,6 +3,7 @@ use std::path::Path;
 use assay_audit::corpus::{Corpus, CorpusError};
 use assay_store::{RunFolder, Store};
 
+use super::ask::DirectiveModel;
 use super::notices::Notices;
 use super::{calibrated, runs};
 use crate::args::audit::CorpusArgs;
@@ -12,18 +13,20 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
+    let mut model = DirectiveModel::new(&args.directives, settings, ui)?;
     if let Some((store, run)) = run_of(&args.dir, settings)? {
-        let (audit, labels) = runs::of_run(&store, &run, args.check, &mut notices)?;
-        calibrated::print(&audit, &labels, ui)?;
+        let audit = runs::of_run(&store, &run, model.as_mut(), &mut notices)?;
+        model.iter().for_each(DirectiveModel::report);
+        calibrated::print(&audit, args.details, ui)?;
         return Ok(notices.status(args.strict));
     }
     let corpus = find(&args.dir)?;
     corpus.notices.iter().for_each(|notice| notices.report(notice));
-    calibrated::of_corpus(args, &corpus, notices, ui)
+    calibrated::of_corpus(args, &corpus, model, notices, ui)
 }
 
 /// The run that an argument names, unless there is a folder of that name.
-fn run_of(named: &Path, settings: &Settings) -> Result<Option<(Store, RunFolder)>, Failure> {
+pub(super) fn run_of(named: &Path, settings: &Settings) -> Result<Option<(Store, RunFolder)>, Failure> {
     let Some(name) = named.to_str().filter(|_| !named.exists() && settings.store.is_dir()) else {
         return Ok(None);
     };

@@ -56,14 +56,7 @@ pub(in crate::commands) fn run(path: &Path, with: bool, notices: &mut Notices<'_
         notices.report_file(path, diagnostic.line, &diagnostic.message);
     }
     let tokens = transcript.tally.usage.total();
-    Ok(Run {
-        trace: name,
-        arm: "pair".to_owned(),
-        with,
-        trajectory: transcript.trajectory,
-        tokens,
-        known: None,
-    })
+    Ok(Run::new(&name, "pair", with, transcript.trajectory, tokens))
 }
 
 pub(in crate::commands) fn unread(path: &Path, error: io::Error) -> Failure {

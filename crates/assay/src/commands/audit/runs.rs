@@ -1,12 +1,19 @@
 //! The trials of a run, audited: `none` against each other condition, task by task, agent by agent.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use assay_audit::calibrated::{CorpusAudit, Run, TaskRuns, audit};
+use assay_audit::adherence::{Left, TestCheck, files_shown};
+use assay_audit::calibrated::{CorpusAudit, Run, RunName, TaskRuns, audit};
+use assay_audit::directive::{SkillFile, SkillPackage};
 use assay_audit::evidence::SkillText;
+use assay_fs::{FileKind, read_within, tree};
 use assay_store::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, TrialId};
 use assay_trace::{Source, read};
 
+use super::ask::DirectiveModel;
 use super::notices::Notices;
 use crate::failure::Failure;
 
@@ -22,25 +29,55 @@ const CURATED: &str = "curated";
 /// So many skills of one condition on one task are audited, each by itself.
 const SKILLS: usize = 8;
 
+/// Longest artifact of a trial that is read, in bytes; longer ones are read up to here.
+const LONGEST_ARTIFACT: u64 = 1 << 20;
+
+/// Most artifacts of a trial that are read.
+const MOST_ARTIFACTS: usize = 1_000;
+
 /// The skills' documents, by digest.
 type Texts = BTreeMap<String, SkillText>;
 
-/// What people call a trace: its task, condition, repetition and trial, by the trace's path.
-pub(super) type Labels = BTreeMap<String, String>;
-
-/// Audits a run, and names its traces. What cannot be used is told.
+/// Audits a run. What cannot be used is told.
 pub(super) fn of_run(
     store: &Store,
     run: &RunFolder,
-    checked: bool,
+    model: Option<&mut DirectiveModel<'_>>,
     notices: &mut Notices<'_>,
-) -> Result<(CorpusAudit, Labels), Failure> {
+) -> Result<CorpusAudit, Failure> {
+    let mut found = Vec::new();
+    visit(store, run, model, notices, |task, library| found.push(audit(task, library, false)))?;
+    if found.is_empty() {
+        let message = format!("the run {} has no finished trial with a skill to audit", run.run);
+        return Err(Failure::bad_input(message));
+    }
+    Ok(CorpusAudit::new(found))
+}
+
+/// Reads a run task by task, and gives each to `each` with all skills. `model` adds directives to the
+/// skills that are audited.
+pub(super) fn visit(
+    store: &Store,
+    run: &RunFolder,
+    model: Option<&mut DirectiveModel<'_>>,
+    notices: &mut Notices<'_>,
+    mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
+) -> Result<(), Failure> {
     if !run.conditions.iter().any(|condition| condition == WITHOUT) {
         let message =
             format!("the run {} has no condition {WITHOUT}: there is nothing to compare with", run.run);
         return Err(Failure::bad_input(message));
     }
-    let texts = texts(store, run, notices);
+    let mut texts = texts(store, run, notices);
+    if let (Some(model), Some(agent)) = (model, run.agents.first()) {
+        let mut audited = BTreeSet::new();
+        for task in &run.tasks {
+            audited.extend(arms(run, &task.name, &agent.label, notices).into_keys());
+        }
+        for (_, skill) in texts.iter_mut().filter(|(digest, _)| audited.contains(*digest)) {
+            model.add_to(skill)?;
+        }
+    }
     let placebos: BTreeSet<&str> = digests(run, |condition| condition == PLACEBO).collect();
     let library: Vec<SkillText> = digests(run, |condition| condition != PLACEBO)
         .filter(|digest| !placebos.contains(digest))
@@ -48,12 +85,10 @@ pub(super) fn of_run(
         .into_iter()
         .filter_map(|digest| texts.get(digest).cloned())
         .collect();
-    let mut found = Vec::new();
-    let mut labels = Labels::new();
     for (number, agent) in run.agents.iter().enumerate() {
         for task in &run.tasks {
             let trials = Trials { store, run, agent: number, task: &task.name };
-            let controls = trials.of(WITHOUT, "", notices, &mut labels)?;
+            let controls = trials.of(WITHOUT, "", notices)?;
             if controls.is_empty() {
                 continue;
             }
@@ -62,22 +97,18 @@ pub(super) fn of_run(
                 let Some(skill) = texts.get(&digest) else { continue };
                 let mut runs = Vec::new();
                 for arm in &arms {
-                    let with = trials.of(&arm.condition, &arm.skill, notices, &mut labels)?;
+                    let with = trials.of(&arm.condition, &arm.skill, notices)?;
                     runs.extend(with.into_iter().map(named(arm, true)));
                     runs.extend(controls.iter().cloned().map(named(arm, false)));
                 }
                 let prompt = prompt(&controls);
                 let skill_name = arms.first().map(|arm| arm.skill.clone()).unwrap_or_default();
                 let task = TaskRuns { task: task.name.clone(), skill_name, prompt, skill, runs, baseline };
-                found.push(audit(&task, &library, checked));
+                each(&task, &library);
             }
         }
     }
-    if found.is_empty() {
-        let message = format!("the run {} has no finished trial with a skill to audit", run.run);
-        return Err(Failure::bad_input(message));
-    }
-    Ok((CorpusAudit::new(found, checked), labels))
+    Ok(())
 }
 
 /// One condition with one of its skills.
@@ -107,7 +138,9 @@ fn texts(store: &Store, run: &RunFolder, notices: &mut Notices<'_>) -> Texts {
         }
         match store.skill(&skill.digest) {
             Ok(bytes) => {
-                texts.insert(skill.digest.clone(), SkillText::parse(&bytes));
+                let mut package = SkillPackage::from_document(&bytes);
+                package.files.extend(files_shown_in(store, run, skill, &package));
+                texts.insert(skill.digest.clone(), SkillText::with_package(&bytes, package));
             }
             Err(error) => {
                 let message = format!(
@@ -120,6 +153,42 @@ fn texts(store: &Store, run: &RunFolder, notices: &mut Notices<'_>) -> Texts {
         }
     }
     texts
+}
+
+/// The documents of a skill's package that its runs were shown: the store keeps its SKILL.md only.
+/// Runs that cannot be read are told of when they are audited.
+fn files_shown_in(
+    store: &Store,
+    run: &RunFolder,
+    skill: &PlannedSkill,
+    package: &SkillPackage,
+) -> Vec<SkillFile> {
+    let provided: BTreeSet<(&str, &str)> = run
+        .provisions
+        .iter()
+        .filter(|provision| provision.skills.iter().any(|other| other.digest == skill.digest))
+        .map(|provision| (provision.task.as_str(), provision.condition.as_str()))
+        .collect();
+    let document = package.files.first().map(|file| file.text.as_str()).unwrap_or_default();
+    let mut files: BTreeMap<String, SkillFile> = BTreeMap::new();
+    let cells =
+        run.cells.iter().filter(|cell| provided.contains(&(cell.task.as_str(), cell.condition.as_str())));
+    for trial in cells.map(|cell| &cell.trial).collect::<BTreeSet<_>>() {
+        let Ok(Some(record)) = store.record(trial) else { continue };
+        let Ok(transcript) = read::read(&trajectory_path(store, &record), None) else { continue };
+        for file in files_shown(&skill.name, document, &transcript.trajectory) {
+            match files.get(&file.path) {
+                Some(known) if known.text.len() >= file.text.len() => {}
+                _ => drop(files.insert(file.path.clone(), file)),
+            }
+        }
+    }
+    files.into_values().collect()
+}
+
+fn trajectory_path(store: &Store, record: &Record) -> PathBuf {
+    let attempts = store.trial_folder(&record.trial).join("attempts");
+    attempts.join(record.attempt.to_string()).join("trajectory.json")
 }
 
 /// The skills that are audited on a task, by digest, each with its arms.
@@ -147,7 +216,7 @@ fn arms(
                 "{condition} gives {} skills on {task}; the first {SKILLS} are audited",
                 chosen.len()
             );
-            notices.report_file(std::path::Path::new(&run.run), None, &message);
+            notices.report_file(Path::new(&run.run), None, &message);
         }
         let several = chosen.len() > 1;
         for (at, skill) in chosen.into_iter().take(SKILLS).enumerate() {
@@ -180,6 +249,7 @@ impl Trials<'_> {
         for id in ids {
             records.extend(self.store.record(id)?.filter(|record| record.outcome != Outcome::Infrastructure));
         }
+        records.sort_by_key(|record| record.repetition);
         Ok(records)
     }
 
@@ -190,49 +260,79 @@ impl Trials<'_> {
     }
 
     /// The runs under a condition, each with what its record says of the skill.
-    fn of(
-        &self,
-        condition: &str,
-        skill: &str,
-        notices: &mut Notices<'_>,
-        labels: &mut Labels,
-    ) -> Result<Vec<Run>, Failure> {
+    fn of(&self, condition: &str, skill: &str, notices: &mut Notices<'_>) -> Result<Vec<Run>, Failure> {
         let mut runs = Vec::new();
         for record in self.records(condition)? {
-            let folder = self.store.trial_folder(&record.trial);
-            let path = folder.join("attempts").join(record.attempt.to_string()).join("trajectory.json");
-            let transcript = match read::read(&path, None) {
-                Ok(transcript) => transcript,
-                Err(error) => {
-                    notices.report_file(&path, None, &format!("{error}; excluded"));
-                    continue;
-                }
-            };
-            for diagnostic in &transcript.diagnostics {
-                notices.report_file(&path, diagnostic.line, &diagnostic.message);
-            }
-            let trace = path.strip_prefix(self.store.root()).unwrap_or(&path).display().to_string();
-            let label = format!(
-                "task {}, condition {condition}, repetition {} (trial {})",
-                record.task,
-                record.repetition,
-                record.trial.short()
-            );
-            labels.insert(trace.clone(), label);
-            runs.push(Run {
-                trace,
-                arm: String::new(),
-                with: false,
-                tokens: transcript.tally.usage.total(),
-                trajectory: transcript.trajectory,
-                known: record.exposure.into_iter().find(|exposure| exposure.skill == skill),
-            });
+            runs.extend(read_trial(self.store, record, condition, skill, notices));
         }
         Ok(runs)
     }
 }
 
-/// What the task says: what the first run without skills was told.
+/// A finished trial as a run without the skill, with what its record says of `skill`; `None` where
+/// its trajectory cannot be read, which is reported.
+pub(super) fn read_trial(
+    store: &Store,
+    record: Record,
+    condition: &str,
+    skill: &str,
+    notices: &mut Notices<'_>,
+) -> Option<Run> {
+    let path = trajectory_path(store, &record);
+    let transcript = match read::read(&path, None) {
+        Ok(transcript) => transcript,
+        Err(error) => {
+            notices.report_file(&path, None, &format!("{error}; excluded"));
+            return None;
+        }
+    };
+    for diagnostic in &transcript.diagnostics {
+        notices.report_file(&path, diagnostic.line, &diagnostic.message);
+    }
+    let trace = path.strip_prefix(store.root()).unwrap_or(&path).display().to_string();
+    let tokens = transcript.tally.usage.total();
+    let left = left(&path.with_file_name("workspace.diff"), notices);
+    let artifacts = artifacts(&path.with_file_name("artifacts"));
+    let name = RunName {
+        condition_name: condition.to_owned(),
+        repetition: usize::try_from(record.repetition).ok(),
+        trial: Some(record.trial.to_string()),
+    };
+    Some(Run {
+        name,
+        left: Left { files: left.files.into_iter().chain(artifacts).collect() },
+        checks: record.ctrf.as_ref().map(TestCheck::of_ctrf).unwrap_or_default(),
+        outcome: Some(record.outcome.word().to_owned()),
+        known: record.exposure.into_iter().find(|exposure| exposure.skill == skill),
+        ..Run::new(&trace, "", false, transcript.trajectory, tokens)
+    })
+}
+
+/// What an attempt changed; nothing where it has no diff.
+fn left(path: &Path, notices: &mut Notices<'_>) -> Left {
+    match fs::read(path) {
+        Ok(diff) => Left::of_diff(&String::from_utf8_lossy(&diff)),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                notices.report_file(path, None, &format!("cannot read: {error}; excluded"));
+            }
+            Left::default()
+        }
+    }
+}
+
+/// The text files below a folder, by path relative to it; none where there is no such folder.
+fn artifacts(folder: &Path) -> Vec<(String, String)> {
+    let files = tree::walk(folder).nodes.into_iter().filter(|node| node.kind == FileKind::File);
+    let read = |node: tree::Node| {
+        let content = read_within(folder, &node.path, LONGEST_ARTIFACT).ok()?;
+        let text = String::from_utf8(content.bytes).ok().filter(|text| !text.contains('\0'))?;
+        Some((node.path.to_string_lossy().into_owned(), text))
+    };
+    files.take(MOST_ARTIFACTS).filter_map(read).collect()
+}
+
+/// The task's text: the first prompt of the runs without skills.
 fn prompt(controls: &[Run]) -> String {
     let mut steps = controls.iter().flat_map(|run| &run.trajectory.steps);
     steps.find(|step| step.source == Source::User).map(|step| step.message.clone()).unwrap_or_default()

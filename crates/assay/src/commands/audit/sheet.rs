@@ -1,31 +1,40 @@
 use std::path::Path;
 
-use assay_audit::corpus::Corpus;
-use assay_audit::{calibrated, sheet};
+use assay_audit::calibrated::{audit, claims};
+use assay_audit::sheet;
 use serde_json::json;
 
-use super::corpus;
 use super::notices::Notices;
-use crate::args::audit::SheetArgs;
+use super::source::Source;
+use crate::args::audit::{SampleArgs, SheetArgs};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
-    print_sheet(args, ui, |found, dir, notices| {
-        calibrated::corpus(dir, found, false, |notice| notices.report(&notice)).sheet()
-    })
+pub(crate) fn run(args: &SheetArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let mut notices = Notices::new(ui);
+    let mut findings = Vec::new();
+    for path in &args.sources {
+        let source = Source::open(path, settings, &mut notices)?;
+        source.visit(&mut notices, |task, library| {
+            let found = claims(task, &audit(task, library, false));
+            // The sources have a like share in the sheet.
+            findings.extend(found.into_iter().map(|finding| sheet::Finding {
+                stratum: format!("{} {}", source.name, finding.stratum),
+                ..finding
+            }));
+        })?;
+    }
+    print_sheet(findings, &args.sample, &notices, ui)
 }
 
-/// Draws from the findings of a method, and prints them for labelling.
+/// Draws a sample of findings, and prints it for labelling.
 pub(in crate::commands) fn print_sheet(
-    args: &SheetArgs,
+    findings: Vec<sheet::Finding>,
+    args: &SampleArgs,
+    notices: &Notices<'_>,
     ui: &Ui,
-    findings: impl FnOnce(&Corpus, &Path, &mut Notices<'_>) -> Vec<sheet::Finding>,
 ) -> Result<Status, Failure> {
-    let found = corpus::find(&args.dir)?;
-    let mut notices = Notices::new(ui);
-    found.notices.iter().for_each(|notice| notices.report(notice));
-    let findings = findings(&found, &args.dir, &mut notices);
     let items = sheet::draw_items(findings, args.size, args.seed);
     if let Some(path) = &args.key {
         let line = |item: &sheet::Item| {
@@ -33,13 +42,16 @@ pub(in crate::commands) fn print_sheet(
                 .to_string()
                 + "\n"
         };
-        let text: String = items.iter().map(line).collect();
-        std::fs::write(path, text).map_err(|error| Failure::Infrastructure {
-            message: format!("cannot write {}", path.display()),
-            hint: None,
-            source: Some(error.into()),
-        })?;
+        write(path, &items.iter().map(line).collect::<String>())?;
     }
     ui.raw(&if ui.json() { sheet::to_json_lines(&items) } else { sheet::to_csv(&items) })?;
     Ok(notices.status(args.strict))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::Infrastructure {
+        message: format!("cannot write {}", path.display()),
+        hint: None,
+        source: Some(error.into()),
+    })
 }

@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_audit::calibrated::Run;
 use assay_audit::evidence::SkillText;
 use assay_audit::view::{View, view};
 use assay_report::{Style, redact, view_html, view_text};
-use assay_store::{Store, TrialId};
+use assay_store::{Record, Store};
+use assay_trace::Source;
 
 use super::input;
 use super::notices::Notices;
+use super::runs::read_trial;
 use crate::args::Format;
 use crate::args::audit::ShowArgs;
 use crate::commands::report::format_of;
@@ -23,22 +26,23 @@ const COLUMNS: usize = 120;
 pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
     let (with, without) = (Chosen::of(&args.with, settings)?, Chosen::of(&args.without, settings)?);
-    let (skill, name) = match (&args.skill, &with) {
+    let (skill, name, known) = match (&args.skill, &with) {
         (Some(path), _) => {
             let skill = input::skill(path)?;
             let name = input::task_name(path, &skill);
-            (skill, name)
+            (skill, name.clone(), name)
         }
-        (None, Chosen::Trial { store, id, .. }) => find_skill(store, id)?,
+        (None, Chosen::Trial { store, record }) => find_skill(store, record)?,
         (None, Chosen::File(_)) => {
             return Err(Failure::bad_input("`--skill FILE` is missing")
                 .hint("required unless --with is the id of a trial in the store"));
         }
     };
     let prompt = input::prompt(args.task.as_deref())?;
-    let with = input::run(with.path(), true, &mut notices)?;
-    let without = input::run(without.path(), false, &mut notices)?;
-    let shown = view(&name, &prompt, &skill, with, without);
+    let with = with.run(true, &known, &mut notices)?;
+    let without = without.run(false, &known, &mut notices)?;
+    let prompt = if args.task.is_some() { prompt } else { prompt_of(&without) };
+    let shown = view(&name, &known, &prompt, &skill, with, without);
     match args.out.as_deref().filter(|out| out.as_os_str() != "-") {
         None => {
             ui.raw(&render_view(&shown, settings.format, ui.columns().unwrap_or(COLUMNS), ui.style())?)?;
@@ -57,7 +61,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 /// The value of `--with` or `--without`.
 enum Chosen {
     File(PathBuf),
-    Trial { store: Store, id: TrialId, path: PathBuf },
+    Trial { store: Store, record: Box<Record> },
 }
 
 impl Chosen {
@@ -71,23 +75,44 @@ impl Chosen {
         let Some(record) = store.record(&id)? else {
             return Err(Failure::bad_input(format!("trial {} is not finished", id.short())));
         };
-        let attempt = store.trial_folder(&id).join("attempts").join(record.attempt.to_string());
-        Ok(Self::Trial { store, id, path: attempt.join("trajectory.json") })
+        Ok(Self::Trial { store, record: Box::new(record) })
     }
 
-    fn path(&self) -> &Path {
+    /// The run; of a trial with its outcome, checks and files.
+    fn run(&self, with: bool, skill: &str, notices: &mut Notices<'_>) -> Result<Run, Failure> {
         match self {
-            Self::File(path) | Self::Trial { path, .. } => path,
+            Self::File(path) => input::run(path, with, notices),
+            Self::Trial { store, record } => {
+                let condition = record.condition.clone();
+                let run = read_trial(store, Record::clone(record), &condition, skill, notices);
+                run.ok_or_else(|| {
+                    Failure::bad_input(format!(
+                        "the trajectory of trial {} cannot be read",
+                        record.trial.short()
+                    ))
+                })
+            }
         }
     }
 }
 
-/// The skill that a trial was given, of several the first that it opened, and the name of the task.
-fn find_skill(store: &Store, id: &TrialId) -> Result<(SkillText, String), Failure> {
-    let record = store.record(id)?;
+/// What the task says: what a run of a trial was told first. Transcripts of unknown origin may begin
+/// with anything.
+fn prompt_of(run: &Run) -> String {
+    if run.name.trial.is_none() {
+        return String::new();
+    }
+    let mut steps = run.trajectory.steps.iter();
+    steps.find(|step| step.source == Source::User).map(|step| step.message.clone()).unwrap_or_default()
+}
+
+/// The skill that a trial was given, of several the first that it opened; the name of the task; and
+/// the name of the skill.
+fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, String), Failure> {
+    let id = &record.trial;
     let opened: Vec<&str> = record
+        .exposure
         .iter()
-        .flat_map(|record| &record.exposure)
         .filter(|exposure| exposure.opened.is_some())
         .map(|exposure| exposure.skill.as_str())
         .collect();
@@ -99,7 +124,8 @@ fn find_skill(store: &Store, id: &TrialId) -> Result<(SkillText, String), Failur
         let skills = provided.map_or(&[][..], |own| own.skills.as_slice());
         let chosen = skills.iter().find(|skill| opened.contains(&skill.name.as_str())).or(skills.first());
         if let Some(skill) = chosen {
-            return Ok((SkillText::parse(&store.skill(&skill.digest)?), cell.task.clone()));
+            let text = SkillText::parse(&store.skill(&skill.digest)?);
+            return Ok((text, cell.task.clone(), skill.name.clone()));
         }
     }
     Err(Failure::bad_input(format!("trial {} had no skill", id.short()))

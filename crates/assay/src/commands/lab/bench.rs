@@ -322,7 +322,7 @@ fn plan(
     experiment.repetitions = repetitions;
     experiment.sandbox = sandbox.clone();
     experiment.agents = vec![AgentSpec::named("oracle")];
-    Ok(Plan::make(experiment, store, &machine::context(sandboxes, None))?)
+    Ok(Plan::build(experiment, store, &machine::context(sandboxes, None))?)
 }
 
 fn startup() -> Result<f64, Failure> {

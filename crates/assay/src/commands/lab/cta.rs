@@ -11,11 +11,12 @@ use assay_audit::evidence::SkillText;
 use assay_report::clean;
 use assay_trace::OfferedSkill;
 
-use crate::args::lab::cta::{CtaArgs, CtaCorpusArgs, CtaPairsArgs, CtaWhat};
+use crate::args::lab::cta::{CtaArgs, CtaCorpusArgs, CtaPairsArgs, CtaSheetArgs, CtaWhat};
 use crate::commands::audit::corpus::{find, print};
 use crate::commands::audit::grid::grid;
+use crate::commands::audit::input;
 use crate::commands::audit::notices::Notices;
-use crate::commands::audit::{input, sheet};
+use crate::commands::audit::sheet::print_sheet;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -23,10 +24,16 @@ pub(super) fn run(args: &CtaArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         CtaWhat::Pairs(args) => pairs(args, ui),
         CtaWhat::Corpus(args) => corpus(args, ui),
-        CtaWhat::Sheet(args) => sheet::print_sheet(args, ui, |found, _, notices| {
-            cta::findings(found, &mut |notice| notices.report(&notice))
-        }),
+        CtaWhat::Sheet(args) => sheet(args, ui),
     }
+}
+
+fn sheet(args: &CtaSheetArgs, ui: &Ui) -> Result<Status, Failure> {
+    let mut notices = Notices::new(ui);
+    let found = find(&args.dir)?;
+    found.notices.iter().for_each(|notice| notices.report(notice));
+    let findings = cta::findings(&found, &mut |notice| notices.report(&notice));
+    print_sheet(findings, &args.sample, &notices, ui)
 }
 
 fn corpus(args: &CtaCorpusArgs, ui: &Ui) -> Result<Status, Failure> {

@@ -1,5 +1,6 @@
 //! `assay lab`: experiments on assay itself and on published methods.
 
+mod audit;
 mod bench;
 mod corpus;
 mod cta;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status
         LabWhat::Search(args) => search::run(args, ui),
         LabWhat::Route(args) => route::run(args, settings, ui),
         LabWhat::Corpus(args) => corpus::run(args, ui),
+        LabWhat::Audit(args) => audit::run(args, settings, ui),
         LabWhat::Health(args) => health::run(args, ui),
         LabWhat::Cta(args) => cta::run(args, ui),
         LabWhat::SelfTest(args) => self_test::run(args, settings, ui),

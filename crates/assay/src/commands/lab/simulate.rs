@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use assay_report::counted;
 use assay_stats::simulate::{Cell, Design, GridCell, Miss, planned_grid, simulate_all, validity_grid};
 use serde::Serialize;
 
@@ -39,7 +40,11 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     let cells = match args.grid {
         Grid::Validity => validity(args.seed)?,
     };
-    ui.note(&format!("simulating {} suites for each of {} cells", args.suites, cells.len()));
+    ui.note(&format!(
+        "simulating {} for each of {}",
+        counted(args.suites, "simulated experiment", "simulated experiments"),
+        counted(cells.len(), "cell", "cells")
+    ));
     let designs: Vec<Design> = cells.iter().map(|cell| cell.design).collect();
     let tallies = simulate_all(&designs, args.suites, args.seed, thread_count(args.jobs));
     let rows: Vec<Row> = cells
@@ -155,15 +160,13 @@ fn texts(row: &Row) -> [String; 11] {
 fn misses(rows: &[Row], args: &SimulateArgs) -> String {
     let missing = rows.iter().filter(|row| !row.misses.is_empty()).count();
     let mut text = format!(
-        "{} suites per cell, seed {}. {} of {} cells are within all limits, {missing} are not:\n",
-        args.suites,
+        "{} per row, seed {}. Within all limits: {} of {}.{}\n",
+        counted(args.suites, "simulated experiment", "simulated experiments"),
         args.seed,
         rows.len() - missing,
-        rows.len(),
+        counted(rows.len(), "row", "rows"),
+        if missing > 0 { " The others:" } else { "" },
     );
-    if missing == 0 {
-        text = text.replace(", 0 are not:", ".");
-    }
     for row in rows {
         for miss in &row.misses {
             let side = if miss.found < miss.limit { "below" } else { "above" };
@@ -217,11 +220,11 @@ mod tests {
     fn misses_are_listed_and_counted() {
         let args = SimulateArgs { grid: Grid::Validity, suites: 500, seed: 7, jobs: None };
         let expected = "\
-500 suites per cell, seed 7. 1 of 2 cells are within all limits, 1 are not:
+500 simulated experiments per row, seed 7. Within all limits: 1 of 2 rows. The others:
 - sparse 10 × 1: coverage of 92.7% is below 93.5%
 ";
         assert_eq!(misses(&rows(), &args), expected);
-        let none = "500 suites per cell, seed 7. 1 of 1 cells are within all limits.\n";
+        let none = "500 simulated experiments per row, seed 7. Within all limits: 1 of 1 row.\n";
         assert_eq!(misses(&rows()[..1], &args), none);
     }
 

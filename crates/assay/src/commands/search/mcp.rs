@@ -7,6 +7,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 
+use assay_report::counted;
 use serde_json::{Map, Value, json};
 
 use super::clipped;
@@ -194,7 +195,7 @@ fn format_answer(response: &Response) -> Value {
     };
     let hits: Vec<Value> = fitting.iter().map(hit).collect();
     if hits.is_empty() {
-        return json!({ "fits": false, "message": format!("None of {} skills fits this request.", response.skills), "hits": [] });
+        return json!({ "fits": false, "message": format!("None of {} fits this request.", counted(response.skills, "skill", "skills")), "hits": [] });
     }
     json!({ "fits": true, "hits": hits })
 }

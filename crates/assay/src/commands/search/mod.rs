@@ -8,7 +8,7 @@ mod service;
 
 use std::time::Instant;
 
-use assay_report::clean;
+use assay_report::{clean, counted};
 use assay_retrieval::Searcher;
 
 use self::service::{Hit, Response, Service};
@@ -61,7 +61,11 @@ fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
         }))?;
     } else {
         let (path, bytes) = (args.out.display().to_string(), bytes as f64 / 1e6);
-        ui.out(&format!("{}: {skills} skills, {bytes:.1} MB, {seconds:.1} s\n", clean(&path)))?;
+        ui.out(&format!(
+            "{}: {}, {bytes:.1} MB, {seconds:.1} s\n",
+            clean(&path),
+            counted(skills, "skill", "skills")
+        ))?;
     }
     Ok(Status::Done)
 }

@@ -1,6 +1,6 @@
 //! `assay show` without argument: the runs in the store.
 
-use assay_report::clean;
+use assay_report::{clean, counted};
 use assay_store::Store;
 use serde_json::json;
 
@@ -27,10 +27,10 @@ pub(super) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
             }
             let planned = run.planned_at.unwrap_or_default();
             let line = format!(
-                "{:width$}  {} of {} trials finished  planned {planned}\n",
+                "{:width$}  {} of {} finished  planned {planned}\n",
                 clean(&run.run),
                 run.finished,
-                run.trials
+                counted(run.trials, "trial", "trials")
             );
             ui.out(&line)?;
         }

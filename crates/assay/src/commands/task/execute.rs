@@ -286,7 +286,7 @@ impl<'a> Executor<'a> {
             experiment.agents.push(oracle);
         }
         let machine = machine::context(&self.sandboxes, None);
-        let mut plan = Plan::make(experiment, &self.store, &machine).map_err(|error| match error {
+        let mut plan = Plan::build(experiment, &self.store, &machine).map_err(|error| match error {
             PlanError::Tasks(problems) => problems.first().map_or_else(String::new, ToString::to_string),
             error => error.to_string(),
         })?;

@@ -22,8 +22,8 @@ impl Inputs {
                 path.display()
             ));
         }
-        if sources.passed_over > 0 {
-            let count = sources.passed_over;
+        if sources.skipped > 0 {
+            let count = sources.skipped;
             ui.note(&format!(
                 "{count} {} skipped: not transcripts",
                 if count == 1 { "file" } else { "files" }

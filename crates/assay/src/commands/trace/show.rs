@@ -1,6 +1,6 @@
 //! `assay trace show`: what was said and done, step by step.
 
-use assay_report::clean;
+use assay_report::{clean, counted};
 use assay_trace::read::{self, Transcript};
 use assay_trace::{Source, Step, ToolCall, Trajectory};
 use serde_json::{Value, json};
@@ -55,12 +55,12 @@ fn format_transcript(file: &str, transcript: &Transcript, cap: usize) -> String 
     let agent = &trajectory.agent;
     let model = agent.model_name.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
     let mut text = format!(
-        "{}\n  {} {}{model}, format {}, {} steps\n  tokens: {}\n",
+        "{}\n  {} {}{model}, format {}, {}\n  tokens: {}\n",
         clean(file),
         clean(&agent.name),
         clean(&agent.version),
         transcript.format,
-        trajectory.steps.len(),
+        counted(trajectory.steps.len(), "step", "steps"),
         fields(&transcript.tally),
     );
     steps(trajectory, cap, &mut text);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use assay_report::{clean, seconds};
+use assay_diagnostic::group_digits;
+use assay_report::{clean, counted, seconds};
 use assay_skill::Package;
 use assay_trace::{
     Cost, Counting, KnownUsage, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller,
@@ -91,7 +92,7 @@ impl Total {
     }
 
     fn document(&self, any: bool) -> Value {
-        let counted = if any { counted(&self.tally) } else { Value::Null };
+        let counted = if any { count_tokens(&self.tally) } else { Value::Null };
         let tokens = if any { json!(self.tally.known()) } else { Value::Null };
         json!({
             "tokens": tokens,
@@ -153,7 +154,7 @@ pub(in crate::commands) fn prices(path: &Path) -> Result<Prices, Failure> {
 }
 
 /// Tokens by each way of counting; `null` where nothing is known of them.
-fn counted(tally: &Tally) -> Value {
+fn count_tokens(tally: &Tally) -> Value {
     let count = |way| if tally.is_known() { Value::from(tally.tokens(way)) } else { Value::Null };
     Counting::ALL.into_iter().map(|way| (way.name().to_owned(), count(way))).collect()
 }
@@ -170,7 +171,7 @@ fn document(
     if let Some(map) = value.as_object_mut() {
         map.insert("tokens".to_owned(), json!(stats.tally.known()));
         map.insert("at_least".to_owned(), json!(stats.tally.lower_bounds()));
-        map.insert("counted".to_owned(), counted(&stats.tally));
+        map.insert("counted".to_owned(), count_tokens(&stats.tally));
         map.insert("cost_usd".to_owned(), json!(cost.usd.filter(|_| !cost.is_at_least)));
         map.insert("cost_usd_at_least".to_owned(), json!(cost.usd));
         let models = stats.models.iter().map(|one| {
@@ -210,16 +211,20 @@ fn format_stats(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> St
     let tools: Vec<String> =
         stats.tools.iter().map(|(tool, count)| format!("{} {count}", clean(tool))).collect();
     let mut text = format!(
-        "{}\n  {} {}{model}, format {}\n  {} steps, {} turns, {} calls of which {} failed{}{took}{cost}\n",
+        "{}\n  {} {}{model}, format {}\n  {}, {}, {}, {} failed{}{took}{cost}\n",
         clean(&titled(&stats.file, stats.part)),
         clean(&stats.agent.name),
         clean(&stats.agent.version),
         stats.format,
-        stats.steps,
-        stats.turns,
-        stats.calls,
-        stats.failed_calls,
-        if stats.sub_agents > 0 { format!(", {} sub-agents", stats.sub_agents) } else { String::new() },
+        counted(stats.steps, "step", "steps"),
+        counted(stats.turns, "turn", "turns"),
+        counted(stats.calls, "call", "calls"),
+        group_digits(stats.failed_calls),
+        if stats.sub_agents > 0 {
+            format!(", {}", counted(stats.sub_agents, "sub-agent", "sub-agents"))
+        } else {
+            String::new()
+        },
     );
     if !tools.is_empty() {
         text.push_str(&format!("  tools: {}\n", tools.join(", ")));
@@ -236,7 +241,7 @@ fn format_stats(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> St
         let lines = if skill.cannot_tell.contains(&"opened") {
             String::new()
         } else {
-            format!(" ({} of {} lines)", skill.body.ingested, skill.body.lines)
+            format!(" ({} of {})", skill.body.ingested, counted(skill.body.lines, "line", "lines"))
         };
         text.push_str(&format!(
             "  skill {}: listed {}, mentioned {}, opened {}{lines}, executed {}\n",

@@ -1,8 +1,8 @@
-//! Whom an agent runs as in a container, and where that user's home is.
+//! The user that an agent runs as in a container, and that user's home.
 
 use std::path::{Path, PathBuf};
 
-/// The home of those that the image gives none.
+/// The home of users without one in the image.
 const OWN: &str = "/opt/assay/home";
 
 /// Root's home, where agents' paths are given.
@@ -44,7 +44,7 @@ impl Account {
         Self { name: user.to_owned(), uid, home: home.to_owned() }
     }
 
-    /// Where a path below root's home lies for this user.
+    /// The path for this user of a path below root's home.
     pub(super) fn path(&self, path: &Path) -> PathBuf {
         path.strip_prefix(ROOT).map_or_else(|_| path.to_owned(), |rest| self.home.join(rest))
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_are_found_and_have_a_home() {
+    fn users_are_resolved_with_a_home() {
         let passwd = "root:x:0:0:root:/root:/bin/bash\nworker:x:1000:1000::/home/worker:/bin/sh\n\
                       nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\nbin:x:2:2:bin:/bin:/x\n\
                       up:x:7:7::/home/../etc:/x\nshort:x:8\n";

@@ -13,25 +13,25 @@ use assay_store::Cause;
 use assay_task::Healthcheck;
 
 use super::account::Account;
-use super::base::{ContainerSession, Given, ImageEnvironment, Running, plain_command};
+use super::base::{Additions, ContainerSession, ImageEnvironment, Running, plain_command};
 use super::compare::StoppedContainer;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder, inside};
 use crate::run::environment::phases::{AgentPhase, Environment};
 use crate::run::{cli_agents, egress_proxy};
 
-/// Where the daemon's first seconds of a healthcheck end, whatever the task says.
+/// The upper limit of the daemon's start period of a healthcheck, whatever the task sets.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
 
 /// With the agent at work.
 pub(crate) struct AgentInContainer<'a> {
     environment: ImageEnvironment<'a>,
     running: Running,
-    given: Given,
+    given: Additions,
 }
 
 impl ImageEnvironment<'_> {
-    /// Gives a user what is made for root otherwise: the home with the folders on the way to the
-    /// skills, and the socket to its model.
+    /// Gives a user what is otherwise made for root: the home with the folders above the skills,
+    /// and the socket to its model.
     fn prepare_home(
         &self,
         container: &mut Container,
@@ -61,9 +61,9 @@ impl ImageEnvironment<'_> {
         Ok(())
     }
 
-    /// Takes out what the verifier has of skills, and the image's own skills, but not where a skill
-    /// of the trial is mounted. The oracle keeps the latter: its solution was written for them.
-    fn take_out_baked(&self, container: &mut Container, mounts: &[Mount]) -> Result<(), Broken> {
+    /// Removes the verifier's copies of skills, and the image's own skills, except where a skill of
+    /// the trial is mounted. The oracle keeps the latter: its solution was written for them.
+    fn remove_baked_skills(&self, container: &mut Container, mounts: &[Mount]) -> Result<(), Broken> {
         let is_mounted = |path: &Path| {
             mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path))
         };
@@ -86,7 +86,7 @@ impl ImageEnvironment<'_> {
         Ok(planted)
     }
 
-    /// Waits until the task's environment says that it is well.
+    /// Waits until the task's environment reports that it is healthy.
     fn wait_healthy(&self, session: &mut ContainerSession, check: &Healthcheck) -> Result<(), Broken> {
         let began = Instant::now();
         let mut failures = 0;
@@ -135,7 +135,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
         let trial = self.attempt.trial;
         let cache = self.attempt.cache;
         let account = self.account();
-        let mut given = Given::default();
+        let mut given = Additions::default();
         for skill in &trial.provision.skills {
             let source =
                 cache.skill(skill).map_err(|error| Broken::harness(error.to_string()))?.to_path_buf();
@@ -160,7 +160,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
             given.planted = self.plant_skills(&container)?;
         }
         container.restart()?;
-        self.take_out_baked(&mut container, &given.mounts)?;
+        self.remove_baked_skills(&mut container, &given.mounts)?;
         if trial.provision.writes_skills {
             let own = account.path(Path::new(trial.agent.skills_dir())).display().to_string();
             self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", &own])?;

@@ -1,4 +1,4 @@
-//! What the phases in a container share.
+//! Shared by the phases in a container.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct ImageEnvironment<'a> {
 
 /// What the agent gets in addition to the image.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct Additions {
     /// Folders that are mounted, and where.
     pub(super) mounts: Vec<Mount>,
     /// The task's own skills, as the oracle has them.
@@ -54,7 +54,7 @@ pub(super) struct ContainerSession {
     pub(super) user: Option<String>,
     /// Added to every command.
     pub(super) env: Vec<(String, String)>,
-    /// Whose home stands for root's.
+    /// The user whose home replaces root's.
     pub(super) account: Option<Account>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> ImageEnvironment<'a> {
         spec
     }
 
-    /// The folders that stand for `/logs` and the reward, which every user of the image may write.
+    /// Creates the folders for `/logs` and the reward, which every user of the image may write.
     pub(super) fn put_logs(&self, container: &Container, names: &[&str]) -> Result<(), Broken> {
         use std::os::unix::fs::PermissionsExt;
         let empty = self.attempt.scratch.join("empty").join(names.join("-"));
@@ -158,7 +158,7 @@ impl<'a> ImageEnvironment<'a> {
         self.attempt.trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone())
     }
 
-    /// The same, with a home. A task whose work lies in root's home has no other.
+    /// The same, with a home. A task that works in root's home has no other.
     pub(super) fn account(&self) -> Account {
         let user = self.agent_user().or_else(|| self.prepared.image.config.user.clone());
         let user =
@@ -185,7 +185,7 @@ impl<'a> ImageEnvironment<'a> {
         self.attempt.trial.agent.needs_solution()
     }
 
-    /// Removes what lies at paths, in a container that runs.
+    /// Removes paths in a running container.
     pub(super) fn remove<'p>(
         &self,
         container: &mut Container,
@@ -212,7 +212,7 @@ impl<'a> ImageEnvironment<'a> {
                 .any(|volume| volume.starts_with(folder) || folder.starts_with(volume))
     }
 
-    /// The image as it was, beside what the agent made of it.
+    /// The original image, beside the agent's container.
     pub(super) fn pristine(&self) -> Pristine<'a> {
         let trial = self.attempt.trial;
         let label = format!("{}-image", trial.id.short());

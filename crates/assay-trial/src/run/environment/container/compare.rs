@@ -1,4 +1,4 @@
-//! A container whose agent is dead, and what the agent changed in it.
+//! A container whose agent was killed, and the agent's changes in it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,25 +6,25 @@ use assay_fs::{ChangeKind, Entry, FileKind, Manifest};
 use assay_sandbox::docker::{Changed, Container};
 use assay_sandbox::{Usage, unified_diff};
 
-use super::base::{Given, ImageEnvironment};
-use super::files::{look_at_odd, note_left_out};
+use super::base::{Additions, ImageEnvironment};
+use super::files::{check_special_files, note_left_out};
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::environment::phases::{Changes, DIFF_CAP, OUTSIDE, StoppedAgent};
 use crate::run::image_scan::WORK_CAPS;
 use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
 
-/// Most changed paths of a large work folder that are looked at one by one.
-const LOOKED_AT: usize = 2_000;
+/// Most changed paths of a large work folder that are checked one by one.
+const MOST_CHECKED: usize = 2_000;
 
-/// Most bytes of a file that is read to judge it.
+/// Most bytes of a file that is read to classify it.
 const READ: u64 = 64 << 10;
 
-/// With the agent dead.
+/// After the agent was killed.
 pub(crate) struct StoppedContainer<'a> {
     pub(super) environment: ImageEnvironment<'a>,
     pub(super) container: Container,
-    pub(super) given: Given,
+    pub(super) given: Additions,
     pub(super) used: Usage,
     /// What differs from the image.
     pub(super) changes: Vec<Changed>,
@@ -33,8 +33,8 @@ pub(crate) struct StoppedContainer<'a> {
 }
 
 impl StoppedContainer<'_> {
-    /// What is ours, and no change of the agent's: mounts with the folders on the way, what was
-    /// taken out, the logs, and what every container has.
+    /// Whether assay itself made a change: mounts with their parent folders, what was removed, the
+    /// logs, and what every container has.
     fn is_ours(&self, change: &Changed) -> bool {
         let path = change.path.as_path();
         // Files that a reference solution leaves here are not tampering; they are removed before
@@ -66,9 +66,9 @@ impl StoppedContainer<'_> {
             })
     }
 
-    /// The work folder as it is now, fetched where it is small and else asked for path by path.
+    /// The current work folder, fetched if it is small, else queried path by path.
     ///
-    /// None where it cannot be looked through, which is then said in `found`.
+    /// None if it cannot be read, which is then reported in `found`.
     fn work_now(
         &self,
         changes: &[&Changed],
@@ -94,7 +94,7 @@ impl StoppedContainer<'_> {
             return Ok(Some((Some(to), manifest)));
         }
         let mut manifest = Manifest::default();
-        for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed).take(LOOKED_AT) {
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed).take(MOST_CHECKED) {
             let Ok(inside) = change.path.strip_prefix(&self.environment.workdir) else { continue };
             let Some(found) = self.container.stat(&change.path)? else { continue };
             let kind = match () {
@@ -161,7 +161,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             image::classify_changes(task, &environment.scan.programs, &elsewhere, &mut read, &mut is_same);
         pristine.finish()?;
         found.tampered.extend(verdict.tampered.iter().cloned());
-        // A folder in which something changed is listed as changed itself: that says nothing.
+        // A folder with a change in it is listed as changed itself, which means nothing.
         let is_mere_folder = |number: usize, change: &Changed| {
             change.kind == ChangeKind::Modified
                 && elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
@@ -174,7 +174,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_diagnostic::escape_path(&change.path)));
-        look_at_odd(container, &elsewhere, &mut found)?;
+        check_special_files(container, &elsewhere, &mut found)?;
         if environment.workdir != Path::new("/")
             && environment.has_changes(&self.changes, &environment.workdir)
         {

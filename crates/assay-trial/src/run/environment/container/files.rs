@@ -1,4 +1,4 @@
-//! What a container's files come to: artifacts that are kept, and things that are no files.
+//! A container's files: artifacts that are kept, and special files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::run::broken::{Broken, LOG_CAPS};
 use crate::run::environment::phases::Changes;
 use crate::run::tamper::points_into_verifier;
 
-/// Most changed paths beside the work folder that are looked at one by one.
-const ODD: usize = 500;
+/// Most changed paths outside the work folder that are checked one by one.
+const MOST_SPECIAL: usize = 500;
 
-/// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the
-/// system's folders, where servers have their sockets.
-pub(super) fn look_at_odd(
+/// Links and pipes outside the work folder, where a task may keep its work: not in the system's
+/// folders, where servers have their sockets.
+pub(super) fn check_special_files(
     container: &Docked,
     elsewhere: &[&Changed],
     found: &mut Changes,
@@ -30,7 +30,7 @@ pub(super) fn look_at_odd(
             && !PASSED.iter().any(|passed| change.path.starts_with(passed))
             && !elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
     });
-    for (_, change) in leaves.take(ODD) {
+    for (_, change) in leaves.take(MOST_SPECIAL) {
         let Some(there) = container.stat(&change.path)? else { continue };
         let shown = assay_diagnostic::escape_path(&change.path);
         if let Some(target) = &there.link {
@@ -45,7 +45,7 @@ pub(super) fn look_at_odd(
     Ok(())
 }
 
-/// Where an artifact is kept, relative to the folder of artifacts.
+/// The path of an artifact, relative to the folder of artifacts.
 pub(super) fn kept_as(artifact: &Artifact) -> PathBuf {
     let source = artifact.source.strip_prefix("/").unwrap_or(&artifact.source).to_path_buf();
     artifact.destination.clone().unwrap_or(source)
@@ -69,7 +69,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
         .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
 }
 
-/// What an archive left out is neither a file nor a folder, or too much.
+/// Entries that an archive left out are special files, or too large.
 pub(super) fn note_left_out(manifest: &mut Manifest, left: &LeftOut) {
     let kinds: BTreeMap<&str, FileKind> =
         [("a pipe", FileKind::Other), ("a device", FileKind::Other), ("something else", FileKind::Other)]

@@ -1,8 +1,8 @@
-//! One container of the task's image, for the agent and, after everything in it is dead, for the
+//! One container of the task's image, for the agent and, after everything in it was killed, for the
 //! verifier.
 //!
-//! Nothing of this machine is mounted but what may only be read: files come out after everything
-//! inside is dead.
+//! Folders of this machine are mounted read-only: files are copied out after everything inside was
+//! killed.
 
 mod account;
 mod agent;

@@ -13,7 +13,7 @@ const COMPARED: usize = 200;
 /// Largest file that is compared; a larger one counts as changed.
 const LARGEST: u64 = 256 << 20;
 
-/// A container of the image that never runs, made when it is first asked for.
+/// A container of the image that never runs, made when it is first needed.
 pub(super) struct Pristine<'a> {
     docker: &'a Docker,
     spec: ContainerSpec,
@@ -35,9 +35,9 @@ impl<'a> Pristine<'a> {
         Ok(self.made.insert(made))
     }
 
-    /// Whether a container has at a path what the image has there: a folder of the same mode, a
-    /// link to the same place, or a file of the same mode and content. Where that cannot be found
-    /// out, it has not.
+    /// Whether a container has the same at a path as the image: a folder of the same mode, a link
+    /// with the same target, or a file of the same mode and content. If that cannot be determined,
+    /// it has not.
     pub(super) fn has_the_same(&mut self, container: &Docked, path: &Path) -> bool {
         if self.failed.is_some() || self.room == 0 {
             return false;
@@ -65,7 +65,7 @@ impl<'a> Pristine<'a> {
         Ok(was.size == now.size && image.read(path, LARGEST)? == container.read(path, LARGEST)?)
     }
 
-    /// Removes what was made, and returns whether the daemon failed on the way: then files that look
+    /// Removes the container, and returns whether the daemon failed meanwhile: then files that look
     /// changed prove nothing.
     pub(super) fn finish(self) -> Result<(), Broken> {
         if let Some(made) = self.made {

@@ -1,4 +1,4 @@
-//! The verifier's phase in a container: a second life of the agent's, or one of its own.
+//! The verifier's phase in a container: the agent's, restarted, or a separate one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::run::egress_proxy;
 use crate::run::environment::phases::{Compared, Graded, VerifierPhase};
 use crate::run::tamper::{VERIFIER_LOGS, image};
 
-/// A folder that is never there: Python looks for bytecode nowhere else.
+/// A folder that never exists: Python looks for bytecode only there.
 const NOWHERE: &str = "/nonexistent/assay";
 
-/// With the agent's changes looked at.
+/// After the agent's changes were compared.
 pub(crate) struct ComparedContainer<'a> {
     pub(super) environment: ImageEnvironment<'a>,
     pub(super) container: Container,
@@ -36,7 +36,8 @@ pub(crate) struct VerifierInContainer<'a> {
 }
 
 impl ImageEnvironment<'_> {
-    /// Runs what the task wants run between agent and verifier, and brings its artifacts.
+    /// Runs the commands that the task defines for the time between agent and verifier, and fetches
+    /// its artifacts.
     fn collect(&self, container: &mut Container) -> Result<(), Broken> {
         let config = &self.attempt.trial.task.config;
         if config.collect.is_empty() && config.artifacts.is_empty() {
@@ -59,7 +60,7 @@ impl ImageEnvironment<'_> {
         self.bring_artifacts(container)?;
         let folder = self.attempt.folder.join("artifacts");
         create_folder(&folder)?;
-        // What is there from before is the same.
+        // Artifacts from before are the same.
         let _ = assay_fs::copy_tree(&kept, &folder, &LOG_CAPS);
         Ok(())
     }
@@ -89,8 +90,8 @@ impl ImageEnvironment<'_> {
         Ok(())
     }
 
-    /// The container of a verifier that has an environment of its own, not started, with nothing of
-    /// the agent's but its artifacts.
+    /// The container of a verifier with its own environment, not started, with nothing of the
+    /// agent's but its artifacts.
     fn own_environment(&self) -> Result<Container, Broken> {
         let trial = self.attempt.trial;
         let prepared =
@@ -124,14 +125,13 @@ impl ImageEnvironment<'_> {
 }
 
 impl ComparedContainer<'_> {
-    /// Empties the verifier's places of whatever is there, and puts its own copies of skills back.
-    /// What was given to the oracle goes: no verifier may need what agents without skills do not
-    /// have.
+    /// Empties the verifier's folders, and puts its own copies of skills back. Files given to the
+    /// oracle are removed: no verifier may need what agents without skills do not have.
     fn clear_for_verifier(&mut self) -> Result<(), Broken> {
         let (environment, container) = (&self.environment, &mut self.container);
         let scan = &environment.scan;
         let own: &[PathBuf] = if environment.keeps_baked() { &scan.baked } else { &[] };
-        // What the agent left where the verifier writes is no part of its work.
+        // The agent's files in the verifier's folders are not part of its work.
         let left = environment.has_changes(&self.changes, Path::new(VERIFIER_LOGS))
             || self
                 .changes

@@ -84,7 +84,7 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
         let trial = measure(trials, &daemon, || execute(&base, at_once, trials, &sandbox, &sandboxes))?;
         let spec = ContainerSpec::new(found.clone(), "floor");
         let floor = measure(trials, &daemon, || {
-            many(at_once, trials, &|_| docker.bare_life(&spec, SOLUTION, VERIFIER).map_err(broke))
+            many(at_once, trials, &|_| docker.run_minimal(&spec, SOLUTION, VERIFIER).map_err(broke))
         })?;
         rows.push(Row {
             concurrency: at_once,

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::failure::Failure;
 
 /// Writes a file, or standard output for `-`.
-pub(super) fn write_to(
+pub(in crate::commands::lab) fn write_to(
     path: &Path,
     write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {

@@ -1,0 +1,46 @@
+//! The status of each directive in one run.
+
+use super::matching::Matcher;
+use super::run_evidence::RunEvidence;
+use super::{Assessment, Status};
+use crate::directive::{Directive, Modality, Probe};
+
+/// What a run shows of each directive, in their order. Weights are 0: they depend on other runs.
+///
+/// A prohibition counts as followed only where the line's alternative was done: that something was
+/// not done shows nothing.
+pub fn assess(directives: &[Directive], material: &RunEvidence) -> Vec<Assessment> {
+    directives.iter().map(|directive| assess_one(directive, material)).collect()
+}
+
+fn assess_one(directive: &Directive, material: &RunEvidence) -> Assessment {
+    let matcher = Matcher::new(&directive.probe, directive);
+    let probe = matcher.best(material);
+    let instead = || {
+        let others = directive.instead.iter().filter_map(|probe| find(probe, directive, material));
+        others.min().or_else(|| matcher.reversed(material))
+    };
+    let applies =
+        || directive.applies.as_ref().is_none_or(|probe| find(probe, directive, material).is_some());
+    let shown = |status, at: usize| Assessment { status, place: Some(material.place(at)), weight: 0.0 };
+    let (at_probe, at_instead) = match directive.modality {
+        Modality::Required => (Status::Followed, Status::Violated),
+        Modality::Forbidden => (Status::Violated, Status::Followed),
+    };
+    if let Some(at) = probe {
+        return shown(at_probe, at);
+    }
+    if !applies() {
+        return Assessment { status: Status::NotApplicable, place: None, weight: 0.0 };
+    }
+    // That an example was not used is no fault.
+    let counts = directive.modality == Modality::Forbidden || !directive.example;
+    match instead().filter(|_| counts) {
+        Some(at) => shown(at_instead, at),
+        None => Assessment { status: Status::Unknown, place: None, weight: 0.0 },
+    }
+}
+
+fn find(probe: &Probe, directive: &Directive, material: &RunEvidence) -> Option<usize> {
+    Matcher::new(probe, directive).best(material)
+}

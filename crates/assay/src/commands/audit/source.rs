@@ -1,0 +1,101 @@
+//! What is audited: folders of transcripts, and runs of a store.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use assay_audit::calibrated::{self, TaskRuns};
+use assay_audit::corpus::Corpus;
+use assay_audit::evidence::SkillText;
+use assay_store::{RunFolder, Store};
+use tempfile::TempDir;
+
+use super::notices::Notices;
+use super::{corpus, input, runs};
+use crate::config::Settings;
+use crate::failure::Failure;
+
+/// Largest content of an archive that is unpacked, in bytes.
+const ARCHIVE_CAP: u64 = 1 << 30;
+
+/// Transcripts of tasks with and without a skill.
+pub(in crate::commands) struct Source {
+    /// What it is called in tables: the name of the folder, archive or run.
+    pub(in crate::commands) name: String,
+    content: Content,
+    /// Where an archive was unpacked; removed with the value.
+    _unpacked: Option<TempDir>,
+}
+
+enum Content {
+    Folder(PathBuf, Corpus),
+    Runs(Store, Vec<RunFolder>),
+}
+
+impl Source {
+    /// Opens a folder of transcripts, a store with all its runs, such a store in a `.tar.zst`, or a
+    /// run of the current store.
+    pub(in crate::commands) fn open(
+        path: &Path,
+        settings: &Settings,
+        notices: &mut Notices<'_>,
+    ) -> Result<Self, Failure> {
+        let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = file.strip_suffix(".tar.zst").unwrap_or(&file).to_owned();
+        if path.is_file() {
+            let folder = unpack(path)?;
+            let root = ["", "store", ".assay"]
+                .into_iter()
+                .map(|inner| folder.path().join(inner))
+                .find(|root| is_store(root))
+                .ok_or_else(|| Failure::bad_input(format!("{} contains no store", path.display())))?;
+            return Self::of_store(name, &root, Some(folder));
+        }
+        if is_store(path) {
+            return Self::of_store(name, path, None);
+        }
+        if let Some((store, run)) = corpus::run_of(path, settings)? {
+            return Ok(Self { name, content: Content::Runs(store, vec![run]), _unpacked: None });
+        }
+        let found = corpus::find(path)?;
+        found.notices.iter().for_each(|notice| notices.report(notice));
+        Ok(Self { name, content: Content::Folder(path.to_owned(), found), _unpacked: None })
+    }
+
+    fn of_store(name: String, root: &Path, unpacked: Option<TempDir>) -> Result<Self, Failure> {
+        let store = Store::open(root)?;
+        let runs = store.run_names().iter().map(|run| store.run(run)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { name, content: Content::Runs(store, runs), _unpacked: unpacked })
+    }
+
+    /// Gives each task to `each`, with all skills of the source.
+    pub(in crate::commands) fn visit(
+        &self,
+        notices: &mut Notices<'_>,
+        mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
+    ) -> Result<(), Failure> {
+        match &self.content {
+            Content::Folder(root, corpus) => {
+                calibrated::visit(root, corpus, |notice| notices.report(&notice), each);
+            }
+            Content::Runs(store, runs) => {
+                for run in runs {
+                    runs::visit(store, run, None, notices, &mut each)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_store(folder: &Path) -> bool {
+    folder.join("store.json").is_file()
+}
+
+fn unpack(path: &Path) -> Result<TempDir, Failure> {
+    let unread = |error| input::unread(path, error);
+    let folder = tempfile::tempdir().map_err(unread)?;
+    let reader = zstd::Decoder::new(File::open(path).map_err(unread)?).map_err(unread)?;
+    let mut archive = tar::Archive::new(std::io::Read::take(reader, ARCHIVE_CAP));
+    archive.unpack(folder.path()).map_err(unread)?;
+    Ok(folder)
+}
