@@ -16,6 +16,7 @@ mod identity;
 #[cfg(target_os = "linux")]
 mod lease;
 mod limits;
+mod metric;
 #[cfg(target_os = "linux")]
 mod owner;
 #[cfg(target_os = "linux")]
@@ -39,6 +40,7 @@ pub use identity::{InvalidTrialId, TrialId, canonical};
 #[cfg(target_os = "linux")]
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
+pub use metric::{MetricDirection, MetricScale, MetricSource, MetricSpec};
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};

@@ -45,6 +45,10 @@ pub struct Record {
     /// Every key of reward.json.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rewards: BTreeMap<String, f64>,
+    /// Numbers that are no part of the score: columns of an imported table, and keys of the reward
+    /// file that the experiment declares as metrics.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numbers: BTreeMap<String, f64>,
     /// The verifier's tests, if it wrote a CTRF report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctrf: Option<Value>,
@@ -194,6 +198,7 @@ impl Record {
             late: false,
             reward: None,
             rewards: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             ctrf: None,
             ended: None,
             turns: 0,

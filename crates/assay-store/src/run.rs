@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::identity::{TrialId, canonical};
+use crate::metric::MetricSpec;
 use crate::record::AgentLabel;
 
 /// `plan.json`: everything that a report needs in addition to the records.
@@ -55,6 +56,9 @@ pub struct RunFolder {
     /// What the tasks request and this machine cannot provide, in sentences. Not part of `plan`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The metrics that conditions are compared by, beside the score.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricSpec>,
     /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,

@@ -44,6 +44,7 @@ impl Suite {
             equal_conditions: Vec::new(),
             provisions: Vec::new(),
             warnings: Vec::new(),
+            metrics: Vec::new(),
             imported: None,
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)

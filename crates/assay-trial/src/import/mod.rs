@@ -381,6 +381,7 @@ fn run_folder(
         equal_conditions: Vec::new(),
         provisions: Vec::new(),
         warnings: Vec::new(),
+        metrics: Vec::new(),
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }

@@ -1,0 +1,8 @@
+//! Tables in files: CSV, JSON Lines and Parquet, the first two also compressed with Zstandard.
+//!
+//! A table has named [`Column`]s of one [`Kind`] each, and rows of [`Value`]s. Rows are read and
+//! written one by one, so that the size of a table does not affect memory.
+
+mod value;
+
+pub use value::{Column, Kind, Value};
