@@ -10,6 +10,7 @@ use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
 use crate::notes::different_times;
+use crate::settings;
 
 /// With fewer common tasks nothing is compared, because a verdict needs as many.
 pub const LEAST_TASKS: usize = 5;
@@ -73,7 +74,9 @@ type Key = (AgentKey, String);
 /// Compares two runs of one store.
 pub fn compare(store: &Store, first: &RunFolder, second: &RunFolder) -> Result<RunComparison, StoreError> {
     let gather = |run| Gathered::read(store, run, &Selection::default());
-    Ok(compare_gathered(first, &gather(first)?, second, &gather(second)?))
+    let mut comparison = compare_gathered(first, &gather(first)?, second, &gather(second)?);
+    comparison.notes.extend(settings::executed(store, first, second)?);
+    Ok(comparison)
 }
 
 /// Compares two runs by their records alone.
@@ -136,7 +139,8 @@ pub fn compare_gathered(
         comparison.imported = imported;
     }
     let (mine, theirs) = (second.trials(), first.trials());
-    let notes = different_times(second, comparisons.iter());
+    let mut notes = settings::planned(first, second);
+    notes.extend(different_times(second, comparisons.iter()));
     RunComparison {
         schema: "assay.compare/2",
         first: first.run.clone(),

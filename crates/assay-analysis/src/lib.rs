@@ -20,6 +20,7 @@ mod notes;
 mod overlap;
 mod report;
 mod result;
+mod settings;
 mod shared;
 mod tasks;
 

@@ -78,6 +78,17 @@ pub enum Note {
         /// The smaller of the two shares of trials that ran within the period of the other.
         overlap: f64,
     },
+    /// Two compared runs have different settings.
+    SettingDiffers {
+        /// Which setting.
+        setting: &'static str,
+        /// Its value in the first run.
+        first: String,
+        /// Its value in the second.
+        second: String,
+        /// On how many tasks; `None` for a setting of the whole run.
+        tasks: Option<usize>,
+    },
     /// Agents whose skills are listed in the system prompt.
     PlacedInSystem {
         /// Their harnesses.

@@ -52,6 +52,11 @@ pub fn note(note: &Note) -> String {
                 100.0 * overlap
             )
         }
+        Note::SettingDiffers { setting, first, second, tasks } => format!(
+            "Different settings{}: {setting} is {second}, and {first} in the first run. The difference between the runs \
+             includes its effect.",
+            tasks.map_or_else(String::new, |tasks| format!(" on {}", counted(tasks, "task", "tasks")))
+        ),
         Note::PlacedInSystem { agents } => format!(
             "{}: skills were listed in the system prompt, not through the agent's own skills folder.",
             agents.join(", ")

@@ -169,6 +169,15 @@ impl Store {
         }
     }
 
+    /// What was hashed into a trial's id; `None` where the trial was not executed.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read or is not JSON.
+    pub fn specification(&self, id: &TrialId) -> Result<Option<Value>, StoreError> {
+        let path = self.trial_folder(id).join("trial.json");
+        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
     /// The only trial whose id begins with `prefix`.
     pub fn find_trial(&self, prefix: &str) -> Result<TrialId, StoreError> {
         let unknown = || StoreError::NotFound(format!("no trial id in this store begins with {prefix:?}"));

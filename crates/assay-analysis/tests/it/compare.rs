@@ -1,6 +1,6 @@
 //! Two runs against each other.
 
-use assay_analysis::{RunComparison, compare_gathered};
+use assay_analysis::{Note, RunComparison, compare_gathered};
 
 use crate::suite::{Suite, close};
 
@@ -91,5 +91,36 @@ fn skills_of_both_runs_are_listed_with_digests() {
             ("b", Some("blake3:2"), None, true),
             ("c", None, Some("blake3:4"), true),
         ]
+    );
+}
+
+#[test]
+fn different_disclosure_and_placement_are_noted() {
+    let check = |change: &dyn Fn(&mut assay_store::RunFolder), expected: Option<(&str, &str, &str)>| {
+        let before = Suite::uniform(&["none", "curated"], &["PF", "PP"]).plan(|run| {
+            run.agents[0].placement = Some(assay_trace::Placement::Native);
+        });
+        let after = Suite::uniform(&["none", "curated"], &["PF", "PP"]).plan(|run| {
+            run.agents[0].placement = Some(assay_trace::Placement::Native);
+            change(run);
+        });
+        let found = against(&before, &after);
+        let settings: Vec<_> = found
+            .notes
+            .iter()
+            .filter_map(|note| match note {
+                Note::SettingDiffers { setting, first, second, tasks: None } => {
+                    Some((*setting, first.as_str(), second.as_str()))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(settings, expected.into_iter().collect::<Vec<_>>());
+    };
+    check(&|_| (), None);
+    check(&|run| run.disclosure = "told".into(), Some(("disclosure", "offered", "told")));
+    check(
+        &|run| run.agents[0].placement = Some(assay_trace::Placement::System),
+        Some(("placement of skills", "native", "system")),
     );
 }

@@ -5,7 +5,8 @@
 /// Use this command after you changed a skill or a model. Each agent in SECOND is compared with the
 /// same agent in FIRST, under each condition that is in both runs. Only tasks with results in both
 /// runs count. A comparison with fewer than five such tasks is excluded. A positive lift means that
-/// SECOND scored higher.
+/// SECOND scored higher. Disclosure, placement, limits and sandbox that differ between the runs are named, because
+/// the difference includes their effects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay compare my-suite my-suite-2

@@ -197,3 +197,26 @@ fn as_many_trials_run_at_once_as_is_said() {
         assert_eq!(at_once(&lab), expected, "-j {jobs}");
     }
 }
+
+#[test]
+fn comparison_of_runs_names_limits_that_differ() {
+    needs_bubblewrap!();
+    let mut lab = Fixture::new().script(&[json!({"turn": 0, "run": ["echo yes > answer.txt"]})]);
+    for task in ["ash", "beech", "cedar", "elm", "fir"] {
+        lab = lab.task(task, |task| task);
+    }
+    for timeout in ["timeout = 60", "timeout = 45.5"] {
+        lab = lab.experiment(|design| design.agent(timeout));
+        lab.run(&["--no-checks"]);
+    }
+    let ran = lab.assay(&["compare", "lab", "lab-2"]).ok();
+    let expected = "! Different settings on 5 tasks: time limit of the agent in seconds is 45.5, and 60.0 in the first run. \
+                    The difference between the runs includes its effect.\n";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    let same = lab.assay(&["compare", "lab", "lab"]).ok();
+    assert!(!same.stdout.contains("Different settings"), "{}", same.stdout);
+    let notes = lab.assay(&["compare", "lab", "lab-2", "--format", "json"]).ok().json()["notes"].clone();
+    assert!(
+        notes.as_array().unwrap().iter().any(|note| note.as_str().unwrap().starts_with("Different settings"))
+    );
+}
