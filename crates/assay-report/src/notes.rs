@@ -39,18 +39,8 @@ pub fn note(note: &Note) -> String {
             counted(*trials, "trial has", "trials have")
         )
         .replace('-', "−"),
-        Note::DifferentTimes { arm, baseline, measured: [base, own], overlap } => {
-            let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
-            format!(
-                "{} and `{baseline}` were measured at different times ({} to {} and {} to {} UTC, overlap {:.0}%). The \
-                 difference between them includes changes over time, such as a new version of the model.",
-                name(arm),
-                short(&own[0]),
-                short(&own[1]),
-                short(&base[0]),
-                short(&base[1]),
-                100.0 * overlap
-            )
+        Note::DifferentTimes { arm, baseline, measured, overlap } => {
+            different_times(arm, baseline, measured, *overlap)
         }
         Note::SettingDiffers { setting, first, second, tasks } => format!(
             "Different settings{}: {setting} is {second}, and {first} in the first run. The difference between the runs \
@@ -107,6 +97,21 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Control(note) => control(note),
     }
+}
+
+/// Two conditions, or two runs, whose trials ran at different times.
+fn different_times(arm: &ArmName, baseline: &str, [base, own]: &[[String; 2]; 2], overlap: f64) -> String {
+    let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
+    format!(
+        "{} and `{baseline}` were measured at different times ({} to {} and {} to {} UTC, overlap {:.0}%). The difference \
+         between them includes changes over time, such as a new version of the model.",
+        name(arm),
+        short(&own[0]),
+        short(&own[1]),
+        short(&base[0]),
+        short(&base[1]),
+        100.0 * overlap
+    )
 }
 
 /// How unusable trials ended.
