@@ -9,8 +9,13 @@ use serde::Deserialize;
 
 /// A condition: how a trial is provisioned.
 pub trait Condition: Sync {
-    /// The name it has in experiments and reports.
+    /// The name it has in experiments and reports, without an argument.
     fn name(&self) -> &'static str;
+
+    /// The argument that it takes after a colon.
+    fn argument(&self) -> Argument {
+        Argument::None
+    }
 
     /// The skills for a trial on this task.
     ///
@@ -19,9 +24,22 @@ pub trait Condition: Sync {
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError>;
 }
 
+/// The argument of a condition, as in `version:v1`. The texts name it in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Argument {
+    /// It takes none.
+    None,
+    /// It needs one.
+    Required(&'static str),
+}
+
 /// The input of a condition.
 #[derive(Debug, Clone, Copy)]
 pub struct ConditionContext<'a> {
+    /// The condition's argument.
+    pub argument: Option<&'a str>,
+    /// The experiment's folder, the base of relative paths in arguments.
+    pub directory: &'a Path,
     /// The task.
     pub task: &'a Task,
     /// The experiment's skills.
@@ -39,7 +57,8 @@ pub struct ConditionContext<'a> {
 pub struct Provision {
     /// Skills, in order, each in the folder it is mounted from.
     pub skills: Vec<Package>,
-    /// Text before the instruction; `{skills}` is replaced by the skills folder inside the sandbox.
+    /// Text before the instruction. If the agent writes skills, `{skills}` in it is replaced by the
+    /// skills folder inside the sandbox.
     pub preface: String,
     /// Whether the folder of skills is empty and the agent fills it; what it writes is kept.
     pub writes_skills: bool,
@@ -95,6 +114,9 @@ pub enum ConditionError {
     /// A library about something else.
     #[error("no other skill in the library shares a word with the task's own")]
     NoRelated,
+    /// Skills of nothing but front matter.
+    #[error("its curated skills have no text besides their front matter")]
+    NoText,
     /// A placebo that cannot be made.
     #[error("no placebo of the skill `{skill}`: {error}")]
     Placebo {

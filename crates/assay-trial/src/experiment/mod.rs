@@ -11,7 +11,7 @@ use assay_store::{AgentSpec, SandboxChoice, SandboxKind};
 use serde::Deserialize;
 
 use self::mistake::Mistake;
-use crate::condition::{self, Pairing};
+use crate::condition::{ConditionRef, Pairing};
 
 /// The format read here.
 const SCHEMA: &str = "assay.experiment/1";
@@ -276,13 +276,8 @@ impl Experiment {
             "`conditions` is empty: the first one is the baseline",
         )?;
         for (number, name) in conditions.iter().enumerate() {
-            let known = condition::names().collect::<Vec<_>>().join(", ");
             let offset = file.conditions.span().start;
-            check(
-                condition::find(name).is_some(),
-                offset,
-                &format!("unknown condition {name:?}: expected one of {known}"),
-            )?;
+            ConditionRef::parse(name).map_err(|error| at(offset, error.to_string()))?;
             check(!conditions[..number].contains(name), offset, &format!("duplicate condition {name:?}"))?;
         }
         let primary = match &file.primary {

@@ -26,7 +26,7 @@ use self::agents::{AgentEntry, open_agents};
 use self::error::PlanError;
 use self::feasible::{Infeasible, check_task, policy};
 use crate::Experiment;
-use crate::condition::{self, ConditionContext, Provision};
+use crate::condition::{self, ConditionContext, ConditionRef, Provision};
 use crate::reference::{skill_ref, task_ref};
 use crate::run::backend::Backend;
 use crate::run::context::MachineContext;
@@ -156,6 +156,8 @@ impl Plan {
             }
         };
         let context = ConditionContext {
+            argument: None,
+            directory: &self.experiment.directory,
             task,
             library: &self.library,
             pairing: self.experiment.pairings.get(&task.name),
@@ -169,15 +171,14 @@ impl Plan {
         }
         let mut provisions = Vec::new();
         for name in &self.experiment.conditions {
-            let condition = condition::find(name).map(|condition| condition.provide(&context));
-            match condition {
-                Some(Ok(provision)) => provisions.push(Provided::new(name, provision, &own)),
-                Some(Err(error)) => {
+            // The experiment has been checked: a name that is not a condition plans nothing.
+            let Ok(condition) = ConditionRef::parse(name) else { continue };
+            match condition.provide(&context) {
+                Ok(provision) => provisions.push(Provided::new(name, provision, &own)),
+                Err(error) => {
                     let (condition, reason) = (Some(name.clone()), error.to_string());
                     self.excluded.push(Exclusion { task: task.name.clone(), condition, reason });
                 }
-                // The experiment has been checked; a name that is not there plans nothing.
-                None => {}
             }
         }
         if provisions.is_empty() {

@@ -195,6 +195,12 @@ impl Attempt<'_> {
             .iter()
             .map(|skill| session.path(&trial.mount_of(skill)).display().to_string())
             .collect();
+        // The text of a skill stays as it is.
+        let preface = if trial.provision.writes_skills {
+            trial.provision.preface.replace("{skills}", &skills_dir)
+        } else {
+            trial.provision.preface.clone()
+        };
         let budget = PricedBudget { budget: self.budget, price: trial.price };
         let time = Duration::from_secs_f64(trial.agent_timeout);
         let mut run = trial.agent.run(
@@ -202,7 +208,7 @@ impl Attempt<'_> {
                 instruction: &trial.task.instruction,
                 skills: &catalogue,
                 disclosure: trial.disclosure,
-                preface: &trial.provision.preface.replace("{skills}", &skills_dir),
+                preface: &preface,
                 workdir,
                 deadline: Instant::now() + time,
                 time,

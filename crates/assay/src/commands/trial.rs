@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_gateway::Budget;
 use assay_store::{Claim, Outcome, Record, Store, StoreError, TrialId};
+use assay_trial::condition::ConditionRef;
 use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, Runner, Sources, TrialSpec};
 use serde_json::json;
 
@@ -140,13 +141,7 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     };
     let mut experiment = Experiment::load(&path)?;
     let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if assay_trial::condition::find(&args.condition).is_none() {
-        let known = assay_trial::condition::names().collect::<Vec<_>>().join(", ");
-        return Err(Failure::bad_input(format!(
-            "unknown condition {:?}: expected one of {known}",
-            args.condition
-        )));
-    }
+    ConditionRef::parse(&args.condition).map_err(|error| Failure::bad_input(error.to_string()))?;
     experiment.suite = vec![task.display().to_string()];
     experiment.conditions = vec![args.condition.clone()];
     experiment.repetitions = args.repetition.max(1);

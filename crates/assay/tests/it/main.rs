@@ -15,6 +15,7 @@ mod bench_safety;
 mod cheating;
 mod checks;
 mod commands;
+mod conditions;
 mod corpus;
 mod cycles;
 mod disk;

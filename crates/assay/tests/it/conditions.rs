@@ -1,0 +1,41 @@
+//! What a model is sent under each condition.
+
+use serde_json::{Value, json};
+
+use crate::fixture::{attempt, needs_bubblewrap, read_json};
+use crate::suite;
+
+/// The messages before the model's first turn: the system's and the user's.
+fn prompt(record: &Value) -> [String; 2] {
+    let trajectory = read_json(&attempt(record, "trajectory.json")).unwrap();
+    [0, 1].map(|step| trajectory["steps"][step]["message"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn plain_puts_the_text_of_the_skill_into_the_prompt_and_offers_no_skill() {
+    needs_bubblewrap!();
+    let lab = suite::lab(1)
+        .script(&[
+            json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/reports/SKILL.md" }),
+            json!({ "turn": 0, "seen": "agreed word for this kind of report is `right`", "run": "ls /skills; echo right > answer.txt" }),
+            json!({ "turn": 1, "condition": "curated", "run": "echo right > answer.txt" }),
+        ])
+        .experiment(|e| suite::paired(e.conditions(&["none", "plain", "curated"]), 1));
+    lab.run(&["--no-checks"]);
+    let records = lab.records();
+    let of = |condition: &str| records.iter().find(|record| record["condition"] == condition).unwrap();
+    let instruction = "End the report t1: write the agreed word into answer.txt.";
+
+    let [system, user] = prompt(of("plain"));
+    assert_eq!(system, prompt(of("none"))[0]);
+    assert!(!system.contains("reports"), "{system}");
+    assert_eq!(user.trim_end(), format!("{}\n\n{instruction}", suite::body("right").trim()));
+    assert_eq!(prompt(of("none"))[1].trim_end(), instruction);
+    assert_eq!(prompt(of("curated"))[1].trim_end(), instruction);
+
+    // Neither offered nor advertised: the text is part of the prompt.
+    assert_eq!(of("plain")["exposure"], json!([]));
+    assert_eq!(of("curated")["exposure"][0]["offered"], json!(true));
+    let outcomes = ["none", "plain", "curated"].map(|condition| of(condition)["outcome"].clone());
+    assert_eq!(outcomes, ["failed", "passed", "passed"].map(|outcome| json!(outcome)));
+}
