@@ -4,5 +4,7 @@
 //! written one by one, so that the size of a table does not affect memory.
 
 mod value;
+mod write;
 
 pub use value::{Column, Kind, Value};
+pub use write::{TableWriter, WriteError, WriteFormat};

@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
-pub const NEEDS: [&str; 7] =
-    ["Docker", "MiniLM", "agents", "agents and Docker", "all agents", "shared data", "the network"];
+pub const NEEDS: [&str; 8] =
+    ["Docker", "DuckDB", "MiniLM", "agents", "agents and Docker", "all agents", "shared data", "the network"];
 
 /// A part of the shared data: a path below `data` in the folder that `ASSAY_SHARED` names.
 ///
@@ -46,6 +46,16 @@ pub fn minilm() -> PathBuf {
     let folder = cache().join("models/all-MiniLM-L6-v2");
     assert!(folder.exists(), "{} is missing: scripts/fetch-minilm fetches it", folder.display());
     folder
+}
+
+/// A Python that has DuckDB, Polars and pandas.
+///
+/// # Panics
+/// It is missing.
+pub fn duckdb_python() -> PathBuf {
+    let python = cache().join("tools/duckdb-2.0.0/bin/python");
+    assert!(python.exists(), "{} is missing: scripts/fetch-duckdb installs it", python.display());
+    python
 }
 
 /// Fails the test where no Docker daemon answers.

@@ -70,6 +70,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Audit(args) => commands::audit::run(&args, &settings, &ui),
         Command::Trace(args) => commands::trace::run(&args, &ui),
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
+        Command::Export(args) => commands::export::run(&args, &settings, &ui),
         Command::Agent(args) => commands::agent::run(&args, &settings, &ui),
         Command::Gateway(args) => commands::gateway::run(&args, &ui),
         Command::Doctor(_) => commands::doctor::run(&settings, &ui),

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
@@ -33,6 +34,7 @@ use self::audit::{AuditArgs, AuditWhat};
 use self::compare::CompareArgs;
 use self::completions::CompletionsArgs;
 use self::doctor::DoctorArgs;
+use self::export::ExportArgs;
 use self::gateway::GatewayArgs;
 use self::gc::GcArgs;
 use self::import::ImportArgs;
@@ -117,7 +119,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
     ("Experiments", &["init", "task", "plan", "run"]),
     ("Results", &["show", "report", "compare", "audit"]),
-    ("Data", &["trace", "import"]),
+    ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
     ("Lab", &["lab"]),
 ];
@@ -217,6 +219,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     Trace(TraceArgs),
     Import(ImportArgs),
+    Export(ExportArgs),
     Agent(AgentArgs),
     Gateway(GatewayArgs),
     Doctor(DoctorArgs),

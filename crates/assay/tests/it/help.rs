@@ -47,6 +47,7 @@ fn the_screen_of_assay() {
     Data:
       trace        Convert, show and summarize agent transcripts
       import       Import trials that another harness executed
+      export       Export the store's results for other tools
 
     Tools:
       agent        Install, list and test CLI agents
@@ -150,6 +151,7 @@ fn the_screen_of_assay() {
     Data:
       trace        Convert, show and summarize agent transcripts
       import       Import trials that another harness executed
+      export       Export the store's results for other tools
 
     Tools:
       agent        Install, list and test CLI agents

@@ -23,6 +23,7 @@ mod docker;
 mod docs;
 mod egress;
 mod errors;
+mod export;
 mod exposure;
 mod first_run;
 mod fixture;

@@ -1,0 +1,329 @@
+//! `assay export`: results as tables for other tools.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use assay_store::{Cell, Record, RunFolder, Store, TrialId};
+use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
+use serde_json::json;
+
+use crate::args::export::{ExportArgs, ExportDataArgs, ExportFormat, ExportWhat};
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        ExportWhat::Data(args) => data(args, settings, ui),
+    }
+}
+
+/// Columns of `trials` before those of [`Record::numbers`].
+const TRIALS: [(&str, Kind); 16] = [
+    ("run", Kind::Text),
+    ("trial", Kind::Text),
+    ("task", Kind::Text),
+    ("condition", Kind::Text),
+    ("agent", Kind::Text),
+    ("model", Kind::Text),
+    ("repetition", Kind::Integer),
+    ("outcome", Kind::Text),
+    ("score", Kind::Float),
+    ("input_tokens", Kind::Integer),
+    ("output_tokens", Kind::Integer),
+    ("cost_usd", Kind::Float),
+    ("seconds", Kind::Float),
+    ("turns", Kind::Integer),
+    ("opened", Kind::Bool),
+    ("skill_digests", Kind::Text),
+];
+
+const TASKS: [(&str, Kind); 7] = [
+    ("run", Kind::Text),
+    ("task", Kind::Text),
+    ("cluster", Kind::Text),
+    ("difficulty", Kind::Text),
+    ("category", Kind::Text),
+    ("negative_control", Kind::Bool),
+    ("excluded", Kind::Bool),
+];
+
+const CHECKS: [(&str, Kind); 4] =
+    [("run", Kind::Text), ("trial", Kind::Text), ("name", Kind::Text), ("status", Kind::Text)];
+
+const EXPOSURE: [(&str, Kind); 8] = [
+    ("run", Kind::Text),
+    ("trial", Kind::Text),
+    ("skill", Kind::Text),
+    ("offered", Kind::Bool),
+    ("advertised", Kind::Integer),
+    ("mentioned", Kind::Integer),
+    ("opened", Kind::Integer),
+    ("executed", Kind::Integer),
+];
+
+fn columns(fixed: &[(&str, Kind)]) -> Vec<Column> {
+    fixed.iter().map(|(name, kind)| Column::new(*name, *kind)).collect()
+}
+
+fn data(args: &ExportDataArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let format = match args.table_format {
+        ExportFormat::Csv => WriteFormat::Csv,
+        ExportFormat::Jsonl => WriteFormat::JsonLines,
+        ExportFormat::Parquet => WriteFormat::Parquet,
+    };
+    format.require().map_err(failure)?;
+    let store = Store::open(&settings.store)?;
+    let mut skipped = Vec::new();
+    let names = run_names(&store, &args.runs, &mut skipped)?;
+    let path = |table: &str| args.out.join(format!("{table}.{}", format.extension()));
+    let tables = ["trials", "tasks", "checks", "exposure"];
+    refuse_overwriting(&tables.map(path), args.force)?;
+    // The columns of a table come before its rows, so the keys of all records are read first.
+    let mut keys = BTreeSet::new();
+    for name in &names {
+        for trial in store.run(name)?.trials() {
+            if let Ok(Some(record)) = store.record(trial) {
+                keys.extend(record.numbers.into_keys());
+            }
+        }
+    }
+    let keys: Vec<String> = keys.into_iter().collect();
+    fs::create_dir_all(&args.out)
+        .map_err(|error| Failure::infrastructure(format!("cannot create {}: {error}", args.out.display())))?;
+    let create = |table: &str, columns| TableWriter::create(&path(table), format, columns).map_err(failure);
+    let mut export = Export {
+        trials: create("trials", trial_columns(&keys))?,
+        tasks: create("tasks", columns(&TASKS))?,
+        checks: create("checks", columns(&CHECKS))?,
+        exposure: create("exposure", columns(&EXPOSURE))?,
+        keys,
+        skipped,
+    };
+    for name in &names {
+        export.run(&store, &store.run(name)?)?;
+    }
+    let Export { trials, tasks: task_rows, checks, exposure, skipped, .. } = export;
+    let mut written = Vec::new();
+    for (table, writer) in tables.into_iter().zip([trials, task_rows, checks, exposure]) {
+        written.push((path(table), table, writer.finish().map_err(failure)?));
+    }
+    if ui.json() {
+        let tables: Vec<_> = written
+            .iter()
+            .map(|(file, table, rows)| json!({ "table": table, "file": file, "rows": rows }))
+            .collect();
+        ui.document(&json!({
+            "schema": "assay.export/1", "runs": names, "tables": tables, "skipped": skipped,
+        }))?;
+    } else {
+        for (file, _, rows) in &written {
+            ui.out(&format!("{}: {}\n", file.display(), assay_report::counted(*rows, "row", "rows")))?;
+        }
+    }
+    for message in &skipped {
+        ui.note(&format!("skipped: {message}"));
+    }
+    Ok(if skipped.is_empty() { Status::Done } else { Status::DidNotHold })
+}
+
+/// The named runs, once each, or all runs whose plans can be read.
+fn run_names(store: &Store, named: &[String], skipped: &mut Vec<String>) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for name in named {
+        store.run(name)?;
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    if named.is_empty() {
+        for name in store.run_names() {
+            match store.run(&name) {
+                Ok(_) => names.push(name),
+                Err(error) => skipped.push(assay_diagnostic::chain(&error)),
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn refuse_overwriting(paths: &[PathBuf], force: bool) -> Result<(), Failure> {
+    match paths.iter().find(|path| path.exists()) {
+        Some(path) if !force => Err(Failure::bad_input(format!("{} exists", path.display()))
+            .hint("--force overwrites it; --out names another folder")),
+        _ => Ok(()),
+    }
+}
+
+/// The fixed columns and one for each key of [`Record::numbers`]. A key that equals the name of
+/// another column gets a prefix: programs that read tables do not tell upper from lower case.
+fn trial_columns(keys: &[String]) -> Vec<Column> {
+    let mut columns = columns(&TRIALS);
+    let mut taken: BTreeSet<String> = columns.iter().map(|column| column.name.clone()).collect();
+    for key in keys {
+        let mut name = key.clone();
+        while !taken.insert(name.to_lowercase()) {
+            name = format!("numbers.{name}");
+        }
+        columns.push(Column::new(name, Kind::Float));
+    }
+    columns
+}
+
+fn failure(error: WriteError) -> Failure {
+    match error {
+        WriteError::NoParquet => Failure::bad_input(error.to_string())
+            .hint("use --as csv or --as jsonl, or build assay with `--features parquet`"),
+        error => Failure::infrastructure(assay_diagnostic::chain(&error)),
+    }
+}
+
+/// The tables as they are written.
+struct Export {
+    trials: TableWriter,
+    tasks: TableWriter,
+    checks: TableWriter,
+    exposure: TableWriter,
+    /// The keys of [`Record::numbers`] in all records.
+    keys: Vec<String>,
+    /// What could not be read.
+    skipped: Vec<String>,
+}
+
+impl Export {
+    fn run(&mut self, store: &Store, run: &RunFolder) -> Result<(), Failure> {
+        let failed = store.failed_checks(&run.run)?;
+        for task in &run.tasks {
+            let row = [
+                text(&run.run),
+                text(&task.name),
+                optional_text(task.cluster.as_deref()),
+                optional_text(task.difficulty.as_deref()),
+                optional_text(task.category.as_deref()),
+                Value::Bool(task.negative_control),
+                Value::Bool(failed.iter().any(|failed| failed.task == task.name)),
+            ];
+            self.tasks.write(&row).map_err(failure)?;
+        }
+        let digests = digests(run);
+        // Conditions with equal provisions share trials, which have their checks once.
+        let mut seen: BTreeSet<&TrialId> = BTreeSet::new();
+        for cell in &run.cells {
+            let first = seen.insert(&cell.trial);
+            match store.record(&cell.trial) {
+                Ok(None) => {}
+                Ok(Some(record)) => {
+                    let digests = digests.get(&(cell.task.as_str(), cell.condition.as_str()));
+                    let row = self.trial(run, cell, &record, digests.map(String::as_str));
+                    self.trials.write(&row).map_err(failure)?;
+                    if first {
+                        self.details(run, &record)?;
+                    }
+                }
+                Err(error) if first => self.skipped.push(assay_diagnostic::chain(&error)),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn trial(&self, run: &RunFolder, cell: &Cell, record: &Record, digests: Option<&str>) -> Vec<Value> {
+        let planned = run.agents.get(cell.agent);
+        let label = planned.map_or(&record.agent, |planned| &planned.label);
+        let tokens = |count: fn(&assay_trace::Usage) -> u64| {
+            record.usage.as_ref().map_or(Value::Null, |usage| integer(count(usage)))
+        };
+        let opened = record.exposure.iter().any(|skill| skill.opened.is_some());
+        let mut row = vec![
+            text(&run.run),
+            text(cell.trial.as_str()),
+            text(&cell.task),
+            text(&cell.condition),
+            text(planned.map_or(record.agent.name.as_str(), |planned| planned.name())),
+            optional_text(label.model.as_deref()),
+            integer(u64::from(cell.repetition)),
+            text(record.outcome.word()),
+            float(record.score()),
+            tokens(assay_trace::Usage::prompt),
+            tokens(|usage| usage.output),
+            float(record.cost_usd),
+            // As in reports: trials imported without a duration have 0.
+            float(Some(record.seconds.agent).filter(|seconds| *seconds > 0.0)),
+            integer(record.turns as u64),
+            if record.exposure.is_empty() { Value::Null } else { Value::Bool(opened) },
+            optional_text(digests),
+        ];
+        row.extend(self.keys.iter().map(|key| float(record.numbers.get(key).copied())));
+        row
+    }
+
+    /// The checks and the exposure of a trial.
+    fn details(&mut self, run: &RunFolder, record: &Record) -> Result<(), Failure> {
+        let trial = record.trial.as_str();
+        let tests =
+            record.ctrf.as_ref().and_then(|ctrf| ctrf.get("tests")).and_then(|tests| tests.as_array());
+        for test in tests.into_iter().flatten() {
+            let field = |key: &str| optional_text(test.get(key).and_then(|value| value.as_str()));
+            let row = [text(&run.run), text(trial), field("name"), field("status")];
+            self.checks.write(&row).map_err(failure)?;
+        }
+        for skill in &record.exposure {
+            let step = |step: Option<usize>| step.map_or(Value::Null, |step| integer(step as u64));
+            let row = [
+                text(&run.run),
+                text(trial),
+                text(&skill.skill),
+                Value::Bool(skill.offered),
+                step(skill.advertised),
+                step(skill.mentioned),
+                step(skill.opened),
+                step(skill.executed.as_ref().map(|executed| executed.step)),
+            ];
+            self.exposure.write(&row).map_err(failure)?;
+        }
+        Ok(())
+    }
+}
+
+/// The digests of provided skills by task and condition, separated by spaces. Plans of imported runs
+/// may have none.
+fn digests(run: &RunFolder) -> BTreeMap<(&str, &str), String> {
+    run.provisions
+        .iter()
+        .map(|provided| {
+            let digests: Vec<&str> = provided.skills.iter().map(|skill| skill.digest.as_str()).collect();
+            ((provided.task.as_str(), provided.condition.as_str()), digests.join(" "))
+        })
+        .collect()
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn optional_text(found: Option<&str>) -> Value {
+    found.map_or(Value::Null, text)
+}
+
+fn float(number: Option<f64>) -> Value {
+    number.map_or(Value::Null, Value::Float)
+}
+
+/// A count; one too large for the column is unknown.
+fn integer(count: u64) -> Value {
+    i64::try_from(count).map_or(Value::Null, Value::Integer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_with_the_name_of_a_column_gets_a_prefix() {
+        let keys = ["Score", "lines", "score"].map(str::to_owned);
+        let columns = trial_columns(&keys);
+        let added: Vec<&str> = columns[TRIALS.len()..].iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(added, ["numbers.Score", "lines", "numbers.numbers.score"]);
+    }
+}
