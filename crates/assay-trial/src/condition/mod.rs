@@ -13,14 +13,17 @@ mod plain;
 mod plus;
 mod provision;
 mod self_generated;
+mod version;
 
 pub(crate) use placebo::placebo_of;
 pub use provision::{
     Argument, Condition, ConditionContext, ConditionError, Pairing, PlaceboPackageError, Provision, curated,
 };
+pub use version::VersionError;
+pub(crate) use version::version_of;
 
 /// All conditions, in the order in which messages list them.
-pub const ALL: [&dyn Condition; 9] = [
+pub const ALL: [&dyn Condition; 10] = [
     &none::None,
     &curated::Curated,
     &placebo::Placebo,
@@ -30,6 +33,7 @@ pub const ALL: [&dyn Condition; 9] = [
     &plus::PlusRelated,
     &plus::PlusUnrelated,
     &self_generated::SelfGenerated,
+    &version::Version,
 ];
 
 /// The names of all conditions, for messages.
@@ -144,6 +148,11 @@ mod tests {
         check("plain", Ok(("plain", None)));
         check("plain:x", Err("the condition \"plain\" takes no argument: remove `:x`"));
         check("plain:", Err("the condition \"plain\" takes no argument: remove `:`"));
+        check("version:v1", Ok(("version", Some("v1"))));
+        check("version:HEAD:x", Ok(("version", Some("HEAD:x"))));
+        let missing = "the condition \"version\" needs an argument: write \"version:DIR|GITREF\"";
+        check("version", Err(missing));
+        check("version:", Err(missing));
         check("", Err("unknown condition \"\": expected one of none, curated"));
         check("plane:x", Err("unknown condition \"plane:x\": expected one of none, curated"));
     }

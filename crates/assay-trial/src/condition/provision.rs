@@ -7,6 +7,8 @@ use assay_skill::{Library, LookupError, Package};
 use assay_task::Task;
 use serde::Deserialize;
 
+use super::version::VersionError;
+
 /// A condition: how a trial is provisioned.
 pub trait Condition: Sync {
     /// The name it has in experiments and reports, without an argument.
@@ -117,6 +119,16 @@ pub enum ConditionError {
     /// Skills of nothing but front matter.
     #[error("its curated skills have no text besides their front matter")]
     NoText,
+    /// A skill without the other version.
+    #[error("the skill `{skill}` has no version `{version}`: {error}")]
+    Version {
+        /// The skill's name.
+        skill: String,
+        /// The argument of the condition.
+        version: String,
+        /// Why.
+        error: Box<VersionError>,
+    },
     /// A placebo that cannot be made.
     #[error("no placebo of the skill `{skill}`: {error}")]
     Placebo {

@@ -660,6 +660,8 @@ kind = "bubblewrap"
         check("\"quickstart\"", "\"../up\"", "e.toml:2:8: `name` becomes a folder");
         check("[\"tasks/*\"]", "[]", "e.toml:3:9: `suite` names no task");
         check("\"curated\"]", "\"currated\"]", "e.toml:5:14: unknown condition \"currated\"");
+        check("\"curated\"]", "\"version\"]", "e.toml:5:14: the condition \"version\" needs an argument");
+        check("\"curated\"]", "\"plain:x\"]", "e.toml:5:14: the condition \"plain\" takes no argument");
         check("\"curated\"]", "\"none\"]", "duplicate condition");
         check("repetitions = 5", "repetitions = 0", "e.toml:6:15: `repetitions` must be between");
         check("margin = 0.10", "margin = 0.0", "e.toml:8:10: `margin` must be");

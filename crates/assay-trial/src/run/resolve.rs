@@ -10,7 +10,7 @@ use assay_store::{AgentLabel, AgentSpec, ProvisionSpec, SkillRef, TaskRef, Trial
 use assay_task::{Task, TaskError};
 use serde_json::{Value, json};
 
-use crate::condition::{Provision, placebo_of};
+use crate::condition::{Provision, placebo_of, version_of};
 use crate::plan::agents::label;
 use crate::reference::task_ref;
 use crate::run::backend::{Backend, BackendError};
@@ -315,6 +315,10 @@ impl<'a> Resolver<'a> {
         }
         if let Some(package) = opened.packages.get(&key) {
             return Ok(package.clone());
+        }
+        if let Some(package) = version_of((&planned.directory, planned.digest), &self.sources.made) {
+            keep(opened, package.clone());
+            return Ok(package);
         }
         let originals: Vec<Package> = opened.packages.values().cloned().collect();
         if let Some(package) =

@@ -12,6 +12,41 @@ fn prompt(record: &Value) -> [String; 2] {
 }
 
 #[test]
+fn a_version_is_offered_in_place_of_the_curated_skill() {
+    needs_bubblewrap!();
+    let old = format!("---\nname: reports\ndescription: Ends reports.\n---\n\n{}", suite::body("wrong"));
+    let word = |word: &str| {
+        let seen = format!("agreed word for this kind of report is `{word}`");
+        json!({ "turn": 1, "seen": seen, "run": format!("echo {word} > answer.txt") })
+    };
+    let read = json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/reports/SKILL.md" });
+    let lab = suite::lab(1)
+        .file("old/reports/SKILL.md", old)
+        .script(&[read, word("right"), word("wrong")])
+        .experiment(|e| suite::paired(e.conditions(&["none", "version:old", "version:older", "curated"]), 1));
+    let (document, _) = lab.run(&["--no-checks"]);
+    let records = lab.records();
+    let of = |condition: &str| records.iter().find(|record| record["condition"] == condition).unwrap();
+    let outcomes = ["none", "version:old", "curated"].map(|condition| of(condition)["outcome"].clone());
+    assert_eq!(outcomes, ["failed", "failed", "passed"].map(|outcome| json!(outcome)));
+    assert_eq!(of("version:old")["exposure"][0]["skill"], json!("reports"));
+    assert!(prompt(of("version:old"))[0].contains("Ends reports."));
+    assert_eq!(document["report"]["arms"][1]["condition"], json!("version:old"));
+    let plan = read_json(
+        &lab.path(".assay/runs")
+            .read_dir()
+            .unwrap()
+            .map(|run| run.unwrap().path().join("plan.json"))
+            .next()
+            .unwrap(),
+    )
+    .unwrap();
+    assert_eq!(plan["excluded"][0]["condition"], json!("version:older"));
+    let reason = plan["excluded"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("the skill `reports` has no version `older`: "), "{reason}");
+}
+
+#[test]
 fn plain_puts_the_text_of_the_skill_into_the_prompt_and_offers_no_skill() {
     needs_bubblewrap!();
     let lab = suite::lab(1)

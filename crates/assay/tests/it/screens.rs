@@ -413,11 +413,11 @@ fn the_screens_of_errors() {
     insta::assert_snapshot!(narrow, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none,
       curated, placebo, plain, negative, full, plus-related, plus-unrelated,
-      self-generated
+      self-generated, version:DIR|GITREF
     "#);
     insta::assert_snapshot!(wide, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none, curated, placebo, plain, negative, full,
-      plus-related, plus-unrelated, self-generated
+      plus-related, plus-unrelated, self-generated, version:DIR|GITREF
     "#);
     let [narrow, wide] = screens(Fixture::new, &["plan", "experiments/skills/experiment.toml"], 2);
     insta::assert_snapshot!(narrow, @r"
