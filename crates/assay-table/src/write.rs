@@ -253,8 +253,6 @@ fn json_line(file: &mut impl Write, keys: &[String], row: &[Value]) -> io::Resul
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
-
     use super::*;
     use crate::Kind;
 

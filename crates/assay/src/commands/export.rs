@@ -212,7 +212,6 @@ impl Export {
         for cell in &run.cells {
             let first = seen.insert(&cell.trial);
             match store.record(&cell.trial) {
-                Ok(None) => {}
                 Ok(Some(record)) => {
                     let digests = digests.get(&(cell.task.as_str(), cell.condition.as_str()));
                     let row = self.trial(run, cell, &record, digests.map(String::as_str));
@@ -222,7 +221,8 @@ impl Export {
                     }
                 }
                 Err(error) if first => self.skipped.push(assay_diagnostic::chain(&error)),
-                Err(_) => {}
+                // Not finished, or listed before.
+                Ok(None) | Err(_) => {}
             }
         }
         Ok(())
