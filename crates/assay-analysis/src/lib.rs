@@ -7,6 +7,7 @@
 mod arms;
 mod compare;
 mod comparisons;
+mod contrasts;
 mod controls;
 mod ctrf;
 pub mod explore;
@@ -29,6 +30,7 @@ pub use assay_store::Exclusion;
 pub use shared::SharedSkills;
 
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
+pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
 pub use forecast::{
     ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,

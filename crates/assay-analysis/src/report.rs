@@ -3,6 +3,7 @@
 use assay_store::{Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
+use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
 use crate::gather::{Gathered, Slot};
@@ -38,6 +39,8 @@ pub struct Report {
     pub arms: Vec<Arm>,
     /// Each condition against its baseline. The primary ones are a family, and the others are one.
     pub comparisons: Vec<Comparison>,
+    /// Contrasts between agents; empty with one agent.
+    pub contrasts: Vec<Contrast>,
     /// Task by task. Exploratory: no verdict rests on one row.
     pub tasks: Vec<TaskRow>,
     /// Tasks on which no skill should help, reported separately; `null` without any.
@@ -103,6 +106,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         exploration: Exploration::of(run, tables, &arms),
         arms,
         comparisons,
+        contrasts: contrasts::contrasts(run, tables, &comparisons::clusters(run)),
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,

@@ -4,7 +4,7 @@ use assay_analysis::explore::{
     Frontier, Pooled, Repetitions, Stratum, StratumKind, TestArm, TestChange, TestRow, TopTask, TopTasks,
     Variance,
 };
-use assay_analysis::{Arm, Comparison, TaskRow};
+use assay_analysis::{Arm, Comparison, ContrastKind, Report, TaskRow};
 
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
@@ -378,6 +378,64 @@ fn strata_as_rows(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
         grid.rows.push(row);
     }
     grid
+}
+
+/// The models of a run side by side: without and with the skills, and at what cost.
+///
+/// The columns are those of Table 4 of Tessl's study of 500 skills; the costs are those of the
+/// condition with skills.
+pub(crate) fn models(report: &Report) -> Option<Grid> {
+    let caption = "Without and with skills (lift in pp; time, cost and tokens: means with skills)";
+    let figures = ["without", "with", "lift", "minutes", "cost", "tokens in", "tokens out"];
+    let mut grid = Grid::new(caption, &["agent", "condition"], &figures);
+    let labels = Labels::of(report);
+    for comparison in &report.comparisons {
+        let arm = |condition: &str| {
+            report.arms.iter().find(|arm| arm.who == comparison.who && arm.condition == condition)
+        };
+        let (Some(base), Some(with)) = (arm(&comparison.baseline), arm(&comparison.condition)) else {
+            continue;
+        };
+        let unknown = |figure: Option<String>| Cell::from(figure.unwrap_or_else(|| "unknown".to_owned()));
+        let tokens = with.token_counts;
+        grid.rows.push(vec![
+            Cell::Name(clean(&labels.group(&comparison.who).unwrap_or_default())),
+            Cell::Name(clean(&comparison.condition)),
+            or_none(base.score, percent),
+            or_none(with.score, percent),
+            or_none(comparison.lift, points),
+            unknown(with.seconds.map(|seconds| format!("{:.1}", seconds / 60.0))),
+            unknown(with.cost_usd.map(usd)),
+            unknown(tokens.map(|tokens| count(tokens.input + tokens.cache_read + tokens.cache_write))),
+            unknown(tokens.map(|tokens| count(tokens.output))),
+        ]);
+    }
+    (labels.several() && !grid.rows.is_empty()).then_some(grid)
+}
+
+/// Contrasts between agents.
+pub(crate) fn contrasts(report: &Report) -> Option<Grid> {
+    let caption = "Contrasts between agents (differences and CIs in pp)";
+    let figures = ["tasks", "difference", "adjusted CI"];
+    let mut grid = Grid::new(caption, &["contrast", "verdict"], &figures);
+    let labels = Labels::of(report);
+    for contrast in &report.contrasts {
+        let name = |who| clean(&labels.group(who).unwrap_or_default());
+        let (first, second) = (name(&contrast.first), name(&contrast.second));
+        let (condition, baseline) = (clean(&contrast.condition), clean(&contrast.baseline));
+        let what = match contrast.kind {
+            ContrastKind::Lifts => format!("lift of {condition}: {first} minus {second}"),
+            ContrastKind::SkillForModel => format!("{first}, {condition} minus {second}, {baseline}"),
+        };
+        grid.rows.push(vec![
+            Cell::Name(what),
+            contrast.verdict.word().into(),
+            contrast.tasks.into(),
+            or_none(contrast.difference, points),
+            points_between(contrast.family.map(|family| [family.low, family.high])).into(),
+        ]);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
 }
 
 pub(crate) fn pooled(pools: &[Pooled]) -> Option<Grid> {

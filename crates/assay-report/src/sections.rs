@@ -16,6 +16,7 @@ pub(crate) fn document(report: &Report) -> Document {
     let sections = [
         verdicts(report, &labels),
         arms(report, &labels),
+        agents(report),
         controls(report),
         tasks(report, &labels),
         tests(report, &labels),
@@ -195,6 +196,20 @@ fn arms(report: &Report, labels: &Labels) -> Section {
     }
     let title = if labels.several() { "Arms" } else { "Conditions" };
     Section { title, level: Level::Summary, blocks }
+}
+
+/// Agents side by side, and their contrasts.
+fn agents(report: &Report) -> Section {
+    let mut blocks: Vec<Block> = grids::models(report).map(Block::Grid).into_iter().collect();
+    if let Some(grid) = grids::contrasts(report) {
+        blocks.push(Block::Grid(grid));
+        blocks.push(Block::Text(format!(
+            "The verdict of a contrast is about the difference: `higher`, `lower`, `negligible` (within ±{:.0} pp) or \
+             `inconclusive`. All contrasts are Bonferroni-adjusted together, separately from the comparisons with the baseline.",
+            100.0 * report.margin
+        )));
+    }
+    Section { title: "Agents", level: Level::Summary, blocks }
 }
 
 fn tasks(report: &Report, labels: &Labels) -> Section {

@@ -6,6 +6,7 @@ mod arms;
 mod breakdown;
 mod compare;
 mod comparisons;
+mod contrasts;
 mod controls;
 mod explore;
 mod plain;

@@ -230,6 +230,13 @@ fn a_whole_report() {
      openai:one  placebo       100%        100%        95%     93%        0%
      gemini:two  curated       100%        100%        95%     60%        0%
 
+    Agents
+     Without and with skills (lift in pp; time, cost and tokens: means with skills):
+     agent       condition  without  with  lift  minutes     cost  tokens in  tokens out
+     openai:one  curated        38%   87%   +48      1.2  $0.0123    unknown     unknown
+     openai:one  placebo        38%   33%    −5      1.2  $0.0123    unknown     unknown
+     gemini:two  curated        40%   47%   +48      1.2  unknown    unknown     unknown
+
     Results by task
      For exploration only: a single task has too few trials for a verdict.
 
