@@ -122,6 +122,6 @@ fn folders_expand_without_loading_tasks() {
 fn invalid_and_too_large_patterns_match_nothing() {
     let root = tree(&["tasks/a/task.toml"]);
     for pattern in ["tasks/[a".to_owned(), format!("tasks/{}", "[^a-z]*".repeat(100_000))] {
-        assert_eq!(expand(&pattern, root.path()), [PathBuf::new(); 0]);
+        assert_eq!(expand(&pattern, root.path()), Vec::<PathBuf>::new());
     }
 }
