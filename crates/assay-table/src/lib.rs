@@ -3,8 +3,10 @@
 //! A table has named [`Column`]s of one [`Kind`] each, and rows of [`Value`]s. Rows are read and
 //! written one by one, so that the size of a table does not affect memory.
 
+mod read;
 mod value;
 mod write;
 
+pub use read::{ReadError, ReadFormat, Row, TableReader};
 pub use value::{Column, Kind, Value};
 pub use write::{TableWriter, WriteError, WriteFormat};
