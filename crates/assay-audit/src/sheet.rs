@@ -103,7 +103,7 @@ pub struct Labels {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SheetError {
     /// A sheet without items.
-    #[error("{name} has no column item")]
+    #[error("{name} has no row with a value in the column `item`")]
     NoItems {
         /// Which.
         name: String,
@@ -248,8 +248,8 @@ mod tests {
             let error = labels(&[("s".to_owned(), text.to_owned())]).expect_err("no sheet");
             assert_eq!(error.to_string(), expected, "{text}");
         };
-        check("", "s has no column item");
-        check("a,label\n1,2\n", "s has no column item");
+        check("", "s has no row with a value in the column `item`");
+        check("a,label\n1,2\n", "s has no row with a value in the column `item`");
         check("item,b\n1,2\n", "s has no column whose name begins with label");
         check("item,label\n1,x\n1,y\n", "s: duplicate item 1");
         check("{\"item\":1,\"label\":2}\nnot\n", "s:2: not a JSON object");

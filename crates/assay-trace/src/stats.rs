@@ -129,7 +129,7 @@ pub struct SkillUse {
     pub contamination: Option<&'static str>,
     /// Facts that are not established but may be true, because the format does not show them:
     /// `advertised`, `opened`.
-    pub cannot_tell: Vec<&'static str>,
+    pub unknown: Vec<&'static str>,
 }
 
 /// More pairs of model and day than these are counted together.
@@ -324,8 +324,8 @@ impl<'a> Counter<'a> {
         let followed = self.followers.into_iter().map(|follower| {
             let (body, contamination) = (follower.ingestion(), follower.contamination());
             let exposure = follower.finish();
-            let cannot_tell = cannot_tell(&exposure, hidden);
-            SkillUse { exposure, body, contamination, cannot_tell }
+            let unknown = unknown(&exposure, hidden);
+            SkillUse { exposure, body, contamination, unknown }
         });
         let day = times.map(|(first, _)| first.to_zoned(jiff::tz::TimeZone::UTC).date());
         let usual = |lane: Option<&String>| {
@@ -386,7 +386,7 @@ impl<'a> Counter<'a> {
 }
 
 /// Facts that are not established but may be true.
-fn cannot_tell(found: &Exposure, hidden: Hidden) -> Vec<&'static str> {
+fn unknown(found: &Exposure, hidden: Hidden) -> Vec<&'static str> {
     let mut all = Vec::new();
     if hidden.listing && found.advertised.is_none() {
         all.push("advertised");

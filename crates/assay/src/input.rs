@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_told() {
+    fn invalid_input_is_reported() {
         let mut packed = zstd::encode_all(&b"one\ntwo\n"[..], 1).unwrap();
         packed.truncate(packed.len() - 3);
         let mut file = tempfile::NamedTempFile::new().unwrap();

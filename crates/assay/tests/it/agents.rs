@@ -279,7 +279,7 @@ fn skills_can_stand_in_the_systems_text() {
 /// What an agent takes by itself is told before it is killed for it.
 #[test]
 #[ignore = "needs agents"]
-fn too_little_memory_is_told() {
+fn too_little_memory_is_reported() {
     needs_bubblewrap!();
     let lab = words(lab());
     installed(&lab, &["codex"]);

@@ -114,7 +114,7 @@ fn a_run_is_audited_with_its_outcomes() {
 }
 
 #[test]
-fn what_of_a_run_cannot_be_audited_is_told() {
+fn unusable_parts_of_a_run_are_reported() {
     needs_bubblewrap!();
     let lab = lab();
     let refused = |args: &[&str], why: &str| {
@@ -128,11 +128,13 @@ fn what_of_a_run_cannot_be_audited_is_told() {
     std::fs::remove_dir_all(lab.path(".assay/skills")).unwrap();
     refused(&["lab"], "the store has no SKILL.md of ledger");
     lab.run(&["--no-checks"]);
-    // A trajectory that is gone is told, and the others are audited.
+    // A missing trajectory is reported, and the others are audited.
     let record = lab.records().into_iter().find(|record| record["condition"] == "curated").unwrap();
-    std::fs::remove_file(crate::fixture::attempt(&record, "trajectory.json")).unwrap();
+    let trajectory = crate::fixture::attempt(&record, "trajectory.json");
+    std::fs::remove_file(&trajectory).unwrap();
     let ran = lab.assay(&["audit", "corpus", "lab"]).ok();
     assert_eq!(ran.stderr.matches("excluded").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("trajectory.json").count(), 1, "{}", ran.stderr);
     lab.assay(&["audit", "corpus", "lab", "--strict"]).ended(1);
 }
 

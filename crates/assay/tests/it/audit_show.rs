@@ -71,7 +71,7 @@ fn it_is_shown_in_three_ways() {
 }
 
 #[test]
-fn what_the_task_says_is_no_evidence_and_what_is_odd_is_told() {
+fn text_of_the_task_is_no_evidence_and_oddities_are_reported() {
     let lab = lab()
         .file("task.md", "Write SG-4482 and RH-7731.")
         .file("cut.jsonl", log("README.md", "text", "totals") + "{\"type\":\"assis");

@@ -141,7 +141,7 @@ fn tokens_that_nobody_counted_are_estimated_and_marked() {
 
 /// Another model than the one that was asked for is told in the record and in the report, and a dated name is none.
 #[test]
-fn the_model_that_replied_is_told() {
+fn the_model_that_replied_is_reported() {
     needs_bubblewrap!();
     let ran = |name: &'static str| {
         let server = Server::start(move |number, asked| solve(number, asked).by(name));

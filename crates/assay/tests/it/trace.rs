@@ -209,7 +209,7 @@ fn a_fact_that_a_format_hides_is_not_told_as_never() {
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
     assert!(ran.stdout.contains("  contamination by ledger unknown\n"), "{}", ran.stdout);
     let document = lab.assay(&[&["--format", "json"], args.as_slice()].concat()).ok().json();
-    assert_eq!(document["traces"][0]["skills"][0]["cannot_tell"], json!(["advertised", "opened"]));
+    assert_eq!(document["traces"][0]["skills"][0]["unknown"], json!(["advertised", "opened"]));
     assert_eq!(document["traces"][0]["contaminated"], Value::Null);
 }
 

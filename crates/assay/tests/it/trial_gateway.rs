@@ -93,7 +93,7 @@ fn a_dropped_connection_is_no_result_of_the_agent() {
 /// Each cap has a word of its own.
 #[test]
 #[ignore = "needs agents"]
-fn what_stopped_an_agent_is_told() {
+fn the_reason_an_agent_stopped_is_reported() {
     needs_bubblewrap!();
     let check = |cap: &str, kind: &str, of: &str| {
         let lab = codex(&format!("timeout = 240\n{cap}\n"));

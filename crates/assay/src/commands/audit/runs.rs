@@ -9,6 +9,7 @@ use assay_audit::adherence::{Left, TestCheck, files_shown};
 use assay_audit::calibrated::{CorpusAudit, Run, RunName, TaskRuns, audit};
 use assay_audit::directive::{SkillFile, SkillPackage};
 use assay_audit::evidence::SkillText;
+use assay_diagnostic::chain;
 use assay_fs::{FileKind, read_within, tree};
 use assay_store::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, TrialId};
 use assay_trace::{Source, read};
@@ -282,7 +283,8 @@ pub(super) fn read_trial(
     let transcript = match read::read(&path, None) {
         Ok(transcript) => transcript,
         Err(error) => {
-            notices.report_file(&path, None, &format!("{error}; excluded"));
+            // The error names the file.
+            notices.warn(format!("{}; excluded", chain(&error)));
             return None;
         }
     };
@@ -310,11 +312,13 @@ pub(super) fn read_trial(
 
 /// What an attempt changed; nothing where it has no diff.
 fn left(path: &Path, notices: &mut Notices<'_>) -> Left {
-    match fs::read(path) {
-        Ok(diff) => Left::of_diff(&String::from_utf8_lossy(&diff)),
+    match fs::read_to_string(path) {
+        Ok(diff) => Left::of_diff(&diff),
         Err(error) => {
-            if error.kind() != io::ErrorKind::NotFound {
-                notices.report_file(path, None, &format!("cannot read: {error}; excluded"));
+            match error.kind() {
+                io::ErrorKind::NotFound => {}
+                io::ErrorKind::InvalidData => notices.report_file(path, None, "not UTF-8; excluded"),
+                _ => notices.report_file(path, None, &format!("cannot read: {error}; excluded")),
             }
             Left::default()
         }

@@ -234,11 +234,11 @@ fn format_stats(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> St
         let facts = &skill.exposure;
         let at = |step: Option<usize>, fact: &str| match step {
             Some(step) => format!("step {step}"),
-            None if skill.cannot_tell.contains(&fact) => "unknown".to_owned(),
+            None if skill.unknown.contains(&fact) => "unknown".to_owned(),
             None => "never".to_owned(),
         };
         let executed = facts.executed.as_ref();
-        let lines = if skill.cannot_tell.contains(&"opened") {
+        let lines = if skill.unknown.contains(&"opened") {
             String::new()
         } else {
             format!(" ({} of {})", skill.body.ingested, counted(skill.body.lines, "line", "lines"))
@@ -269,7 +269,7 @@ fn format_stats(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> St
 
 /// Where the format hides what a call gave, a skill that was mentioned may have been read.
 fn may_be_read(skill: &SkillUse) -> bool {
-    skill.exposure.mentioned.is_some() && skill.cannot_tell.contains(&"opened")
+    skill.exposure.mentioned.is_some() && skill.unknown.contains(&"opened")
 }
 
 /// The models of a session: the only one, or each with its share of the tokens.
