@@ -85,13 +85,14 @@ fn outside(outcome: Outcome, reward: Option<f64>, rewards: &BTreeMap<String, f64
         .then(|| [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)])
 }
 
-/// Two times in seconds since 1970; `None` if the first is unknown.
+/// Two times in seconds since 1970; `None` if the first is unknown. Imported trials without a time have
+/// the year 1970.
 fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
     let seconds = |time: &str| {
         let time: jiff::Timestamp = time.parse().ok()?;
         Some(time.as_duration().as_secs_f64())
     };
-    let from = seconds(started)?;
+    let from = seconds(started).filter(|from| *from > 0.0)?;
     Some([from, seconds(finished).unwrap_or(from).max(from)])
 }
 

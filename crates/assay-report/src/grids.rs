@@ -417,18 +417,20 @@ pub(crate) fn models(report: &Report) -> Option<Grid> {
 pub(crate) fn contrasts(report: &Report) -> Option<Grid> {
     let caption = "Contrasts between agents (differences and CIs in pp)";
     let figures = ["tasks", "difference", "adjusted CI"];
-    let mut grid = Grid::new(caption, &["contrast", "verdict"], &figures);
+    let mut grid = Grid::new(caption, &["contrast", "agent", "minus agent", "verdict"], &figures);
     let labels = Labels::of(report);
     for contrast in &report.contrasts {
         let name = |who| clean(&labels.group(who).unwrap_or_default());
         let (first, second) = (name(&contrast.first), name(&contrast.second));
         let (condition, baseline) = (clean(&contrast.condition), clean(&contrast.baseline));
         let what = match contrast.kind {
-            ContrastKind::Lifts => format!("lift of {condition}: {first} minus {second}"),
-            ContrastKind::SkillForModel => format!("{first}, {condition} minus {second}, {baseline}"),
+            ContrastKind::Lifts => format!("lift of {condition}"),
+            ContrastKind::SkillForModel => format!("{condition} minus {baseline}"),
         };
         grid.rows.push(vec![
             Cell::Name(what),
+            Cell::Name(first),
+            Cell::Name(second),
             contrast.verdict.word().into(),
             contrast.tasks.into(),
             or_none(contrast.difference, points),

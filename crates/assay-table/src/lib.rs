@@ -7,6 +7,6 @@ mod read;
 mod value;
 mod write;
 
-pub use read::{ReadError, ReadFormat, Row, TableReader};
+pub use read::{ReadError, Row, TableReader};
 pub use value::{Column, Kind, Value};
 pub use write::{TableWriter, WriteError, WriteFormat};

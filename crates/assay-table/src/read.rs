@@ -1,6 +1,6 @@
 //! Reads tables row by row.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -10,274 +10,411 @@ use crate::Value;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-/// Most bits of zstd's window, as written by `zstd --long=27`.
-const WINDOW_BITS: u32 = 27;
+/// The largest window of a Zstandard file that is read, as a power of two: that of `zstd --long=27`.
+const WINDOW: u32 = 27;
 
-/// Most bytes of a line of JSON, so that a file without line breaks does not fill the memory.
-const LINE_CAP: u64 = 64 << 20;
-
-/// The format of a table that is read, by the name of its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadFormat {
-    /// Comma-separated values with a header line: `.csv` or `.csv.zst`.
-    Csv,
-    /// One JSON object per line: `.jsonl` or `.ndjson`, also with `.zst`.
-    JsonLines,
-    /// Apache Parquet: `.parquet`; needs the feature `parquet`.
-    Parquet,
-}
-
-impl ReadFormat {
-    /// The format of a file, and whether it is compressed with Zstandard.
-    pub fn of(path: &Path) -> Option<(Self, bool)> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let (name, compressed) = match name.strip_suffix(".zst") {
-            Some(name) => (name, true),
-            None => (name.as_str(), false),
-        };
-        let format = match name.rsplit_once('.')?.1 {
-            "csv" => Self::Csv,
-            "jsonl" | "ndjson" => Self::JsonLines,
-            // Parquet has compression of its own, and its reader needs to seek.
-            "parquet" if !compressed => Self::Parquet,
-            _ => return None,
-        };
-        Some((format, compressed))
-    }
-}
+/// The longest line of JSON Lines that is read, in bytes.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// Why a table, or a row of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file cannot be opened or read.
-    #[error("cannot read {}", path.display())]
+    /// A file operation failed.
+    #[error("cannot {action} {}", path.display())]
     Io {
+        /// `open` or `read`.
+        action: &'static str,
         /// The file.
         path: PathBuf,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// The name of the file does not say what it contains.
-    #[error("{}: unknown kind of table (known: .csv, .jsonl, .ndjson, each also with .zst, and .parquet)", .0.display())]
-    Format(PathBuf),
+    /// The name does not say the format.
+    #[error(
+        "{}: unknown table format: the name must end in .csv, .jsonl, .ndjson (each also with .zst) or .parquet",
+        path.display()
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+    },
     /// The format is not part of this build.
-    #[error("{}: this build cannot read Parquet: it was compiled without the feature `parquet`", .0.display())]
-    NoParquet(PathBuf),
-    /// The table as a whole is damaged.
-    #[error("cannot read {}: {message}", path.display())]
-    Damaged {
+    #[error("{}: this build cannot read Parquet: it was compiled without the feature `parquet`", path.display())]
+    NoParquet {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The header, or the file as a whole, is invalid.
+    #[error("{}: {message}", path.display())]
+    Invalid {
         /// The file.
         path: PathBuf,
         /// Why.
         message: String,
     },
-    /// One row is damaged; the next ones can be read.
+    /// One row is invalid; the rows after it can be read.
     #[error("{}:{line}: {message}", path.display())]
     Row {
         /// The file.
         path: PathBuf,
-        /// The line, or the number of the row in Parquet, from 1.
+        /// The line, or the row of a Parquet file, from 1.
         line: u64,
         /// Why.
         message: String,
     },
 }
 
-/// One row.
+/// A row, with a value for each column that the table has had so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The line on which it begins, or the number of the row in Parquet, from 1.
+    /// The line at which it begins, or its number in a Parquet file; from 1.
     pub line: u64,
-    /// Its values by column. A nested value is the text of its JSON. Cells of CSV are text, or null
-    /// if empty.
-    pub cells: BTreeMap<String, Value>,
+    /// In the order of [`TableReader::columns`]. A row of JSON Lines has no values for keys that only
+    /// later rows have.
+    pub values: Vec<Value>,
 }
 
-/// Reads one table, row by row.
+/// Reads one table. Each row is a `Result`: after [`ReadError::Row`] the next row can be read, after
+/// any other error the table has ended.
 pub struct TableReader {
     path: PathBuf,
-    format: ReadFormat,
+    columns: Vec<String>,
     decoder: Decoder,
-    /// Nothing follows a failure of the file itself.
-    failed: bool,
+    ended: bool,
 }
 
 enum Decoder {
-    Csv {
-        reader: Box<csv::Reader<Box<dyn Read>>>,
-        header: Vec<String>,
-        record: csv::ByteRecord,
-    },
+    Csv(Box<csv::Reader<Box<dyn Read>>>),
     JsonLines {
-        reader: Box<dyn BufRead>,
+        file: Box<dyn BufRead>,
         line: u64,
-        buffer: Vec<u8>,
+        known: HashMap<String, usize>,
     },
     #[cfg(feature = "parquet")]
     Parquet(Box<parquet::Decoder>),
 }
 
 impl TableReader {
-    /// Opens a table, whose format is that of its file name; see [`ReadFormat::of`].
+    /// Opens a table. The extension says the format: `csv`, `jsonl` or `ndjson`, each also with `.zst`,
+    /// or `parquet`.
     ///
     /// # Errors
-    /// An unknown format, a file that cannot be read, a CSV header in which two columns have the
-    /// same name.
+    /// The file cannot be opened, or its header is invalid.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let (format, compressed) = ReadFormat::of(path).ok_or_else(|| ReadError::Format(path.to_owned()))?;
-        let unreadable = |source| ReadError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(unreadable)?;
-        if file.metadata().map_err(unreadable)?.is_dir() {
-            return Err(unreadable(io::Error::from(io::ErrorKind::IsADirectory)));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let (name, compressed) =
+            name.strip_suffix(".zst").map_or((name.as_str(), false), |name| (name, true));
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let unknown = || ReadError::Unknown { path: path.to_owned() };
+        if !matches!(extension, "csv" | "jsonl" | "ndjson") && (extension != "parquet" || compressed) {
+            return Err(unknown());
         }
-        let decoder = match format {
-            ReadFormat::Csv => csv_decoder(path, decompress(file, compressed).map_err(unreadable)?)?,
-            ReadFormat::JsonLines => Decoder::JsonLines {
-                reader: Box::new(BufReader::new(decompress(file, compressed).map_err(unreadable)?)),
-                line: 0,
-                buffer: Vec::new(),
-            },
-            #[cfg(feature = "parquet")]
-            ReadFormat::Parquet => Decoder::Parquet(Box::new(
-                parquet::Decoder::new(file)
-                    .map_err(|message| ReadError::Damaged { path: path.to_owned(), message })?,
-            )),
-            #[cfg(not(feature = "parquet"))]
-            ReadFormat::Parquet => return Err(ReadError::NoParquet(path.to_owned())),
-        };
-        Ok(Self { path: path.to_owned(), format, decoder, failed: false })
-    }
-
-    /// The format of the table.
-    pub fn format(&self) -> ReadFormat {
-        self.format
-    }
-
-    fn bad_row(&self, line: u64, message: String) -> ReadError {
-        ReadError::Row { path: self.path.clone(), line, message }
-    }
-
-    fn read(&mut self) -> Result<Option<Row>, ReadError> {
-        let (line, cells) = match &mut self.decoder {
-            Decoder::Csv { reader, header, record } => {
-                match reader.read_byte_record(record) {
-                    Ok(true) => {}
-                    Ok(false) => return Ok(None),
-                    Err(error) => return Err(csv_error(&self.path, error)),
+        let io = |action| move |source| ReadError::Io { action, path: path.to_owned(), source };
+        let file = File::open(path).map_err(io("open"))?;
+        let (columns, decoder) = match extension {
+            "csv" => {
+                let mut reader = csv::ReaderBuilder::new().from_reader(decompressed(file, compressed, path)?);
+                let headers = reader.headers().map_err(|error| csv_error(path, error))?;
+                let columns: Vec<String> = headers.iter().map(|name| name.trim().to_owned()).collect();
+                let mut seen = HashSet::new();
+                if let Some(twice) = columns.iter().find(|name| !seen.insert(name.as_str())) {
+                    let message = format!("duplicate column {twice:?}");
+                    return Err(ReadError::Invalid { path: path.to_owned(), message });
                 }
-                let line = record.position().map_or(0, csv::Position::line);
-                (line, csv_cells(header, record))
+                (columns, Decoder::Csv(Box::new(reader)))
             }
-            Decoder::JsonLines { reader, line, buffer } => loop {
-                buffer.clear();
-                let unreadable = |source| ReadError::Io { path: self.path.clone(), source };
-                let read = reader.take(LINE_CAP + 1).read_until(b'\n', buffer).map_err(unreadable)?;
-                if read == 0 {
-                    return Ok(None);
-                }
-                *line += 1;
-                if read as u64 > LINE_CAP {
-                    return Err(ReadError::Damaged {
-                        path: self.path.clone(),
-                        message: format!("line {line} is longer than {} MiB", LINE_CAP >> 20),
-                    });
-                }
-                let text = buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(buffer);
-                if !text.trim_ascii().is_empty() {
-                    break (*line, json_cells(text));
-                }
-            },
-            #[cfg(feature = "parquet")]
-            Decoder::Parquet(decoder) => match decoder.next() {
-                None => return Ok(None),
-                Some(Ok((line, cells))) => (line, Ok(cells)),
-                Some(Err(message)) => return Err(ReadError::Damaged { path: self.path.clone(), message }),
-            },
+            "parquet" => open_parquet(file, path)?,
+            _ => {
+                let file = Box::new(BufReader::new(decompressed(file, compressed, path)?));
+                (Vec::new(), Decoder::JsonLines { file, line: 0, known: HashMap::new() })
+            }
         };
-        match cells {
-            Ok(cells) => Ok(Some(Row { line, cells })),
-            Err(message) => Err(self.bad_row(line, message)),
-        }
+        Ok(Self { path: path.to_owned(), columns, decoder, ended: false })
     }
+
+    /// The names of the columns. Those of JSON Lines are the keys that were read so far.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(file: File, path: &Path) -> Result<(Vec<String>, Decoder), ReadError> {
+    let decoder = parquet::Decoder::new(file)
+        .map_err(|message| ReadError::Invalid { path: path.to_owned(), message })?;
+    Ok((decoder.columns().to_vec(), Decoder::Parquet(Box::new(decoder))))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(_: File, path: &Path) -> Result<(Vec<String>, Decoder), ReadError> {
+    Err(ReadError::NoParquet { path: path.to_owned() })
 }
 
 impl Iterator for TableReader {
     type Item = Result<Row, ReadError>;
 
-    /// The next row. After [`ReadError::Row`] the following rows can still be read; any other error
-    /// ends the table.
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
+        if self.ended {
             return None;
         }
-        let row = self.read().transpose();
-        self.failed = matches!(&row, Some(Err(error)) if !matches!(error, ReadError::Row { .. }));
+        let row = match &mut self.decoder {
+            Decoder::Csv(reader) => csv_row(reader, &self.path),
+            Decoder::JsonLines { file, line, known } => {
+                json_row(file, line, known, &mut self.columns, &self.path)
+            }
+            #[cfg(feature = "parquet")]
+            Decoder::Parquet(decoder) => decoder.next_row().map(|row| {
+                row.map_err(|(line, message)| ReadError::Row { path: self.path.clone(), line, message })
+            }),
+        };
+        self.ended = !matches!(row, Some(Ok(_) | Err(ReadError::Row { .. })));
         row
     }
 }
 
-fn decompress(file: File, compressed: bool) -> io::Result<Box<dyn Read>> {
+fn decompressed(file: File, compressed: bool, path: &Path) -> Result<Box<dyn Read>, ReadError> {
+    let file = BufReader::new(file);
     if !compressed {
         return Ok(Box::new(file));
     }
-    let mut decoder = zstd::Decoder::new(file)?;
-    decoder.window_log_max(WINDOW_BITS)?;
+    let open = || {
+        let mut decoder = zstd::Decoder::with_buffer(file)?;
+        decoder.window_log_max(WINDOW)?;
+        Ok(decoder)
+    };
+    let decoder = open().map_err(|source| ReadError::Io { action: "read", path: path.to_owned(), source })?;
     Ok(Box::new(decoder))
 }
 
-fn csv_decoder(path: &Path, source: Box<dyn Read>) -> Result<Decoder, ReadError> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(source);
-    let header = reader.headers().map_err(|error| csv_error(path, error))?;
-    let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
-    let mut seen = BTreeSet::new();
-    if let Some(name) = header.iter().find(|name| !name.is_empty() && !seen.insert(name.as_str())) {
-        let message = format!("two columns have the name {name:?}");
-        return Err(ReadError::Row { path: path.to_owned(), line: 1, message });
-    }
-    Ok(Decoder::Csv { reader: Box::new(reader), header, record: csv::ByteRecord::new() })
-}
-
 fn csv_error(path: &Path, error: csv::Error) -> ReadError {
-    let message = error.to_string();
-    match error.into_kind() {
-        csv::ErrorKind::Io(source) => ReadError::Io { path: path.to_owned(), source },
-        _ => ReadError::Damaged { path: path.to_owned(), message },
-    }
-}
-
-fn csv_cells(header: &[String], record: &csv::ByteRecord) -> Result<BTreeMap<String, Value>, String> {
-    if record.len() != header.len() {
-        return Err(format!("{} values for {} columns", record.len(), header.len()));
-    }
-    let cell = |(name, bytes): (&String, &[u8])| {
-        let text = std::str::from_utf8(bytes).map_err(|_| format!("{name}: not UTF-8"))?;
-        let value = if text.is_empty() { Value::Null } else { Value::Text(text.to_owned()) };
-        Ok((name.clone(), value))
+    let line = error.position().map(csv::Position::line);
+    let message = match error.into_kind() {
+        csv::ErrorKind::Io(source) => {
+            return ReadError::Io { action: "read", path: path.to_owned(), source };
+        }
+        csv::ErrorKind::Utf8 { .. } => "not valid UTF-8".to_owned(),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} values for {expected_len} columns")
+        }
+        other => format!("{other:?}"),
     };
-    header.iter().zip(record).map(cell).collect()
+    match line {
+        Some(line) => ReadError::Row { path: path.to_owned(), line, message },
+        None => ReadError::Invalid { path: path.to_owned(), message },
+    }
 }
 
-fn json_cells(line: &[u8]) -> Result<BTreeMap<String, Value>, String> {
-    let object: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(line).map_err(|error| format!("not a JSON object: {error}"))?;
-    Ok(object.into_iter().map(|(name, value)| (name, json_value(value))).collect())
+fn csv_row(reader: &mut csv::Reader<Box<dyn Read>>, path: &Path) -> Option<Result<Row, ReadError>> {
+    let mut record = csv::StringRecord::new();
+    match reader.read_record(&mut record) {
+        Ok(false) => None,
+        Ok(true) => {
+            let line = record.position().map_or(0, csv::Position::line);
+            Some(Ok(Row { line, values: record.iter().map(csv_value).collect() }))
+        }
+        Err(error) => Some(Err(csv_error(path, error))),
+    }
 }
 
+/// Empty is null; whatever reads as a number is one; the rest is text.
+fn csv_value(text: &str) -> Value {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        Value::Null
+    } else if let Ok(number) = trimmed.parse() {
+        Value::Integer(number)
+    } else if let Some(number) = trimmed.parse().ok().filter(|number: &f64| number.is_finite()) {
+        Value::Float(number)
+    } else {
+        match trimmed {
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
+            _ => Value::Text(text.to_owned()),
+        }
+    }
+}
+
+fn json_row(
+    file: &mut dyn BufRead,
+    line: &mut u64,
+    known: &mut HashMap<String, usize>,
+    columns: &mut Vec<String>,
+    path: &Path,
+) -> Option<Result<Row, ReadError>> {
+    loop {
+        let mut bytes = Vec::new();
+        match file.take(LONGEST_LINE).read_until(b'\n', &mut bytes) {
+            Ok(0) => return None,
+            Ok(_) => *line += 1,
+            Err(source) => {
+                return Some(Err(ReadError::Io { action: "read", path: path.to_owned(), source }));
+            }
+        }
+        if bytes.len() as u64 == LONGEST_LINE {
+            let message = format!("line {line} is longer than {LONGEST_LINE} bytes");
+            return Some(Err(ReadError::Invalid { path: path.to_owned(), message }));
+        }
+        let text = bytes.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        let object: serde_json::Map<String, serde_json::Value> = match serde_json::from_slice(text) {
+            Ok(object) => object,
+            Err(error) => {
+                let message = format!("not a JSON object: {error}");
+                return Some(Err(ReadError::Row { path: path.to_owned(), line: *line, message }));
+            }
+        };
+        let mut values = vec![Value::Null; columns.len()];
+        for (key, value) in object {
+            let value = json_value(value);
+            if let Some(&column) = known.get(&key) {
+                values[column] = value;
+            } else {
+                known.insert(key.clone(), columns.len());
+                columns.push(key);
+                values.push(value);
+            }
+        }
+        return Some(Ok(Row { line: *line, values }));
+    }
+}
+
+/// Lists and objects become their JSON text.
 fn json_value(value: serde_json::Value) -> Value {
     match value {
         serde_json::Value::Null => Value::Null,
         serde_json::Value::Bool(value) => Value::Bool(value),
+        serde_json::Value::String(text) => Value::Text(text),
         serde_json::Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(number), _) => Value::Integer(number),
             (None, Some(number)) => Value::Float(number),
             (None, None) => Value::Null,
         },
-        serde_json::Value::String(text) => Value::Text(text),
         nested => Value::Text(nested.to_string()),
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// What a file of this name and content gives: the columns, and each row as text or its error.
+    fn read(name: &str, content: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let short = |error: ReadError| {
+            let text = match &error {
+                ReadError::Io { source, .. } => format!("{error}: {source}"),
+                _ => error.to_string(),
+            };
+            text.replace(&path.display().to_string(), "t")
+        };
+        let mut reader = TableReader::open(&path).map_err(short)?;
+        let mut rows = Vec::new();
+        for row in reader.by_ref() {
+            rows.push(match row {
+                Ok(row) => format!("{} {:?}", row.line, row.values),
+                Err(error) => short(error),
+            });
+        }
+        Ok((reader.columns().to_vec(), rows))
+    }
+
+    fn check(name: &str, content: &[u8], columns: &[&str], expected: &[&str]) {
+        let (found, rows) = read(name, content).unwrap();
+        assert_eq!(
+            (found, rows),
+            (columns.iter().map(|&c| c.into()).collect(), expected.iter().map(|&r| r.into()).collect())
+        );
+    }
+
+    #[test]
+    fn csv_cells_are_numbers_booleans_text_or_null() {
+        check(
+            "t.csv",
+            b"a, b ,c\n1,0.5,x y\n\"\",true,\"two\nlines\"\nnan,inf,1e3\n",
+            &["a", "b", "c"],
+            &[
+                "2 [Integer(1), Float(0.5), Text(\"x y\")]",
+                "3 [Null, Bool(true), Text(\"two\\nlines\")]",
+                "5 [Text(\"nan\"), Text(\"inf\"), Float(1000.0)]",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_invalid_row_does_not_end_the_table() {
+        check(
+            "t.csv",
+            b"a,b\n1\n\xff,2\n3,4\n",
+            &["a", "b"],
+            &["t:2: 1 values for 2 columns", "t:3: not valid UTF-8", "4 [Integer(3), Integer(4)]"],
+        );
+        check(
+            "t.jsonl",
+            b"{\"a\":1}\nnope\n\n[1]\n{\"b\":\"x\",\"a\":2.5,\"c\":[1,{}]}\n{\"c\":null}",
+            &["a", "b", "c"],
+            &[
+                "1 [Integer(1)]",
+                "t:2: not a JSON object: expected ident at line 1 column 2",
+                "t:4: not a JSON object: invalid type: sequence, expected a map at line 1 column 0",
+                "5 [Float(2.5), Text(\"x\"), Text(\"[1,{}]\")]",
+                "6 [Null, Null, Null]",
+            ],
+        );
+    }
+
+    #[test]
+    fn compressed_tables_are_read_and_truncated_ones_end_with_an_error() {
+        let text = b"a\n1\n2\n";
+        let packed = zstd::encode_all(&text[..], 3).unwrap();
+        check("T.CSV.ZST", &packed, &["a"], &["2 [Integer(1)]", "3 [Integer(2)]"]);
+        let (_, rows) = read("t.jsonl.zst", &packed[..packed.len() - 3]).unwrap();
+        assert!(rows.last().unwrap().starts_with("cannot read t: "), "{rows:?}");
+        let (_, rows) = read("t.jsonl.zst", b"no zstd").unwrap();
+        assert!(rows.last().unwrap().starts_with("cannot read t: "), "{rows:?}");
+    }
+
+    #[test]
+    fn files_that_are_no_tables_are_rejected() {
+        let rejected = |name: &str, content: &[u8], expected: &str| {
+            let error = read(name, content).unwrap_err();
+            assert!(error.starts_with(expected), "{name}: {error}");
+        };
+        rejected("t.txt", b"", "t: unknown table format: the name must end in .csv, .jsonl");
+        rejected("t.parquet.zst", b"", "t: unknown table format");
+        rejected("t.csv", b"a,b,a\n", "t: duplicate column \"a\"");
+        #[cfg(feature = "parquet")]
+        rejected("t.parquet", b"PAR1 and nothing else", "t: ");
+        #[cfg(not(feature = "parquet"))]
+        rejected("t.parquet", b"", "t: this build cannot read Parquet");
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn parquet_reads_back_what_was_written() {
+        use crate::{Column, Kind, TableWriter, WriteFormat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        let kinds = [("a", Kind::Text), ("b", Kind::Float), ("c", Kind::Integer), ("d", Kind::Bool)];
+        let columns = kinds.map(|(name, kind)| Column::new(name, kind)).to_vec();
+        let rows = [
+            vec![Value::Text("ä".into()), Value::Float(0.25), Value::Integer(-7), Value::Bool(true)],
+            vec![Value::Null, Value::Null, Value::Null, Value::Null],
+        ];
+        let mut writer = TableWriter::create(&path, WriteFormat::Parquet, columns).unwrap();
+        for row in &rows {
+            writer.write(row).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut reader = TableReader::open(&path).unwrap();
+        assert_eq!(reader.columns(), ["a", "b", "c", "d"]);
+        let found: Vec<Row> = reader.by_ref().map(Result::unwrap).collect();
+        let expected = rows.into_iter().zip(1..).map(|(values, line)| Row { line, values });
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    }
+}

@@ -1,18 +1,16 @@
 //! Parquet, row by row.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 
-use parquet::file::reader::SerializedFileReader;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 
+use super::Row;
 use crate::Value;
 
-/// The number of a row, from 1, and its values by column.
-type Numbered = (u64, BTreeMap<String, Value>);
-
 pub(super) struct Decoder {
+    columns: Vec<String>,
     rows: RowIter<'static>,
     row: u64,
 }
@@ -20,20 +18,30 @@ pub(super) struct Decoder {
 impl Decoder {
     pub(super) fn new(file: File) -> Result<Self, String> {
         let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
-        Ok(Self { rows: RowIter::from_file_into(Box::new(reader)), row: 0 })
+        let schema = reader.metadata().file_metadata().schema();
+        let columns = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
+        Ok(Self { columns, rows: RowIter::from_file_into(Box::new(reader)), row: 0 })
     }
 
-    /// The number of the next row, and its values by column.
-    pub(super) fn next(&mut self) -> Option<Result<Numbered, String>> {
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The next row, or the number of one that cannot be read, with the reason.
+    pub(super) fn next_row(&mut self) -> Option<Result<Row, (u64, String)>> {
         let row = self.rows.next()?;
         self.row += 1;
-        let cells = row
-            .map(|row| row.into_columns().into_iter().map(|(name, field)| (name, value(field))).collect())
-            .map_err(|error| error.to_string());
-        Some(cells.map(|cells| (self.row, cells)))
+        Some(match row {
+            Ok(row) => {
+                let values = row.into_columns().into_iter().map(|(_, field)| value(field)).collect();
+                Ok(Row { line: self.row, values })
+            }
+            Err(error) => Err((self.row, error.to_string())),
+        })
     }
 }
 
+/// Lists, maps and the like become text.
 fn value(field: Field) -> Value {
     match field {
         Field::Null => Value::Null,
@@ -46,12 +54,18 @@ fn value(field: Field) -> Value {
         Field::UShort(value) => Value::Integer(value.into()),
         Field::UInt(value) => Value::Integer(value.into()),
         Field::ULong(value) => i64::try_from(value).map_or(Value::Float(value as f64), Value::Integer),
+        Field::Float16(value) => Value::Float(value.to_f64()),
         Field::Float(value) => Value::Float(value.into()),
         Field::Double(value) => Value::Float(value),
-        Field::Str(value) => Value::Text(value),
-        // Writers without logical types leave text as bytes.
-        Field::Bytes(bytes) => String::from_utf8(bytes.data().to_vec()).map_or(Value::Null, Value::Text),
-        // Times, decimals, groups and lists.
+        Field::Str(text) => Value::Text(text),
+        Field::TimestampMillis(millis) => time(i128::from(millis) * 1_000),
+        Field::TimestampMicros(micros) => time(micros.into()),
         other => Value::Text(other.to_string()),
     }
+}
+
+/// A time in microseconds since 1970, as RFC 3339.
+fn time(micros: i128) -> Value {
+    let nanos = micros * 1_000;
+    jiff::Timestamp::from_nanosecond(nanos).map_or_else(|_| Value::Null, |time| Value::Text(time.to_string()))
 }

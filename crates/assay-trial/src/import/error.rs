@@ -44,7 +44,44 @@ pub enum ImportError {
         /// The conditions there are.
         conditions: Vec<String>,
     },
+    /// Several conditions, and none that is the baseline by its name.
+    #[error("no condition is called `none`: `--baseline CONDITION` chooses one of {}", .conditions.join(", "))]
+    NoBaseline {
+        /// The conditions there are.
+        conditions: Vec<String>,
+    },
+    /// A table without a column.
+    #[error("{} has no column {column:?}; its columns are {}", .path.display(), .columns.join(", "))]
+    Column {
+        /// The table.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The columns there are.
+        columns: Vec<String>,
+    },
+    /// A table without a usable row.
+    #[error("no row of {} can be imported{}{}", .path.display(), first_of(.first.as_ref()), left_out(*.filtered))]
+    NoRow {
+        /// The table.
+        path: PathBuf,
+        /// The first unusable row: its line, and why.
+        first: Option<(u64, String)>,
+        /// Rows that the filters left out.
+        filtered: usize,
+    },
+    /// A table that cannot be read.
+    #[error(transparent)]
+    Table(#[from] assay_table::ReadError),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn first_of(first: Option<&(u64, String)>) -> String {
+    first.map_or_else(String::new, |(line, reason)| format!("; line {line}: {reason}"))
+}
+
+fn left_out(rows: usize) -> String {
+    if rows == 0 { String::new() } else { format!("; the filters leave out {rows}") }
 }

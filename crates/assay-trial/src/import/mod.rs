@@ -1,14 +1,15 @@
 //! Trials that were executed elsewhere, as records of the store and a run.
 //!
 //! [`harbor`] reads job folders of Harbor, and of BenchFlow, which writes the same tree with its
-//! own results. Nothing in them is trusted: links are not followed, all files are read with a cap,
-//! and what cannot be used is counted by reason.
+//! own results. [`table`] reads a table with a row for each trial. Nothing in them is trusted: links are
+//! not followed, all files are read with a cap, and what cannot be used is counted by reason.
 
 mod benchflow;
 mod condition;
 mod error;
 mod exception;
 mod harbor;
+mod table;
 mod times;
 mod trial;
 mod walk;
@@ -18,13 +19,14 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, Exclusion, PlannedAgent, PlannedTask, Record, RunFolder, Store, StoreError,
-    TrialId, pretty, write_atomically, write_json, write_new,
+    AgentLabel, Cell, Claim, Exclusion, Lease, PlannedAgent, PlannedTask, Record, RunFolder, Store,
+    StoreError, TrialId, pretty, write_atomically, write_json, write_new,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use error::ImportError;
+pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
 
 use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
 use trial::{ForeignOutcome, ForeignTrial, Origin};
@@ -410,19 +412,7 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
         if known.is_some_and(|known| Record { attempt: record.attempt, ..known } == record) {
             continue;
         }
-        let lease = match store.claim(&placed.id)? {
-            Claim::Mine(lease) => lease,
-            // A running process is importing the same trial.
-            Claim::Held(owner) if owner.is_alive() => continue,
-            Claim::Held(_) => {
-                let reason = "a process on another machine or in another container holds it; remove it if that process is gone";
-                return Err(StoreError::Io {
-                    action: "claim",
-                    path: store.trial_folder(&placed.id).join("lease"),
-                    source: std::io::Error::other(reason),
-                });
-            }
-        };
+        let Some(lease) = claimed(store, &placed.id)? else { continue };
         let (attempt, folder) = store.begin(&placed.id, &placed.specification, &lease)?;
         record.attempt = attempt;
         if let Some(trajectory) = &trajectory {
@@ -443,6 +433,22 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
     }
     store.clear_scratch();
     Ok(by_outcome)
+}
+
+/// The right to write a trial; `None` if a running process is importing the same one.
+fn claimed(store: &Store, id: &TrialId) -> Result<Option<Lease>, StoreError> {
+    match store.claim(id)? {
+        Claim::Mine(lease) => Ok(Some(lease)),
+        Claim::Held(owner) if owner.is_alive() => Ok(None),
+        Claim::Held(_) => {
+            let reason = "a process on another machine or in another container holds it; remove it if that process is gone";
+            Err(StoreError::Io {
+                action: "claim",
+                path: store.trial_folder(id).join("lease"),
+                source: std::io::Error::other(reason),
+            })
+        }
+    }
 }
 
 fn to_record(placed: &PlacedTrial, turns: usize) -> Option<Record> {

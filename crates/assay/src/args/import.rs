@@ -11,7 +11,8 @@ use clap::Subcommand;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay import harbor jobs/
-  assay import harbor jobs/2026-05-01 --condition '*-skills=curated'")]
+  assay import harbor jobs/2026-05-01 --condition '*-skills=curated'
+  assay import table results.csv --baseline without-skill")]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
     pub(crate) what: ImportWhat,
@@ -20,6 +21,7 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportWhat {
     Harbor(ImportHarborArgs),
+    Table(Box<ImportTableArgs>),
 }
 
 /// Import job folders of Harbor
@@ -46,4 +48,60 @@ pub(crate) struct ImportHarborArgs {
     /// Condition that the others are compared with [default: `none`, if there is one]
     #[arg(long, value_name = "CONDITION")]
     pub(crate) baseline: Option<String>,
+}
+
+/// Import a table with a row for each trial
+///
+/// Reads CSV (.csv) and JSON Lines (.jsonl, .ndjson), each also compressed with Zstandard (.zst), and
+/// Parquet (.parquet). The columns `task`, `condition` and `score` are required; `repetition`, `cluster`,
+/// `agent`, `model` and `started` are used where they exist. The columns of `assay export data` are read
+/// as they were written, and all other columns of numbers become numbers of the trials. Invalid rows are
+/// listed and skipped, and the exit status is then 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import table results.csv --baseline without-skill
+  assay import table all.jsonl.zst --where suite=web --where split=test --name web
+  assay import table models.csv --condition model --baseline small-model --score rating --range 0..10")]
+pub(crate) struct ImportTableArgs {
+    /// The table
+    pub(crate) file: PathBuf,
+    /// Name of the run [default: table-<name of the file>]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Condition that the others are compared with [default: `none`, if there is one]
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) baseline: Option<String>,
+    /// Import only rows with this value in a column; repeatable, all must hold
+    #[arg(long = "where", value_name = "COLUMN=VALUE")]
+    pub(crate) filters: Vec<String>,
+    /// Treat a column as absent; repeatable
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) ignore: Vec<String>,
+    /// Lowest and highest possible score
+    #[arg(long, value_name = "LOW..HIGH", default_value = "0..1", allow_hyphen_values = true)]
+    pub(crate) range: String,
+    /// Column of the task [default: task]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) task: Option<String>,
+    /// Column of the condition [default: condition]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) condition: Option<String>,
+    /// Column of the score [default: score]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) score: Option<String>,
+    /// Column of the repetition [default: repetition]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) repetition: Option<String>,
+    /// Column of the cluster: tasks of a cluster are not independent [default: cluster]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) cluster: Option<String>,
+    /// Column of the agent, with or without its version [default: agent]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) agent: Option<String>,
+    /// Column of the model [default: model]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) model: Option<String>,
+    /// Column of the time at which the trial began [default: started]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) started: Option<String>,
 }

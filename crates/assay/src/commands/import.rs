@@ -1,11 +1,13 @@
 //! `assay import`: trials that were executed elsewhere, as a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_store::Store;
-use assay_trial::import::{ImportOptions, Imported, harbor};
+use assay_trial::import::{
+    ImportOptions, Imported, ImportedTable, TableColumns, TableOptions, harbor, table,
+};
 
-use crate::args::import::{ImportArgs, ImportHarborArgs, ImportWhat};
+use crate::args::import::{ImportArgs, ImportHarborArgs, ImportTableArgs, ImportWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status, lines};
 use crate::ui::Ui;
@@ -13,6 +15,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         ImportWhat::Harbor(args) => from_harbor(args, settings, ui),
+        ImportWhat::Table(args) => from_table(args, settings, ui),
     }
 }
 
@@ -36,12 +39,104 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
     Ok(Status::Done)
 }
 
+/// Rows whose reasons are printed; the others are counted.
+const REASONS: usize = 10;
+
+fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let options = TableOptions {
+        name: args.name.clone().unwrap_or_else(|| table_name(&args.file)),
+        columns: TableColumns {
+            task: args.task.clone(),
+            condition: args.condition.clone(),
+            score: args.score.clone(),
+            repetition: args.repetition.clone(),
+            cluster: args.cluster.clone(),
+            agent: args.agent.clone(),
+            model: args.model.clone(),
+            started: args.started.clone(),
+        },
+        filters: args.filters.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
+        ignored: args.ignore.clone(),
+        baseline: args.baseline.clone(),
+        range: range(&args.range)?,
+    };
+    let store = Store::open(&settings.store)?;
+    let imported = table(&store, &args.file, &options)?;
+    if ui.json() {
+        ui.document(&imported)?;
+    } else {
+        ui.out(&table_text(&imported))?;
+    }
+    let file = args.file.display();
+    for row in imported.skipped.iter().take(REASONS) {
+        ui.note(&format!("warning: {file}:{}: {}; skipped", row.line, row.reason));
+    }
+    if let Some(more) = imported.skipped.len().checked_sub(REASONS).filter(|more| *more > 0) {
+        ui.note(&format!("warning: {more} more rows skipped; `--format json` lists them"));
+    }
+    for note in &imported.notes {
+        ui.note(note);
+    }
+    ui.note(&format!("`assay report {}` shows the report", imported.run));
+    Ok(if imported.skipped.is_empty() { Status::Done } else { Status::DidNotHold })
+}
+
+/// The run's name where none is given: that of the file without its extensions.
+fn table_name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".zst").unwrap_or(&name);
+    let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
+    format!("table-{}", run_name(name))
+}
+
+/// `COLUMN=VALUE`; the value may contain `=`.
+fn filter(text: &str) -> Result<(String, String), Failure> {
+    let split = text.split_once('=').filter(|(column, _)| !column.is_empty());
+    split
+        .map(|(column, value)| (column.to_owned(), value.to_owned()))
+        .ok_or_else(|| Failure::bad_input(format!("{text:?} is not COLUMN=VALUE")))
+}
+
+/// `LOW..HIGH`.
+fn range(text: &str) -> Result<(f64, f64), Failure> {
+    let number = |text: &str| text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+    let read = |(low, high): (&str, &str)| Some((number(low)?, number(high)?));
+    text.split_once("..").and_then(read).filter(|(low, high)| low < high).ok_or_else(|| {
+        Failure::bad_input(format!("{text:?} is not LOW..HIGH")).hint("for example `--range 0..10`")
+    })
+}
+
+fn table_text(imported: &ImportedTable) -> String {
+    let trials = assay_report::counted(imported.imported, "trial", "trials");
+    let mut text = format!("{}: {trials}\n", imported.run);
+    for (heading, counts) in [("condition", &imported.by_condition), ("outcome", &imported.by_outcome)] {
+        for line in lines(counts) {
+            text.push_str(&format!("  {heading:9}  {line}\n"));
+        }
+    }
+    if !imported.numbers.is_empty() {
+        let numbers: Vec<&str> = imported.numbers.iter().map(String::as_str).collect();
+        text.push_str(&format!("  numbers    {}\n", numbers.join(", ")));
+    }
+    for (heading, count) in [("filtered", imported.filtered), ("skipped", imported.skipped.len())] {
+        if count > 0 {
+            text.push_str(&format!("  {heading:9}  {}\n", assay_report::counted(count, "row", "rows")));
+        }
+    }
+    text
+}
+
 /// The run's name where none is given: that of the first folder, with what a name cannot hold replaced.
 fn name_of(dirs: &[PathBuf]) -> String {
     let first = dirs.first().and_then(|dir| dir.canonicalize().ok()).unwrap_or_default();
     let name = first.file_name().unwrap_or_default().to_string_lossy();
+    format!("harbor-{}", run_name(&name))
+}
+
+/// A text with what the name of a run cannot hold replaced.
+fn run_name(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    format!("harbor-{}", name.chars().map(plain).take(60).collect::<String>())
+    text.chars().map(plain).take(60).collect()
 }
 
 /// `PATTERN=CONDITION`; the pattern may hold `=`.

@@ -55,6 +55,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay run examples/agents.toml", Elsewhere("docs::the_example_with_real_agents_runs")),
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
+    ("assay import table", Elsewhere("import_table")),
     ("assay lab self-test", Elsewhere("lint")),
     ("assay lint examples/quickstart/skills", Runs(&[("examples/quickstart/skills", "skills")], 0)),
     (

@@ -25,12 +25,12 @@ impl<'a> Notices<'a> {
 
     pub(in crate::commands) fn report(&mut self, notice: &Notice) {
         let line = notice.line.map_or_else(String::new, |line| format!(":{line}"));
-        self.warn(format!("{}{line}: {}", notice.path.display(), notice.message));
+        self.warn(&format!("{}{line}: {}", notice.path.display(), notice.message));
     }
 
     /// Reports a warning whose text names the file.
-    pub(in crate::commands) fn warn(&mut self, text: String) {
-        if self.printed.len() < REMEMBERED && !self.printed.insert(text.clone()) {
+    pub(in crate::commands) fn warn(&mut self, text: &str) {
+        if self.printed.len() < REMEMBERED && !self.printed.insert(text.to_owned()) {
             return;
         }
         self.faults += 1;

@@ -284,7 +284,7 @@ pub(super) fn read_trial(
         Ok(transcript) => transcript,
         Err(error) => {
             // The error names the file.
-            notices.warn(format!("{}; excluded", chain(&error)));
+            notices.warn(&format!("{}; excluded", chain(&error)));
             return None;
         }
     };

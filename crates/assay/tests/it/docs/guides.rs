@@ -41,6 +41,9 @@ fn with_jobs(lab: &Fixture) {
         }
         lab.write(&format!("home/jobs/{job}/config.json"), json!({ "job_name": job }).to_string());
     }
+    let table =
+        "task,condition,score\na,without-skill,0\na,with-skill,1\nb,without-skill,1\nb,with-skill,1\n";
+    lab.write("home/results.csv", table);
 }
 
 /// A text with each run of white space as one blank.

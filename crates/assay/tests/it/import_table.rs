@@ -1,0 +1,213 @@
+//! `assay import table`: results of any harness as a run.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Fixture, Ran};
+
+const CSV: &str = "task,condition,score,repetition,cluster,agent,model,started,cost_usd,lines,note\n\
+    a,off,0,1,x,loop 1.2,p/m,2026-01-01T00:00:00Z,0.5,3,first\n\
+    a,off,0.5,2,x,loop 1.2,p/m,2026-01-01T00:01:00Z,0.25,,\n\
+    a,on,1,1,x,loop 1.2,p/m,2026-01-01T00:02:00Z,1,4,\n\
+    a,on,1,2,x,loop 1.2,p/m,2026-01-01T00:03:00Z,2,5.5,\n\
+    b,off,0,1,y,loop 1.2,p/m,,,,\n\
+    b,on,1,1,y,loop 1.2,p/m,,,1,\n";
+
+fn lab(file: &str, text: impl AsRef<[u8]>) -> Fixture {
+    Fixture::new().file(file, text)
+}
+
+fn import(lab: &Fixture, file: &str, args: &[&str]) -> Ran {
+    lab.assay(&[&["import", "table", file], args].concat())
+}
+
+/// The comparisons and the arms of a run's report.
+fn figures(lab: &Fixture, run: &str) -> [Value; 2] {
+    let report = lab.assay(&["report", run, "--format", "json"]).ok().json();
+    ["comparisons", "arms"].map(|key| report[key].clone())
+}
+
+#[test]
+fn each_row_becomes_a_trial_of_a_run() {
+    let lab = lab("results.csv", CSV);
+    let ran = import(&lab, "results.csv", &["--baseline", "off"]).ok();
+    insta::assert_snapshot!(ran.stdout, @r"
+    table-results: 6 trials
+      condition       3  off
+      condition       3  on
+      outcome         3  failed
+      outcome         3  passed
+      numbers    lines
+    ");
+    let records = lab.records();
+    let record = &records[1];
+    assert_eq!(
+        (&record["reward"], &record["cost_usd"], &record["started_at"]),
+        (&json!(0.5), &json!(0.25), &json!("2026-01-01T00:01:00Z"))
+    );
+    assert_eq!(record["agent"], json!({ "name": "loop", "version": "1.2", "model": "p:m" }));
+    assert_eq!(records[3]["numbers"], json!({ "lines": 5.5 }));
+    let [comparisons, arms] = figures(&lab, "table-results");
+    // By hand: task a rises from .25 to 1, task b from 0 to 1.
+    assert_eq!(comparisons[0]["lift"], json!(0.875));
+    assert_eq!((&arms[0]["condition"], &arms[0]["score"]), (&json!("off"), &json!(0.125)));
+    // The same table again is the same run, and a changed one is another.
+    assert!(import(&lab, "results.csv", &["--baseline", "off"]).ok().stdout.starts_with("table-results: "));
+    lab.write("results.csv", CSV.replace("b,off,0,", "b,off,1,"));
+    let again = import(&lab, "results.csv", &["--baseline", "off"]).ok().stdout;
+    assert!(again.starts_with("table-results-2: "), "{again}");
+    assert_eq!(lab.records().len(), 7);
+}
+
+#[test]
+fn invalid_rows_are_listed_with_their_lines_and_skipped() {
+    let text = "{\"task\":\"a\",\"condition\":\"none\",\"score\":0,\"repetition\":\"run-1\"}\n\
+        {\"task\":\"a\",\"condition\":\"none\",\"score\":0,\"repetition\":\"run-1\"}\n\
+        {\"task\":\"a\",\"condition\":\"none\",\"score\":1.5}\n\
+        {\"task\":\"a\",\"condition\":\"none\",\"score\":\"good\"}\n\
+        {\"task\":\"a\",\"condition\":\"none\"}\n\
+        {\"task\":\"a\",\"score\":1}\n\
+        not JSON\n\
+        {\"task\":\"a\",\"condition\":\"none\",\"score\":1,\"cluster\":\"c\"}\n\
+        {\"task\":\"a\",\"condition\":\"none\",\"score\":1,\"started\":\"noon\"}\n\
+        {\"task\":\"a\",\"condition\":\"none\",\"score\":1,\"turns\":-1}\n\
+        {\"task\":\"a\",\"condition\":\"with\",\"score\":true}\n";
+    let lab = lab("r.jsonl", text);
+    let ran = import(&lab, "r.jsonl", &["--format", "json"]).ended(1);
+    insta::assert_snapshot!(ran.stderr, @r#"
+    warning: r.jsonl:2: duplicate of line 1: same task, condition, agent, model and repetition; skipped
+    warning: r.jsonl:3: `score` is 1.5, not between 0 and 1; `--range LOW..HIGH` sets another range; skipped
+    warning: r.jsonl:4: `score` is not a number: "good"; skipped
+    warning: r.jsonl:5: no `score`; skipped
+    warning: r.jsonl:6: no `condition`; skipped
+    warning: r.jsonl:7: not a JSON object: expected ident at line 1 column 2; skipped
+    warning: r.jsonl:8: the cluster "c" for the task "a", which has no cluster in line 1; skipped
+    warning: r.jsonl:9: `started` is not a time: "noon"; skipped
+    warning: r.jsonl:10: `turns` is negative; skipped
+    `assay report table-r` shows the report
+    "#);
+    let printed = ran.json();
+    assert_eq!((&printed["schema"], &printed["run"]), (&json!("assay.import-table/1"), &json!("table-r")));
+    assert_eq!((&printed["imported"], printed["skipped"].as_array().unwrap().len()), (&json!(2), 9));
+}
+
+#[test]
+fn tables_that_cannot_be_imported_leave_no_run() {
+    let check = |text: &str, args: &[&str], expected: &str| {
+        let lab = lab("r.csv", text);
+        let ran = import(&lab, "r.csv", args).ended(2);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+        assert!(!lab.path(".assay/runs/table-r").exists() && lab.records().is_empty());
+    };
+    check(
+        "task,arm,score\na,x,1\n",
+        &[],
+        "r.csv has no column \"condition\"; its columns are task, arm, score",
+    );
+    check(CSV, &["--score", "grade"], "r.csv has no column \"grade\"");
+    check(CSV, &["--where", "colour=red"], "r.csv has no column \"colour\"");
+    check(CSV, &["--where", "task=z"], "no row of r.csv can be imported; the filters leave out 6");
+    check(CSV, &["--where", "task"], "\"task\" is not COLUMN=VALUE");
+    check(CSV, &["--range", "1..0"], "\"1..0\" is not LOW..HIGH");
+    check(CSV, &[], "no condition is called `none`: `--baseline CONDITION` chooses one of off, on");
+    check(
+        CSV,
+        &["--baseline", "none"],
+        "no trial ran under the baseline \"none\"; conditions found: off, on",
+    );
+    check("task,condition,score\n", &[], "no row of r.csv can be imported");
+    check("task,condition,score\na,b\n", &[], "line 2: 2 values for 3 columns");
+    check(CSV, &["--name", "a/b"], "invalid run name \"a/b\"");
+}
+
+#[test]
+fn other_columns_ranges_and_filters_can_be_chosen() {
+    let text = "suite,case,arm,points,model\ns,a,m,4,m\ns,a,n,10,n\nt,b,m,0,m\n";
+    let lab = lab("r.csv", text);
+    let args = ["--task", "case", "--condition", "model", "--score", "points", "--range", "-10..10"];
+    import(&lab, "r.csv", &[&args[..], &["--baseline", "m", "--where", "suite=s"]].concat()).ok();
+    let [comparisons, arms] = figures(&lab, "table-r");
+    // As the condition, the model is not the agent's: the two are compared.
+    assert_eq!((&arms[0]["score"], &arms[1]["score"]), (&json!(0.7), &json!(1.0)));
+    assert_eq!(comparisons.as_array().unwrap().len(), 1);
+    // Versions of an agent are different agents, which are not compared.
+    lab.write("r.csv", "task,condition,score,agent\na,none,0,loop 1\na,with,1,loop 2\n");
+    let apart = import(&lab, "r.csv", &[]).ok().stderr;
+    assert!(apart.contains("`with` is not compared"), "{apart}");
+    let merged = import(&lab, "r.csv", &["--ignore", "agent"]).ok().stderr;
+    assert!(!merged.contains("is not compared"), "{merged}");
+}
+
+#[test]
+fn all_formats_and_an_export_give_the_same_report() {
+    let lab = lab("r.csv", CSV);
+    import(&lab, "r.csv", &["--baseline", "off", "--name", "csv"]).ok();
+    let expected = figures(&lab, "csv");
+    let mut formats = vec!["csv", "jsonl"];
+    if cfg!(feature = "parquet") {
+        formats.push("parquet");
+    }
+    for format in formats {
+        lab.assay(&["export", "data", "csv", "--as", format, "--out", format]).ok();
+        let file = format!("{format}/trials.{format}");
+        let run = format!("again-{format}");
+        import(&lab, &file, &["--baseline", "off", "--name", &run]).ok();
+        let mut found = figures(&lab, &run);
+        // An export has no clusters and no times.
+        for (found, expected) in found.iter_mut().zip(&expected) {
+            for (found, expected) in
+                found.as_array_mut().unwrap().iter_mut().zip(expected.as_array().unwrap())
+            {
+                for key in ["clusters", "effective_clusters", "time_overlap", "measured"] {
+                    if let Some(value) = expected.get(key) {
+                        found[key] = value.clone();
+                    }
+                }
+            }
+        }
+        assert_eq!(found, expected, "{format}");
+    }
+}
+
+/// Tables of three projects. The scores are means over tasks of the means over repetitions, computed from the raw
+/// files with Python.
+#[test]
+#[ignore = "needs shared data"]
+fn published_tables_are_imported_and_give_reports() {
+    let lab = Fixture::new();
+    let check = |file: &str, args: &[&str], expected: &[(&str, f64)], comparisons: usize| {
+        let path = assay_test::shared(&format!("trials/{file}.jsonl.zst")).display().to_string();
+        import(&lab, &path, &[args, &["--name", file]].concat()).ok();
+        let [compared, arms] = figures(&lab, file);
+        assert_eq!(compared.as_array().unwrap().len(), comparisons, "{file}");
+        let found: BTreeMap<String, f64> = arms
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|arm| {
+                let model = arm["model"].as_str().unwrap_or_default();
+                (format!("{model} {}", arm["condition"].as_str().unwrap()), arm["score"].as_f64().unwrap())
+            })
+            .collect();
+        for (name, score) in expected {
+            let found = found.get(*name).unwrap_or_else(|| panic!("{file}: {name}: {found:?}"));
+            assert!((found - score).abs() < 1e-9, "{file}: {name}: {found}");
+        }
+    };
+    let receipts =
+        ["--where", "skill=underkill", "--baseline", "placebo", "--ignore", "agent", "--ignore", "model"];
+    check("skill-receipts", &receipts, &[(" placebo", 1.0), (" on", 1.0)], 3);
+    let svelte = [
+        ("OpenAI:gpt-4o-2024-08-06 none", 16.0 / 90.0),
+        ("OpenAI:gpt-4o-2024-08-06 with-docs", 77.0 / 90.0),
+        ("OpenAI:o4-mini-2025-04-16 none", 12.0 / 90.0),
+    ];
+    check("svelte-bench", &[], &svelte, 4);
+    let mcpmark = [
+        (" claude-sonnet-4", 0.281_496_062_992_126),
+        (" gpt-5-medium", 0.525_590_551_181_102_3),
+        (" gpt-4-1-nano", 0.0),
+    ];
+    check("mcpmark", &["--condition", "model", "--baseline", "claude-sonnet-4"], &mcpmark, 19);
+}
