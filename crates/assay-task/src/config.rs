@@ -4,6 +4,7 @@ mod grading;
 mod metadata;
 mod read;
 mod section;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 pub use grading::{Artifact, Collect};
 pub(crate) use metadata::{Metadata, metadata, object};
 pub(crate) use read::{Parsed, parse};
+pub use steps::{RewardStrategy, StepConfig};
 
 /// The format's default for the verifier and for building, in seconds.
 const DEFAULT_SECONDS: f64 = 600.0;
@@ -49,10 +51,10 @@ pub struct TaskConfig {
     pub solution_env: BTreeMap<String, String>,
     /// `[metadata]` as written: difficulty, category, tags and any other keys.
     pub metadata: toml::Table,
-    /// Whether the task has steps: `[[steps]]`, or a folder `steps/`.
-    pub multi_step: bool,
-    /// `multi_step_reward_strategy`: `mean` or `final`.
-    pub reward_strategy: Option<String>,
+    /// `[[steps]]`; empty for a task that is done in one go.
+    pub steps: Vec<StepConfig>,
+    /// `multi_step_reward_strategy`.
+    pub reward_strategy: RewardStrategy,
     /// `artifacts`.
     pub artifacts: Vec<Artifact>,
     /// `[[verifier.collect]]`.
@@ -114,8 +116,8 @@ impl Default for TaskConfig {
             environment: EnvironmentConfig::default(),
             solution_env: BTreeMap::new(),
             metadata: toml::Table::new(),
-            multi_step: false,
-            reward_strategy: None,
+            steps: Vec::new(),
+            reward_strategy: RewardStrategy::Mean,
             artifacts: Vec::new(),
             collect: Vec::new(),
             verifier_environment: None,

@@ -52,9 +52,12 @@ mod suite;
 mod task;
 
 pub use compose::{Compose, LoginMount, MainService};
-pub use config::{Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
+pub use config::{
+    Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, RewardStrategy, StepConfig, TaskConfig,
+    VerifierMode,
+};
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
 pub use suite::{Suite, Unreadable, folders};
-pub use task::{Environment, Layout, Task, VERIFIERS};
+pub use task::{Environment, Layout, Step, Task, VERIFIERS};

@@ -5,6 +5,7 @@ mod layout;
 mod load;
 mod markdown;
 mod model;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod writable;
@@ -24,6 +25,7 @@ use layout::{IMAGE, STARTING, WORKDIR};
 
 pub use layout::Layout;
 pub use model::{Environment, Task};
+pub use steps::Step;
 
 /// Most bytes of a Dockerfile.
 const DOCKERFILE_CAP: u64 = 1 << 20;
@@ -192,6 +194,11 @@ impl Task {
         self.shared.iter().map(|shared| shared.file(&self.root))
     }
 
+    /// The folder with its solution.
+    pub fn solution_folder(&self) -> PathBuf {
+        self.root.join(&self.solution_folder)
+    }
+
     /// Writes the content of `/tests` during grading: `tests/`, or for a task of `task.md` a
     /// `test.sh` that runs `verify.sh` and writes the reward. Started as `bash TESTS/test.sh` in
     /// the work folder it reads `TESTS/../logs/agent/final.txt`, the agent's last message, and
@@ -201,7 +208,16 @@ impl Task {
     /// No other process may write to `into`. Special files are skipped.
     pub fn lay_out_tests(&self, into: &Path) -> Result<(), TaskError> {
         match self.layout {
-            Layout::Harbor => copy_folder(&self.root.join("tests"), |_| true, Path::new("/"), into),
+            Layout::Harbor => {
+                let folders = self.tests_folders.iter().map(|folder| self.root.join(folder));
+                // A step may do without one of them.
+                let is_optional = self.tests_folders.len() > 1;
+                let is_there = |folder: &PathBuf| folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+                for folder in folders.filter(|folder| !is_optional || is_there(folder)) {
+                    copy_folder(&folder, |_| true, Path::new("/"), into)?;
+                }
+                Ok(())
+            }
             Layout::TaskMd => grading::lay_out(&self.root, &self.shared, into),
         }
     }

@@ -9,6 +9,7 @@ use toml::de::DeTable;
 use super::section::{Section, Source};
 use super::{
     Collect, DEFAULT_SECONDS, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode, grading,
+    steps,
 };
 use crate::TaskError;
 
@@ -43,9 +44,9 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
 
     let schema_version = schema_version(s, &mut root)?;
     root.string(s, "source")?;
-    let reward_strategy = root.string(s, "multi_step_reward_strategy")?;
+    let reward_strategy = steps::strategy(s, &mut root)?;
     let artifacts = grading::artifacts(s, &mut root)?;
-    let multi_step = root.list_length(s, "steps")?.is_some_and(|(length, _)| length > 0);
+    let steps = steps::steps(s, &mut root)?;
     let name = task_table(s, &mut root)?;
     let agent = phase(s, &mut root, "agent")?;
     let verifier = verifier(s, &mut root)?;
@@ -73,11 +74,11 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
         verifier_env: verifier.env,
         verifier_user: verifier.phase.user,
         verifier_network: verifier.phase.network,
-        verifier_mode: verifier.mode,
+        verifier_mode: verifier.mode.unwrap_or_default(),
         environment,
         solution_env,
         metadata: table("metadata"),
-        multi_step,
+        steps,
         reward_strategy,
         artifacts,
         collect: verifier.collect,
@@ -157,13 +158,13 @@ fn is_registry_name(name: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Phase {
-    timeout: Option<f64>,
-    user: Option<String>,
-    network: Option<NetworkWish>,
+pub(super) struct Phase {
+    pub(super) timeout: Option<f64>,
+    pub(super) user: Option<String>,
+    pub(super) network: Option<NetworkWish>,
 }
 
-fn phase(source: &mut Source<'_>, root: &mut Section<'_>, key: &str) -> Result<Phase, TaskError> {
+pub(super) fn phase(source: &mut Source<'_>, root: &mut Section<'_>, key: &str) -> Result<Phase, TaskError> {
     let Some(mut section) = root.section(source, key)? else { return Ok(Phase::default()) };
     let timeout = section.number(source, "timeout_sec", false)?;
     let user = section.text(source, "user")?;
@@ -172,24 +173,18 @@ fn phase(source: &mut Source<'_>, root: &mut Section<'_>, key: &str) -> Result<P
     Ok(Phase { timeout, user, network })
 }
 
-struct Verifier {
-    phase: Phase,
-    env: std::collections::BTreeMap<String, String>,
-    mode: VerifierMode,
-    collect: Vec<Collect>,
-    environment: Option<EnvironmentConfig>,
+#[derive(Default)]
+pub(super) struct Verifier {
+    pub(super) phase: Phase,
+    pub(super) env: std::collections::BTreeMap<String, String>,
+    /// If it is stated, or implied by an environment.
+    pub(super) mode: Option<VerifierMode>,
+    pub(super) collect: Vec<Collect>,
+    pub(super) environment: Option<EnvironmentConfig>,
 }
 
-fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier, TaskError> {
-    let Some(mut section) = root.section(source, "verifier")? else {
-        return Ok(Verifier {
-            phase: Phase::default(),
-            env: std::collections::BTreeMap::new(),
-            mode: VerifierMode::Shared,
-            collect: Vec::new(),
-            environment: None,
-        });
-    };
+pub(super) fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier, TaskError> {
+    let Some(mut section) = root.section(source, "verifier")? else { return Ok(Verifier::default()) };
     let timeout = section.seconds(source, "timeout_sec", false)?;
     let user = section.text(source, "user")?;
     let env = section.string_map(source, "env")?;
@@ -199,15 +194,15 @@ fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier,
     };
     let given = section.take_value("environment_mode");
     let mode = match given.as_ref().map(|value| value.get_ref().as_str()) {
-        Some(Some("shared")) => VerifierMode::Shared,
-        Some(Some("separate")) => VerifierMode::Separate,
+        Some(Some("shared")) => Some(VerifierMode::Shared),
+        Some(Some("separate")) => Some(VerifierMode::Separate),
         Some(_) => {
             let span = given.map(|value| value.span()).unwrap_or_default();
             let message = "`verifier.environment_mode` is neither `shared` nor `separate`";
             return Err(source.error(&span, message, "write \"shared\" or \"separate\""));
         }
-        None if environment.is_some() => VerifierMode::Separate,
-        None => VerifierMode::Shared,
+        None if environment.is_some() => Some(VerifierMode::Separate),
+        None => None,
     };
     let collect = grading::collect(source, &mut section)?;
     let network = network(source, &mut section)?;
@@ -320,7 +315,10 @@ fn environment_of(
     Ok(config)
 }
 
-fn healthcheck(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Option<Healthcheck>, TaskError> {
+pub(super) fn healthcheck(
+    source: &mut Source<'_>,
+    section: &mut Section<'_>,
+) -> Result<Option<Healthcheck>, TaskError> {
     let Some(mut check) = section.section(source, "healthcheck")? else { return Ok(None) };
     let span = check.span().clone();
     let Some(command) = check.string(source, "command")? else {
@@ -330,16 +328,18 @@ fn healthcheck(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Opt
             "add the command, or remove the table",
         ));
     };
-    let healthcheck = Healthcheck {
-        command,
-        interval: check.seconds(source, "interval", false)?.unwrap_or(5.0),
-        timeout: check.seconds(source, "timeout", false)?.unwrap_or(30.0),
-        start_period: check.seconds(source, "start_period", true)?.unwrap_or(0.0),
-        start_interval: check.seconds(source, "start_interval", false)?.unwrap_or(5.0),
-        retries: check.count(source, "retries")?.unwrap_or(3),
+    // The format's keys end in `_sec`; the same without it are accepted.
+    let mut seconds = |key: &str, from_zero: bool| -> Result<Option<f64>, TaskError> {
+        let plain = check.seconds(source, key, from_zero)?;
+        Ok(check.seconds(source, &format!("{key}_sec"), from_zero)?.or(plain))
     };
+    let interval = seconds("interval", false)?.unwrap_or(5.0);
+    let timeout = seconds("timeout", false)?.unwrap_or(30.0);
+    let start_period = seconds("start_period", true)?.unwrap_or(0.0);
+    let start_interval = seconds("start_interval", false)?.unwrap_or(5.0);
+    let retries = check.count(source, "retries")?.unwrap_or(3);
     check.finish(source);
-    Ok(Some(healthcheck))
+    Ok(Some(Healthcheck { command, interval, timeout, start_period, start_interval, retries }))
 }
 
 fn absolute(

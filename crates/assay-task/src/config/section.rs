@@ -273,6 +273,31 @@ impl<'a> Section<'a> {
         Ok(map)
     }
 
+    /// Numbers by name; one number is that of `default`.
+    pub(super) fn thresholds(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &str,
+        default: &str,
+    ) -> Read<BTreeMap<String, f64>> {
+        let mut found = BTreeMap::new();
+        let Some(value) = self.take_value(key) else { return Ok(found) };
+        let wanted = "a number, or a table of numbers";
+        let DeValue::Table(table) = value.get_ref() else {
+            let Some(number) = self.float(source, key, &value) else {
+                return self.report_wrong_type(source, key, &value, wanted);
+            };
+            return Ok(BTreeMap::from([(default.to_owned(), number)]));
+        };
+        for (name, value) in table {
+            let Some(number) = self.float(source, key, value) else {
+                return self.report_wrong_type(source, key, value, wanted);
+            };
+            found.insert(name.get_ref().to_string(), number);
+        }
+        Ok(found)
+    }
+
     /// A list of texts and tables.
     pub(super) fn items(&mut self, source: &Source<'_>, key: &str) -> Read<Vec<Item<'a>>> {
         let Some(value) = self.take_value(key) else { return Ok(Vec::new()) };

@@ -25,8 +25,8 @@ fn an_empty_file_has_the_defaults() {
         (None, 600.0, 600.0)
     );
     assert_eq!(
-        (config.environment.network, config.verifier_mode, config.multi_step),
-        (NetworkWish::Public, VerifierMode::Shared, false)
+        (config.environment.network, config.verifier_mode, config.steps.is_empty()),
+        (NetworkWish::Public, VerifierMode::Shared, true)
     );
     assert_eq!(
         (config.environment.memory_bytes, config.environment.cpus, config.environment.gpus),
@@ -124,7 +124,7 @@ env = { S = "1" }
     let check = environment.healthcheck.as_ref().unwrap();
     assert_eq!((check.command.as_str(), check.interval, check.retries), ("true", 5.0, 9));
     assert_eq!(config.solution_env["S"], "1");
-    assert_eq!((&config.unknown, config.multi_step), (&Vec::<String>::new(), false));
+    assert_eq!((&config.unknown, config.steps.len()), (&Vec::<String>::new(), 0));
     assert_eq!(codes(text), ["text-without-quotes"]);
 }
 
@@ -213,8 +213,27 @@ fn sizes_have_units() {
 }
 
 #[test]
-fn steps_are_flagged() {
-    assert!(read("[[steps]]\nname = \"one\"\n").config.multi_step);
+fn steps_are_read_with_their_gates() {
+    let text = "multi_step_reward_strategy = \"final\"\n\
+        [[steps]]\nname = \"one\"\nmin_reward = 0.5\nartifacts = [\"a.txt\"]\n\
+        [steps.agent]\ntimeout_sec = 30\n[steps.verifier.env]\nX = \"1\"\n\
+        [steps.healthcheck]\ncommand = \"true\"\ninterval_sec = 2\nretries = 7\n\
+        [[steps]]\nname = \"two\"\nmin_reward = { right = 1, fast = 0.25 }\n\
+        [steps.verifier]\ntimeout_sec = 9\nenvironment_mode = \"separate\"\n\
+        [[steps]]\nname = \"three\"\n";
+    let found = read(text);
+    assert_eq!(found.config.unknown, Vec::<String>::new());
+    assert_eq!(found.config.reward_strategy, RewardStrategy::Final);
+    let [one, two, three] = &found.config.steps[..] else { panic!("{:?}", found.config.steps) };
+    assert_eq!((one.name.as_str(), one.agent_timeout, one.verifier_timeout), ("one", Some(30.0), None));
+    assert_eq!((one.verifier_env["X"].as_str(), one.artifacts.len()), ("1", 1));
+    let check = one.healthcheck.as_ref().unwrap();
+    assert_eq!((check.interval, check.timeout, check.retries), (2.0, 30.0, 7));
+    assert_eq!(one.min_reward, BTreeMap::from([("reward".to_owned(), 0.5)]));
+    assert_eq!(two.min_reward, BTreeMap::from([("fast".to_owned(), 0.25), ("right".to_owned(), 1.0)]));
+    assert_eq!((two.verifier_timeout, two.verifier_mode), (Some(9.0), Some(VerifierMode::Separate)));
+    assert_eq!((three.verifier_mode, &three.min_reward), (None, &BTreeMap::new()));
+    assert_eq!(read("").config.reward_strategy, RewardStrategy::Mean);
 }
 
 #[test]
@@ -255,6 +274,14 @@ fn mistakes_have_a_position_and_a_hint() {
     check("[metadata.assay]\nwritable = [\"../up\"]\n", (2, 13), "outside the work folder");
     check("[metadata.assay]\nwritable = [\"/logs/verifier\"]\n", (2, 13), "/logs");
     check("[metadata.assay]\nwritable = [\"/\"]\n", (2, 13), "everywhere");
+    check("steps = [1]\n", (1, 10), "a list of strings or tables");
+    check("steps = [\"one\"]\n", (1, 10), "not a table");
+    check("[[steps]]\n[steps.agent]\n", (1, 1), "without a `name`");
+    check("[[steps]]\nname = \"a/b\"\n", (1, 1), "without a `name`");
+    check("[[steps]]\nname = \"..\"\n", (1, 1), "without a `name`");
+    check("[[steps]]\nname = \"a\"\n[[steps]]\nname = \"A\"\n", (3, 1), "two steps are called A");
+    check("[[steps]]\nname = \"a\"\nmin_reward = \"much\"\n", (3, 14), "a number, or a table");
+    check("multi_step_reward_strategy = \"last\"\n", (1, 30), "neither `mean` nor `final`");
     check("[environment.healthcheck]\ninterval = 1\n", (1, 1), "no `command`");
     check("steps = 1\n", (1, 9), "a list");
 }

@@ -1,12 +1,13 @@
 //! From a folder to a [`Task`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Encoding, FileKind, Hasher, Package, Severity, decode};
 
 use super::layout::{Layout, missing};
 use super::model::{Environment, Task};
+use super::steps::{self, is_in};
 use super::writable::writable;
 use crate::config::{Parsed, parse};
 use crate::dockerfile::{SkillCopy, is_left_out, is_verifiers, left_out, skill_copies};
@@ -38,9 +39,13 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     } = parse(&text, &dir.join("task.toml"))?;
     diagnostics.extend(found);
     let walk = tree::walk(dir);
-    let multi_step = config.multi_step || walk.nodes.iter().any(|node| is_folder(node, "steps"));
-    let config = TaskConfig { multi_step, ..config };
-    let instruction = root.instruction("instruction.md", multi_step, &mut diagnostics)?;
+    let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
+    // The agent of a task with steps gets their instructions and no other.
+    let instruction = if steps.is_empty() {
+        root.instruction("instruction.md", &mut diagnostics)?
+    } else {
+        steps.iter().map(|step| step.instruction.trim_end()).collect::<Vec<_>>().join("\n\n")
+    };
     root.check_parts(&walk.nodes, &config, &mut diagnostics)?;
 
     let context = dir.join(ENVIRONMENT);
@@ -78,7 +83,13 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment_digest.digest(&copied.digest());
     }
     let environment_digest = environment_digest.finish();
-    let solved = tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));
+    let is_solution =
+        |path: &Path| if steps.is_empty() { path.starts_with("solution") } else { is_in(path, "solution") };
+    let solved = if steps.is_empty() {
+        tree.entries.iter().any(|entry| entry.path.starts_with("solution/"))
+    } else {
+        steps.iter().any(|step| step.is_solved)
+    };
     let image = config
         .environment
         .docker_image
@@ -110,10 +121,19 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         expected,
         cluster,
         shared: Vec::new(),
-        digest: tree.digest_where(|entry| !entry.path.starts_with("solution")),
-        solution_digest: solved.then(|| tree.digest_beneath(Path::new("solution"), |_| true)),
+        digest: tree.digest_where(|entry| !is_solution(&entry.path)),
+        solution_digest: solved.then(|| match steps.is_empty() {
+            true => tree.digest_beneath(Path::new("solution"), |_| true),
+            false => tree.digest_where(|entry| is_solution(&entry.path)),
+        }),
         environment_digest,
-        tests_digest: tree.digest_beneath(Path::new("tests"), |_| true),
+        tests_digest: match steps.is_empty() {
+            true => tree.digest_beneath(Path::new("tests"), |_| true),
+            false => tree.digest_where(|entry| is_in(&entry.path, "tests")),
+        },
+        tests_folders: vec![PathBuf::from("tests")],
+        solution_folder: PathBuf::from("solution"),
+        steps,
         name: root.name,
         config,
         environment,
@@ -143,10 +163,6 @@ fn contains_only_licences(nodes: &[Node], folder: &Path) -> bool {
         && files.all(|node| {
             !is_document(&node.path) && (begins(&node.path, &NAMES) || (in_named && prose(&node.path)))
         })
-}
-
-fn is_folder(node: &Node, path: &str) -> bool {
-    node.kind == FileKind::Directory && node.path == Path::new(path)
 }
 
 /// The nodes below a folder, with paths relative to it.
@@ -226,18 +242,16 @@ impl<'a> Root<'a> {
     pub(super) fn instruction(
         &self,
         name: &str,
-        multi_step: bool,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<String, TaskError> {
         let hint = "describe what the agent should do";
         if self.dir.join(name).symlink_metadata().is_err() {
-            // The steps of a task have their own instructions.
-            return if multi_step { Ok(String::new()) } else { Err(self.part(name, "not there", hint)) };
+            return Err(self.part(name, "not there", hint));
         }
         let (text, found) = self.text(name, "shorten it: it is too long for any agent")?;
-        let text = if name == "instruction.md" { prompt(&text) } else { text };
+        let text = if name.ends_with("instruction.md") { prompt(&text) } else { text };
         diagnostics.extend(found);
-        if text.trim().is_empty() && !multi_step {
+        if text.trim().is_empty() {
             return Err(self.part(name, "empty", hint));
         }
         Ok(text)
@@ -254,7 +268,8 @@ impl<'a> Root<'a> {
         match kind("tests/test.sh") {
             Some(FileKind::File) => {}
             Some(FileKind::Link) if !tree::escapes(self.dir, Path::new("tests/test.sh")) => {}
-            _ if config.multi_step => {}
+            // Each step was found to have its tests.
+            _ if !config.steps.is_empty() => {}
             None if kind("tests/test.bat").is_some() => {
                 return Err(self.part(
                     "tests/test.sh",
@@ -281,7 +296,7 @@ impl<'a> Root<'a> {
             let hint = "add it with a Dockerfile, or set `docker_image` under `[environment]` in task.toml";
             return Err(self.part(ENVIRONMENT, "not there", hint));
         }
-        if !config.multi_step {
+        if config.steps.is_empty() {
             self.check_solution(nodes, "write a script that solves the task", diagnostics);
         }
         Ok(())
@@ -442,8 +457,11 @@ impl<'a> Root<'a> {
                 "add a Dockerfile",
             );
         }
+        if !config.steps.is_empty() {
+            let message = format!("the task has {} steps", config.steps.len());
+            note(Severity::Info, "multi-step", toml, message, "each is a conversation of its own");
+        }
         let flags = [
-            (config.multi_step, "multi-step", "several steps"),
             (config.environment.gpus > 0, "gpus", "GPUs"),
             (config.environment.windows, "windows", "Windows"),
             (config.environment.mcp_servers > 0, "mcp-servers", "MCP servers"),

@@ -22,7 +22,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let Metadata { config, target, negative_control, irrelevant, related, unrelated, diagnostics: found } =
         metadata(&text, &dir.join("metadata.json"))?;
     diagnostics.extend(found);
-    let instruction = root.instruction("task.md", false, &mut diagnostics)?;
+    let instruction = root.instruction("task.md", &mut diagnostics)?;
     let (verifier, found) = root.text("verify.sh", "shorten it: call another script")?;
     diagnostics.extend(found);
     if verifier.trim().is_empty() {
@@ -87,6 +87,9 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment,
         diagnostics,
         shared,
+        steps: Vec::new(),
+        tests_folders: Vec::new(),
+        solution_folder: "solution".into(),
     })
 }
 

@@ -6,6 +6,7 @@ use assay_skill::{Diagnostic, Digest, Package};
 
 use super::grading::Shared;
 use super::layout::Layout;
+use super::steps::Step;
 use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig};
 
 /// A task.
@@ -19,8 +20,10 @@ pub struct Task {
     pub layout: Layout,
     /// `[task] name` (`slug` in `metadata.json`), or the folder's name.
     pub title: String,
-    /// `instruction.md`, or `task.md`.
+    /// `instruction.md`, or `task.md`; for a task with steps their instructions, one after another.
     pub instruction: String,
+    /// The steps, in order; empty for a task that is done in one go.
+    pub steps: Vec<Step>,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,
     /// `environment/`; for a task of `task.md` what `starting/` amounts to.
@@ -55,17 +58,22 @@ pub struct Task {
     /// review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
     /// `verify.sh` and the scripts that it shares with other tasks count.
     pub digest: Digest,
-    /// `solution/`, when there is one. Counts for the oracle only.
+    /// `solution/`, and those of the steps, when there are any. Counts for the oracle only.
     pub solution_digest: Option<Digest>,
     /// The build context after skills are taken out, the text of the Dockerfile's `FROM`, and
     /// `docker_image`.
     pub environment_digest: Digest,
-    /// `tests/`, or all that [`Task::lay_out_tests`] lays.
+    /// `tests/` and those of the steps, or all that [`Task::lay_out_tests`] lays.
     pub tests_digest: Digest,
     /// Leniencies and other diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     /// Scripts that a task of `task.md` shares with others.
     pub(super) shared: Vec<Shared>,
+    /// The folders whose content is `/tests`, relative to the task's. A later one replaces files of
+    /// an earlier one.
+    pub(super) tests_folders: Vec<PathBuf>,
+    /// The folder of the solution, relative to the task's.
+    pub(super) solution_folder: PathBuf,
 }
 
 /// `environment/` of a task.
