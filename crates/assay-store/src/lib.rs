@@ -28,6 +28,7 @@ mod runs;
 mod sandbox;
 mod selection;
 mod spec;
+mod step_record;
 mod store;
 #[cfg(target_os = "linux")]
 mod work;
@@ -55,4 +56,5 @@ pub use spec::agent::AgentSpec;
 pub use spec::network::NetworkPolicy;
 pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};
 pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};
+pub use step_record::StepRecord;
 pub use store::Store;

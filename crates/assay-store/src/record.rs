@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::identity::TrialId;
 use crate::sandbox::{Enforcement, SandboxUsage};
+use crate::step_record::StepRecord;
 
 /// The result of one trial, written last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,6 +99,10 @@ pub struct Record {
     /// The gateway's counts, for agents that reach their model through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metered: Option<Metered>,
+    /// The task's steps, in order; absent for a task without. The other fields are sums over them,
+    /// and what follows from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepRecord>,
     /// Whether the result measures a model.
     pub measures_a_model: bool,
     /// Which attempt this is, from 1. Earlier ones stay on disk.
@@ -216,6 +221,7 @@ impl Record {
             enforcement: None,
             used: None,
             metered: None,
+            steps: Vec::new(),
             measures_a_model: false,
             attempt: 1,
             started_at: String::new(),

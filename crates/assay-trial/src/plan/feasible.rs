@@ -12,9 +12,12 @@ use assay_store::NetworkPolicy;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Infeasible {
-    /// More than one step.
-    #[error("it has several steps (`[[steps]]`), which are not supported")]
-    Steps,
+    /// Steps in a container.
+    #[error("it has several steps (`[[steps]]`), which are not supported in Docker")]
+    StepsInDocker,
+    /// A step with another network.
+    #[error("its step `{0}` has a `network_mode` of its own, which is not supported")]
+    StepNetwork(String),
     /// A compose file with access to the host.
     #[error("its compose file would give it access to the host: {0}")]
     HostileCompose(String),
@@ -55,8 +58,10 @@ pub(crate) enum Infeasible {
 /// Whether some sandbox here supports a task's requirements.
 pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Infeasible> {
     let config = &task.config;
-    if config.multi_step {
-        return Err(Infeasible::Steps);
+    let own =
+        config.steps.iter().find(|step| step.agent_network.is_some() || step.verifier_network.is_some());
+    if let Some(step) = own {
+        return Err(Infeasible::StepNetwork(assay_diagnostic::escape(&step.name)));
     }
     if let Some(compose) = &task.environment.compose {
         if let Some(reason) = compose.hostile.first() {
@@ -78,8 +83,12 @@ pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Inf
     if config.environment.mcp_servers > 0 {
         return Err(Infeasible::Mcp);
     }
-    let artifacts = config.artifacts.iter().filter_map(|artifact| artifact.service.as_ref());
-    let mut services = artifacts.chain(config.collect.iter().filter_map(|collect| collect.service.as_ref()));
+    let steps = config.steps.iter();
+    let artifacts = config.artifacts.iter().chain(steps.clone().flat_map(|step| &step.artifacts));
+    let collect = config.collect.iter().chain(steps.flat_map(|step| &step.collect));
+    let mut services = artifacts
+        .filter_map(|artifact| artifact.service.as_ref())
+        .chain(collect.filter_map(|collect| collect.service.as_ref()));
     services
         .find(|service| *service != "main")
         .map_or(Ok(()), |service| Err(Infeasible::Service(service.clone())))

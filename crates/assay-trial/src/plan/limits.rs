@@ -16,6 +16,12 @@ pub(crate) fn agent_seconds(spec: &AgentSpec, task: &TaskConfig) -> Limit<f64> {
     Limit::choose(spec.timeout, task.agent_timeout, DEFAULT_SECONDS)
 }
 
+/// The same in each step of a task: what the experiment states is for every step.
+pub(crate) fn step_seconds(spec: &AgentSpec, task: &TaskConfig) -> Vec<f64> {
+    let each = task.steps.iter().map(|step| step.agent_timeout.or(task.agent_timeout));
+    each.map(|own| Limit::choose(spec.timeout, own, DEFAULT_SECONDS).value).collect()
+}
+
 /// Bytes of memory of a task's sandboxes.
 pub(crate) fn memory_bytes(experiment: &Experiment, task: &TaskConfig) -> Limit<u64> {
     Limit::choose(experiment.memory_bytes, task.environment.memory_bytes, DEFAULT_MEMORY)

@@ -368,6 +368,9 @@ impl Setup {
         let config = &task.config;
         let directory = &experiment.directory;
         let backend = Backend::choose(task, &experiment.sandbox, directory, machine.sandboxes)?;
+        if !task.steps.is_empty() && backend.kind() == "docker" {
+            return Err(Infeasible::StepsInDocker);
+        }
         let (network, verifier_network) = policy(task, experiment)?;
         if !egress_proxy::can_hold([&network, &verifier_network], &backend, machine.cli_agents.as_ref()) {
             return Err(Infeasible::NoEgressProxy);
@@ -381,6 +384,9 @@ impl Setup {
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
         let env = TaskEnv::of(task, &experiment.allow_env, machine.env)?;
+        for step in (0..task.steps.len()).filter_map(|number| task.of_step(number)) {
+            TaskEnv::of(&step, &experiment.allow_env, machine.env)?;
+        }
         let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
         Ok(Self {
             task: task.clone(),
@@ -423,6 +429,9 @@ impl Setup {
             verifier_network: self.verifier_network.clone(),
             cli_agents: None,
             agent_timeout: limits::agent_seconds(&entry.spec, &self.task.config).value,
+            step: None,
+            step_seconds: limits::step_seconds(&entry.spec, &self.task.config),
+            steps: Vec::new(),
             repetition,
             absent: provided.absent.clone(),
             env: self.env.clone(),

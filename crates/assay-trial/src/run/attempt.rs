@@ -25,6 +25,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) folder: &'a Path,
     /// The scratch folder.
     pub(crate) scratch: &'a Path,
+    /// The attempts at the steps of the task, if it has any.
+    pub(crate) steps: Option<&'a [Attempt<'a>]>,
 }
 
 impl Attempt<'_> {

@@ -13,13 +13,14 @@ use assay_gateway::{
     WatchedSkill,
 };
 use assay_sandbox::{FreezeSignal, Mount, Network};
-use assay_store::{Cause, Metered, Store, TrialId};
+use assay_store::{Cause, Metered, Store};
 use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
 
 use crate::run::attempt::Attempt;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::route::ModelRoute;
 use crate::run::sandbox_record;
+use crate::run::steps;
 use crate::run::trial::ResolvedTrial;
 
 /// The folder in a sandbox with the proxy's socket and the forwarder. Agents see the path, so it
@@ -69,7 +70,7 @@ impl ProxyHandle {
         session.script_context = trial.script_context();
         session.varying.clone_from(&route.varying);
         session.cassette = match &route.cli_agents.replay {
-            Some(store) => Cassette::Replay(cassette(store, &trial.id)?),
+            Some(store) => Cassette::Replay(cassette(store, trial)?),
             None => Cassette::Record(attempt.folder.join(CASSETTE)),
         };
         let proxy = attempt.cache.gateway.open(session).map_err(|error| Broken::harness_error(&error))?;
@@ -133,7 +134,8 @@ fn prices(price: Price) -> Prices {
 }
 
 /// The cassette of a trial in another store.
-fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
+fn cassette(store: &Path, trial: &ResolvedTrial) -> Result<PathBuf, Broken> {
+    let id = &trial.id;
     let missing = |why: String| {
         let message = format!("no cassette for this trial in {}: {why}", store.display());
         Broken::new(Cause::AgentSetup, message)
@@ -141,7 +143,12 @@ fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
     let other = Store::open(store).map_err(|error| missing(chain(&error)))?;
     let record = other.record(id).map_err(|error| missing(chain(&error)))?;
     let record = record.ok_or_else(|| missing("the trial was not executed there".to_owned()))?;
-    let path = other.trial_folder(id).join("attempts").join(record.attempt.to_string()).join(CASSETTE);
+    let attempt = other.trial_folder(id).join("attempts").join(record.attempt.to_string());
+    let folder = match &trial.step {
+        Some(step) => attempt.join(steps::STEPS).join(step),
+        None => attempt,
+    };
+    let path = folder.join(CASSETTE);
     if path.is_file() {
         Ok(path)
     } else {

@@ -26,6 +26,7 @@ use crate::run::environment::phases::{
 };
 use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
+use crate::run::steps::{self, StepResults};
 use crate::run::trial::ResolvedTrial;
 use crate::run::verifier::{self, Reward};
 
@@ -62,21 +63,24 @@ pub enum Executed {
     Interrupted,
 }
 
-/// The results of an attempt so far; they are recorded even after an infrastructure error.
+/// The results of an attempt so far, or of one of its steps; they are recorded even after an
+/// infrastructure error.
 #[derive(Default)]
-struct Findings {
-    run: Option<AgentRun>,
-    exposure: Vec<Exposure>,
-    reward: Option<Reward>,
-    ctrf: Option<serde_json::Value>,
-    contaminated: Vec<String>,
-    tampered: Vec<String>,
-    outside: Vec<String>,
-    task_skills: Vec<String>,
-    enforcement: Option<Enforcement>,
-    used: Option<assay_sandbox::Usage>,
-    metered: Option<Metered>,
-    seconds: Seconds,
+pub(crate) struct Findings {
+    pub(crate) run: Option<AgentRun>,
+    pub(crate) exposure: Vec<Exposure>,
+    pub(crate) reward: Option<Reward>,
+    pub(crate) ctrf: Option<serde_json::Value>,
+    pub(crate) contaminated: Vec<String>,
+    pub(crate) tampered: Vec<String>,
+    pub(crate) outside: Vec<String>,
+    pub(crate) task_skills: Vec<String>,
+    pub(crate) enforcement: Option<Enforcement>,
+    pub(crate) used: Option<assay_sandbox::Usage>,
+    pub(crate) metered: Option<Metered>,
+    pub(crate) seconds: Seconds,
+    /// The steps, and how they ended, of a task that has any.
+    pub(crate) steps: Option<StepResults>,
 }
 
 impl Runner<'_> {
@@ -90,7 +94,11 @@ impl Runner<'_> {
         let result = match &scratch {
             Ok(scratch) => {
                 let Self { cache, cancel, budget, .. } = *self;
-                Attempt { cache, cancel, budget, trial, folder: &folder, scratch }.run(&mut findings)
+                let whole = Attempt { cache, cancel, budget, trial, folder: &folder, scratch, steps: None };
+                let places = steps::places(&whole);
+                let steps = steps::attempts(&whole, &places);
+                let steps = (!steps.is_empty()).then_some(&steps[..]);
+                Attempt { steps, ..whole }.run(&mut findings)
             }
             Err(error) => Err(Broken::harness(format!("cannot create a scratch folder: {error}"))),
         };
@@ -114,48 +122,67 @@ impl Runner<'_> {
     }
 }
 
-impl Attempt<'_> {
+impl<'a> Attempt<'a> {
     fn run(&self, findings: &mut Findings) -> Result<(), Broken> {
-        let clock = Instant::now();
-        create_folder(&self.folder.join("agent"))?;
-        create_folder(&self.folder.join("verifier"))?;
         match &self.trial.backend.inner {
             BackendKind::Folders { sandbox, root } => {
-                self.run_in(Folders::new(*self, sandbox, root)?, findings, clock)
+                self.run_in(|attempt, before| Folders::new(attempt, sandbox, root, before), findings)
             }
             BackendKind::Container { docker, image } => {
-                self.run_in(ImageEnvironment::new(*self, docker, image)?, findings, clock)
+                self.run_in(|attempt, before| ImageEnvironment::new(attempt, docker, image, before), findings)
             }
         }
     }
 
-    /// Runs the phases of an environment whose preparation started at `began`.
+    /// Runs the attempt in environments made by `open`: one, or one for each step.
     fn run_in<E: Environment>(
         &self,
-        environment: E,
+        open: impl Fn(Attempt<'a>, Option<E::Snapshot>) -> Result<E, Broken>,
         findings: &mut Findings,
-        began: Instant,
     ) -> Result<(), Broken> {
+        if let Some(steps) = self.steps {
+            return steps::run(self, steps, open, findings);
+        }
+        self.run_phases(|| open(*self, None), findings, false).map(drop)
+    }
+
+    /// Runs the phases of an environment. If another step follows, returns the agent's work as it
+    /// was before it was graded.
+    pub(crate) fn run_phases<E: Environment>(
+        &self,
+        open: impl FnOnce() -> Result<E, Broken>,
+        findings: &mut Findings,
+        another_follows: bool,
+    ) -> Result<Option<E::Snapshot>, Broken> {
+        let clock = Instant::now();
+        create_folder(&self.folder.join("agent"))?;
+        create_folder(&self.folder.join("verifier"))?;
+        let environment = open()?;
         findings.contaminated = environment.contamination()?;
-        findings.seconds.prepare = began.elapsed().as_secs_f64();
+        findings.seconds.prepare = clock.elapsed().as_secs_f64();
 
         let clock = Instant::now();
         let stopped = self.run_agent(environment, findings);
         findings.seconds.agent = clock.elapsed().as_secs_f64();
         let stopped = stopped?;
         if self.cancel.load(Ordering::Relaxed) {
-            return Ok(());
+            return Ok(None);
         }
 
         let clock = Instant::now();
-        let verdict = self.grade(stopped, findings);
+        let verdict = self.grade(stopped, findings, another_follows);
         findings.seconds.verify = clock.elapsed().as_secs_f64();
         verdict
     }
 
     /// Compares the agent's changes, and grades unless it tampered with files that decide the
     /// reward.
-    fn grade(&self, stopped: impl StoppedAgent, findings: &mut Findings) -> Result<(), Broken> {
+    fn grade<S: StoppedAgent>(
+        &self,
+        stopped: S,
+        findings: &mut Findings,
+        another_follows: bool,
+    ) -> Result<Option<S::Snapshot>, Broken> {
         let (changes, compared) = stopped.compare()?;
         let Changes { tampered, outside, diff } = changes;
         findings.tampered = tampered;
@@ -163,7 +190,11 @@ impl Attempt<'_> {
         if !diff.is_empty() {
             let _ = fs::write(self.folder.join("workspace.diff"), diff);
         }
-        compared.map_or(Ok(()), |compared| self.verify(compared, findings))
+        let Some(mut compared) = compared else { return Ok(None) };
+        // Before the verifier writes to it: the next step gets nothing of the tests.
+        let snapshot = if another_follows { Some(compared.snapshot()?) } else { None };
+        self.verify(compared, findings)?;
+        Ok(snapshot)
     }
 
     /// The agent's phase, from starting the sandbox to stopping all its processes.
@@ -296,7 +327,7 @@ impl Attempt<'_> {
         exposure(&run.trajectory, &offered)
     }
 
-    fn write_json<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), Broken> {
+    pub(crate) fn write_json<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), Broken> {
         let bytes = serde_json::to_vec(value).map_err(|error| Broken::harness(error.to_string()))?;
         let path = self.folder.join(name);
         fs::write(&path, bytes)
@@ -374,7 +405,7 @@ fn record(
     let ended = findings.run.as_ref().map(|run| run.ended.clone());
     let (outcome, cause, reason) = match result {
         Err(broken) => (Outcome::Infrastructure, Some(broken.cause), Some(broken.message)),
-        Ok(()) => outcome(&findings, ended.as_ref()),
+        Ok(()) => outcome(&findings),
     };
     let usage = findings.run.as_ref().and_then(|run| run.usage);
     let replied_models = findings.run.as_ref().map(|run| run.replied_models.clone()).unwrap_or_default();
@@ -409,6 +440,7 @@ fn record(
         enforcement: findings.enforcement.map(sandbox_record::enforcement),
         used: findings.used.map(sandbox_record::usage),
         metered: findings.metered,
+        steps: findings.steps.map(|steps| steps.records).unwrap_or_default(),
         measures_a_model: trial.agent.measures_a_model(),
         attempt,
         started_at: started_at.to_string(),
@@ -417,19 +449,24 @@ fn record(
     }
 }
 
-/// The outcome of a trial in which nothing broke. An agent that ran out of time has not passed,
-/// whatever it had done by then: its work is graded, and the reward kept.
-fn outcome(findings: &Findings, ended: Option<&Ended>) -> (Outcome, Option<Cause>, Option<String>) {
+/// The outcome of a trial, or of a step, in which nothing broke. An agent that ran out of time has
+/// not passed, whatever it had done by then: its work is graded, and the reward kept.
+pub(crate) fn outcome(findings: &Findings) -> (Outcome, Option<Cause>, Option<String>) {
     if !findings.tampered.is_empty() {
         return (Outcome::Tampered, None, Some(findings.tampered.join("; ")));
     }
-    match (ended, &findings.reward) {
-        (_, None) => {
+    let is_late = match &findings.steps {
+        Some(steps) => steps.is_late,
+        None => findings.run.as_ref().is_some_and(|run| run.ended == Ended::Deadline),
+    };
+    let stopped = findings.steps.as_ref().and_then(|steps| steps.stopped.clone());
+    match &findings.reward {
+        None => {
             let reason = "the verifier gave no reward".to_owned();
             (Outcome::Infrastructure, Some(Cause::Verifier), Some(reason))
         }
-        (Some(Ended::Deadline), Some(_)) => (Outcome::TimedOut, None, None),
-        (_, Some(reward)) if reward.is_full() => (Outcome::Passed, None, None),
-        _ => (Outcome::Failed, None, None),
+        Some(_) if is_late => (Outcome::TimedOut, None, stopped),
+        Some(reward) if reward.is_full() && stopped.is_none() => (Outcome::Passed, None, None),
+        Some(_) => (Outcome::Failed, None, stopped),
     }
 }

@@ -272,8 +272,10 @@ impl PrepCache {
 
     /// A copy of a task's solution.
     pub(crate) fn solution(&self, task: &Task) -> Result<Arc<PathBuf>, Arc<PrepError>> {
-        self.copies.get(format!("solution {}", task.name), || {
-            self.copy(&task.root.join("solution"), &self.scratch.join("solutions").join(&task.name))
+        let folder = task.solution_folder();
+        self.copies.get(format!("solution {} {}", task.name, folder.display()), || {
+            let own = folder.strip_prefix(&task.root).unwrap_or(Path::new("solution"));
+            self.copy(&folder, &self.scratch.join("solutions").join(&task.name).join(own))
         })
     }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::condition::{Provision, placebo_of, version_of};
 use crate::plan::agents::label;
+use crate::plan::limits::step_seconds;
 use crate::reference::task_ref;
 use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
@@ -207,7 +208,8 @@ impl<'a> Resolver<'a> {
         let agent = self.agent(&mut opened, spec)?;
         let env = self.env(&mut opened, spec, &task)?;
         drop(opened);
-        let trial = ResolvedTrial {
+        let step_seconds = step_seconds(&spec.options, &task.config);
+        let mut trial = ResolvedTrial {
             id: spec.id.clone(),
             specification: spec.specification.clone(),
             task,
@@ -225,10 +227,17 @@ impl<'a> Resolver<'a> {
             verifier_network: spec.verifier_network.clone(),
             cli_agents: self.machine.cli_agents.clone(),
             agent_timeout: spec.agent_seconds,
+            step: None,
+            step_seconds,
+            steps: Vec::new(),
             repetition: spec.repetition,
             absent,
             env,
         };
+        let variables = |task: &Task| TaskEnv::of(task, &spec.allow_env, self.machine.env);
+        trial.steps = trial
+            .of_steps(variables)
+            .map_err(|error| ResolveError::Env { task: trial.task.name.clone(), error })?;
         #[cfg(test)]
         if self.fake.backend.is_some() || self.fake.agent.is_some() {
             return Ok(trial);

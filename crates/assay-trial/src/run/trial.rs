@@ -18,6 +18,7 @@ use crate::run::env::TaskEnv;
 use crate::run::route::{CliAgentContext, ModelRoute};
 
 /// A trial's live objects, on the machine that executes it.
+#[derive(Clone)]
 pub struct ResolvedTrial {
     /// The hash of everything that can change its outcome.
     pub id: TrialId,
@@ -53,6 +54,13 @@ pub struct ResolvedTrial {
     pub cli_agents: Option<CliAgentContext>,
     /// Seconds of the agent's own time.
     pub agent_timeout: f64,
+    /// The same in each step of the task, if it has any.
+    pub step_seconds: Vec<f64>,
+    /// The name of the step that it is, if it is one.
+    pub step: Option<String>,
+    /// The steps of the task as trials of their own, to be executed one after another. Empty while
+    /// planning.
+    pub steps: Vec<ResolvedTrial>,
     /// From 1.
     pub repetition: u32,
     /// Bodies of the experiment's skills that were not provided, for the search for contamination.
@@ -79,6 +87,28 @@ impl From<&Package> for AbsentSkill {
 }
 
 impl ResolvedTrial {
+    /// The trials of the task's steps, given each one's seconds and variables.
+    pub(crate) fn of_steps<E>(&self, env: impl Fn(&Task) -> Result<TaskEnv, E>) -> Result<Vec<Self>, E> {
+        let mut steps = Vec::new();
+        for (number, (step, seconds)) in self.task.steps.iter().zip(&self.step_seconds).enumerate() {
+            let Some(task) = self.task.of_step(number) else { break };
+            // The oracle has nothing to do in a step without a solution.
+            let is_idle = self.agent.needs_solution() && !step.is_solved;
+            let agent = if is_idle { Arc::new(assay_agent::Nop) } else { self.agent.clone() };
+            steps.push(Self {
+                env: Arc::new(env(&task)?),
+                task: Arc::new(task),
+                agent,
+                agent_timeout: *seconds,
+                step: Some(step.name().to_owned()),
+                step_seconds: Vec::new(),
+                steps: Vec::new(),
+                ..self.clone()
+            });
+        }
+        Ok(steps)
+    }
+
     /// The folder that a skill is mounted at.
     pub fn mount_of(&self, skill: &Package) -> PathBuf {
         Path::new(self.agent.skills_dir()).join(&skill.directory)
@@ -136,6 +166,9 @@ impl ResolvedTrial {
             "repetition": self.repetition,
             "seed": seed,
         });
+        if !self.step_seconds.is_empty() {
+            specification["steps"] = json!(self.step_seconds);
+        }
         // Only the oracle gets them, and no other identity contains them.
         if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {
             specification["task_skills"] = json!(digest);

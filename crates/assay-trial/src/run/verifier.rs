@@ -18,8 +18,10 @@ const CTRF_CAP: u64 = 4 << 20;
 pub(crate) struct Reward {
     /// The reward; the mean over keys if there are several.
     pub(crate) value: f64,
-    /// Every key.
+    /// Every key that decides: `reward` alone, if it is one of them.
     pub(crate) keys: BTreeMap<String, f64>,
+    /// Every key.
+    pub(crate) all: BTreeMap<String, f64>,
 }
 
 impl Reward {
@@ -78,7 +80,8 @@ fn reward_text(bytes: &[u8]) -> Result<Reward, RewardError> {
     let shown: String = text.chars().take(40).collect();
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => {
-            Ok(Reward { value, keys: BTreeMap::from([("reward".to_owned(), value)]) })
+            let keys = BTreeMap::from([("reward".to_owned(), value)]);
+            Ok(Reward { value, all: keys.clone(), keys })
         }
         _ => Err(RewardError::Text(shown)),
     }
@@ -109,9 +112,12 @@ pub(crate) fn reward_of(value: &Value) -> Result<Reward, RewardError> {
         return Err(RewardError::NoKeys);
     }
     let value = keys.get("reward").copied().unwrap_or_else(|| keys.values().sum::<f64>() / keys.len() as f64);
-    let keys =
-        if keys.contains_key("reward") { BTreeMap::from([("reward".to_owned(), value)]) } else { keys };
-    Ok(Reward { value, keys })
+    let all = keys;
+    let keys = match all.contains_key("reward") {
+        true => BTreeMap::from([("reward".to_owned(), value)]),
+        false => all.clone(),
+    };
+    Ok(Reward { value, keys, all })
 }
 
 #[cfg(test)]

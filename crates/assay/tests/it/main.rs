@@ -46,6 +46,7 @@ mod search_models;
 mod search_serve;
 mod search_use;
 mod server;
+mod steps;
 mod suite;
 mod task_check;
 mod trace;

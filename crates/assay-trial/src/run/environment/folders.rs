@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_diagnostic::chain;
-use assay_fs::{Caps, Manifest, copy_tree};
+use assay_fs::{Caps, FileKind, Manifest, copy_tree};
 use assay_sandbox::{Mount, Root, Sandbox, Session, Spec, Usage, unified_diff};
 use assay_store::{Cause, NetworkPolicy};
 
 use super::phases::{
-    AgentPhase, Changes, Compared, DIFF_CAP, Environment, Graded, StoppedAgent, VerifierPhase,
+    AgentPhase, Changes, Compared, DIFF_CAP, Environment, Graded, StepStart, StoppedAgent, VerifierPhase,
 };
 use crate::run::attempt::Attempt;
 use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::cli_agents;
+use crate::run::commands::{SETUP, set_up, wait_healthy};
 use crate::run::egress_proxy::{self, EgressProxy};
 use crate::run::prep_cache::Base;
 use crate::run::sandbox_record;
@@ -82,16 +83,21 @@ struct Running {
 }
 
 impl<'a> Folders<'a> {
-    /// Copies the task's writable folders, so that this attempt has its own.
+    /// Copies the task's writable folders, or those that an earlier step has left, so that this
+    /// attempt has its own.
     pub(crate) fn new(
         attempt: Attempt<'a>,
         sandbox: &'a Arc<dyn Sandbox>,
         root: &'a Root,
+        before: Option<Arc<Base>>,
     ) -> Result<Self, Broken> {
-        let base = attempt
-            .cache
-            .base(&attempt.trial.task)
-            .map_err(|error| Broken::new(Cause::Image, error.to_string()))?;
+        let base = match before {
+            Some(base) => base,
+            None => attempt
+                .cache
+                .base(&attempt.trial.task)
+                .map_err(|error| Broken::new(Cause::Image, error.to_string()))?,
+        };
         let mut writable = Vec::new();
         for (path, _) in &base.writable {
             let own = inside(&attempt.scratch.join("fs"), path);
@@ -119,6 +125,44 @@ impl<'a> Folders<'a> {
         }
         create_folder(&attempt.scratch.join(LOGS_OF_AGENT))?;
         Ok(Self { attempt, sandbox, root, base, writable, private, logs })
+    }
+
+    /// Copies the writable folders as they are now.
+    fn snapshot(&self, name: &str) -> Result<Arc<Base>, Broken> {
+        let root = self.attempt.scratch.join(name);
+        let mut writable = Vec::new();
+        for Mount { source, target, .. } in &self.writable {
+            let copy = inside(&root, target);
+            create_folder(&copy)?;
+            let report = copy_tree(source, &copy, &Caps::default());
+            let report = report.map_err(|error| Broken::harness_error(&error))?;
+            if let Some(left) = report.left_out.first() {
+                let path = target.join(&left.path);
+                let message = format!("cannot keep {} for the next step: {}", path.display(), left.reason);
+                return Err(Broken::harness(message));
+            }
+            let manifest = Manifest::scan(&copy, &Caps::default());
+            writable.push((target.clone(), manifest.map_err(|error| Broken::harness_error(&error))?));
+        }
+        Ok(Arc::new(Base { root, writable }))
+    }
+
+    /// The folder of this machine that is the work folder. An agent that replaced it by something
+    /// else loses that.
+    fn work_folder(&self) -> Result<PathBuf, Broken> {
+        let workdir = self.attempt.workdir();
+        let own = self.writable.iter().find_map(|mount| {
+            Some((mount.source.clone(), workdir.strip_prefix(&mount.target).ok()?.to_owned()))
+        });
+        let Some((mut folder, below)) = own else {
+            let message = "the files of a step need a work folder that may be written";
+            return Err(Broken::new(Cause::Image, message));
+        };
+        for part in &below {
+            folder.push(part);
+            make_real_folder(&folder)?;
+        }
+        Ok(folder)
     }
 
     /// Puts the task's own skills where its image would have them: into a folder that may be
@@ -224,6 +268,7 @@ impl<'a> Folders<'a> {
 }
 
 impl<'a> Environment for Folders<'a> {
+    type Snapshot = Arc<Base>;
     type Agent = AgentInFolders<'a>;
 
     fn contamination(&self) -> Result<Vec<String>, Broken> {
@@ -236,6 +281,33 @@ impl<'a> Environment for Folders<'a> {
 
     fn workdir(&self) -> PathBuf {
         self.attempt.workdir()
+    }
+
+    fn begin_step(mut self, start: &StepStart<'_>) -> Result<Self, Broken> {
+        if start.files.is_none() && start.healthcheck.is_none() {
+            return Ok(self);
+        }
+        let trial = self.attempt.trial;
+        let mut has_setup = false;
+        if let Some(files) = start.files {
+            put_files(files, &self.work_folder()?)?;
+            has_setup = files.join(SETUP).is_file();
+        }
+        if has_setup || start.healthcheck.is_some() {
+            let mounts = self.writable.iter().chain(&self.private).cloned().collect();
+            let spec = self.spec(mounts, &trial.network, "setup");
+            let mut running = self.start(&spec, &trial.network)?;
+            let (session, cancel) = (&mut *running.session, self.attempt.cancel);
+            if has_setup {
+                set_up(session, &self.attempt.workdir(), start.name, cancel)?;
+            }
+            if let Some(check) = start.healthcheck {
+                wait_healthy(session, check, cancel)?;
+            }
+            self.stop(running, "setup")?;
+        }
+        self.base = self.snapshot("before")?;
+        Ok(self)
     }
 
     fn start_agent(self) -> Result<AgentInFolders<'a>, Broken> {
@@ -277,6 +349,7 @@ impl<'a> Environment for Folders<'a> {
 }
 
 impl<'a> AgentPhase for AgentInFolders<'a> {
+    type Snapshot = Arc<Base>;
     type Stopped = StoppedFolders<'a>;
 
     fn session(&mut self) -> &mut dyn Session {
@@ -293,6 +366,7 @@ impl<'a> AgentPhase for AgentInFolders<'a> {
 }
 
 impl<'a> StoppedAgent for StoppedFolders<'a> {
+    type Snapshot = Arc<Base>;
     type Compared = ComparedFolders<'a>;
 
     fn used(&self) -> Usage {
@@ -360,7 +434,12 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
 }
 
 impl<'a> Compared for ComparedFolders<'a> {
+    type Snapshot = Arc<Base>;
     type Verifier = VerifierInFolders<'a>;
+
+    fn snapshot(&mut self) -> Result<Arc<Base>, Broken> {
+        self.folders.snapshot("after")
+    }
 
     fn start_verifier(self) -> Result<VerifierInFolders<'a>, Broken> {
         let folders = self.folders;
@@ -401,4 +480,33 @@ impl VerifierPhase for VerifierInFolders<'_> {
         self.folders.stop(self.running, "verifier")?;
         Ok(Graded { logs: self.folders.logs.join("verifier") })
     }
+}
+
+/// Makes a folder unless it is there. What else is in its place, a link too, is removed.
+fn make_real_folder(path: &Path) -> Result<(), Broken> {
+    if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    assay_fs::remove_tree(path).map_err(|error| Broken::harness_error(&error))?;
+    create_folder(path)
+}
+
+/// Copies files into a folder that an agent has written to. Links there are replaced and never
+/// followed, and so is everything else that is in the way.
+fn put_files(from: &Path, to: &Path) -> Result<(), Broken> {
+    let files = Manifest::scan(from, &Caps::default()).map_err(|error| Broken::harness_error(&error))?;
+    for (path, entry) in &files.entries {
+        let target = to.join(path);
+        if entry.kind == FileKind::Directory {
+            make_real_folder(&target)?;
+            continue;
+        }
+        assay_fs::remove_tree(&target).map_err(|error| Broken::harness_error(&error))?;
+        let put = match &entry.target {
+            Some(text) => std::os::unix::fs::symlink(text, &target),
+            None => std::fs::copy(from.join(path), &target).map(drop),
+        };
+        put.map_err(|error| Broken::harness(format!("cannot write {}: {error}", target.display())))?;
+    }
+    Ok(())
 }

@@ -5,6 +5,10 @@
 //! was killed and its changes were compared, and nothing is graded twice. Dropping a phase kills
 //! its sandbox.
 //!
+//! A task with steps goes through all of them once for each step. The next environment is made from
+//! a [`Compared::snapshot`] of the agent's work, which is taken before the verifier starts: what
+//! the tests write, and what of the agent's runs in them, does not reach the next step.
+//!
 //! Each kind of sandbox implements them in its own files; [`crate::run::life`] goes through them in
 //! the same way for all.
 
@@ -13,6 +17,7 @@ use std::path::{Path, PathBuf};
 use assay_diagnostic::escape_path;
 use assay_fs::Change;
 use assay_sandbox::{Session, Usage};
+use assay_task::Healthcheck;
 
 use crate::run::broken::Broken;
 
@@ -22,10 +27,25 @@ pub(crate) const DIFF_CAP: usize = 1 << 20;
 /// Most paths outside the work folder that are listed.
 pub(crate) const OUTSIDE: usize = 200;
 
+/// What a step starts with.
+#[derive(Debug)]
+pub(crate) struct StepStart<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// A folder of this machine with files for the work folder, if it has any. A `setup.sh` among
+    /// them is run there.
+    pub(crate) files: Option<&'a Path>,
+    /// The check that has to succeed before the agent starts.
+    pub(crate) healthcheck: Option<&'a Healthcheck>,
+}
+
 /// A task's prepared environment, before any agent was in it.
-pub(crate) trait Environment {
+pub(crate) trait Environment: Sized {
+    /// The work that the next step starts from.
+    type Snapshot;
+
     /// With the agent at work.
-    type Agent: AgentPhase;
+    type Agent: AgentPhase<Snapshot = Self::Snapshot>;
 
     /// Texts in the sandbox that must not be there: skills that were not provided, the solution,
     /// the tests.
@@ -34,14 +54,20 @@ pub(crate) trait Environment {
     /// Where commands start, as an absolute path inside.
     fn workdir(&self) -> PathBuf;
 
+    /// Adds what a step starts with, which is then not the agent's work.
+    fn begin_step(self, start: &StepStart<'_>) -> Result<Self, Broken>;
+
     /// Starts the agent's sandbox.
     fn start_agent(self) -> Result<Self::Agent, Broken>;
 }
 
 /// The agent's sandbox is open.
 pub(crate) trait AgentPhase {
+    /// The work that the next step starts from.
+    type Snapshot;
+
     /// After the agent was killed.
-    type Stopped: StoppedAgent;
+    type Stopped: StoppedAgent<Snapshot = Self::Snapshot>;
 
     /// What its commands run in.
     fn session(&mut self) -> &mut dyn Session;
@@ -52,8 +78,11 @@ pub(crate) trait AgentPhase {
 
 /// Every process of the agent has been killed.
 pub(crate) trait StoppedAgent {
+    /// The work that the next step starts from.
+    type Snapshot;
+
     /// After its changes were compared.
-    type Compared: Compared;
+    type Compared: Compared<Snapshot = Self::Snapshot>;
 
     /// The usage of the agent's phase.
     fn used(&self) -> Usage;
@@ -74,8 +103,14 @@ pub(crate) trait StoppedAgent {
 
 /// The agent's work is found fit to be graded.
 pub(crate) trait Compared {
+    /// The work that the next step starts from.
+    type Snapshot;
+
     /// With the verifier at work.
     type Verifier: VerifierPhase;
+
+    /// Keeps the agent's work as it is now.
+    fn snapshot(&mut self) -> Result<Self::Snapshot, Broken>;
 
     /// Starts the verifier's sandbox: the agent's work, fresh tests, and a new reward folder.
     fn start_verifier(self) -> Result<Self::Verifier, Broken>;

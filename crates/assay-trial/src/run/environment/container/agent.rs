@@ -2,25 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
-use assay_diagnostic::{chain, clean_start};
+use assay_diagnostic::chain;
 use assay_fs::Caps;
 use assay_sandbox::docker::{Container, Owner};
-use assay_sandbox::{Exit, Mount, Session};
+use assay_sandbox::{Mount, Session};
 use assay_store::Cause;
-use assay_task::Healthcheck;
 
 use super::account::Account;
-use super::base::{Additions, ContainerSession, ImageEnvironment, Running, plain_command};
+use super::base::{Additions, ImageEnvironment, Running};
 use super::compare::StoppedContainer;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder, inside};
-use crate::run::environment::phases::{AgentPhase, Environment};
+use crate::run::commands::wait_healthy;
+use crate::run::environment::phases::{AgentPhase, Environment, StepStart};
 use crate::run::{cli_agents, egress_proxy};
-
-/// The upper limit of the daemon's start period of a healthcheck, whatever the task sets.
-const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
 
 /// With the agent at work.
 pub(crate) struct AgentInContainer<'a> {
@@ -85,42 +80,10 @@ impl ImageEnvironment<'_> {
         }
         Ok(planted)
     }
-
-    /// Waits until the task's environment reports that it is healthy.
-    fn wait_healthy(&self, session: &mut ContainerSession, check: &Healthcheck) -> Result<(), Broken> {
-        let began = Instant::now();
-        let mut failures = 0;
-        loop {
-            let timeout = Duration::from_secs_f64(check.timeout.min(600.0));
-            let command = plain_command(&["/bin/sh", "-c", &check.command], timeout);
-            let outcome = session.exec(&command, self.attempt.cancel)?;
-            if outcome.exit == Exit::Code(0) || self.attempt.cancel.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let starting = began.elapsed().as_secs_f64() < check.start_period;
-            failures += u64::from(!starting);
-            if failures >= check.retries.max(1) || began.elapsed() > HEALTH_PATIENCE {
-                let said = outcome.stdout.text();
-                let last =
-                    said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-                let last = clean_start(last, 200);
-                return Err(Broken::new(
-                    Cause::Image,
-                    format!("its healthcheck fails (its last line: {last})"),
-                ));
-            }
-            let pause = if starting { check.start_interval } else { check.interval };
-            let end = Instant::now() + Duration::from_secs_f64(pause.min(60.0));
-            while Instant::now() < end && !self.attempt.cancel.load(Ordering::Relaxed) {
-                std::thread::sleep(
-                    Duration::from_millis(50).min(end.saturating_duration_since(Instant::now())),
-                );
-            }
-        }
-    }
 }
 
 impl<'a> Environment for ImageEnvironment<'a> {
+    type Snapshot = ();
     type Agent = AgentInContainer<'a>;
 
     fn contamination(&self) -> Result<Vec<String>, Broken> {
@@ -129,6 +92,10 @@ impl<'a> Environment for ImageEnvironment<'a> {
 
     fn workdir(&self) -> PathBuf {
         self.workdir.clone()
+    }
+
+    fn begin_step(self, _start: &StepStart<'_>) -> Result<Self, Broken> {
+        Err(Broken::harness("steps are not supported in Docker"))
     }
 
     fn start_agent(self) -> Result<AgentInContainer<'a>, Broken> {
@@ -173,13 +140,14 @@ impl<'a> Environment for ImageEnvironment<'a> {
         running.session.account = Some(account);
         let own = trial.task.config.environment.healthcheck.as_ref();
         if let Some(check) = own.or(self.prepared.healthcheck.as_ref()) {
-            self.wait_healthy(&mut running.session, check)?;
+            wait_healthy(&mut running.session, check, self.attempt.cancel)?;
         }
         Ok(AgentInContainer { environment: self, running, given })
     }
 }
 
 impl<'a> AgentPhase for AgentInContainer<'a> {
+    type Snapshot = ();
     type Stopped = StoppedContainer<'a>;
 
     fn session(&mut self) -> &mut dyn Session {

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_diagnostic::clean;
 use assay_fs::Caps;
 use assay_sandbox::docker::{Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner};
 use assay_sandbox::{
-    Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, Mount, SandboxError, Session, Sink, Usage,
+    Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, Mount, SandboxError, Session, Usage,
 };
 use assay_store::{Cause, NetworkPolicy};
 
@@ -18,6 +18,7 @@ use super::pristine::Pristine;
 use crate::run::attempt::Attempt;
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder};
+use crate::run::commands::plain_command;
 use crate::run::egress_proxy::EgressProxy;
 use crate::run::image_scan::ImageInventory;
 use crate::run::prep_cache::Prepared;
@@ -89,6 +90,7 @@ impl<'a> ImageEnvironment<'a> {
         attempt: Attempt<'a>,
         docker: &'a Docker,
         source: &'a TaskImage,
+        _before: Option<()>,
     ) -> Result<Self, Broken> {
         let trial = attempt.trial;
         let cache = attempt.cache;
@@ -259,16 +261,5 @@ pub(super) fn network(policy: &NetworkPolicy) -> DockerNetwork {
     match policy {
         NetworkPolicy::None | NetworkPolicy::Hosts(_) => DockerNetwork::None,
         NetworkPolicy::Public => DockerNetwork::Public,
-    }
-}
-
-pub(super) fn plain_command(words: &[&str], timeout: Duration) -> Exec {
-    Exec {
-        argv: words.iter().map(|word| (*word).to_owned()).collect(),
-        env: Vec::new(),
-        cwd: None,
-        deadline: Some(Instant::now() + timeout),
-        stdout: Sink { file: None, cap: 0, keep: 2_000 },
-        stderr: None,
     }
 }

@@ -111,6 +111,7 @@ impl StoppedContainer<'_> {
 }
 
 impl<'a> StoppedAgent for StoppedContainer<'a> {
+    type Snapshot = ();
     type Compared = ComparedContainer<'a>;
 
     fn used(&self) -> Usage {

@@ -8,9 +8,10 @@ use assay_sandbox::Session;
 use assay_sandbox::docker::{Changed, Container, Owner};
 use assay_task::VerifierMode;
 
-use super::base::{ImageEnvironment, Running, network, plain_command};
+use super::base::{ImageEnvironment, Running, network};
 use super::files::{kept_as, leave_out, write};
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
+use crate::run::commands::plain_command;
 use crate::run::egress_proxy;
 use crate::run::environment::phases::{Compared, Graded, VerifierPhase};
 use crate::run::tamper::{VERIFIER_LOGS, image};
@@ -160,7 +161,12 @@ impl ComparedContainer<'_> {
 }
 
 impl<'a> Compared for ComparedContainer<'a> {
+    type Snapshot = ();
     type Verifier = VerifierInContainer<'a>;
+
+    fn snapshot(&mut self) -> Result<(), Broken> {
+        Err(Broken::harness("steps are not supported in Docker"))
+    }
 
     fn start_verifier(mut self) -> Result<VerifierInContainer<'a>, Broken> {
         let attempt = self.environment.attempt;

@@ -1,0 +1,3 @@
+#!/bin/bash
+# The log is gone in the second session.
+rm -f data/events.log
