@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use assay_fs::tree::{self, Node, Tree};
-use assay_skill::{Diagnostic, Encoding, FileKind, Hasher, Package, Severity, decode};
+use assay_skill::{Diagnostic, Digest, Encoding, FileKind, Hasher, Package, Severity, decode};
 
 use super::layout::{Layout, missing};
 use super::model::{Environment, Task};
-use super::steps::{self, is_in};
+use super::steps::{self, Step, is_in};
 use super::writable::writable;
 use crate::config::{Parsed, parse};
 use crate::dockerfile::{SkillCopy, is_left_out, is_verifiers, left_out, skill_copies};
@@ -40,12 +40,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     diagnostics.extend(found);
     let walk = tree::walk(dir);
     let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
-    // The agent of a task with steps gets their instructions and no other.
-    let instruction = if steps.is_empty() {
-        root.instruction("instruction.md", &mut diagnostics)?
-    } else {
-        steps.iter().map(|step| step.instruction.trim_end()).collect::<Vec<_>>().join("\n\n")
-    };
+    let instruction = instruction(&root, &steps, &mut diagnostics)?;
     root.check_parts(&walk.nodes, &config, &mut diagnostics)?;
 
     let context = dir.join(ENVIRONMENT);
@@ -83,13 +78,6 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment_digest.digest(&copied.digest());
     }
     let environment_digest = environment_digest.finish();
-    let is_solution =
-        |path: &Path| if steps.is_empty() { path.starts_with("solution") } else { is_in(path, "solution") };
-    let solved = if steps.is_empty() {
-        tree.entries.iter().any(|entry| entry.path.starts_with("solution/"))
-    } else {
-        steps.iter().any(|step| step.is_solved)
-    };
     let image = config
         .environment
         .docker_image
@@ -121,16 +109,10 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         expected,
         cluster,
         shared: Vec::new(),
-        digest: tree.digest_where(|entry| !is_solution(&entry.path)),
-        solution_digest: solved.then(|| match steps.is_empty() {
-            true => tree.digest_beneath(Path::new("solution"), |_| true),
-            false => tree.digest_where(|entry| is_solution(&entry.path)),
-        }),
+        digest: tree.digest_where(|entry| !is_part(&entry.path, "solution", &steps)),
+        solution_digest: is_solved(&tree, &steps).then(|| part_digest(&tree, "solution", &steps)),
         environment_digest,
-        tests_digest: match steps.is_empty() {
-            true => tree.digest_beneath(Path::new("tests"), |_| true),
-            false => tree.digest_where(|entry| is_in(&entry.path, "tests")),
-        },
+        tests_digest: part_digest(&tree, "tests", &steps),
         tests_folders: vec![PathBuf::from("tests")],
         solution_folder: PathBuf::from("solution"),
         steps,
@@ -139,6 +121,40 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment,
         diagnostics,
     })
+}
+
+/// Whether a path is in a folder of the task, such as `tests`, or in that of one of its steps.
+fn is_part(path: &Path, name: &str, steps: &[Step]) -> bool {
+    if steps.is_empty() { path.starts_with(name) } else { is_in(path, name) }
+}
+
+/// The digest of a folder of the task, together with those of its steps.
+fn part_digest(tree: &Tree, name: &str, steps: &[Step]) -> Digest {
+    if steps.is_empty() {
+        return tree.digest_beneath(Path::new(name), |_| true);
+    }
+    tree.digest_where(|entry| is_in(&entry.path, name))
+}
+
+/// Whether the oracle has something to do.
+fn is_solved(tree: &Tree, steps: &[Step]) -> bool {
+    if steps.is_empty() {
+        return tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));
+    }
+    steps.iter().any(|step| step.is_solved)
+}
+
+/// The instruction of a task without steps; else those of its steps, one after another, because
+/// the agent gets no other.
+fn instruction(
+    root: &Root<'_>,
+    steps: &[Step],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<String, TaskError> {
+    if steps.is_empty() {
+        return root.instruction("instruction.md", diagnostics);
+    }
+    Ok(steps.iter().map(|step| step.instruction.trim_end()).collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Whether a folder below `environment/skills` contains only the texts of licences and is not meant

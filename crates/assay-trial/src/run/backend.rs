@@ -293,6 +293,9 @@ impl Backend {
         unmapped: Option<&str>,
     ) -> Result<Self, BackendError> {
         only_docker(task)?;
+        for step in (0..task.steps.len()).filter_map(|number| task.of_step(number)) {
+            only_docker(&step)?;
+        }
         if let Some(image) = &task.config.environment.docker_image {
             return Err(BackendError::NeedsImage(image.clone()));
         }

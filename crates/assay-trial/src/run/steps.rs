@@ -150,12 +150,11 @@ fn record<S>(
     findings: &Findings,
     result: &Result<S, Broken>,
 ) -> StepRecord {
-    let (outcome, reason) = match result {
-        Err(broken) => (Outcome::Infrastructure, Some(broken.message.clone())),
-        Ok(_) => {
-            let (outcome, _, reason) = outcome(findings);
-            (outcome, reason)
-        }
+    let (outcome, reason) = if let Err(broken) = result {
+        (Outcome::Infrastructure, Some(broken.message.clone()))
+    } else {
+        let (outcome, _, reason) = outcome(findings);
+        (outcome, reason)
     };
     let run = findings.run.as_ref();
     let usage = run.and_then(|run| run.usage);

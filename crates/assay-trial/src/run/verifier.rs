@@ -113,10 +113,8 @@ pub(crate) fn reward_of(value: &Value) -> Result<Reward, RewardError> {
     }
     let value = keys.get("reward").copied().unwrap_or_else(|| keys.values().sum::<f64>() / keys.len() as f64);
     let all = keys;
-    let keys = match all.contains_key("reward") {
-        true => BTreeMap::from([("reward".to_owned(), value)]),
-        false => all.clone(),
-    };
+    let keys =
+        if all.contains_key("reward") { BTreeMap::from([("reward".to_owned(), value)]) } else { all.clone() };
     Ok(Reward { value, keys, all })
 }
 
