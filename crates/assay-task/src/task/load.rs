@@ -40,8 +40,10 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     diagnostics.extend(found);
     let walk = tree::walk(dir);
     let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
-    let instruction = instruction(&root, &steps, &mut diagnostics)?;
-    root.check_parts(&walk.nodes, &config, &mut diagnostics)?;
+    let has_unlisted_steps = steps::are_unlisted(&walk.nodes, &config);
+    let is_whole = steps.is_empty() && !has_unlisted_steps;
+    let instruction = instruction(&root, &steps, is_whole, &mut diagnostics)?;
+    root.check_parts(&walk.nodes, &config, is_whole, &mut diagnostics)?;
 
     let context = dir.join(ENVIRONMENT);
     let dockerfile = root.dockerfile(&walk.nodes, &mut diagnostics)?;
@@ -92,6 +94,17 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         left_out: out.into_iter().collect(),
         dockerfile,
     };
+    if has_unlisted_steps {
+        diagnostics.push(
+            Diagnostic::new(
+                Severity::Warning,
+                "multi-step",
+                dir.join("steps"),
+                "the task has steps that task.toml does not list",
+            )
+            .hint("add a `[[steps]]` table with its `name` for each, or remove the folder"),
+        );
+    }
     root.note_findings(&tree, &config, &environment, &mut diagnostics);
     Ok(Task {
         root: dir.to_path_buf(),
@@ -116,6 +129,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         tests_folders: vec![PathBuf::from("tests")],
         solution_folder: PathBuf::from("solution"),
         steps,
+        has_unlisted_steps,
         name: root.name,
         config,
         environment,
@@ -149,9 +163,10 @@ fn is_solved(tree: &Tree, steps: &[Step]) -> bool {
 fn instruction(
     root: &Root<'_>,
     steps: &[Step],
+    is_whole: bool,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<String, TaskError> {
-    if steps.is_empty() {
+    if is_whole {
         return root.instruction("instruction.md", diagnostics);
     }
     Ok(steps.iter().map(|step| step.instruction.trim_end()).collect::<Vec<_>>().join("\n\n"))
@@ -278,6 +293,7 @@ impl<'a> Root<'a> {
         &self,
         nodes: &[Node],
         config: &TaskConfig,
+        is_whole: bool,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<(), TaskError> {
         let kind = |path: &str| nodes.iter().find(|node| node.path == Path::new(path)).map(|node| node.kind);
@@ -285,7 +301,7 @@ impl<'a> Root<'a> {
             Some(FileKind::File) => {}
             Some(FileKind::Link) if !tree::escapes(self.dir, Path::new("tests/test.sh")) => {}
             // Each step was found to have its tests.
-            _ if !config.steps.is_empty() => {}
+            _ if !is_whole => {}
             None if kind("tests/test.bat").is_some() => {
                 return Err(self.part(
                     "tests/test.sh",
@@ -312,7 +328,7 @@ impl<'a> Root<'a> {
             let hint = "add it with a Dockerfile, or set `docker_image` under `[environment]` in task.toml";
             return Err(self.part(ENVIRONMENT, "not there", hint));
         }
-        if config.steps.is_empty() {
+        if is_whole {
             self.check_solution(nodes, "write a script that solves the task", diagnostics);
         }
         Ok(())

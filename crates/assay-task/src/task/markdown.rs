@@ -88,6 +88,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         diagnostics,
         shared,
         steps: Vec::new(),
+        has_unlisted_steps: false,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),
     })

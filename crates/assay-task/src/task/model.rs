@@ -24,6 +24,8 @@ pub struct Task {
     pub instruction: String,
     /// The steps, in order; empty for a task that is done in one go.
     pub steps: Vec<Step>,
+    /// Whether there is a folder `steps/` without `[[steps]]`: then what the task is cannot be known.
+    pub has_unlisted_steps: bool,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,
     /// `environment/`; for a task of `task.md` what `starting/` amounts to.

@@ -48,6 +48,12 @@ pub(super) fn is_in(path: &Path, name: &str) -> bool {
     }
 }
 
+/// Whether there is a folder of steps of which `task.toml` says nothing.
+pub(super) fn are_unlisted(nodes: &[Node], config: &TaskConfig) -> bool {
+    let is_there = |node: &Node| node.kind == FileKind::Directory && node.path == Path::new(STEPS);
+    config.steps.is_empty() && nodes.iter().any(is_there)
+}
+
 /// The steps of a configuration, with the texts and scripts in their folders.
 pub(super) fn steps(
     root: &Root<'_>,
@@ -61,13 +67,6 @@ pub(super) fn steps(
         Some(FileKind::Link) => !tree::escapes(root.dir, path) && root.dir.join(path).is_file(),
         _ => false,
     };
-    if config.steps.is_empty() && kind(Path::new(STEPS)) == Some(FileKind::Directory) {
-        let message = "no `[[steps]]` in task.toml: the folder is ignored";
-        diagnostics.push(
-            Diagnostic::new(Severity::Warning, "steps-unused", root.dir.join(STEPS), message)
-                .hint("add a `[[steps]]` table with its `name` for each step, or remove the folder"),
-        );
-    }
     let shared_tests = is_file(Path::new("tests/test.sh"));
     let shared_solution = is_file(Path::new("solution/solve.sh"));
     let mut found = Vec::new();
@@ -139,3 +138,6 @@ impl Task {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests;

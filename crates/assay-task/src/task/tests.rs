@@ -140,7 +140,10 @@ fn caller_diagnostics_are_reported() {
         )],
         &["gpus", "windows", "mcp-servers"],
     );
-    check(&[("steps/one/instruction.md", Some("x"))], &["steps-unused"]);
+    check(
+        &[("steps/one/instruction.md", Some("x")), ("instruction.md", None), ("tests", None)],
+        &["multi-step"],
+    );
     check(&[("trajectory.json", Some("{}"))], &["prior-conversation"]);
     check(&[("instruction.md", Some("\u{feff}Do it."))], &["encoding"]);
     let baked = "FROM x\nWORKDIR /a\nCOPY skills /root/.claude/skills\n";
@@ -149,78 +152,6 @@ fn caller_diagnostics_are_reported() {
         &["skill-baked"],
     );
     check(&[("environment/skills/y/SKILL.md", Some(SKILL))], &["name-directory"]);
-}
-
-/// Two steps; the first has its own tests and solution, the second the task's.
-fn stepped(changes: &[(&str, Option<&str>)]) -> (TempDir, PathBuf) {
-    let toml = format!(
-        "{TOML}[agent]\ntimeout_sec = 60\n[verifier.env]\nA = \"1\"\n\
-         [[steps]]\nname = \"one\"\nmin_reward = 1\n[steps.agent]\ntimeout_sec = 5\n\
-         [steps.verifier]\ntimeout_sec = 7\n[steps.verifier.env]\nB = \"2\"\n[[steps]]\nname = \"two\"\n"
-    );
-    let plain = [
-        ("task.toml", Some(toml.as_str())),
-        ("instruction.md", None),
-        ("tests/helper.sh", Some("shared\n")),
-        ("steps/one/instruction.md", Some("First.\n")),
-        ("steps/one/tests/test.sh", Some("one\n")),
-        ("steps/one/solution/solve.sh", Some("one\n")),
-        ("steps/two/instruction.md", Some("Second.\n")),
-        ("steps/two/workdir/setup.sh", Some("true\n")),
-    ];
-    task(&plain.iter().chain(changes).copied().collect::<Vec<_>>())
-}
-
-#[test]
-fn each_step_is_a_task_of_its_own() {
-    let (_temp, root) = stepped(&[]);
-    let task = Task::load(&root).unwrap();
-    assert_eq!(codes(&task), ["multi-step"]);
-    assert_eq!(task.instruction, "First.\n\nSecond.");
-    assert!(task.solution_digest.is_some());
-    let (one, two) = (task.of_step(0).unwrap(), task.of_step(1).unwrap());
-    assert!(task.of_step(2).is_none());
-    assert_eq!((one.instruction.as_str(), two.instruction.as_str()), ("First.\n", "Second.\n"));
-    let times = |task: &Task| (task.config.agent_timeout, task.config.verifier_timeout);
-    assert_eq!((times(&one), times(&two)), ((Some(5.0), 7.0), (Some(60.0), 600.0)));
-    assert_eq!((one.config.verifier_env.len(), two.config.verifier_env.len(), one.steps.len()), (2, 1, 0));
-    assert_eq!(one.solution_folder(), root.join("steps/one/solution"));
-    assert_eq!(two.solution_folder(), root.join("solution"));
-    // The tests of one step are no part of another's.
-    let tests = |task: &Task| {
-        let into = TempDir::new().unwrap();
-        task.lay_out_tests(into.path()).unwrap();
-        ["test.sh", "helper.sh"].map(|name| fs::read_to_string(into.path().join(name)).unwrap())
-    };
-    assert_eq!(tests(&one), ["one\n", "shared\n"]);
-    assert_eq!(tests(&two), ["echo 1 > /logs/verifier/reward.txt\n", "shared\n"]);
-    let into = TempDir::new().unwrap();
-    assert!(!task.lay_out_step_files(0, into.path()).unwrap());
-    assert!(task.lay_out_step_files(1, into.path()).unwrap() && into.path().join("setup.sh").is_file());
-    // Solutions change what the oracle does, and nothing else.
-    let changed = stepped(&[("steps/one/solution/solve.sh", Some("other\n"))]);
-    let changed = Task::load(&changed.1).unwrap();
-    assert_eq!(changed.digest, task.digest);
-    assert_ne!(changed.solution_digest, task.solution_digest);
-    let tests = stepped(&[("steps/one/tests/test.sh", Some("other\n"))]);
-    let tests = Task::load(&tests.1).unwrap();
-    assert_ne!((tests.digest, tests.tests_digest), (task.digest, task.tests_digest));
-}
-
-#[test]
-fn incomplete_steps_are_errors() {
-    let check = |changes: &[(&str, Option<&str>)], part: &str| {
-        let (_temp, root) = stepped(changes);
-        let error = Task::load(&root).unwrap_err().to_string();
-        assert!(error.contains(part), "{error}");
-    };
-    check(&[("steps/two", None)], "steps/two: the folder of a step is not there");
-    check(&[("steps/two/instruction.md", None)], "steps/two/instruction.md: not there");
-    check(&[("steps/two/instruction.md", Some(" \n"))], "steps/two/instruction.md: empty");
-    check(&[("tests/test.sh", None)], "steps/two/tests/test.sh: not there");
-    let (_temp, root) = stepped(&[("steps/one/solution", None), ("solution", None)]);
-    let task = Task::load(&root).unwrap();
-    assert_eq!((codes(&task), task.solution_digest), (vec!["solution-missing", "multi-step"], None));
 }
 
 #[test]

@@ -15,6 +15,9 @@ pub(crate) enum Infeasible {
     /// Steps in a container.
     #[error("it has several steps (`[[steps]]`), which are not supported in Docker")]
     StepsInDocker,
+    /// A folder of steps that are not listed.
+    #[error("it has a folder `steps/`, but no `[[steps]]` in task.toml")]
+    UnlistedSteps,
     /// A step with another network.
     #[error("its step `{0}` has a `network_mode` of its own, which is not supported")]
     StepNetwork(String),

@@ -95,8 +95,8 @@ impl Runner<'_> {
             Ok(scratch) => {
                 let Self { cache, cancel, budget, .. } = *self;
                 let whole = Attempt { cache, cancel, budget, trial, folder: &folder, scratch, steps: None };
-                let places = steps::places(&whole);
-                let steps = steps::attempts(&whole, &places);
+                let folders = steps::step_folders(&whole);
+                let steps = steps::attempts(&whole, &folders);
                 let steps = (!steps.is_empty()).then_some(&steps[..]);
                 Attempt { steps, ..whole }.run(&mut findings)
             }

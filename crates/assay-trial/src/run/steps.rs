@@ -35,16 +35,16 @@ pub(crate) struct StepResults {
 }
 
 /// The folders of a step: in the store, and for its sandboxes.
-pub(crate) struct Place {
+pub(crate) struct StepFolders {
     folder: PathBuf,
     scratch: PathBuf,
 }
 
 /// Where the steps of an attempt are run; nowhere if the task has none.
-pub(crate) fn places(attempt: &Attempt<'_>) -> Vec<Place> {
+pub(crate) fn step_folders(attempt: &Attempt<'_>) -> Vec<StepFolders> {
     let steps = attempt.trial.task.steps.iter().enumerate();
     steps
-        .map(|(number, step)| Place {
+        .map(|(number, step)| StepFolders {
             folder: attempt.folder.join(STEPS).join(step.name()),
             scratch: attempt.scratch.join((number + 1).to_string()),
         })
@@ -52,9 +52,11 @@ pub(crate) fn places(attempt: &Attempt<'_>) -> Vec<Place> {
 }
 
 /// The attempts at the steps of an attempt.
-pub(crate) fn attempts<'a>(whole: &Attempt<'a>, places: &'a [Place]) -> Vec<Attempt<'a>> {
-    let steps = whole.trial.steps.iter().zip(places);
-    steps.map(|(trial, Place { folder, scratch })| Attempt { trial, folder, scratch, ..*whole }).collect()
+pub(crate) fn attempts<'a>(whole: &Attempt<'a>, folders: &'a [StepFolders]) -> Vec<Attempt<'a>> {
+    let steps = whole.trial.steps.iter().zip(folders);
+    steps
+        .map(|(trial, StepFolders { folder, scratch })| Attempt { trial, folder, scratch, ..*whole })
+        .collect()
 }
 
 /// Runs the steps of a trial until the last, or until one does not reach what its gate demands.
