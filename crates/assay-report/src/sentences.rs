@@ -121,6 +121,8 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
             .iter()
             .map(|(cause, n)| format!("{} {n}", clean(&cause.replace('_', " "))))
             .collect();
+        // Imported tables do not state causes.
+        let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
         // Without a usable trial there is no rate to bound.
         let bounds = arm.bounds.map_or(String::new(), |[low, high]| {
             let rate = if fractional { "score" } else { "pass rate" };
@@ -131,11 +133,10 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
             )
         });
         lines.push(format!(
-            "{}: {} of {} ended with an infrastructure error ({}){bounds}",
+            "{}: {} of {} ended with an infrastructure error{causes}{bounds}",
             clean(&arm.condition),
             arm.infrastructure,
             counted(arm.planned - arm.unfinished, "executed trial", "executed trials"),
-            causes.join(", ")
         ));
     }
     for arm in arms.iter().filter(|arm| arm.tampered + arm.timed_out > 0) {

@@ -174,7 +174,8 @@ impl Iterator for TableReader {
     }
 }
 
-fn decompressed(file: File, compressed: bool, path: &Path) -> Result<Box<dyn Read>, ReadError> {
+/// The content of a file, which is decompressed if it is compressed with Zstandard.
+pub(crate) fn decompressed(file: File, compressed: bool, path: &Path) -> Result<Box<dyn Read>, ReadError> {
     let file = BufReader::new(file);
     if !compressed {
         return Ok(Box::new(file));

@@ -520,7 +520,7 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
      none         48%  28 to 48%        38%     12            60             0  12,346  $0.0123  75 s
      curated      97%  77 to 97%        87%     12            60             2  12,346  $0.0123  75 s
      placebo      43%  23 to 43%        33%     12            60             0  12,346  $0.0123  75 s
-     curated: 2 of 60 executed trials ended with an infrastructure error (); the score would be 87% if
+     curated: 2 of 60 executed trials ended with an infrastructure error; the score would be 87% if
        all such trials had failed, and 87% if all had passed
 
      Skill exposure funnel (share of valid trials):

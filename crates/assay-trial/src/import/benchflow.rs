@@ -40,7 +40,20 @@ pub(super) fn is_result(result: &Value) -> bool {
 /// # Errors
 /// Why it cannot be used.
 pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
-    let result = &found.result;
+    let trial = read_result(&found.result)?;
+    Ok(ForeignTrial {
+        source: format!("blake3:{}", found.digest),
+        evidence: evidence(found, &found.result),
+        ctrf: verifier::ctrf(&found.folder.join("verifier")),
+        ..trial
+    })
+}
+
+/// Reads a rollout's result alone, without evidence of its condition.
+///
+/// # Errors
+/// Why it cannot be used.
+pub(super) fn read_result(result: &Value) -> Result<ForeignTrial, &'static str> {
     let of = |key: &str| text(result.get(key));
     let task = of("task_name").ok_or("no task name")?;
     let time = |key: &str| result.get(key).and_then(Value::as_str).and_then(times::parse);
@@ -61,7 +74,7 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     let kind = text(result.pointer("/usage_tracking/environment"));
     Ok(ForeignTrial {
         by: Origin::BenchFlow,
-        source: format!("blake3:{}", found.digest),
+        source: of("rollout_name").unwrap_or_default(),
         task,
         task_digest: of("task_digest").unwrap_or_default(),
         agent: AgentLabel {
@@ -81,9 +94,9 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
         },
         usage: usage(result),
         cost_usd: number(figure(result, "cost_usd")),
-        evidence: evidence(found, result),
+        evidence: ConditionEvidence::default(),
         reward,
-        ctrf: verifier::ctrf(&found.folder.join("verifier")),
+        ctrf: None,
         outcome,
         tampered: Vec::new(),
         ended,

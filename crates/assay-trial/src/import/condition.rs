@@ -67,7 +67,7 @@ const PHRASES: &[(&str, &[&str])] = &[
 ///
 /// # Errors
 /// A name that matches two conditions.
-fn named_condition(name: &str) -> Result<Option<&'static str>, ()> {
+pub(super) fn named_condition(name: &str) -> Result<Option<&'static str>, ()> {
     let plain = normalize(name);
     let words: Vec<&str> = words(&plain);
     // "without curated skills", "no self-generated skills": the adjective takes nothing back.

@@ -5,6 +5,7 @@
 //! not followed, all files are read with a cap, and what cannot be used is counted by reason.
 
 mod benchflow;
+mod benchmark;
 mod condition;
 mod error;
 mod exception;
@@ -25,6 +26,7 @@ use assay_store::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use benchmark::{BenchmarkLayout, benchmark};
 pub use error::ImportError;
 pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
 

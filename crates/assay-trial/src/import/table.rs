@@ -101,6 +101,21 @@ pub fn table(store: &Store, path: &Path, options: &TableOptions) -> Result<Impor
         return Err(ImportError::Name { what: "run", name: options.name.clone() });
     }
     let read = read(path, options)?;
+    import_read(store, path, read, &options.name, options.baseline.as_deref(), "another program")
+}
+
+/// Imports what was read from a table; `origin` is the program that executed the trials.
+///
+/// # Errors
+/// As [`table`].
+pub(super) fn import_read(
+    store: &Store,
+    path: &Path,
+    read: Read,
+    name: &str,
+    baseline: Option<&str>,
+    origin: &str,
+) -> Result<ImportedTable, ImportError> {
     if read.trials.is_empty() {
         return Err(ImportError::NoRow {
             path: path.to_owned(),
@@ -113,7 +128,7 @@ pub fn table(store: &Store, path: &Path, options: &TableOptions) -> Result<Impor
     number_repetitions(&mut trials, &mut skipped);
     let clusters = clusters(&mut trials, &mut skipped);
     skipped.sort_by_key(|row| row.line);
-    let conditions = conditions(&trials, options.baseline.as_deref())?;
+    let conditions = conditions(&trials, baseline)?;
     let agents: BTreeSet<&AgentLabel> = trials.iter().map(|trial| &trial.agent).collect();
     let agents: Vec<AgentLabel> = agents.into_iter().cloned().collect();
     alone(&trials, &conditions, &agents, &mut notes);
@@ -156,10 +171,10 @@ pub fn table(store: &Store, path: &Path, options: &TableOptions) -> Result<Impor
         .collect();
     let place = |cell: &Cell| (cell.task.clone(), cell.agent, cell.condition.clone(), cell.repetition);
     cells.sort_by_cached_key(place);
-    let run = run_folder(conditions, &agents, cells, &clusters);
-    let origin = serde_json::to_value(&imported).unwrap_or_default();
-    let origin = pretty(&origin, Path::new("import.json"))?;
-    imported.run = store.begin_run(run, &options.name, ("import.json", &origin))?.run;
+    let run = run_folder(conditions, &agents, cells, &clusters, origin);
+    let source = serde_json::to_value(&imported).unwrap_or_default();
+    let source = pretty(&source, Path::new("import.json"))?;
+    imported.run = store.begin_run(run, name, ("import.json", &source))?.run;
     Ok(imported)
 }
 
@@ -220,11 +235,31 @@ impl TableTrial {
 /// A trial with its id and what that is the hash of.
 type Placed<'a> = (TrialId, serde_json::Value, &'a TableTrial);
 
-struct Read {
+#[derive(Debug, Default)]
+pub(super) struct Read {
     trials: Vec<TableTrial>,
     skipped: Vec<SkippedRow>,
     filtered: usize,
     notes: Vec<String>,
+}
+
+impl Read {
+    /// Adds a row under the names of columns that [`table`] gives a meaning to.
+    pub(super) fn add(&mut self, line: u64, cells: BTreeMap<&str, Value>) {
+        let columns: Vec<String> = cells.keys().map(|&name| name.to_owned()).collect();
+        let row = Row { line, values: cells.into_values().collect() };
+        let cells = Cells { columns: &columns, row };
+        let places = ColumnRoles::new(&TableColumns::default(), &[]);
+        match trial(&cells, &places, &[], (0.0, 1.0), &mut false) {
+            Ok(trial) => self.trials.push(trial),
+            Err(reason) => self.skip(line, reason),
+        }
+    }
+
+    /// Adds a row that cannot be used.
+    pub(super) fn skip(&mut self, line: u64, reason: String) {
+        self.skipped.push(SkippedRow { line, reason });
+    }
 }
 
 /// Where the columns with a meaning are.
@@ -287,7 +322,7 @@ impl ColumnRoles {
 fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
     let mut reader = TableReader::open(path)?;
     let places = ColumnRoles::new(&options.columns, &options.ignored);
-    let mut read = Read { trials: Vec::new(), skipped: Vec::new(), filtered: 0, notes: Vec::new() };
+    let mut read = Read::default();
     let mut naive = false;
     while let Some(row) = reader.next() {
         let row = match row {
@@ -305,7 +340,7 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
             read.filtered += 1;
             continue;
         }
-        match trial(&cells, &places, options, &mut naive) {
+        match trial(&cells, &places, &options.ignored, options.range, &mut naive) {
             Ok(trial) => read.trials.push(trial),
             Err(reason) => read.skipped.push(SkippedRow { line, reason }),
         }
@@ -381,16 +416,17 @@ const OTHERS: [&str; 4] = ["run", "trial", "opened", "skill_digests"];
 fn trial(
     cells: &Cells<'_>,
     places: &ColumnRoles,
-    options: &TableOptions,
+    ignored: &[String],
+    range: (f64, f64),
     naive: &mut bool,
 ) -> Result<TableTrial, String> {
     let required = |place: &ColumnRole| cells.text(&place.name).ok_or_else(|| format!("no `{}`", place.name));
     let task = required(&places.task)?;
     let condition = required(&places.condition)?;
     let used: BTreeSet<&str> = places.all().iter().map(|place| place.name.as_str()).collect();
-    let free = |column: &str| !used.contains(column) && !options.ignored.iter().any(|name| name == column);
+    let free = |column: &str| !used.contains(column) && !ignored.iter().any(|name| name == column);
     let stated = if free("outcome") { cells.text("outcome") } else { None };
-    let (outcome, score) = outcome(cells, &places.score.name, stated.as_deref(), options.range)?;
+    let (outcome, score) = outcome(cells, &places.score.name, stated.as_deref(), range)?;
     let started = match cells.text(&places.started.name) {
         None => None,
         Some(text) => {
@@ -501,14 +537,24 @@ fn number_columns(trials: &mut [TableTrial]) -> BTreeSet<String> {
     is_number.into_iter().filter_map(|(column, all)| all.then_some(column)).collect()
 }
 
-/// Numbers the repetitions of each cell from 1. A number in the table is kept, with 1 added where the
-/// table counts from 0; other labels are numbered in the order of the table, as are rows without one.
-/// A repetition that a cell already has is skipped.
+/// The largest repetition of a table that is kept as a number: above it, digits are part of a time or an
+/// identifier.
+const MOST_REPETITIONS: u32 = 10_000;
+
+/// Numbers the repetitions of each cell from 1. Numbers after the same text, such as `run-1` and `run-2`,
+/// are kept, with 1 added where the table counts from 0; other labels are numbered in the order of the
+/// table, as are rows without one. A repetition that a cell already has is skipped.
 fn number_repetitions(trials: &mut Vec<TableTrial>, skipped: &mut Vec<SkippedRow>) {
-    let number = |trial: &TableTrial| -> Option<u32> {
+    fn split(trial: &TableTrial) -> Option<(&str, &str)> {
         let text = trial.given_repetition.as_deref()?;
-        let digits = text.rfind(|c: char| !c.is_ascii_digit()).map_or(text, |at| &text[at + 1..]);
-        digits.parse().ok().filter(|number| *number < u32::MAX)
+        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        Some((prefix, &text[prefix.len()..]))
+    }
+    let first = trials.first().and_then(split).map(|(prefix, _)| prefix.to_owned());
+    let number = |trial: &TableTrial| -> Option<u32> {
+        let (prefix, digits) = split(trial)?;
+        let number = digits.parse().ok().filter(|number| *number <= MOST_REPETITIONS)?;
+        (Some(prefix) == first.as_deref()).then_some(number)
     };
     let numbers: Option<Vec<u32>> = trials.iter().map(number).collect();
     let shift = numbers.as_ref().is_some_and(|numbers| numbers.contains(&0));
@@ -647,6 +693,7 @@ fn run_folder(
     agents: &[AgentLabel],
     cells: Vec<Cell>,
     clusters: &BTreeMap<String, Option<String>>,
+    origin: &str,
 ) -> RunFolder {
     let mut run = RunFolder {
         schema: RunFolder::SCHEMA.to_owned(),
@@ -687,7 +734,7 @@ fn run_folder(
         provisions: Vec::new(),
         warnings: Vec::new(),
         metrics: Vec::new(),
-        imported: Some("another program".to_owned()),
+        imported: Some(origin.to_owned()),
     };
     run.seal();
     run

@@ -22,6 +22,65 @@ pub(crate) struct ImportArgs {
 pub(crate) enum ImportWhat {
     Harbor(ImportHarborArgs),
     Table(Box<ImportTableArgs>),
+    #[command(name = "jsonl-swe-skills-bench")]
+    SweSkillsBench(ImportSweSkillsBenchArgs),
+    #[command(name = "jsonl-skillsbench")]
+    SkillsBench(ImportSkillsBenchArgs),
+    #[command(name = "jsonl-benchflow")]
+    BenchFlow(ImportBenchFlowArgs),
+}
+
+/// A file with the results of a benchmark.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResultFile {
+    /// JSON documents, one per line or one after another; may be compressed (.zst)
+    pub(crate) file: PathBuf,
+    /// Name of the run [default: name of the file]
+    #[arg(long, visible_alias = "run", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Condition that the others are compared with [default: `none`, if there is one]
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) baseline: Option<String>,
+}
+
+/// Import evaluation reports of SWE-Skills-Bench
+///
+/// Reads the reports of its eval.py (eval_report_….json), joined into one file. The score of a trial is the
+/// share of unit tests that passed. Reports that cannot be used are listed, and the exit status is then 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import jsonl-swe-skills-bench reports.jsonl
+  assay import jsonl-swe-skills-bench reports.jsonl.zst --name swe")]
+pub(crate) struct ImportSweSkillsBenchArgs {
+    #[command(flatten)]
+    pub(crate) file: ResultFile,
+}
+
+/// Import results of the SkillsBench leaderboard
+///
+/// Reads the files of its folder results/, joined into one file. Trials that are not eligible for a score
+/// become infrastructure errors. Results that cannot be used are listed, and the exit status is then 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import jsonl-skillsbench results.jsonl
+  assay import jsonl-skillsbench results.jsonl --name leaderboard")]
+pub(crate) struct ImportSkillsBenchArgs {
+    #[command(flatten)]
+    pub(crate) file: ResultFile,
+}
+
+/// Import results of BenchFlow that are joined into one file
+///
+/// Reads the result.json of rollouts, one after another. `assay import harbor` reads BenchFlow's folders,
+/// with trajectories and verifier output. Results that cannot be used are listed, and the exit status is
+/// then 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import jsonl-benchflow rollouts.jsonl
+  assay import jsonl-benchflow rollouts.jsonl.zst --baseline curated")]
+pub(crate) struct ImportBenchFlowArgs {
+    #[command(flatten)]
+    pub(crate) file: ResultFile,
 }
 
 /// Import job folders of Harbor
@@ -66,7 +125,7 @@ pub(crate) struct ImportTableArgs {
     /// The table
     pub(crate) file: PathBuf,
     /// Name of the run [default: table-<name of the file>]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, visible_alias = "run", value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Condition that the others are compared with [default: `none`, if there is one]
     #[arg(long, value_name = "CONDITION")]

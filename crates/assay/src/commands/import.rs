@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use assay_store::Store;
 use assay_trial::import::{
-    ImportOptions, Imported, ImportedTable, TableColumns, TableOptions, harbor, table,
+    BenchmarkLayout, ImportOptions, Imported, ImportedTable, TableColumns, TableOptions, benchmark, harbor,
+    table,
 };
 
-use crate::args::import::{ImportArgs, ImportHarborArgs, ImportTableArgs, ImportWhat};
+use crate::args::import::{ImportArgs, ImportHarborArgs, ImportTableArgs, ImportWhat, ResultFile};
 use crate::config::Settings;
 use crate::failure::{Failure, Status, lines};
 use crate::ui::Ui;
@@ -16,6 +17,13 @@ pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     match &args.what {
         ImportWhat::Harbor(args) => from_harbor(args, settings, ui),
         ImportWhat::Table(args) => from_table(args, settings, ui),
+        ImportWhat::SweSkillsBench(args) => {
+            from_benchmark(&args.file, BenchmarkLayout::SweSkillsBench, settings, ui)
+        }
+        ImportWhat::SkillsBench(args) => {
+            from_benchmark(&args.file, BenchmarkLayout::SkillsBench, settings, ui)
+        }
+        ImportWhat::BenchFlow(args) => from_benchmark(&args.file, BenchmarkLayout::BenchFlow, settings, ui),
     }
 }
 
@@ -61,13 +69,28 @@ fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<St
         range: range(&args.range)?,
     };
     let store = Store::open(&settings.store)?;
-    let imported = table(&store, &args.file, &options)?;
+    print_table(&table(&store, &args.file, &options)?, &args.file, ui)
+}
+
+fn from_benchmark(
+    args: &ResultFile,
+    layout: BenchmarkLayout,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Status, Failure> {
+    let name = args.name.clone().unwrap_or_else(|| run_name(&stem(&args.file)));
+    let store = Store::open(&settings.store)?;
+    let imported = benchmark(&store, &args.file, layout, &name, args.baseline.as_deref())?;
+    print_table(&imported, &args.file, ui)
+}
+
+fn print_table(imported: &ImportedTable, file: &Path, ui: &Ui) -> Result<Status, Failure> {
     if ui.json() {
-        ui.document(&imported)?;
+        ui.document(imported)?;
     } else {
-        ui.out(&table_text(&imported))?;
+        ui.out(&table_text(imported))?;
     }
-    let file = args.file.display();
+    let file = file.display();
     for row in imported.skipped.iter().take(REASONS) {
         ui.note(&format!("warning: {file}:{}: {}; skipped", row.line, row.reason));
     }
@@ -81,12 +104,16 @@ fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<St
     Ok(if imported.skipped.is_empty() { Status::Done } else { Status::DidNotHold })
 }
 
-/// The run's name where none is given: that of the file without its extensions.
+/// The run's name where none is given.
 fn table_name(file: &Path) -> String {
+    format!("table-{}", run_name(&stem(file)))
+}
+
+/// The name of a file without its extensions.
+fn stem(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);
-    let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
-    format!("table-{}", run_name(name))
+    name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned()
 }
 
 /// `COLUMN=VALUE`; the value may contain `=`.

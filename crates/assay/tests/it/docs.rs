@@ -56,6 +56,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
     ("assay import table", Elsewhere("import_table")),
+    ("assay import jsonl-", Elsewhere("import_benchmark")),
     ("assay lab self-test", Elsewhere("lint")),
     ("assay lint examples/quickstart/skills", Runs(&[("examples/quickstart/skills", "skills")], 0)),
     (

@@ -140,6 +140,27 @@ fn other_columns_ranges_and_filters_can_be_chosen() {
 }
 
 #[test]
+fn labels_of_repetitions_are_no_numbers_unless_all_are() {
+    let check = |labels: [&str; 3], expected: [u64; 3]| {
+        let row = |label: &&str| format!("a,none,0,{label},loop\n");
+        let rows: String = labels.iter().map(row).collect();
+        let lab = lab("r.csv", format!("task,condition,score,repetition,agent\n{rows}"));
+        import(&lab, "r.csv", &[]).ok();
+        let mut found: Vec<u64> =
+            lab.records().iter().map(|record| record["repetition"].as_u64().unwrap()).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{labels:?}");
+    };
+    check(["2", "1", "3"], [1, 2, 3]);
+    check(["0", "2", "4"], [1, 3, 5]);
+    check(["run-2", "run-3", "run-4"], [2, 3, 4]);
+    // Different texts with the same number at the end are different repetitions.
+    check(["left-1", "right-1", "right-2"], [1, 2, 3]);
+    check(["c0ffee12", "c0ffee34", "decaf567"], [1, 2, 3]);
+    check(["20260101100000", "20260101100001", "20260101100002"], [1, 2, 3]);
+}
+
+#[test]
 fn all_formats_and_an_export_give_the_same_report() {
     let lab = lab("r.csv", CSV);
     import(&lab, "r.csv", &["--baseline", "off", "--name", "csv"]).ok();

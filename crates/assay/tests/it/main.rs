@@ -31,6 +31,7 @@ mod formats;
 mod gateway;
 mod help;
 mod hosted;
+mod import_benchmark;
 mod import_table;
 mod interrupted;
 mod lint;
