@@ -55,6 +55,10 @@ impl Docker {
         filters.insert("dangling".to_owned(), vec!["true".to_owned()]);
         let list = ListImagesOptions { filters: Some(filters), ..Default::default() };
         for image in inner.request("list images", inner.api.list_images(Some(list)))? {
+            // A snapshot of a container has the label of its owner.
+            if image.labels.get(LABEL_OWNER).is_some_and(|owner| is_alive(owner)) {
+                continue;
+            }
             self.remove_image(&image.id, image.size, &mut removed)?;
         }
         Ok(removed)
@@ -69,7 +73,9 @@ impl Docker {
             filters: Some(HashMap::from([("label".to_owned(), vec![label])])),
             ..Default::default()
         };
-        let images = inner.request("list images", inner.api.list_images(Some(list)))?;
+        let mut images = inner.request("list images", inner.api.list_images(Some(list)))?;
+        // Snapshots of containers are removed by their owners, or with what these left.
+        images.retain(|image| !image.labels.contains_key(LABEL_OWNER));
         let mut total: u64 = images.iter().map(|image| u64::try_from(image.size).unwrap_or(0)).sum();
         let mut removed = Removed::default();
         if total <= budget_bytes {

@@ -37,6 +37,7 @@ mod image;
 mod layers;
 mod minimal;
 mod pack;
+mod snapshot;
 mod unpack;
 mod write;
 
@@ -45,3 +46,4 @@ pub use client::{DEFAULT_SOCKET, Docker, DockerOptions, DockerProbe};
 pub use container::{Container, ContainerSpec, DockerNetwork};
 pub use files::{Changed, Owner, PathStat};
 pub use image::{Image, ImageConfig, ImageError, ImageSource};
+pub use snapshot::Snapshot;

@@ -65,21 +65,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let tree = Tree { entries: tree.entries, problems: Vec::new() };
     let build_context_digest = tree.digest_beneath(Path::new(ENVIRONMENT), |_| true);
     let from = dockerfile.as_ref().map_or("", |file| file.from.as_str());
-    let mut environment_digest = Hasher::new("assay.environment/1");
-    environment_digest
-        .part(from.as_bytes())
-        .part(config.environment.docker_image.as_deref().unwrap_or("").as_bytes())
-        .digest(&build_context_digest);
-    if !verifier_copies.is_empty() {
-        let is_copied = |node: &Node| {
-            verifier_copies
-                .iter()
-                .any(|copy| node.path.starts_with(&copy.source) || copy.source.starts_with(&node.path))
-        };
-        let copied = Tree::from_walk(&context, tree::walk(&context), is_copied);
-        environment_digest.digest(&copied.digest());
-    }
-    let environment_digest = environment_digest.finish();
+    let environment_digest =
+        environment_digest(&context, from, &config, &build_context_digest, &verifier_copies);
     let image = config
         .environment
         .docker_image
@@ -135,6 +122,32 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment,
         diagnostics,
     })
+}
+
+/// The digest of the environment: the base image, the build context, and the verifier's copies of
+/// skills.
+fn environment_digest(
+    context: &Path,
+    from: &str,
+    config: &TaskConfig,
+    build_context_digest: &Digest,
+    verifier_copies: &[SkillCopy],
+) -> Digest {
+    let mut environment_digest = Hasher::new("assay.environment/1");
+    environment_digest
+        .part(from.as_bytes())
+        .part(config.environment.docker_image.as_deref().unwrap_or("").as_bytes())
+        .digest(build_context_digest);
+    if !verifier_copies.is_empty() {
+        let is_copied = |node: &Node| {
+            verifier_copies
+                .iter()
+                .any(|copy| node.path.starts_with(&copy.source) || copy.source.starts_with(&node.path))
+        };
+        let copied = Tree::from_walk(context, tree::walk(context), is_copied);
+        environment_digest.digest(&copied.digest());
+    }
+    environment_digest.finish()
 }
 
 /// Whether a path is in a folder of the task, such as `tests`, or in that of one of its steps.

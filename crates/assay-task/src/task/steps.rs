@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_fs::tree::{self, Node};
-use assay_skill::{Diagnostic, FileKind, Severity};
+use assay_skill::{Diagnostic, FileKind};
 
 use super::load::Root;
 use super::model::Task;

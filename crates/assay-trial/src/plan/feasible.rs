@@ -12,9 +12,6 @@ use assay_store::NetworkPolicy;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Infeasible {
-    /// Steps in a container.
-    #[error("it has several steps (`[[steps]]`), which are not supported in Docker")]
-    StepsInDocker,
     /// A folder of steps that are not listed.
     #[error("it has a folder `steps/`, but no `[[steps]]` in task.toml")]
     UnlistedSteps,
@@ -61,6 +58,9 @@ pub(crate) enum Infeasible {
 /// Whether some sandbox here supports a task's requirements.
 pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Infeasible> {
     let config = &task.config;
+    if task.has_unlisted_steps {
+        return Err(Infeasible::UnlistedSteps);
+    }
     let own =
         config.steps.iter().find(|step| step.agent_network.is_some() || step.verifier_network.is_some());
     if let Some(step) = own {

@@ -368,9 +368,6 @@ impl Setup {
         let config = &task.config;
         let directory = &experiment.directory;
         let backend = Backend::choose(task, &experiment.sandbox, directory, machine.sandboxes)?;
-        if !task.steps.is_empty() && backend.kind() == "docker" {
-            return Err(Infeasible::StepsInDocker);
-        }
         let (network, verifier_network) = policy(task, experiment)?;
         if !egress_proxy::can_hold([&network, &verifier_network], &backend, machine.cli_agents.as_ref()) {
             return Err(Infeasible::NoEgressProxy);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::docker::in_docker;
 use crate::fixture::{Design, Fixture, needs_bubblewrap, observed};
 
 /// The steps of a record: name, outcome and reward.
@@ -118,4 +119,20 @@ fn check_guarded(lab: &Fixture) {
 fn no_step_sees_tests_or_processes_of_another() {
     needs_bubblewrap!();
     check_guarded(&guarded(|design| design));
+}
+
+/// In Docker the container's files are what goes from one step to the next.
+#[test]
+#[ignore = "needs Docker"]
+fn no_step_sees_tests_or_processes_of_another_in_docker() {
+    let lab = guarded(in_docker);
+    check_guarded(&lab);
+    // Nothing of the files is left when the run has ended.
+    let store = crate::fixture::read_json(&lab.path(".assay/store.json")).unwrap();
+    let label = format!("label=dev.assay.store={}", store["label"].as_str().unwrap());
+    let list = std::process::Command::new("docker")
+        .args(["images", "-q", "--filter", &label, "--filter", "dangling=true"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&list.stdout), "");
 }

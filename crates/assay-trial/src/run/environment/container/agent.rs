@@ -12,6 +12,7 @@ use assay_store::Cause;
 use super::account::Account;
 use super::base::{Additions, ImageEnvironment, Running};
 use super::compare::StoppedContainer;
+use super::step::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder, inside};
 use crate::run::commands::wait_healthy;
 use crate::run::environment::phases::{AgentPhase, Environment, StepStart};
@@ -83,7 +84,7 @@ impl ImageEnvironment<'_> {
 }
 
 impl<'a> Environment for ImageEnvironment<'a> {
-    type Snapshot = ();
+    type Snapshot = ContainerSnapshot;
     type Agent = AgentInContainer<'a>;
 
     fn contamination(&self) -> Result<Vec<String>, Broken> {
@@ -94,8 +95,8 @@ impl<'a> Environment for ImageEnvironment<'a> {
         self.workdir.clone()
     }
 
-    fn begin_step(self, _start: &StepStart<'_>) -> Result<Self, Broken> {
-        Err(Broken::harness("steps are not supported in Docker"))
+    fn begin_step(self, start: &StepStart<'_>) -> Result<Self, Broken> {
+        self.prepare_step(start)
     }
 
     fn start_agent(self) -> Result<AgentInContainer<'a>, Broken> {
@@ -147,7 +148,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
 }
 
 impl<'a> AgentPhase for AgentInContainer<'a> {
-    type Snapshot = ();
+    type Snapshot = ContainerSnapshot;
     type Stopped = StoppedContainer<'a>;
 
     fn session(&mut self) -> &mut dyn Session {

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use assay_diagnostic::clean;
 use assay_fs::Caps;
-use assay_sandbox::docker::{Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner};
+use assay_sandbox::docker::{
+    Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner, Snapshot,
+};
 use assay_sandbox::{
     Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, Mount, SandboxError, Session, Usage,
 };
@@ -15,6 +17,7 @@ use assay_store::{Cause, NetworkPolicy};
 
 use super::account::{self, Account};
 use super::pristine::Pristine;
+use super::step::ContainerSnapshot;
 use crate::run::attempt::Attempt;
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder};
@@ -32,6 +35,10 @@ pub(crate) struct ImageEnvironment<'a> {
     pub(super) scan: Arc<ImageInventory>,
     pub(super) workdir: PathBuf,
     pub(super) logs: PathBuf,
+    /// The files of an earlier step, which the image is.
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    /// Paths that an earlier step has left and that are to be removed.
+    pub(super) left: Vec<PathBuf>,
 }
 
 /// What the agent gets in addition to the image.
@@ -90,22 +97,30 @@ impl<'a> ImageEnvironment<'a> {
         attempt: Attempt<'a>,
         docker: &'a Docker,
         source: &'a TaskImage,
-        _before: Option<()>,
+        before: Option<ContainerSnapshot>,
     ) -> Result<Self, Broken> {
         let trial = attempt.trial;
         let cache = attempt.cache;
-        let prepared = cache.prepared(docker, source, &trial.task, attempt.cancel)?;
+        let (prepared, known, snapshot, left) = match before {
+            None => (cache.prepared(docker, source, &trial.task, attempt.cancel)?, None, None, Vec::new()),
+            Some(ContainerSnapshot { files, prepared, scan, state }) => {
+                (prepared, Some(scan), Some(files), state)
+            }
+        };
         let image = &prepared.image;
         let workdir = trial.task.config.environment.workdir.clone();
         let workdir = workdir.or_else(|| prepared.workdir.clone()).or_else(|| image.config.workdir.clone());
         let workdir = workdir.unwrap_or_else(|| PathBuf::from("/"));
         let label = format!("{}-scan", trial.id.short());
-        let scan = cache.scan(docker, &prepared, trial, &workdir, &label, attempt.cancel)?;
+        let scan = match known {
+            Some(scan) => scan,
+            None => cache.scan(docker, &prepared, trial, &workdir, &label, attempt.cancel)?,
+        };
         let logs = attempt.scratch.join("logs");
         for name in ["agent", "artifacts", "verifier"] {
             create_folder(&logs.join(name))?;
         }
-        Ok(Self { attempt, docker, prepared, scan, workdir, logs })
+        Ok(Self { attempt, docker, prepared, scan, workdir, logs, snapshot, left })
     }
 
     pub(super) fn spec(&self, image: &Image, policy: &NetworkPolicy, phase: &str) -> ContainerSpec {

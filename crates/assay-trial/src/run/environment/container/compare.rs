@@ -8,6 +8,7 @@ use assay_sandbox::{Usage, unified_diff};
 
 use super::base::{Additions, ImageEnvironment};
 use super::files::{check_special_files, note_left_out};
+use super::step::ContainerSnapshot;
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::environment::phases::{Changes, DIFF_CAP, OUTSIDE, StoppedAgent};
@@ -111,7 +112,7 @@ impl StoppedContainer<'_> {
 }
 
 impl<'a> StoppedAgent for StoppedContainer<'a> {
-    type Snapshot = ();
+    type Snapshot = ContainerSnapshot;
     type Compared = ComparedContainer<'a>;
 
     fn used(&self) -> Usage {

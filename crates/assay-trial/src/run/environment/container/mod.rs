@@ -10,6 +10,7 @@ mod base;
 mod compare;
 mod files;
 mod pristine;
+mod step;
 mod verifier;
 
 pub(crate) use base::ImageEnvironment;

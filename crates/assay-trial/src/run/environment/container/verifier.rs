@@ -10,6 +10,7 @@ use assay_task::VerifierMode;
 
 use super::base::{ImageEnvironment, Running, network};
 use super::files::{kept_as, leave_out, write};
+use super::step::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
 use crate::run::commands::plain_command;
 use crate::run::egress_proxy;
@@ -161,11 +162,11 @@ impl ComparedContainer<'_> {
 }
 
 impl<'a> Compared for ComparedContainer<'a> {
-    type Snapshot = ();
+    type Snapshot = ContainerSnapshot;
     type Verifier = VerifierInContainer<'a>;
 
-    fn snapshot(&mut self) -> Result<(), Broken> {
-        Err(Broken::harness("steps are not supported in Docker"))
+    fn snapshot(&mut self) -> Result<ContainerSnapshot, Broken> {
+        self.keep_files()
     }
 
     fn start_verifier(mut self) -> Result<VerifierInContainer<'a>, Broken> {
