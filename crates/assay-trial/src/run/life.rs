@@ -10,8 +10,8 @@ use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::clean_start;
 use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
-use assay_sandbox::{Enforcement, Exec, Exit, Sink};
-use assay_store::{Cause, Estimated, Lease, Metered, Outcome, Record, Seconds, Store, StoreError};
+use assay_sandbox::{Exec, Exit, Sink};
+use assay_store::{Cause, Estimated, Lease, Outcome, Record, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
 use crate::run::attempt::Attempt;
@@ -24,11 +24,12 @@ use crate::run::environment::folders::Folders;
 use crate::run::environment::phases::{
     AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
 };
+use crate::run::findings::{Findings, outcome};
 use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
-use crate::run::steps::{self, StepResults};
+use crate::run::steps;
 use crate::run::trial::ResolvedTrial;
-use crate::run::verifier::{self, Reward};
+use crate::run::verifier;
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -61,26 +62,6 @@ pub enum Executed {
     },
     /// It was interrupted; nothing was recorded.
     Interrupted,
-}
-
-/// The results of an attempt so far, or of one of its steps; they are recorded even after an
-/// infrastructure error.
-#[derive(Default)]
-pub(crate) struct Findings {
-    pub(crate) run: Option<AgentRun>,
-    pub(crate) exposure: Vec<Exposure>,
-    pub(crate) reward: Option<Reward>,
-    pub(crate) ctrf: Option<serde_json::Value>,
-    pub(crate) contaminated: Vec<String>,
-    pub(crate) tampered: Vec<String>,
-    pub(crate) outside: Vec<String>,
-    pub(crate) task_skills: Vec<String>,
-    pub(crate) enforcement: Option<Enforcement>,
-    pub(crate) used: Option<assay_sandbox::Usage>,
-    pub(crate) metered: Option<Metered>,
-    pub(crate) seconds: Seconds,
-    /// The steps, and how they ended, of a task that has any.
-    pub(crate) steps: Option<StepResults>,
 }
 
 impl Runner<'_> {
@@ -446,27 +427,5 @@ fn record(
         started_at: started_at.to_string(),
         finished_at: jiff::Timestamp::now().to_string(),
         ..new
-    }
-}
-
-/// The outcome of a trial, or of a step, in which nothing broke. An agent that ran out of time has
-/// not passed, whatever it had done by then: its work is graded, and the reward kept.
-pub(crate) fn outcome(findings: &Findings) -> (Outcome, Option<Cause>, Option<String>) {
-    if !findings.tampered.is_empty() {
-        return (Outcome::Tampered, None, Some(findings.tampered.join("; ")));
-    }
-    let is_late = match &findings.steps {
-        Some(steps) => steps.is_late,
-        None => findings.run.as_ref().is_some_and(|run| run.ended == Ended::Deadline),
-    };
-    let stopped = findings.steps.as_ref().and_then(|steps| steps.stopped.clone());
-    match &findings.reward {
-        None => {
-            let reason = "the verifier gave no reward".to_owned();
-            (Outcome::Infrastructure, Some(Cause::Verifier), Some(reason))
-        }
-        Some(_) if is_late => (Outcome::TimedOut, None, stopped),
-        Some(reward) if reward.is_full() && stopped.is_none() => (Outcome::Passed, None, None),
-        Some(_) => (Outcome::Failed, None, stopped),
     }
 }

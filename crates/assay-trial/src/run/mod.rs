@@ -13,6 +13,7 @@ pub(crate) mod env;
 pub(crate) mod environment;
 pub(crate) mod execute;
 pub(crate) mod executor;
+pub(crate) mod findings;
 pub(crate) mod image_scan;
 pub(crate) mod life;
 pub(crate) mod local;

@@ -16,23 +16,12 @@ use serde_json::{Value, json};
 use super::attempt::Attempt;
 use super::broken::{Broken, create_folder};
 use super::environment::phases::{Environment, StepStart};
-use super::life::{Findings, outcome};
+use super::findings::{Findings, StepResults, outcome};
 use super::trial::ResolvedTrial;
 use super::verifier::Reward;
 
 /// The folder of an attempt with a folder for each step.
 pub(crate) const STEPS: &str = "steps";
-
-/// The steps of an attempt, and what follows from them.
-#[derive(Debug, Default)]
-pub(crate) struct StepResults {
-    /// One for each step of the task.
-    pub(crate) records: Vec<StepRecord>,
-    /// Why the last ones were not run.
-    pub(crate) stopped: Option<String>,
-    /// Whether the agent ran out of time in every step whose reward counts.
-    pub(crate) is_late: bool,
-}
 
 /// The folders of a step: in the store, and for its sandboxes.
 pub(crate) struct StepFolders {

@@ -1,0 +1,61 @@
+//! What an attempt has found so far, and the outcome that follows from it.
+
+use assay_agent::{AgentRun, Ended};
+use assay_sandbox::Enforcement;
+use assay_store::{Cause, Metered, Outcome, Seconds, StepRecord};
+use assay_trace::Exposure;
+
+use crate::run::verifier::Reward;
+
+/// The results of an attempt so far, or of one of its steps; they are recorded even after an
+/// infrastructure error.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub(crate) run: Option<AgentRun>,
+    pub(crate) exposure: Vec<Exposure>,
+    pub(crate) reward: Option<Reward>,
+    pub(crate) ctrf: Option<serde_json::Value>,
+    pub(crate) contaminated: Vec<String>,
+    pub(crate) tampered: Vec<String>,
+    pub(crate) outside: Vec<String>,
+    pub(crate) task_skills: Vec<String>,
+    pub(crate) enforcement: Option<Enforcement>,
+    pub(crate) used: Option<assay_sandbox::Usage>,
+    pub(crate) metered: Option<Metered>,
+    pub(crate) seconds: Seconds,
+    /// The steps, and how they ended, of a task that has any.
+    pub(crate) steps: Option<StepResults>,
+}
+
+/// The steps of an attempt, and what follows from them.
+#[derive(Debug, Default)]
+pub(crate) struct StepResults {
+    /// One for each step of the task.
+    pub(crate) records: Vec<StepRecord>,
+    /// Why the last ones were not run.
+    pub(crate) stopped: Option<String>,
+    /// Whether the agent ran out of time in every step whose reward counts.
+    pub(crate) is_late: bool,
+}
+
+/// The outcome of a trial, or of a step, in which nothing broke. An agent that ran out of time has
+/// not passed, whatever it had done by then: its work is graded, and the reward kept.
+pub(crate) fn outcome(findings: &Findings) -> (Outcome, Option<Cause>, Option<String>) {
+    if !findings.tampered.is_empty() {
+        return (Outcome::Tampered, None, Some(findings.tampered.join("; ")));
+    }
+    let is_late = match &findings.steps {
+        Some(steps) => steps.is_late,
+        None => findings.run.as_ref().is_some_and(|run| run.ended == Ended::Deadline),
+    };
+    let stopped = findings.steps.as_ref().and_then(|steps| steps.stopped.clone());
+    match &findings.reward {
+        None => {
+            let reason = "the verifier gave no reward".to_owned();
+            (Outcome::Infrastructure, Some(Cause::Verifier), Some(reason))
+        }
+        Some(_) if is_late => (Outcome::TimedOut, None, stopped),
+        Some(reward) if reward.is_full() && stopped.is_none() => (Outcome::Passed, None, None),
+        Some(_) => (Outcome::Failed, None, stopped),
+    }
+}
