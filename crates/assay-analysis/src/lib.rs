@@ -13,6 +13,7 @@ mod ctrf;
 pub mod explore;
 mod forecast;
 mod gather;
+mod metrics;
 mod model;
 mod models;
 mod names;
@@ -26,7 +27,7 @@ mod shared;
 mod tasks;
 
 pub use assay_stats::{Direction, Reason, VerdictKind};
-pub use assay_store::Exclusion;
+pub use assay_store::{Exclusion, MetricDirection, MetricScale};
 pub use shared::SharedSkills;
 
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
@@ -37,6 +38,7 @@ pub use forecast::{
     ShapeForecast, VerdictChances, forecast,
 };
 pub use gather::Gathered;
+pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{
     AgentKey, Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, TaskArm, TaskRow, TokenCounts,
 };

@@ -7,11 +7,12 @@ use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
 use crate::gather::{Gathered, Slot};
+use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
 use crate::models::RepliedModel;
 use crate::note::Note;
 use crate::notes::{Findings, notes};
-use crate::{arms, comparisons, controls, models, tasks};
+use crate::{arms, comparisons, controls, metrics, models, tasks};
 
 /// The format of [`Report`].
 pub const SCHEMA: &str = "assay.report/2";
@@ -41,6 +42,8 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// Contrasts between agents; empty with one agent.
     pub contrasts: Vec<Contrast>,
+    /// The metrics of the plan, condition by condition against the baseline; empty without metrics.
+    pub metrics: Vec<MetricComparison>,
     /// Task by task. Exploratory: no verdict rests on one row.
     pub tasks: Vec<TaskRow>,
     /// Tasks on which no skill should help, reported separately; `null` without any.
@@ -107,6 +110,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         arms,
         comparisons,
         contrasts: contrasts::contrasts(run, tables, &comparisons::clusters(run)),
+        metrics: metrics::metrics(run, tables, &comparisons::clusters(run)),
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,

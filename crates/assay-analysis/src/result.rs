@@ -41,6 +41,8 @@ pub(crate) struct TrialResult {
     pub(crate) late: bool,
     /// The gateway's counts.
     pub(crate) metered: Option<Metered>,
+    /// Numbers of the record and keys of the reward file, by name.
+    pub(crate) numbers: BTreeMap<String, f64>,
     /// The verifier's tests by name, and whether each passed.
     pub(crate) tests: BTreeMap<String, bool>,
 }
@@ -71,6 +73,8 @@ impl From<&Record> for TrialResult {
             contaminated: !record.contaminated.is_empty(),
             late: record.late,
             metered: record.metered,
+            // A key that is part of the score can be a metric too.
+            numbers: record.rewards.clone().into_iter().chain(record.numbers.clone()).collect(),
             tests: record.ctrf.as_ref().map(verdicts).unwrap_or_default(),
         }
     }

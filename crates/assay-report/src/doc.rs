@@ -129,6 +129,17 @@ impl Grid {
         Self { detail: true, ..self }
     }
 
+    /// Removes a column.
+    pub(crate) fn remove_column(&mut self, title: &str) {
+        let is_it = |column: &Column| matches!(&column.title, Cell::Text(found) if found == title);
+        if let Some(at) = self.columns.iter().position(is_it) {
+            self.columns.remove(at);
+            for row in &mut self.rows {
+                row.remove(at);
+            }
+        }
+    }
+
     /// Adds columns that a terminal shows with the details only.
     pub(crate) fn detail_columns(&mut self, titles: &[&str]) {
         for column in &mut self.columns {

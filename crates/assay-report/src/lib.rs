@@ -11,6 +11,7 @@ mod html;
 mod json;
 mod labels;
 mod markdown;
+mod metrics;
 mod notes;
 mod plot;
 mod redact;

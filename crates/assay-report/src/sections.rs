@@ -8,7 +8,7 @@ use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
 use crate::sentences::{groups, lost, replied, sentence, who};
 use crate::text::{clean, count, counted};
-use crate::{grids, plot};
+use crate::{grids, metrics, plot};
 
 /// Arranges a report into sections.
 pub(crate) fn document(report: &Report) -> Document {
@@ -16,6 +16,7 @@ pub(crate) fn document(report: &Report) -> Document {
     let sections = [
         verdicts(report, &labels),
         arms(report, &labels),
+        metrics::section(report, &labels),
         agents(report),
         controls(report),
         tasks(report, &labels),

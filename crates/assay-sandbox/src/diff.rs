@@ -46,6 +46,42 @@ pub fn unified_diff(before: &Path, after: &Path, changes: &[Change], cap_bytes: 
     diff
 }
 
+/// Lines that a difference by [`unified_diff`] adds and removes; `None` if it was cut. Files that are
+/// not text have no lines.
+pub fn changed_lines(diff: &[u8]) -> Option<usize> {
+    let mut changed = 0;
+    // Lines of the current hunk that are still to come: of the old file and of the new one.
+    let (mut old, mut new) = (0_usize, 0_usize);
+    for line in diff.split(|&byte| byte == b'\n') {
+        if old + new > 0 {
+            match line.first() {
+                Some(b'-') => (old, changed) = (old.checked_sub(1)?, changed + 1),
+                Some(b'+') => (new, changed) = (new.checked_sub(1)?, changed + 1),
+                // An empty line of a hunk may have lost its blank.
+                Some(b' ') | None => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+                Some(b'\\') => {}
+                Some(_) => return None,
+            }
+        } else if line.starts_with(b"@@ ") {
+            (old, new) = hunk(line)?;
+        } else if line.starts_with(b"[cut at ") {
+            return None;
+        }
+    }
+    (old + new == 0).then_some(changed)
+}
+
+/// The numbers of lines in the heading of a hunk, `@@ -1,3 +1,4 @@`.
+fn hunk(line: &[u8]) -> Option<(usize, usize)> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut parts = text.split(' ').skip(1);
+    let mut lines = |sign: char| {
+        let range = parts.next()?.strip_prefix(sign)?;
+        range.split_once(',').map_or(Some(1), |(_, lines)| lines.parse().ok())
+    };
+    Some((lines('-')?, lines('+')?))
+}
+
 /// One side of a change.
 enum Side {
     Absent,

@@ -41,7 +41,7 @@ mod wire;
 
 pub use bubblewrap::Bubblewrap;
 pub use cgroup::remove_stale_cgroups;
-pub use diff::unified_diff;
+pub use diff::{changed_lines, unified_diff};
 pub use forward::forward_main;
 pub use freeze::FreezeSignal;
 pub use init::init_main;

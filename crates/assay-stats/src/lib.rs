@@ -7,7 +7,7 @@
 //! Every function guarantees:
 //!
 //! - **No NaN comes out.** Scores that are not finite are dropped, finite ones are brought into [0,
-//!   1]. What cannot be estimated is `None`.
+//!   1]; only the values of metrics have no bounds. What cannot be estimated is `None`.
 //! - **Order does not count.** Tasks, and repetitions within a task, may come in any order.
 //! - **Randomness is seeded.** The same numbers and the same seed give the same answer on any
 //!   number of threads.
@@ -16,6 +16,7 @@ mod agreement;
 mod bootstrap;
 mod gain;
 mod interval;
+mod metric;
 mod moments;
 mod noise;
 mod permutation;
@@ -35,6 +36,7 @@ pub use bootstrap::{
 };
 pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
+pub use metric::{Guard, MetricEffect, MetricScale, MetricVerdict, guard, metric_effect, metric_verdict};
 pub use noise::run_to_run_noise;
 pub use permutation::{holm, sign_flip};
 pub use power::{mde, tasks_needed};

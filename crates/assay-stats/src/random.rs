@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     RankAgreement = 8,
     /// Suites drawn from real tasks.
     PowerCheck = 9,
+    /// Simulated metrics, one stream a suite.
+    Metric = 10,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

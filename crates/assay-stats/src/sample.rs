@@ -24,9 +24,14 @@ pub(crate) fn mean(ordered: &[f64]) -> f64 {
 /// Scores and tasks are sorted by value, so that sums, and everything drawn from a stream, are the
 /// same to the last bit for any input order.
 pub(crate) fn paired(tasks: &[PairedTask]) -> Vec<PairedTask> {
+    paired_by(tasks, scores)
+}
+
+/// The same with another way of reading a cell's values, which puts them in order.
+pub(crate) fn paired_by(tasks: &[PairedTask], read: impl Fn(&[f64]) -> Vec<f64>) -> Vec<PairedTask> {
     let mut kept: Vec<PairedTask> = tasks
         .iter()
-        .map(|task| PairedTask { arm: scores(&task.arm), base: scores(&task.base), cluster: task.cluster })
+        .map(|task| PairedTask { arm: read(&task.arm), base: read(&task.base), cluster: task.cluster })
         .filter(|task| !task.arm.is_empty() && !task.base.is_empty())
         .collect();
     kept.sort_by(|one, other| {
@@ -75,22 +80,29 @@ pub(crate) struct Sample {
     /// The n of the interval: the number of units if all have the same size, otherwise one more
     /// than Satterthwaite's degrees of freedom.
     pub(crate) n: f64,
+    /// The largest possible difference: 1 for scores.
+    largest: f64,
 }
 
 impl Sample {
     /// Reads a comparison; tasks without a trial under both arms are left out.
     pub(crate) fn of(tasks: &[PairedTask]) -> Sample {
-        let paired = paired(tasks);
+        Sample::of_paired(&paired(tasks), 0.25, 1.0)
+    }
+
+    /// Reads tasks that [`paired`] or [`paired_by`] has put in order. `variance` is the largest that
+    /// the value of a trial can have, 0 where none is known, and `largest` the largest difference.
+    pub(crate) fn of_paired(paired: &[PairedTask], variance: f64, largest: f64) -> Sample {
         let trials = paired.iter().map(|t| t.arm.len() + t.base.len()).sum();
         let mut units = Vec::new();
         let mut clusters: BTreeMap<u64, Vec<Unit>> = BTreeMap::new();
-        for task in &paired {
+        for task in paired {
             let unit = Unit {
                 weight: 1.0,
                 arm: mean(&task.arm),
                 base: mean(&task.base),
-                arm_noise: 0.25 / task.arm.len() as f64,
-                base_noise: 0.25 / task.base.len() as f64,
+                arm_noise: variance / task.arm.len() as f64,
+                base_noise: variance / task.base.len() as f64,
                 leverage: 1.0,
             };
             match task.cluster {
@@ -111,7 +123,7 @@ impl Sample {
         let singles = paired.len() - clusters.values().map(Vec::len).sum::<usize>();
         let squares = singles + clusters.values().map(|members| members.len().pow(2)).sum::<usize>();
         let clusters = (!clusters.is_empty()).then_some(units.len());
-        Sample::weighed(units, (paired.len(), trials), clusters, squares)
+        Sample { largest, ..Sample::weighed(units, (paired.len(), trials), clusters, squares) }
     }
 
     /// One unit a task.
@@ -135,7 +147,7 @@ impl Sample {
         if k > 1 && tasks * tasks != k * squares {
             n = satterthwaite(&mut units) + 1.0;
         }
-        Sample { units, tasks, trials, clusters, effective, n }
+        Sample { units, tasks, trials, clusters, effective, n, largest: 1.0 }
     }
 
     /// Whether there are as many units as `fewest` of one size.
@@ -151,7 +163,7 @@ impl Sample {
         let n = self.units.len() as f64;
         // Weights are rounded: without the clamp a mean of 1 could be slightly above 1.
         let mean = self.units.iter().map(|u| u.weight * (u.arm - u.base)).sum::<f64>() / n;
-        let mean = mean.clamp(-1.0, 1.0);
+        let mean = mean.clamp(-self.largest, self.largest);
         let (mut squares, mut cubes, mut noise) = (0.0, 0.0, 0.0);
         for unit in &self.units {
             let deviation = unit.weight * (unit.arm - unit.base - mean);

@@ -1,6 +1,11 @@
 //! Metrics: numbers of a trial beside its score, which conditions are compared by as well.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
+
+/// The key of [`crate::Record::numbers`] that has the lines that the agent added and removed.
+pub const LINES_CHANGED: &str = "lines_changed";
 
 /// A number of each trial that a report compares between conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,4 +74,198 @@ pub enum MetricScale {
     Linear,
     /// By ratios. The values must be positive.
     Log,
+}
+
+impl MetricSource {
+    /// The sources that every trial has, by name.
+    const NAMED: [(&str, Self); 8] = [
+        ("score", Self::Score),
+        ("tokens", Self::Tokens),
+        ("input_tokens", Self::InputTokens),
+        ("output_tokens", Self::OutputTokens),
+        ("cost_usd", Self::CostUsd),
+        ("turns", Self::Turns),
+        ("seconds", Self::Seconds),
+        (LINES_CHANGED, Self::LinesChanged),
+    ];
+
+    /// The source of a name: one that every trial has, or a number. `reward:KEY` is a number of the
+    /// reward file.
+    pub fn named(name: &str) -> Self {
+        let known = Self::NAMED.into_iter().find(|(known, _)| *known == name);
+        let number = || Self::Number(name.strip_prefix("reward:").unwrap_or(name).to_owned());
+        known.map_or_else(number, |(_, source)| source)
+    }
+
+    /// The unit of a source that every trial has.
+    fn unit(&self) -> Option<&'static str> {
+        match self {
+            Self::Tokens | Self::InputTokens | Self::OutputTokens => Some("tokens"),
+            Self::CostUsd => Some("USD"),
+            Self::Turns => Some("turns"),
+            Self::Seconds => Some("s"),
+            Self::LinesChanged => Some("lines"),
+            Self::Score | Self::Number(_) => None,
+        }
+    }
+}
+
+/// Why a metric is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetricError {
+    /// No name.
+    #[error("a metric needs a name")]
+    NoName,
+    /// A name that reports cannot print.
+    #[error("the name of a metric has up to 80 printable characters")]
+    Name,
+    /// Nothing says which change is an improvement.
+    #[error("the metric {0:?} needs a direction: `lower` or `higher` is better")]
+    NoDirection(String),
+    /// A margin or guard that cannot be one.
+    #[error("the {what} of the metric {name:?} must be {expected}")]
+    Bound {
+        /// `margin` or `guard`.
+        what: &'static str,
+        /// The metric.
+        name: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A word that is not part of a metric.
+    #[error(
+        "unknown part {0:?} of a metric: after the name come `lower` or `higher`, `linear` or `log`, `unit=TEXT`, \
+         `margin=NUMBER` and `guard=NUMBER`"
+    )]
+    Part(String),
+}
+
+impl MetricSpec {
+    /// A metric with the defaults of its source: costs, tokens, turns and seconds are better if lower and
+    /// compared by ratios, lines by differences, the score is better if higher.
+    ///
+    /// # Errors
+    /// A number without a direction, a name that cannot be one, or a margin or guard that is not
+    /// positive, or not above 1 on a log scale.
+    pub fn new(
+        name: &str,
+        source: MetricSource,
+        direction: Option<MetricDirection>,
+        scale: Option<MetricScale>,
+    ) -> Result<Self, MetricError> {
+        if name.is_empty() {
+            return Err(MetricError::NoName);
+        }
+        if name.chars().count() > 80 || name.chars().any(char::is_control) {
+            return Err(MetricError::Name);
+        }
+        let usual = match source {
+            MetricSource::Score => Some(MetricDirection::Higher),
+            MetricSource::Number(_) => None,
+            _ => Some(MetricDirection::Lower),
+        };
+        let by_ratio =
+            !matches!(source, MetricSource::Score | MetricSource::LinesChanged | MetricSource::Number(_));
+        Ok(Self {
+            name: name.to_owned(),
+            unit: source.unit().map(str::to_owned),
+            source,
+            direction: direction.or(usual).ok_or_else(|| MetricError::NoDirection(name.to_owned()))?,
+            scale: scale.unwrap_or(if by_ratio { MetricScale::Log } else { MetricScale::Linear }),
+            margin: None,
+            guard: None,
+        })
+    }
+
+    /// The metric with a margin and a guard.
+    ///
+    /// # Errors
+    /// One that is not positive, or not above 1 on a log scale.
+    pub fn bounded(self, margin: Option<f64>, guard: Option<f64>) -> Result<Self, MetricError> {
+        let (least, expected) = match self.scale {
+            MetricScale::Linear => (0.0, "above 0"),
+            MetricScale::Log => (1.0, "a ratio above 1, such as 1.1"),
+        };
+        for (what, bound) in [("margin", margin), ("guard", guard)] {
+            if bound.is_some_and(|bound| !bound.is_finite() || bound <= least) {
+                return Err(MetricError::Bound { what, name: self.name, expected });
+            }
+        }
+        Ok(Self { margin, guard, ..self })
+    }
+}
+
+/// `NAME[,lower|higher][,linear|log][,unit=TEXT][,margin=NUMBER][,guard=NUMBER]`; the name is the
+/// source too.
+impl FromStr for MetricSpec {
+    type Err = MetricError;
+
+    fn from_str(text: &str) -> Result<Self, MetricError> {
+        let mut parts = text.split(',').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let (mut direction, mut scale, mut unit, mut margin, mut guard) = (None, None, None, None, None);
+        for part in parts {
+            let unknown = || MetricError::Part(part.to_owned());
+            let number = |text: &str| text.parse::<f64>().map_err(|_| unknown());
+            match part.split_once('=') {
+                None => match part {
+                    "lower" => direction = Some(MetricDirection::Lower),
+                    "higher" => direction = Some(MetricDirection::Higher),
+                    "linear" => scale = Some(MetricScale::Linear),
+                    "log" => scale = Some(MetricScale::Log),
+                    _ => return Err(unknown()),
+                },
+                Some(("unit", text)) => unit = Some(text.to_owned()),
+                Some(("margin", text)) => margin = Some(number(text)?),
+                Some(("guard", text)) => guard = Some(number(text)?),
+                Some(_) => return Err(unknown()),
+            }
+        }
+        let metric = Self::new(name, MetricSource::named(name), direction, scale)?.bounded(margin, guard)?;
+        Ok(Self { unit: unit.or(metric.unit.clone()), ..metric })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_read_from_text() {
+        let check = |text: &str, expected: Result<(MetricSource, MetricDirection, MetricScale), &str>| match (
+            text.parse::<MetricSpec>(),
+            expected,
+        ) {
+            (Ok(found), Ok(expected)) => {
+                assert_eq!((found.source, found.direction, found.scale), expected, "{text}");
+            }
+            (Err(found), Err(expected)) => assert_eq!(found.to_string(), expected, "{text}"),
+            (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
+        };
+        let (lower, higher) = (MetricDirection::Lower, MetricDirection::Higher);
+        let (linear, log) = (MetricScale::Linear, MetricScale::Log);
+        let number = |key: &str| MetricSource::Number(key.to_owned());
+        check("cost_usd", Ok((MetricSource::CostUsd, lower, log)));
+        check("cost_usd, linear", Ok((MetricSource::CostUsd, lower, linear)));
+        check("score", Ok((MetricSource::Score, higher, linear)));
+        check("lines_changed", Ok((MetricSource::LinesChanged, lower, linear)));
+        check("lines_added,lower,log,unit=lines", Ok((number("lines_added"), lower, log)));
+        check("reward:speed,higher", Ok((number("speed"), higher, linear)));
+        check("speed", Err("the metric \"speed\" needs a direction: `lower` or `higher` is better"));
+        check("", Err("a metric needs a name"));
+        check(
+            "turns,guard=0.9",
+            Err("the guard of the metric \"turns\" must be a ratio above 1, such as 1.1"),
+        );
+        check("turns,linear,margin=0", Err("the margin of the metric \"turns\" must be above 0"));
+        for bad in ["turns,fewer", "turns,margin=few", "turns,most=3"] {
+            assert!(matches!(bad.parse::<MetricSpec>(), Err(MetricError::Part(_))), "{bad}");
+        }
+        let guarded: MetricSpec = "seconds,margin=1.05,guard=1.1".parse().unwrap();
+        assert_eq!(
+            (guarded.margin, guarded.guard, guarded.unit.as_deref()),
+            (Some(1.05), Some(1.1), Some("s"))
+        );
+    }
 }

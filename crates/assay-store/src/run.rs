@@ -172,10 +172,13 @@ impl RunFolder {
             "margin": self.margin, "seed": self.seed, "conditions": self.conditions, "cells": self.cells,
             "excluded": self.excluded,
         });
-        // Choosing the primary comparison after seeing results must yield a different plan. Omitted
+        // Choosing the primary comparison, or metrics, after seeing results must yield a different plan. Omitted
         // when unset, so that older digests stay valid.
         if let Some(primary) = &self.primary {
             what["primary"] = json!(primary);
+        }
+        if !self.metrics.is_empty() {
+            what["metrics"] = json!(self.metrics);
         }
         self.plan = format!("blake3:{}", blake3::hash(canonical(&what).as_bytes()).to_hex());
     }

@@ -9,6 +9,7 @@ mod comparisons;
 mod contrasts;
 mod controls;
 mod explore;
+mod metrics;
 mod plain;
 mod scores;
 mod stored;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use assay_diagnostic::escape_path;
 use assay_fs::{Caps, Change, ChangeKind, FileKind, FsError, Manifest, copy_tree, read_beneath, remove_tree};
-use assay_sandbox::{Exit, unified_diff};
+use assay_sandbox::{Exit, changed_lines, unified_diff};
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
@@ -211,11 +211,14 @@ fn shows_changes() {
          modified text\n--- text\n+++ text\n@@ -1,6 +1,6 @@\n 1\n 2\n 3\n-4\n+four\n 5\n 6\n\
          modified tool\nmode 0644 to 0755\n"
     );
+    assert_eq!(changed_lines(text.as_bytes()), Some(4));
     // Too many pairs of lines to compare: replaced as a whole, at once.
     let text = String::from_utf8(unified_diff(&before, &after, &bigs, 1 << 20)).unwrap();
     assert!(text.contains("@@ -1,6000 +1,6000 @@\n-old 0\n") && text.ends_with("+new 5999\n"));
+    assert_eq!(changed_lines(text.as_bytes()), Some(12_000));
     // Whole lines only, within the cap.
     let cut = unified_diff(&before, &after, &changes, 200);
+    assert_eq!(changed_lines(&cut), None);
     let text = String::from_utf8(cut).unwrap();
     assert!(text.len() <= 200 && text.ends_with("[cut at 200 bytes; 7 more changes]\n"), "{text}");
     assert!(unified_diff(&before, &after, &changes, 5).len() <= 5);

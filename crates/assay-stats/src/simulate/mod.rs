@@ -8,6 +8,7 @@
 mod baseline;
 mod grid;
 mod method;
+mod metric;
 mod tally;
 mod threads;
 mod truth;
@@ -15,6 +16,7 @@ mod truth;
 pub use baseline::Baseline;
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};
 pub use method::{Method, compare};
+pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 pub use tally::{Cell, Tally, simulate_suites};
 pub use threads::simulate_all;
 pub use truth::{Design, Effect, Loss, Suite};

@@ -1,5 +1,6 @@
 //! `experiment.toml`: the comparison, as its author wrote it.
 
+mod metrics;
 mod mistake;
 
 use std::collections::BTreeMap;
@@ -7,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
-use assay_store::{AgentSpec, SandboxChoice, SandboxKind};
+use assay_store::{AgentSpec, MetricSpec, SandboxChoice, SandboxKind};
 use serde::Deserialize;
 
+use self::metrics::MetricTable;
 use self::mistake::Mistake;
 use crate::condition::{ConditionRef, Pairing};
 
@@ -81,6 +83,8 @@ pub struct Experiment {
     pub stop_after: u32,
     /// The agent.
     pub agents: Vec<AgentSpec>,
+    /// The metrics that conditions are compared by, beside the score; in order of name.
+    pub metrics: Vec<MetricSpec>,
     /// Which skills belong to which task, unless the task names them.
     pub pairings: BTreeMap<String, Pairing>,
 }
@@ -157,6 +161,8 @@ struct File {
     #[serde(default)]
     prices: BTreeMap<String, Price>,
     #[serde(default)]
+    metrics: BTreeMap<String, toml::Spanned<MetricTable>>,
+    #[serde(default)]
     tasks: BTreeMap<String, Pairing>,
 }
 
@@ -224,6 +230,7 @@ impl Experiment {
             infrastructure_retries: 0,
             stop_after: default_stop_after(),
             agents: Vec::new(),
+            metrics: Vec::new(),
             pairings: BTreeMap::new(),
         }
     }
@@ -323,6 +330,11 @@ impl Experiment {
         for table in file.agents.into_inner() {
             agents.extend(spread(&table).map_err(|mistake| at(agents_at, mistake.to_string()))?);
         }
+        let mut metrics = Vec::new();
+        for (name, table) in file.metrics {
+            let offset = table.span().start;
+            metrics.push(table.into_inner().metric(&name).map_err(|error| at(offset, error.to_string()))?);
+        }
         for name in file.prices.keys() {
             let is_used = agents.iter().any(|agent| agent.model.as_ref() == Some(name));
             let message = format!("`[prices]` has {name:?}, but no agent uses that model");
@@ -420,6 +432,7 @@ impl Experiment {
             infrastructure_retries: file.retry.infrastructure,
             stop_after: file.stop_after,
             agents,
+            metrics,
             pairings: file.tasks,
         })
     }
@@ -641,6 +654,40 @@ kind = "bubblewrap"
         check(
             &format!("[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\n{prices}"),
             Err("no agent uses that model"),
+        );
+    }
+
+    #[test]
+    fn metrics_are_read_with_the_defaults_of_their_source() {
+        let check = |table: &str, expected: Result<&str, &str>| {
+            let found = Experiment::parse(Path::new("e.toml"), &format!("{WHOLE}{table}"));
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => {
+                    assert_eq!(found.metrics, [expected.parse::<MetricSpec>().unwrap()], "{table}");
+                }
+                (Err(found), Err(expected)) => assert_eq!(found.to_string(), expected, "{table}"),
+                (found, _) => panic!("{table}: {found:?}"),
+            }
+        };
+        check("[metrics.cost_usd]\nguard = 1.1\n", Ok("cost_usd,guard=1.1"));
+        check("[metrics.turns]\nscale = \"linear\"\nmargin = 2\n", Ok("turns,linear,margin=2"));
+        check(
+            "[metrics.\"reward:speed\"]\ndirection = \"higher\"\nunit = \"MB/s\"\n",
+            Ok("reward:speed,higher,unit=MB/s"),
+        );
+        check(
+            "[metrics.speed]\nsource = \"reward:speed\"\n",
+            Err("e.toml:22:1: the metric \"speed\" needs a direction: `lower` or `higher` is better"),
+        );
+        check(
+            "[metrics.turns]\nguard = 0.9\n",
+            Err("e.toml:22:1: the guard of the metric \"turns\" must be a ratio above 1, such as 1.1"),
+        );
+        check(
+            "[metrics.turns]\nlimit = 2\n",
+            Err(
+                "e.toml:23:1: unknown field `limit`, expected one of `source`, `unit`, `direction`, `scale`, `margin`, `guard`",
+            ),
         );
     }
 

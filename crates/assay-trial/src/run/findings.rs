@@ -23,6 +23,8 @@ pub(crate) struct Findings {
     pub(crate) used: Option<assay_sandbox::Usage>,
     pub(crate) metered: Option<Metered>,
     pub(crate) seconds: Seconds,
+    /// Lines that the agent added and removed in the work folder.
+    pub(crate) lines_changed: Option<usize>,
     /// The steps, and how they ended, of a task that has any.
     pub(crate) steps: Option<StepResults>,
 }

@@ -1,5 +1,6 @@
 //! Execution of a trial: prepare, run the agent, stop its processes, grade, record.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,8 @@ use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::clean_start;
 use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
-use assay_sandbox::{Exec, Exit, Sink};
-use assay_store::{Cause, Estimated, Lease, Outcome, Record, Store, StoreError};
+use assay_sandbox::{Exec, Exit, Sink, changed_lines};
+use assay_store::{Cause, Estimated, LINES_CHANGED, Lease, Outcome, Record, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
 use crate::run::attempt::Attempt;
@@ -168,6 +169,7 @@ impl<'a> Attempt<'a> {
         let Changes { tampered, outside, diff } = changes;
         findings.tampered = tampered;
         findings.outside = outside;
+        findings.lines_changed = changed_lines(&diff);
         if !diff.is_empty() {
             let _ = fs::write(self.folder.join("workspace.diff"), diff);
         }
@@ -399,6 +401,7 @@ fn record(
         cause,
         reason,
         reward: findings.reward.as_ref().map(|reward| reward.value),
+        numbers: numbers(&findings),
         rewards: findings.reward.map(|reward| reward.keys).unwrap_or_default(),
         ctrf: findings.ctrf,
         ended,
@@ -428,4 +431,11 @@ fn record(
         finished_at: jiff::Timestamp::now().to_string(),
         ..new
     }
+}
+
+/// The numbers of a trial that are no part of its score.
+fn numbers(findings: &Findings) -> BTreeMap<String, f64> {
+    let mut numbers = findings.reward.as_ref().map(|reward| reward.numbers.clone()).unwrap_or_default();
+    numbers.extend(findings.lines_changed.map(|lines| (LINES_CHANGED.to_owned(), lines as f64)));
+    numbers
 }

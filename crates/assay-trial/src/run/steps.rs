@@ -126,7 +126,7 @@ fn run_each<'a, E: Environment>(
 /// Why the gate of a step is not met: a key of the reward is missing or too small.
 fn unmet(step: &Step, reward: Option<&Reward>) -> Option<String> {
     step.config.min_reward.iter().find_map(|(key, least)| {
-        let found = reward.and_then(|reward| reward.all.get(key));
+        let found = reward.and_then(|reward| reward.key(key));
         match found {
             Some(found) if found >= least => None,
             Some(found) => Some(format!("`{}` is {found} and `min_reward` {least}", escape(key))),
@@ -189,8 +189,7 @@ fn reward(records: &[StepRecord], strategy: RewardStrategy) -> Option<Reward> {
     let graded: Vec<&StepRecord> = counted(records, strategy).filter(|step| step.reward.is_some()).collect();
     let [.., last] = &graded[..] else { return None };
     if let [only] = &graded[..] {
-        let keys = only.rewards.clone();
-        return Some(Reward { value: last.reward?, all: keys.clone(), keys });
+        return Some(Reward { value: last.reward?, keys: only.rewards.clone(), ..Reward::default() });
     }
     let number = graded.len() as f64;
     let mut keys: BTreeMap<String, f64> = BTreeMap::new();
@@ -202,7 +201,7 @@ fn reward(records: &[StepRecord], strategy: RewardStrategy) -> Option<Reward> {
             *keys.entry(key.clone()).or_default() += weight * reward;
         }
     }
-    Some(Reward { value, all: keys.clone(), keys })
+    Some(Reward { value, keys, ..Reward::default() })
 }
 
 /// Adds up the findings of the steps.
@@ -229,6 +228,10 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
         };
         findings.metered = match (findings.metered, own.metered) {
             (Some(all), Some(own)) => Some(total_metered(all, own)),
+            (all, own) => all.or(own),
+        };
+        findings.lines_changed = match (findings.lines_changed, own.lines_changed) {
+            (Some(all), Some(own)) => Some(all + own),
             (all, own) => all.or(own),
         };
         let Seconds { prepare, agent, throttled, verify, .. } = own.seconds;

@@ -18,13 +18,18 @@ const CTRF_CAP: u64 = 4 << 20;
 pub(crate) struct Reward {
     /// The reward; the mean over keys if there are several.
     pub(crate) value: f64,
-    /// Every key that decides: `reward` alone, if it is one of them.
+    /// The keys that make the reward: `reward`, or every key where there is none of that name.
     pub(crate) keys: BTreeMap<String, f64>,
-    /// Every key.
-    pub(crate) all: BTreeMap<String, f64>,
+    /// The keys beside `reward`, which are no part of the score.
+    pub(crate) numbers: BTreeMap<String, f64>,
 }
 
 impl Reward {
+    /// The value of a key of the reward file.
+    pub(crate) fn key(&self, key: &str) -> Option<&f64> {
+        self.keys.get(key).or_else(|| self.numbers.get(key))
+    }
+
     /// The full reward, in every key.
     pub(crate) fn is_full(&self) -> bool {
         self.keys.values().all(|value| *value >= 1.0)
@@ -80,8 +85,7 @@ fn reward_text(bytes: &[u8]) -> Result<Reward, RewardError> {
     let shown: String = text.chars().take(40).collect();
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => {
-            let keys = BTreeMap::from([("reward".to_owned(), value)]);
-            Ok(Reward { value, all: keys.clone(), keys })
+            Ok(Reward { value, keys: BTreeMap::from([("reward".to_owned(), value)]), ..Reward::default() })
         }
         _ => Err(RewardError::Text(shown)),
     }
@@ -101,7 +105,7 @@ fn reward_json(bytes: &[u8]) -> Result<Reward, RewardError> {
 /// The reward in an object of numbers.
 pub(crate) fn reward_of(value: &Value) -> Result<Reward, RewardError> {
     let map = value.as_object().ok_or(RewardError::NotObject)?;
-    let keys = map
+    let mut keys = map
         .iter()
         .map(|(key, value)| match value.as_f64() {
             Some(value) if value.is_finite() => Ok((key.clone(), value)),
@@ -111,16 +115,29 @@ pub(crate) fn reward_of(value: &Value) -> Result<Reward, RewardError> {
     if keys.is_empty() {
         return Err(RewardError::NoKeys);
     }
-    let value = keys.get("reward").copied().unwrap_or_else(|| keys.values().sum::<f64>() / keys.len() as f64);
-    let all = keys;
-    let keys =
-        if all.contains_key("reward") { BTreeMap::from([("reward".to_owned(), value)]) } else { all.clone() };
-    Ok(Reward { value, keys, all })
+    if let Some(value) = keys.remove("reward") {
+        return Ok(Reward { value, keys: BTreeMap::from([("reward".to_owned(), value)]), numbers: keys });
+    }
+    let value = keys.values().sum::<f64>() / keys.len() as f64;
+    Ok(Reward { value, keys, numbers: BTreeMap::new() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_beside_the_reward_are_numbers() {
+        let check = |text: &str, value: f64, keys: &[&str], numbers: &[&str]| {
+            let found = reward_json(text.as_bytes()).unwrap();
+            assert!((found.value - value).abs() < 1e-12, "{text}");
+            assert_eq!(found.keys.keys().collect::<Vec<_>>(), keys, "{text}");
+            assert_eq!(found.numbers.keys().collect::<Vec<_>>(), numbers, "{text}");
+        };
+        check(r#"{"reward":1,"seconds":3.5,"lines":2}"#, 1.0, &["reward"], &["lines", "seconds"]);
+        check(r#"{"a":1,"b":0}"#, 0.5, &["a", "b"], &[]);
+        check(r#"{"reward":0}"#, 0.0, &["reward"], &[]);
+    }
 
     #[test]
     fn a_reward_is_a_finite_number_or_an_object_of_them() {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use assay_store::MetricSpec;
+
 /// Report whether each skill helped in a run
 ///
 /// Computes verdicts and figures from the trials in the store. Nothing is executed and no model is
@@ -10,7 +12,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay report my-suite
-  assay report my-suite --out report.html")]
+  assay report my-suite --out report.html
+  assay report my-suite --metric cost_usd,guard=1.1 --metric lines_changed")]
 pub(crate) struct ReportArgs {
     /// Name of the run; `assay show` lists the names
     pub(crate) run: String,
@@ -20,6 +23,15 @@ pub(crate) struct ReportArgs {
     /// Show test cases that pass under a condition but not under the baseline, or the reverse
     #[arg(long)]
     pub(crate) tests: bool,
+    /// Compare conditions by a metric as well; repeatable
+    ///
+    /// METRIC is `score`, `tokens`, `input_tokens`, `output_tokens`, `cost_usd`, `turns`, `seconds`,
+    /// `lines_changed`, a column of an imported table, or a key that the verifier wrote into its reward
+    /// file as a metric. It may be followed by `,lower` or `,higher` (which is better), `,linear` or `,log`
+    /// (differences or ratios), `,unit=TEXT`, `,margin=NUMBER` and `,guard=NUMBER` (the largest
+    /// deterioration that is accepted).
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) metric: Vec<MetricSpec>,
     /// Show more tables: cost against pass rate, variance, and groups of tasks
     #[arg(long)]
     pub(crate) details: bool,

@@ -15,7 +15,18 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = Store::open(&settings.store)?;
-    let report = assay_analysis::report(&store, &store.run(&args.run)?)?;
+    let mut run = store.run(&args.run)?;
+    // One that the plan has under the same name is replaced.
+    run.metrics.retain(|planned| args.metric.iter().all(|asked| asked.name != planned.name));
+    run.metrics.extend(args.metric.iter().cloned());
+    let report = assay_analysis::report(&store, &run)?;
+    let asked = |name: &str| args.metric.iter().any(|asked| asked.name == name);
+    if let Some(empty) =
+        report.metrics.iter().find(|metric| metric.trials == [0, 0] && asked(&metric.metric.name))
+    {
+        let message = format!("no trial of {} has a value of the metric {:?}", run.run, empty.metric.name);
+        return Err(Failure::bad_input(message));
+    }
     let shown = |style| Style { details: args.details, tests: args.tests, ..style };
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
         None => {

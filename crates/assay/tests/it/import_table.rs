@@ -191,6 +191,32 @@ fn all_formats_and_an_export_give_the_same_report() {
     }
 }
 
+/// The figures that the project published: at the ceiling of acceptance, the rule set `repro-first` raises the median
+/// cost from .177 to .245 USD, and `underkill` lowers the median of the tasks' median lines against its placebo from
+/// 12.5 to 8.
+#[test]
+#[ignore = "needs shared data"]
+fn published_costs_and_lines_are_reproduced() {
+    let lab = Fixture::new();
+    let path = assay_test::shared("trials/skill-receipts.jsonl.zst").display().to_string();
+    let check = |skill: &str, baseline: &str, metric: &str, figure: &str, expected: [f64; 2]| {
+        let filter = format!("skill={skill}");
+        let args = ["--where", &filter, "--where", "batch=opus-4-8", "--baseline", baseline, "--name", skill];
+        import(&lab, &path, &[&args[..], &["--ignore", "agent"]].concat()).ok();
+        let report = lab.assay(&["report", skill, "--metric", metric, "--format", "json"]).ok().json();
+        let all = report["metrics"].as_array().unwrap();
+        let on = all.iter().find(|found| found["condition"] == "on").unwrap();
+        for (found, expected) in on[figure].as_array().unwrap().iter().zip(expected) {
+            assert!((found.as_f64().unwrap() - expected).abs() < 0.000_5, "{skill}: {on}");
+        }
+        assert_eq!(report["arms"][0]["score"], 1.0);
+        on["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(check("repro-first", "off", "cost_usd", "median", [0.177, 0.245]), "inconclusive");
+    let lines = check("underkill", "placebo", "lines_added,lower,log", "median_of_task_medians", [12.5, 8.0]);
+    assert_eq!(lines, "improves");
+}
+
 /// Tables of three projects. The scores are means over tasks of the means over repetitions, computed from the raw
 /// files with Python.
 #[test]

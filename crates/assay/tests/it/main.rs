@@ -35,6 +35,7 @@ mod import_benchmark;
 mod import_table;
 mod interrupted;
 mod lint;
+mod metrics;
 mod output;
 mod pre_commit;
 mod processes;

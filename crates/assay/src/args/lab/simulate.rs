@@ -9,6 +9,7 @@ use clap::ValueEnum;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab simulate --suites 4000 --seed 1
+  assay lab simulate --grid metrics --suites 4000
   assay lab simulate --suites 100000 --jobs 16 --format json")]
 pub(crate) struct SimulateArgs {
     /// Set of suites to simulate
@@ -30,4 +31,6 @@ pub(crate) struct SimulateArgs {
 pub(crate) enum Grid {
     /// The grid of docs/STATISTICS.md, with a limit for every cell
     Validity,
+    /// Costs with log-normal and heavy tails, compared by ratios and by differences
+    Metrics,
 }

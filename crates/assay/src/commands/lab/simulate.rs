@@ -1,5 +1,7 @@
 //! `assay lab simulate`: error rates, coverage and power of the verdicts on simulated suites.
 
+mod metrics;
+
 use std::num::NonZeroUsize;
 
 use assay_report::counted;
@@ -37,9 +39,14 @@ struct Document<'a> {
 }
 
 pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
-    let cells = match args.grid {
-        Grid::Validity => validity(args.seed)?,
-    };
+    match args.grid {
+        Grid::Validity => scores(args, ui),
+        Grid::Metrics => metrics::run(args, ui),
+    }
+}
+
+fn scores(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
+    let cells = validity(args.seed)?;
     ui.note(&format!(
         "simulating {} for each of {}",
         counted(args.suites, "simulated experiment", "simulated experiments"),
@@ -107,13 +114,16 @@ const HEADS: [&str; 11] = [
 
 /// A Markdown table with aligned columns. Shares are in percent; `!` marks a figure outside its limit.
 fn table(rows: &[Row]) -> String {
-    let lines: Vec<[String; 11]> = rows.iter().map(texts).collect();
-    let widths: Vec<usize> = (0..HEADS.len())
+    markdown(HEADS, &rows.iter().map(texts).collect::<Vec<_>>())
+}
+
+fn markdown<const N: usize>(heads: [&str; N], lines: &[[String; N]]) -> String {
+    let widths: Vec<usize> = (0..N)
         .map(|at| {
             lines
                 .iter()
                 .map(|line| line[at].chars().count())
-                .chain([HEADS[at].chars().count()])
+                .chain([heads[at].chars().count()])
                 .max()
                 .unwrap_or(0)
         })
@@ -128,9 +138,9 @@ fn table(rows: &[Row]) -> String {
         .iter()
         .enumerate()
         .map(|(at, width)| format!("{}{}", "-".repeat(width + 1), if at == 0 { "-" } else { ":" }));
-    let mut text = line(&HEADS.map(str::to_owned));
+    let mut text = line(&heads.map(str::to_owned));
     text.push_str(&format!("|{}|\n", rule.collect::<Vec<_>>().join("|")));
-    for texts in &lines {
+    for texts in lines {
         text.push_str(&line(texts));
     }
     text
