@@ -4,6 +4,7 @@
 //! task, library and seed, and of its argument if it takes one: `version:v1`.
 
 mod curated;
+mod documents;
 mod full;
 mod negative;
 mod neighbours;
@@ -15,18 +16,20 @@ mod provision;
 mod self_generated;
 mod version;
 
+pub use documents::DocumentsError;
 pub(crate) use placebo::placebo_of;
 pub use provision::{
     Argument, Condition, ConditionContext, ConditionError, Pairing, PlaceboPackageError, Provision, curated,
 };
 pub use version::VersionError;
-pub(crate) use version::version_of;
+pub(crate) use version::{extract_version, version_of};
 
 /// All conditions, in the order in which messages list them.
-pub const ALL: [&dyn Condition; 10] = [
+pub const ALL: [&dyn Condition; 11] = [
     &none::None,
     &curated::Curated,
     &placebo::Placebo,
+    &documents::Documents,
     &plain::Plain,
     &negative::Negative,
     &full::Full,
@@ -45,6 +48,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn usages() -> String {
     let usage = |condition: &dyn Condition| match condition.argument() {
         Argument::None => condition.name().to_owned(),
+        Argument::Optional(argument) => format!("{}[:{argument}]", condition.name()),
         Argument::Required(argument) => format!("{}:{argument}", condition.name()),
     };
     ALL.into_iter().map(usage).collect::<Vec<_>>().join(", ")
@@ -75,6 +79,14 @@ pub enum ConditionRefError {
         /// What it was given.
         argument: String,
     },
+    /// An empty argument.
+    #[error("the condition {name:?} has an empty argument: write \"{name}\" or \"{name}:{argument}\"")]
+    Empty {
+        /// The condition.
+        name: &'static str,
+        /// What it takes.
+        argument: &'static str,
+    },
     /// A condition without its argument.
     #[error("the condition {name:?} needs an argument: write \"{name}:{argument}\"")]
     Missing {
@@ -104,6 +116,7 @@ impl<'a> ConditionRef<'a> {
             (Argument::None, Some(argument)) => {
                 Err(ConditionRefError::Unexpected { name, argument: argument.to_owned() })
             }
+            (Argument::Optional(argument), Some("")) => Err(ConditionRefError::Empty { name, argument }),
             (Argument::Required(argument), None | Some("")) => {
                 Err(ConditionRefError::Missing { name, argument })
             }
@@ -148,6 +161,11 @@ mod tests {
         check("plain", Ok(("plain", None)));
         check("plain:x", Err("the condition \"plain\" takes no argument: remove `:x`"));
         check("plain:", Err("the condition \"plain\" takes no argument: remove `:`"));
+        check("documents", Ok(("documents", None)));
+        check("documents:a/b", Ok(("documents", Some("a/b"))));
+        let empty =
+            "the condition \"documents\" has an empty argument: write \"documents\" or \"documents:DIR\"";
+        check("documents:", Err(empty));
         check("version:v1", Ok(("version", Some("v1"))));
         check("version:HEAD:x", Ok(("version", Some("HEAD:x"))));
         let missing = "the condition \"version\" needs an argument: write \"version:DIR|GITREF\"";

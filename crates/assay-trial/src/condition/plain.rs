@@ -1,3 +1,5 @@
+use assay_skill::Package;
+
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
 
 /// The text of the curated skills in the prompt, and none of their files: is the package worth more
@@ -12,15 +14,15 @@ impl Condition for Plain {
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
-        let skills = curated(context)?;
-        let bodies: Vec<&str> =
-            skills.iter().map(|skill| skill.body.trim()).filter(|body| !body.is_empty()).collect();
-        if bodies.is_empty() {
-            return Err(ConditionError::NoText);
-        }
-        // Without names and descriptions: they belong to the package.
-        Ok(Provision { preface: bodies.join("\n\n"), ..Provision::default() })
+        Ok(Provision { preface: text_of(&curated(context)?)?, ..Provision::default() })
     }
+}
+
+/// The bodies of skills, without names and descriptions: they belong to the package.
+pub(super) fn text_of(skills: &[Package]) -> Result<String, ConditionError> {
+    let bodies: Vec<&str> =
+        skills.iter().map(|skill| skill.body.trim()).filter(|body| !body.is_empty()).collect();
+    if bodies.is_empty() { Err(ConditionError::NoText) } else { Ok(bodies.join("\n\n")) }
 }
 
 #[cfg(test)]

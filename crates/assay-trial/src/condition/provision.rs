@@ -7,6 +7,7 @@ use assay_skill::{Library, LookupError, Package};
 use assay_task::Task;
 use serde::Deserialize;
 
+use super::documents::DocumentsError;
 use super::version::VersionError;
 
 /// A condition: how a trial is provisioned.
@@ -31,6 +32,8 @@ pub trait Condition: Sync {
 pub enum Argument {
     /// It takes none.
     None,
+    /// It may have one.
+    Optional(&'static str),
     /// It needs one.
     Required(&'static str),
 }
@@ -76,6 +79,8 @@ pub struct Pairing {
     pub negative: Option<String>,
     /// The second skill of the condition `plus-related`, by name.
     pub related: Option<String>,
+    /// The folder of the condition `documents`, relative to the experiment's folder.
+    pub documents: Option<String>,
 }
 
 /// Why a condition has nothing for a task. Messages are sentence fragments: they are the reason of
@@ -119,6 +124,9 @@ pub enum ConditionError {
     /// Skills of nothing but front matter.
     #[error("its curated skills have no text besides their front matter")]
     NoText,
+    /// No documentation to retrieve from.
+    #[error(transparent)]
+    Documents(#[from] DocumentsError),
     /// A skill without the other version.
     #[error("the skill `{skill}` has no version `{version}`: {error}")]
     Version {

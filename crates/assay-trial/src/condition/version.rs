@@ -157,6 +157,21 @@ pub(crate) fn version_of((directory, digest): (&str, Digest), made: &Path) -> Op
     Package::load(&folder).package.filter(|package| package.digest == digest)
 }
 
+/// The version of a skill that a trial names with its condition, extracted on this machine from a
+/// folder or the skill's repository; `None` if the condition is not a version.
+///
+/// # Errors
+/// Why this machine does not have the version.
+pub(crate) fn extract_version(
+    condition: &str,
+    skill: &Package,
+    directory: &Path,
+    made: &Path,
+) -> Option<Result<Package, VersionError>> {
+    let version = condition.strip_prefix("version:")?;
+    Some(find(skill, version, &directory.join(version), made))
+}
+
 /// The skill of the same folder name, else of the same name.
 fn in_folder(skill: &Package, folder: &Path) -> Result<Package, VersionError> {
     let library = Library::load(&[folder.to_owned()]);

@@ -10,7 +10,7 @@ use assay_store::{AgentLabel, AgentSpec, ProvisionSpec, SkillRef, TaskRef, Trial
 use assay_task::{Task, TaskError};
 use serde_json::{Value, json};
 
-use crate::condition::{Provision, placebo_of, version_of};
+use crate::condition::{Provision, VersionError, extract_version, placebo_of, version_of};
 use crate::plan::agents::label;
 use crate::plan::limits::step_seconds;
 use crate::reference::task_ref;
@@ -68,6 +68,34 @@ pub enum ResolveError {
         digest: Digest,
         /// The searched folders.
         searched: Vec<PathBuf>,
+    },
+    /// A version of a skill that cannot be extracted.
+    #[error(
+        "no skill `{name}` with the planned content ({digest}): `{condition}` cannot be extracted here: {error} (hint: run where the skill's Git repository is, or pass a folder with this version as a library)"
+    )]
+    NoVersion {
+        /// The skill's name.
+        name: String,
+        /// Its digest.
+        digest: Digest,
+        /// The trial's condition.
+        condition: String,
+        /// Why.
+        error: Box<VersionError>,
+    },
+    /// A version of a skill with another content.
+    #[error(
+        "`{condition}` of the skill `{name}` differs from the planned one: its digest is {found}, planned {planned}"
+    )]
+    OtherVersion {
+        /// The skill's name.
+        name: String,
+        /// The trial's condition.
+        condition: String,
+        /// Its digest here.
+        found: Digest,
+        /// The same when it was planned.
+        planned: Digest,
     },
     /// An agent that cannot be set up.
     #[error("cannot set up the agent `{agent}`: {error}")]
@@ -299,7 +327,7 @@ impl<'a> Resolver<'a> {
         opened: &mut Opened,
         planned: &SkillRef,
         task: &Task,
-        seed: u64,
+        spec: &TrialSpec,
     ) -> Result<Package, ResolveError> {
         let key = (planned.digest, planned.directory.clone());
         if let Some(package) = opened.packages.get(&key) {
@@ -331,8 +359,30 @@ impl<'a> Resolver<'a> {
         }
         let originals: Vec<Package> = opened.packages.values().cloned().collect();
         if let Some(package) =
-            placebo_of(&originals, (&planned.directory, planned.digest), seed, &self.sources.made)
+            placebo_of(&originals, (&planned.directory, planned.digest), spec.seed, &self.sources.made)
         {
+            keep(opened, package.clone());
+            return Ok(package);
+        }
+        let is_provided = spec.provision.skills.contains(planned);
+        let original = spec.absent.iter().find(|skill| is_provided && skill.directory == planned.directory);
+        if let Some(original) = original
+            && let Some(original) = opened.packages.get(&(original.digest, original.directory.clone()))
+            && let Some(version) =
+                extract_version(&spec.condition, original, self.scripts(spec), &self.sources.made)
+        {
+            let (name, condition) = (planned.name.clone(), spec.condition.clone());
+            let digest = planned.digest;
+            let package = version.map_err(Box::new).map_err(|error| ResolveError::NoVersion {
+                name: name.clone(),
+                digest,
+                condition: condition.clone(),
+                error,
+            })?;
+            if package.digest != digest {
+                let found = package.digest;
+                return Err(ResolveError::OtherVersion { name, condition, found, planned: digest });
+            }
             keep(opened, package.clone());
             return Ok(package);
         }
@@ -357,7 +407,7 @@ impl<'a> Resolver<'a> {
         }
         let skills = skills
             .iter()
-            .map(|skill| self.package(opened, skill, task, spec.seed))
+            .map(|skill| self.package(opened, skill, task, spec))
             .collect::<Result<Vec<_>, _>>()?;
         let provision =
             Arc::new(Provision { skills, preface: preface.clone(), writes_skills: *writes_skills });
@@ -378,7 +428,7 @@ impl<'a> Resolver<'a> {
         let absent = spec
             .absent
             .iter()
-            .map(|skill| Ok(AbsentSkill::from(&self.package(opened, skill, task, spec.seed)?)))
+            .map(|skill| Ok(AbsentSkill::from(&self.package(opened, skill, task, spec)?)))
             .collect::<Result<Vec<_>, ResolveError>>()?;
         let absent = Arc::new(absent);
         opened.absent.insert(key, absent.clone());

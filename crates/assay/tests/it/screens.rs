@@ -412,12 +412,12 @@ fn the_screens_of_errors() {
     let [narrow, wide] = screens(fixture, &["plan", "experiment.toml"], 2);
     insta::assert_snapshot!(narrow, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none,
-      curated, placebo, plain, negative, full, plus-related, plus-unrelated,
-      self-generated, version:DIR|GITREF
+      curated, placebo, documents[:DIR], plain, negative, full, plus-related,
+      plus-unrelated, self-generated, version:DIR|GITREF
     "#);
     insta::assert_snapshot!(wide, @r#"
-    error: experiment.toml:5:14: unknown condition "curatd": expected one of none, curated, placebo, plain, negative, full,
-      plus-related, plus-unrelated, self-generated, version:DIR|GITREF
+    error: experiment.toml:5:14: unknown condition "curatd": expected one of none, curated, placebo, documents[:DIR],
+      plain, negative, full, plus-related, plus-unrelated, self-generated, version:DIR|GITREF
     "#);
     let [narrow, wide] = screens(Fixture::new, &["plan", "experiments/skills/experiment.toml"], 2);
     insta::assert_snapshot!(narrow, @r"
