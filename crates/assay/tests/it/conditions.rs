@@ -1,8 +1,12 @@
 //! What a model is sent under each condition.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
-use crate::fixture::{attempt, needs_bubblewrap, read_json};
+use crate::fixture::{Fixture, attempt, needs_bubblewrap, read_json};
 use crate::suite;
 
 /// The messages before the model's first turn: the system's and the user's.
@@ -73,4 +77,54 @@ fn plain_puts_the_text_of_the_skill_into_the_prompt_and_offers_no_skill() {
     assert_eq!(of("curated")["exposure"][0]["offered"], json!(true));
     let outcomes = ["none", "plain", "curated"].map(|condition| of(condition)["outcome"].clone());
     assert_eq!(outcomes, ["failed", "passed", "passed"].map(|outcome| json!(outcome)));
+}
+
+#[test]
+fn the_example_runs_under_every_condition() {
+    needs_bubblewrap!();
+    let lab = Fixture::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let copied = Command::new("cp").arg("-r").arg(examples).arg(lab.path("examples")).status().unwrap();
+    assert!(copied.success());
+    let args = ["--store", ".assay", "run", "examples/conditions.toml", "--format", "json"];
+    let document = lab.assay(&args).json();
+    assert_eq!(document["infrastructure"], json!(0), "{document:#}");
+    let records = lab.records();
+    let of = |condition: &str, task: &str| {
+        let is_it = |record: &&Value| record["condition"] == condition && record["task"] == task;
+        records.iter().find(is_it).unwrap_or_else(|| panic!("{condition} {task}"))
+    };
+    for (condition, ledger, sessions) in [
+        ("none", "failed", "failed"),
+        ("placebo", "failed", "failed"),
+        ("documents:conditions/docs", "failed", "passed"),
+        ("plain", "passed", "passed"),
+        ("curated", "passed", "passed"),
+        ("version:conditions/old", "failed", "failed"),
+        ("negative", "failed", "failed"),
+        ("full", "passed", "passed"),
+        ("plus-related", "passed", "passed"),
+        ("plus-unrelated", "passed", "passed"),
+        ("self-generated", "failed", "failed"),
+    ] {
+        let found = ["ledger-month-close", "log-sessions"].map(|task| &of(condition, task)["outcome"]);
+        assert_eq!(found, [&json!(ledger), &json!(sessions)], "{condition}");
+        let arms = document["report"]["arms"].as_array().unwrap();
+        let arm = arms.iter().filter(|arm| arm["condition"] == condition).count();
+        assert_eq!(arm, 1, "{condition}");
+    }
+    // Every condition that exists: a new one belongs into the example.
+    let used: BTreeSet<&str> =
+        records.iter().filter_map(|record| record["condition"].as_str()?.split(':').next()).collect();
+    assert_eq!(used, assay_trial::condition::names().collect::<BTreeSet<_>>());
+
+    // The best passage comes first; no skill is offered.
+    let documents = of("documents:conditions/docs", "log-sessions");
+    assert_eq!(documents["exposure"], json!([]));
+    let [_, user] = prompt(documents);
+    let position = |text: &str| user.find(text).unwrap_or_else(|| panic!("{text:?} is missing: {user}"));
+    assert!(
+        position("A session belongs to one user in one network.") < position("Visitors register"),
+        "{user}"
+    );
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -267,4 +268,44 @@ fn a_specification_holds_no_secret() {
         assert!(text.contains("\"allow_env\": [\n    \"TOKEN_OF_MINE\"\n  ]"), "{text}");
         assert!(!text.contains("KEY-OF-THE-MODEL") && !text.contains("VALUE-OF-A-VARIABLE"), "{text}");
     }
+}
+
+#[test]
+fn a_version_of_a_skill_is_extracted_where_the_trial_is_executed() {
+    needs_bubblewrap!();
+    let lab = suite::lab(1).experiment(|e| suite::paired(e.conditions(&["none", "version:HEAD"]), 1));
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        let done = Command::new("git").current_dir(lab.folder()).args(identity).args(args).status().unwrap();
+        assert!(done.success(), "{args:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "skills"]);
+    git(&["commit", "-qm", "first"]);
+    let now = format!("---\nname: reports\ndescription: Ends reports.\n---\n\n{}", suite::body("wrong"));
+    lab.write("skills/reports/SKILL.md", now);
+    let specs = specs(&lab);
+    let version = specs
+        .iter()
+        .find(|path| read_json(path).unwrap()["condition"] == "version:HEAD")
+        .expect("the version is planned");
+
+    // Its store is empty: the version is extracted from the repository.
+    let elsewhere = Fixture::new();
+    let here = exec(&elsewhere, version, &[]).ok();
+    assert_eq!(here.json()["schema"], "assay.trial-run/1");
+    let records = records(&elsewhere.path("kept"));
+    assert_eq!(records.values().next().unwrap()["outcome"], "passed");
+
+    // Without the repository, the message says what is missing.
+    let copy = Fixture::new();
+    for folder in ["tasks", "skills", "turns.jsonl"] {
+        fs::rename(lab.path(folder), copy.path(folder)).unwrap();
+    }
+    let [suite, library, scripts] =
+        ["tasks", "skills", "."].map(|path| copy.path(path).display().to_string());
+    let ran = exec(&copy, version, &["--suite", &suite, "--library", &library, "--scripts", &scripts]);
+    let message = "`version:HEAD` cannot be extracted here: ";
+    assert!(ran.code != 0 && ran.stderr.contains(message), "{ran:#?}");
+    assert!(ran.stderr.contains("is not in a Git repository"), "{ran:#?}");
 }
