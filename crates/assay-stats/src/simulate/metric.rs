@@ -139,9 +139,9 @@ impl MetricCell {
                     MetricTruth::Margin => margin,
                     MetricTruth::Skewed => -margin * uniform(random).ln(),
                 };
-                let [base, arm] = self
-                    .repetitions
-                    .map(|trials| (0..trials).map(|_| level * self.noise.factor(random)).collect::<Vec<f64>>());
+                let [base, arm] = self.repetitions.map(|trials| {
+                    (0..trials).map(|_| level * self.noise.factor(random)).collect::<Vec<f64>>()
+                });
                 let changed = |value: f64| match self.scale {
                     MetricScale::Log => value * effect.exp(),
                     MetricScale::Linear => value + effect,

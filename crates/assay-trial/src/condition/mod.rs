@@ -16,7 +16,7 @@ mod provision;
 mod self_generated;
 mod version;
 
-pub use documents::DocumentsError;
+pub use documents::error::DocumentsError;
 pub(crate) use placebo::placebo_of;
 pub use provision::{
     Argument, Condition, ConditionContext, ConditionError, Pairing, PlaceboPackageError, Provision, curated,

@@ -7,7 +7,7 @@ use assay_skill::{Library, LookupError, Package};
 use assay_task::Task;
 use serde::Deserialize;
 
-use super::documents::DocumentsError;
+use super::documents::error::DocumentsError;
 use super::version::VersionError;
 
 /// A condition: how a trial is provisioned.

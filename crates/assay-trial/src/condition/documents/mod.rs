@@ -1,15 +1,17 @@
 //! The condition `documents`: relevant documentation in the prompt, as long as the skill's text.
 
+pub(super) mod error;
 mod html;
 mod passages;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_fs::{FileKind, FsError, read_beneath, tree};
+use assay_fs::{FileKind, read_beneath, tree};
 use assay_retrieval::{Bm25, Parameters};
 use assay_skill::tokens;
 
+use self::error::{DocumentsError, TOTAL_BYTES};
 use super::plain::text_of;
 use super::provision::{Argument, Condition, ConditionContext, ConditionError, Provision, curated};
 
@@ -17,9 +19,6 @@ use super::provision::{Argument, Condition, ConditionContext, ConditionError, Pr
 const DEFAULT_FOLDER: &str = "docs";
 /// Most bytes of one file. The largest page of the Python documentation is below 1 MB.
 const FILE_BYTES: u64 = 4 << 20;
-/// Most bytes of all files: planning reads them for each task.
-const TOTAL_BYTES: u64 = 32 << 20;
-
 /// Passages of documentation in the prompt, ranked by BM25 against the instruction and cut to the
 /// number of tokens of the curated skills' text: is the skill worth more than the documentation?
 ///
@@ -51,64 +50,6 @@ impl Condition for Documents {
         let preface = retrieve(&folder, &context.task.instruction, budget)?;
         Ok(Provision { preface, ..Provision::default() })
     }
-}
-
-/// Why there is no documentation for a task.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DocumentsError {
-    /// The default folder is missing.
-    #[error(
-        "no documentation: {} is not a folder (hint: create it, or name another with `documents:DIR` or `[tasks.\"{task}\"] documents = \"DIR\"`)",
-        folder.display()
-    )]
-    NoFolder {
-        /// The default folder.
-        folder: PathBuf,
-        /// The task's name.
-        task: String,
-    },
-    /// A folder that does not exist.
-    #[error("no documentation: {} is not a folder", folder.display())]
-    NotAFolder {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// A folder without documentation.
-    #[error("no documentation: {} contains no text in .md, .txt, .rst or .html files", folder.display())]
-    Empty {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// Documentation about something else.
-    #[error("no passage in {} shares a word with the instruction", folder.display())]
-    NoMatch {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// A skill too short for any passage.
-    #[error("its curated skills have {budget} tokens of text, too few for a passage of documentation")]
-    NoRoom {
-        /// The tokens of the skills' text.
-        budget: usize,
-    },
-    /// Too much to read.
-    #[error("{} contains more than {} MiB of documentation: name a smaller folder", folder.display(), TOTAL_BYTES >> 20)]
-    TooLarge {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// A folder below it.
-    #[error("cannot read {}: {error}", path.display())]
-    Walk {
-        /// The path at fault.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// A file.
-    #[error(transparent)]
-    Read(#[from] FsError),
 }
 
 /// The passages of a folder that fit the query best, with at most `budget` tokens together; the
