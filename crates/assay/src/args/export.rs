@@ -11,7 +11,7 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay export data --as csv --out tables
-  assay export data my-suite --as parquet --out tables")]
+  assay export run my-suite --out my-suite.run.tar.zst")]
 pub(crate) struct ExportArgs {
     #[command(subcommand)]
     pub(crate) what: ExportWhat,
@@ -20,6 +20,38 @@ pub(crate) struct ExportArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExportWhat {
     Data(ExportDataArgs),
+    Run(ExportRunArgs),
+}
+
+/// Export a run to one file
+///
+/// The file contains the plan, the experiment, the records, the SKILL.md of each provided skill and
+/// the trajectories with the verifiers' output; the folders of tasks with --tasks; no logs of agents.
+/// `assay import run` restores it in another store, where `assay report` gives the same report. Values
+/// of environment variables named like secrets, and what looks like a key, are removed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay export run my-suite --out my-suite.run.tar.zst
+  assay export run my-suite --out my-suite.run.tar.zst --tasks 'tasks/*'
+  assay export run my-suite --out small.run.tar.zst --no-trajectories")]
+pub(crate) struct ExportRunArgs {
+    /// Name of the run
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// File to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Include the folders of the run's tasks, among those that PATTERN matches; repeatable
+    ///
+    /// Only tasks that are the same as in the run are included, without links.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) tasks: Vec<String>,
+    /// Leave out trajectories and the verifiers' output: enough for reports, not for audits
+    #[arg(long)]
+    pub(crate) no_trajectories: bool,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Export trials as tables

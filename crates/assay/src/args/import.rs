@@ -28,6 +28,7 @@ pub(crate) enum ImportWhat {
     SkillsBench(ImportSkillsBenchArgs),
     #[command(name = "jsonl-benchflow")]
     BenchFlow(ImportBenchFlowArgs),
+    Run(ImportRunArgs),
 }
 
 /// A file with the results of a benchmark.
@@ -81,6 +82,22 @@ pub(crate) struct ImportSkillsBenchArgs {
 pub(crate) struct ImportBenchFlowArgs {
     #[command(flatten)]
     pub(crate) file: ResultFile,
+}
+
+/// Import a run from a file that `assay export run` wrote
+///
+/// The whole file is checked first; if anything is wrong, nothing is imported. A run that the store
+/// has is accepted if it is the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import run my-suite.run.tar.zst
+  assay import run my-suite.run.tar.zst --name their-suite")]
+pub(crate) struct ImportRunArgs {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// Name of the run [default: the name that it was exported with]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// Import job folders of Harbor

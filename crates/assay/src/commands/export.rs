@@ -1,4 +1,4 @@
-//! `assay export`: results as tables for other tools.
+//! `assay export`: results as tables for other tools, and runs as files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,17 +6,52 @@ use std::path::PathBuf;
 
 use assay_store::{Cell, Record, RunFolder, Store, TrialId};
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
+use assay_task::Suite;
 use serde_json::json;
 
-use crate::args::export::{ExportArgs, ExportDataArgs, ExportFormat, ExportWhat};
+use crate::archive::{RunExport, export_run};
+use crate::args::export::{ExportArgs, ExportDataArgs, ExportFormat, ExportRunArgs, ExportWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         ExportWhat::Data(args) => data(args, settings, ui),
+        ExportWhat::Run(args) => whole_run(args, settings, ui),
     }
+}
+
+fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    refuse_overwriting(std::slice::from_ref(&args.out), args.force)?;
+    let store = Store::open(&settings.store)?;
+    let secrets = machine::secrets();
+    let suite = Suite::load(&args.tasks, std::path::Path::new("."));
+    let export = RunExport {
+        run: &args.run,
+        out: &args.out,
+        trajectories: !args.no_trajectories,
+        tasks: &suite.tasks,
+        clean: &|text| assay_report::redact(text, &secrets),
+    };
+    let mut exported = export_run(&store, &export)?;
+    exported.skipped.extend(suite.problems.iter().map(ToString::to_string));
+    exported.skipped.extend(suite.unreadable.iter().map(|task| task.error.to_string()));
+    if ui.json() {
+        ui.document(&json!({
+            "schema": "assay.export-run/1", "run": args.run, "file": args.out, "trials": exported.trials,
+            "tasks": exported.tasks, "files": exported.files, "bytes": exported.bytes, "skipped": exported.skipped,
+        }))?;
+    } else {
+        let trials = assay_diagnostic::counted(exported.trials, "trial", "trials");
+        let bytes = assay_diagnostic::group_digits(exported.bytes);
+        ui.out(&format!("{}: {trials}, {bytes} bytes\n", args.out.display()))?;
+    }
+    for message in &exported.skipped {
+        ui.note(&format!("skipped: {message}"));
+    }
+    Ok(if exported.skipped.is_empty() { Status::Done } else { Status::DidNotHold })
 }
 
 /// Columns of `trials` before those of [`Record::numbers`].

@@ -7,8 +7,12 @@ use assay_trial::import::{
     BenchmarkLayout, ImportOptions, Imported, ImportedTable, TableColumns, TableOptions, benchmark, harbor,
     table,
 };
+use serde_json::json;
 
-use crate::args::import::{ImportArgs, ImportHarborArgs, ImportTableArgs, ImportWhat, ResultFile};
+use crate::archive::import_run;
+use crate::args::import::{
+    ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, ResultFile,
+};
 use crate::config::Settings;
 use crate::failure::{Failure, Status, lines};
 use crate::ui::Ui;
@@ -24,7 +28,30 @@ pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             from_benchmark(&args.file, BenchmarkLayout::SkillsBench, settings, ui)
         }
         ImportWhat::BenchFlow(args) => from_benchmark(&args.file, BenchmarkLayout::BenchFlow, settings, ui),
+        ImportWhat::Run(args) => from_archive(args, settings, ui),
     }
+}
+
+fn from_archive(args: &ImportRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let store = Store::open(&settings.store)?;
+    let imported = import_run(&store, &args.file, args.name.as_deref());
+    store.clear_scratch();
+    let imported = imported?;
+    if ui.json() {
+        ui.document(&json!({
+            "schema": "assay.import-run/1", "run": imported.run, "imported": imported.imported,
+            "present": imported.present, "trajectories": imported.trajectories,
+        }))?;
+    } else {
+        let trials = assay_report::counted(imported.imported, "trial", "trials");
+        let present = match imported.present {
+            0 => String::new(),
+            present => format!("; {present} already in the store"),
+        };
+        ui.out(&format!("{}: {trials} imported{present}\n", imported.run))?;
+    }
+    ui.note(&format!("`assay report {}` shows the report", imported.run));
+    Ok(Status::Done)
 }
 
 fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {

@@ -15,6 +15,7 @@ use assay_trial::import::ImportError;
 use assay_trial::{ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SpecError};
 
 use super::Failure;
+use crate::archive::ArchiveError;
 
 impl From<assay_lint::BaselineError> for Failure {
     fn from(error: assay_lint::BaselineError) -> Self {
@@ -105,6 +106,22 @@ impl From<SpecError> for Failure {
     fn from(error: SpecError) -> Self {
         Self::bad_input(assay_diagnostic::chain(&error))
             .hint("`assay plan --specs DIR` writes specifications")
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        let message = error.to_string();
+        match error {
+            ArchiveError::Store(error) => error.into(),
+            ArchiveError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Self::bad_input(format!("{message}: {source}"))
+            }
+            ArchiveError::Io { source, .. } => Self::infrastructure(format!("{message}: {source}")),
+            ArchiveError::Invalid { .. } => Self::bad_input(message)
+                .hint("nothing was imported; export the run again with `assay export run`"),
+            ArchiveError::Conflict { message, hint } => Self::bad_input(message).hint(hint),
+        }
     }
 }
 

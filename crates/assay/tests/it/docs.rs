@@ -55,6 +55,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay run examples/agents.toml", Elsewhere("docs::the_example_with_real_agents_runs")),
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
+    ("assay import run", Elsewhere("export_run")),
+    ("assay export run", Elsewhere("export_run")),
     ("assay import table", Elsewhere("import_table")),
     ("assay import jsonl-", Elsewhere("import_benchmark")),
     ("assay lab self-test", Elsewhere("lint")),

@@ -24,6 +24,7 @@ mod docs;
 mod egress;
 mod errors;
 mod export;
+mod export_run;
 mod exposure;
 mod first_run;
 mod fixture;

@@ -1,0 +1,367 @@
+//! Reading a run from a file. The file may come from anyone: each path, size and digest is checked,
+//! and nothing is in the store before all of it is.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use assay_store::{Record, RunFolder, Store, TrialId, is_run_name, pretty};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::write::trial_folder;
+use super::{ArchiveError, FILE_CAP, MANIFEST, Manifest, Member, MemberKind, RUN_FILES, SCHEMA};
+
+/// Most bytes of the manifest: about a million files.
+const MANIFEST_CAP: u64 = 256 << 20;
+
+/// Most bytes that a byte of the archive may unpack to, beyond the first [`FREE`].
+const RATIO: u64 = 1000;
+const FREE: u64 = 64 << 20;
+
+/// Bytes of tar around each file, at most.
+const OVERHEAD: u64 = 1024;
+
+/// The largest window of Zstandard that is accepted, as a power of two.
+const WINDOW_LOG: u32 = 27;
+
+/// What was imported.
+#[derive(Debug, Serialize)]
+pub(crate) struct ImportedRun {
+    pub(crate) run: String,
+    /// Trials that the store did not have.
+    pub(crate) imported: usize,
+    /// Trials that it had, with the same record.
+    pub(crate) present: usize,
+    pub(crate) trajectories: bool,
+}
+
+/// Imports a run, under another name if one is given.
+pub(crate) fn import_run(
+    store: &Store,
+    file: &Path,
+    name: Option<&str>,
+) -> Result<ImportedRun, ArchiveError> {
+    let failed = |action, path: &Path| {
+        let path = path.to_owned();
+        move |source| ArchiveError::Io { action, path, source }
+    };
+    let opened = assay_fs::open_file(file).map_err(failed("open", file))?;
+    let size = opened.metadata().map_err(failed("read", file))?.len();
+    let staging = staging(store)?;
+    let archive = Archive { file, staging: staging.path() };
+    let manifest = archive.unpack(opened, size)?;
+    let (run, trials) = archive.check(&manifest, name)?;
+    let moves = plan_moves(store, staging.path(), &trials)?;
+    let exists = compare_run(store, staging.path(), &run)?;
+    commit(store, staging.path(), &run, &moves, exists)?;
+    Ok(ImportedRun {
+        run: run.run,
+        imported: moves.len(),
+        present: trials.len() - moves.len(),
+        trajectories: manifest.trajectories,
+    })
+}
+
+/// A folder in the store that is removed with this value, or by the cleanup after a crash.
+fn staging(store: &Store) -> Result<tempfile::TempDir, ArchiveError> {
+    #[cfg(target_os = "linux")]
+    let scratch = store.scratch()?;
+    #[cfg(not(target_os = "linux"))]
+    let scratch = store.root().join("scratch");
+    let created = tempfile::Builder::new().prefix("import-").tempdir_in(&scratch);
+    created.map_err(|source| ArchiveError::Io { action: "create a folder in", path: scratch, source })
+}
+
+struct Archive<'a> {
+    file: &'a Path,
+    staging: &'a Path,
+}
+
+impl Archive<'_> {
+    fn invalid(&self, reason: impl Into<String>) -> ArchiveError {
+        ArchiveError::Invalid { path: self.file.to_owned(), reason: reason.into() }
+    }
+
+    fn damaged(&self, error: &io::Error) -> ArchiveError {
+        self.invalid(format!("it is damaged or incomplete: {error}"))
+    }
+
+    /// Unpacks all files below the staging folder, each checked against the manifest.
+    fn unpack(&self, file: fs::File, size: u64) -> Result<Manifest, ArchiveError> {
+        let mut decoder = zstd::Decoder::new(file).map_err(|error| self.damaged(&error))?;
+        decoder.window_log_max(WINDOW_LOG).map_err(|error| self.damaged(&error))?;
+        let left = Rc::new(Cell::new(MANIFEST_CAP + OVERHEAD));
+        let mut archive = tar::Archive::new(Limited { inner: decoder, left: Rc::clone(&left) });
+        // Raw: names and links of other kinds of entries are not interpreted.
+        let mut entries = archive.entries().map_err(|error| self.damaged(&error))?.raw(true);
+        let mut first = entries
+            .next()
+            .ok_or_else(|| self.invalid("it is empty"))?
+            .map_err(|error| self.damaged(&error))?;
+        let path = self.path_of(&first)?;
+        if path != MANIFEST {
+            return Err(self.invalid(format!("it begins with {path:?} instead of {MANIFEST}")));
+        }
+        let mut bytes = Vec::new();
+        first.read_to_end(&mut bytes).map_err(|error| self.damaged(&error))?;
+        let manifest = self.manifest(&bytes, size)?;
+        let total: u64 = manifest.files.iter().map(|member| member.bytes).sum();
+        left.set(total + (manifest.files.len() as u64 + 20) * OVERHEAD);
+        for listed in &manifest.files {
+            let missing = || self.invalid(format!("{} is missing: the file is incomplete", listed.path));
+            let mut entry = entries.next().ok_or_else(missing)?.map_err(|error| self.damaged(&error))?;
+            let path = self.path_of(&entry)?;
+            if path != listed.path {
+                return Err(
+                    self.invalid(format!("it has {path:?} where the manifest lists {:?}", listed.path))
+                );
+            }
+            self.extract(&mut entry, listed)?;
+        }
+        match entries.next() {
+            None => Ok(manifest),
+            Some(Ok(entry)) => {
+                let path = self.path_of(&entry)?;
+                Err(self.invalid(format!("{path:?} is not in the manifest")))
+            }
+            Some(Err(error)) => Err(self.damaged(&error)),
+        }
+    }
+
+    fn path_of<R: Read>(&self, entry: &tar::Entry<'_, R>) -> Result<String, ArchiveError> {
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        if entry.header().entry_type() == tar::EntryType::Regular {
+            Ok(path)
+        } else {
+            Err(self.invalid(format!("{path:?} is not a regular file")))
+        }
+    }
+
+    fn manifest(&self, bytes: &[u8], size: u64) -> Result<Manifest, ArchiveError> {
+        let value: Value = serde_json::from_slice(bytes)
+            .map_err(|error| self.invalid(format!("{MANIFEST} is not JSON: {error}")))?;
+        let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+        if schema != SCHEMA {
+            let reason = format!("its schema is {schema:?}, and this version of assay reads {SCHEMA:?}");
+            return Err(self.invalid(reason));
+        }
+        let manifest: Manifest =
+            serde_json::from_value(value).map_err(|error| self.invalid(format!("{MANIFEST}: {error}")))?;
+        let mut paths = BTreeSet::new();
+        let mut total = 0_u64;
+        for member in &manifest.files {
+            if MemberKind::of(&member.path).is_none() {
+                return Err(self.invalid(format!("{:?} is not a path of a run archive", member.path)));
+            }
+            if !paths.insert(&member.path) {
+                return Err(self.invalid(format!("{} is listed twice", member.path)));
+            }
+            if member.bytes > FILE_CAP {
+                return Err(self.invalid(format!("{} has more than {FILE_CAP} bytes", member.path)));
+            }
+            total = total.saturating_add(member.bytes);
+        }
+        if total > size.saturating_mul(RATIO).saturating_add(FREE) {
+            let reason = format!("its {size} bytes unpack to {total}, which no run does");
+            return Err(self.invalid(reason));
+        }
+        Ok(manifest)
+    }
+
+    fn extract<R: Read>(&self, entry: &mut tar::Entry<'_, R>, listed: &Member) -> Result<(), ArchiveError> {
+        let bytes = entry.header().entry_size().map_err(|error| self.damaged(&error))?;
+        if bytes != listed.bytes {
+            return Err(self.invalid(format!("{} has {bytes} bytes, not {}", listed.path, listed.bytes)));
+        }
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).map_err(|error| self.damaged(&error))?;
+        if content.len() as u64 != bytes {
+            return Err(self.invalid(format!("{} ends early: the file is incomplete", listed.path)));
+        }
+        if blake3::hash(&content).to_hex().as_str() != listed.blake3 {
+            return Err(self.invalid(format!("{} does not have the digest in the manifest", listed.path)));
+        }
+        let path = self.staging.join(&listed.path);
+        let written = fs::create_dir_all(path.parent().unwrap_or(self.staging))
+            .and_then(|()| fs::write(&path, &content))
+            .and_then(|()| if listed.executable { make_executable(&path) } else { Ok(()) });
+        written.map_err(|source| ArchiveError::Io { action: "write", path, source })
+    }
+
+    /// Checks that the files make up a run, and renames it.
+    fn check(
+        &self,
+        manifest: &Manifest,
+        name: Option<&str>,
+    ) -> Result<(RunFolder, Vec<TrialId>), ArchiveError> {
+        let plan = self.staging.join("run/plan.json");
+        let bytes = fs::read(&plan).map_err(|_| self.invalid("run/plan.json is missing"))?;
+        let mut run: RunFolder = serde_json::from_slice(&bytes)
+            .map_err(|error| self.invalid(format!("run/plan.json: {error}")))?;
+        if run.schema != RunFolder::SCHEMA {
+            let reason = format!("its plan has the schema {:?}; {:?} is read", run.schema, RunFolder::SCHEMA);
+            return Err(self.invalid(reason));
+        }
+        if run.run != manifest.run || run.plan != manifest.plan || !is_run_name(&run.run) {
+            return Err(self.invalid(format!("its plan is not that of run {:?}", manifest.run)));
+        }
+        let planned = run.trials();
+        let mut with_record = BTreeSet::new();
+        let mut trials = BTreeSet::new();
+        for member in &manifest.files {
+            let read = || fs::read(self.staging.join(&member.path)).map_err(|error| self.damaged(&error));
+            let id = match MemberKind::of(&member.path) {
+                Some(MemberKind::Record(id)) => {
+                    let record = Record::parse(&read()?)
+                        .map_err(|error| self.invalid(format!("{}: {error}", member.path)))?;
+                    if record.trial != id {
+                        return Err(
+                            self.invalid(format!("{} is the record of {}", member.path, record.trial))
+                        );
+                    }
+                    with_record.insert(id.clone());
+                    id
+                }
+                Some(MemberKind::Specification(id)) => {
+                    let value: Value = serde_json::from_slice(&read()?)
+                        .map_err(|error| self.invalid(format!("{}: {error}", member.path)))?;
+                    if TrialId::of(&value) != id {
+                        return Err(self.invalid(format!("{} does not have the trial's digest", member.path)));
+                    }
+                    id
+                }
+                Some(MemberKind::Evidence(id)) => id,
+                Some(MemberKind::Run | MemberKind::Task | MemberKind::Skill) | None => continue,
+            };
+            trials.insert(id);
+        }
+        if let Some(id) = trials.iter().find(|id| !planned.contains(id)) {
+            return Err(self.invalid(format!("trial {id} is not in the plan")));
+        }
+        if let Some(id) = trials.difference(&with_record).next() {
+            return Err(self.invalid(format!("trial {id} has no record")));
+        }
+        if let Some(name) = name.filter(|name| *name != run.run) {
+            if !is_run_name(name) {
+                let message = format!("{name:?} is not a name of a run");
+                let hint = "letters, digits, `-`, `_` and `.`; at most 80".to_owned();
+                return Err(ArchiveError::Conflict { message, hint });
+            }
+            name.clone_into(&mut run.run);
+            let written = fs::write(&plan, pretty(&run, &plan)?);
+            written.map_err(|source| ArchiveError::Io { action: "write", path: plan, source })?;
+        }
+        Ok((run, with_record.into_iter().collect()))
+    }
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// A reader that fails after so many bytes.
+struct Limited<R> {
+    inner: R,
+    left: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let left = self.left.get().checked_sub(read as u64);
+        self.left.set(left.ok_or_else(|| io::Error::other("it unpacks to more than its manifest lists"))?);
+        Ok(read)
+    }
+}
+
+/// The trials that the store does not have. Those that it has must have the same record.
+fn plan_moves(store: &Store, staging: &Path, trials: &[TrialId]) -> Result<Vec<TrialId>, ArchiveError> {
+    let mut moves = Vec::new();
+    for trial in trials {
+        let folder = store.trial_folder(trial);
+        let read = |folder: PathBuf| fs::read(folder.join("record.json")).ok();
+        match read(folder.clone()) {
+            Some(known) if Some(&known) == read(trial_folder(staging, trial)).as_ref() => {}
+            Some(_) => {
+                return Err(ArchiveError::Conflict {
+                    message: format!("the store has another result of trial {}", trial.short()),
+                    hint: "import into another store with --store DIR".to_owned(),
+                });
+            }
+            None if folder.exists() => {
+                return Err(ArchiveError::Conflict {
+                    message: format!("the store has an unfinished trial {}", trial.short()),
+                    hint: "finish its run, or import into another store with --store DIR".to_owned(),
+                });
+            }
+            None => moves.push(trial.clone()),
+        }
+    }
+    Ok(moves)
+}
+
+/// Whether the store has the run. One of the same name must be the same.
+fn compare_run(store: &Store, staging: &Path, run: &RunFolder) -> Result<bool, ArchiveError> {
+    let folder = store.run_folder(&run.run);
+    if !folder.exists() {
+        return Ok(false);
+    }
+    for name in RUN_FILES {
+        if fs::read(folder.join(name)).ok() != fs::read(staging.join("run").join(name)).ok() {
+            return Err(ArchiveError::Conflict {
+                message: format!("the store has another run {:?}: {name} differs", run.run),
+                hint: "--name NAME imports it under another name".to_owned(),
+            });
+        }
+    }
+    Ok(true)
+}
+
+/// Moves everything into the store: trials first, so that a run never lacks what it was imported with.
+fn commit(
+    store: &Store,
+    staging: &Path,
+    run: &RunFolder,
+    moves: &[TrialId],
+    exists: bool,
+) -> Result<(), ArchiveError> {
+    let mut moved = Vec::new();
+    let committed = (|| {
+        for skill in fs::read_dir(staging.join("skills")).into_iter().flatten().flatten() {
+            let to = store.root().join("skills").join(skill.file_name());
+            if !to.exists() {
+                rename(&skill.path(), &to)?;
+            }
+        }
+        for trial in moves {
+            let to = store.trial_folder(trial);
+            rename(&trial_folder(staging, trial), &to)?;
+            moved.push(to);
+        }
+        if exists { Ok(()) } else { rename(&staging.join("run"), &store.run_folder(&run.run)) }
+    })();
+    if committed.is_err() {
+        for folder in moved {
+            // What remains belongs to no run; `assay gc` removes it.
+            let _ = assay_fs::remove_tree(&folder);
+        }
+    }
+    committed
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), ArchiveError> {
+    let folder = to.parent().unwrap_or(Path::new("."));
+    let moved = fs::create_dir_all(folder).and_then(|()| fs::rename(from, to));
+    moved.map_err(|source| ArchiveError::Io { action: "create", path: to.to_owned(), source })
+}
