@@ -6,30 +6,36 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// BLAKE3 of the canonical JSON of a trial's specification, as 64 hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Hexadecimal digits of an id.
+const DIGITS: usize = 64;
+
+/// BLAKE3 of the canonical JSON of a trial's specification, as 64 hexadecimal digits. They are kept
+/// without an allocation, because plans have up to a million of them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct TrialId(String);
+pub struct TrialId([u8; DIGITS]);
 
 impl TrialId {
     /// The identity of a specification.
     pub fn of(specification: &Value) -> Self {
-        Self(blake3::hash(canonical(specification).as_bytes()).to_hex().to_string())
+        let mut digits = [b'0'; DIGITS];
+        digits.copy_from_slice(blake3::hash(canonical(specification).as_bytes()).to_hex().as_bytes());
+        Self(digits)
     }
 
     /// The complete hash.
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// Enough of it for people.
     pub fn short(&self) -> &str {
-        &self.0[..12]
+        &self.as_str()[..12]
     }
 
     /// A number drawn from it, for seeding.
     pub fn seed(&self) -> u64 {
-        u64::from_str_radix(&self.0[..16], 16).unwrap_or_default()
+        u64::from_str_radix(&self.as_str()[..16], 16).unwrap_or_default()
     }
 }
 
@@ -41,9 +47,15 @@ pub struct InvalidTrialId {
     pub text: String,
 }
 
+impl fmt::Debug for TrialId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TrialId").field(&self.as_str()).finish()
+    }
+}
+
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
@@ -51,9 +63,12 @@ impl FromStr for TrialId {
     type Err = InvalidTrialId;
 
     fn from_str(text: &str) -> Result<Self, InvalidTrialId> {
-        let well_formed =
-            text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if well_formed { Ok(Self(text.to_owned())) } else { Err(InvalidTrialId { text: text.to_owned() }) }
+        match <[u8; DIGITS]>::try_from(text.as_bytes()) {
+            Ok(digits) if digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) => {
+                Ok(Self(digits))
+            }
+            _ => Err(InvalidTrialId { text: text.to_owned() }),
+        }
     }
 }
 
@@ -67,7 +82,7 @@ impl TryFrom<String> for TrialId {
 
 impl From<TrialId> for String {
     fn from(id: TrialId) -> Self {
-        id.0
+        id.as_str().to_owned()
     }
 }
 

@@ -411,7 +411,7 @@ impl Cells<'_> {
 }
 
 /// The columns of `assay export data` that are neither a number of a trial nor imported.
-const OTHERS: [&str; 4] = ["run", "trial", "opened", "skill_digests"];
+const OTHERS: [&str; 6] = ["run", "trial", "baseline", "sandbox", "opened", "skill_digests"];
 
 fn trial(
     cells: &Cells<'_>,

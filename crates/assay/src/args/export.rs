@@ -56,8 +56,8 @@ pub(crate) struct ExportRunArgs {
 
 /// Export trials as tables
 ///
-/// Writes four files to DIR: trials, tasks, checks (the tests of the verifiers) and exposure (which
-/// skills agents saw and opened). docs/EXPORT.md describes each column, with queries that reproduce
+/// Writes six files to DIR: trials, tasks, steps (of the trajectories), task_steps (of tasks with several
+/// steps), checks (the tests of the verifiers) and exposure (which skills agents saw and opened). docs/EXPORT.md describes each column, with queries that reproduce
 /// the figures of `assay report`. Damaged records are listed and left out; the exit status is then 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use assay_store::{Cell, Record, RunFolder, Store, TrialId};
+use assay_store::{Cell, Outcome, Record, RunFolder, Store, TrialId};
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
 use assay_task::Suite;
+use assay_trace::{Source, Trajectory};
 use serde_json::json;
 
 use crate::archive::{RunExport, export_run};
@@ -55,13 +56,15 @@ fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// Columns of `trials` before those of [`Record::numbers`].
-const TRIALS: [(&str, Kind); 16] = [
+const TRIALS: [(&str, Kind); 18] = [
     ("run", Kind::Text),
     ("trial", Kind::Text),
     ("task", Kind::Text),
     ("condition", Kind::Text),
+    ("baseline", Kind::Bool),
     ("agent", Kind::Text),
     ("model", Kind::Text),
+    ("sandbox", Kind::Text),
     ("repetition", Kind::Integer),
     ("outcome", Kind::Text),
     ("score", Kind::Float),
@@ -87,6 +90,34 @@ const TASKS: [(&str, Kind); 7] = [
 const CHECKS: [(&str, Kind); 4] =
     [("run", Kind::Text), ("trial", Kind::Text), ("name", Kind::Text), ("status", Kind::Text)];
 
+const STEPS: [(&str, Kind); 11] = [
+    ("run", Kind::Text),
+    ("trial", Kind::Text),
+    ("step", Kind::Integer),
+    ("time", Kind::Text),
+    ("source", Kind::Text),
+    ("characters", Kind::Integer),
+    ("tools", Kind::Text),
+    ("errors", Kind::Integer),
+    ("input_tokens", Kind::Integer),
+    ("output_tokens", Kind::Integer),
+    ("cost_usd", Kind::Float),
+];
+
+const TASK_STEPS: [(&str, Kind); 11] = [
+    ("run", Kind::Text),
+    ("trial", Kind::Text),
+    ("number", Kind::Integer),
+    ("name", Kind::Text),
+    ("outcome", Kind::Text),
+    ("score", Kind::Float),
+    ("input_tokens", Kind::Integer),
+    ("output_tokens", Kind::Integer),
+    ("cost_usd", Kind::Float),
+    ("seconds", Kind::Float),
+    ("turns", Kind::Integer),
+];
+
 const EXPOSURE: [(&str, Kind); 8] = [
     ("run", Kind::Text),
     ("trial", Kind::Text),
@@ -97,6 +128,9 @@ const EXPOSURE: [(&str, Kind); 8] = [
     ("opened", Kind::Integer),
     ("executed", Kind::Integer),
 ];
+
+/// Most bytes of a trajectory.
+const TRAJECTORY_CAP: u64 = 1 << 30;
 
 fn columns(fixed: &[(&str, Kind)]) -> Vec<Column> {
     fixed.iter().map(|(name, kind)| Column::new(*name, *kind)).collect()
@@ -113,7 +147,7 @@ fn data(args: &ExportDataArgs, settings: &Settings, ui: &Ui) -> Result<Status, F
     let mut skipped = Vec::new();
     let names = run_names(&store, &args.runs, &mut skipped)?;
     let path = |table: &str| args.out.join(format!("{table}.{}", format.extension()));
-    let tables = ["trials", "tasks", "checks", "exposure"];
+    let tables = ["trials", "tasks", "steps", "task_steps", "checks", "exposure"];
     refuse_overwriting(&tables.map(path), args.force)?;
     // The columns of a table come before its rows, so the keys of all records are read first.
     let mut keys = BTreeSet::new();
@@ -131,6 +165,8 @@ fn data(args: &ExportDataArgs, settings: &Settings, ui: &Ui) -> Result<Status, F
     let mut export = Export {
         trials: create("trials", trial_columns(&keys))?,
         tasks: create("tasks", columns(&TASKS))?,
+        steps: create("steps", columns(&STEPS))?,
+        task_steps: create("task_steps", columns(&TASK_STEPS))?,
         checks: create("checks", columns(&CHECKS))?,
         exposure: create("exposure", columns(&EXPOSURE))?,
         keys,
@@ -139,9 +175,9 @@ fn data(args: &ExportDataArgs, settings: &Settings, ui: &Ui) -> Result<Status, F
     for name in &names {
         export.run(&store, &store.run(name)?)?;
     }
-    let Export { trials, tasks: task_rows, checks, exposure, skipped, .. } = export;
+    let Export { trials, tasks: task_rows, steps, task_steps, checks, exposure, skipped, .. } = export;
     let mut written = Vec::new();
-    for (table, writer) in tables.into_iter().zip([trials, task_rows, checks, exposure]) {
+    for (table, writer) in tables.into_iter().zip([trials, task_rows, steps, task_steps, checks, exposure]) {
         written.push((path(table), table, writer.finish().map_err(failure)?));
     }
     if ui.json() {
@@ -218,6 +254,8 @@ fn failure(error: WriteError) -> Failure {
 struct Export {
     trials: TableWriter,
     tasks: TableWriter,
+    steps: TableWriter,
+    task_steps: TableWriter,
     checks: TableWriter,
     exposure: TableWriter,
     /// The keys of [`Record::numbers`] in all records.
@@ -253,6 +291,7 @@ impl Export {
                     self.trials.write(&row).map_err(failure)?;
                     if first {
                         self.details(run, &record)?;
+                        self.trajectory(store, run, &record)?;
                     }
                 }
                 Err(error) if first => self.skipped.push(assay_diagnostic::chain(&error)),
@@ -275,8 +314,10 @@ impl Export {
             text(cell.trial.as_str()),
             text(&cell.task),
             text(&cell.condition),
+            Value::Bool(run.conditions.first() == Some(&cell.condition)),
             text(planned.map_or(record.agent.name.as_str(), |planned| planned.name())),
             optional_text(label.model.as_deref()),
+            text(&cell.sandbox),
             integer(u64::from(cell.repetition)),
             text(record.outcome.word()),
             float(record.score()),
@@ -293,9 +334,70 @@ impl Export {
         row
     }
 
-    /// The checks and the exposure of a trial.
+    /// The steps of a trial's trajectory, if it has one.
+    fn trajectory(&mut self, store: &Store, run: &RunFolder, record: &Record) -> Result<(), Failure> {
+        let folder = store.trial_folder(&record.trial);
+        let file = PathBuf::from(format!("attempts/{}/trajectory.json", record.attempt));
+        let read = match assay_fs::read_beneath(&folder, &file, TRAJECTORY_CAP) {
+            Ok(None) => return Ok(()),
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let trajectory: Trajectory = match read {
+            Ok(trajectory) => trajectory,
+            Err(message) => {
+                self.skipped.push(format!("{}: {message}", folder.join(&file).display()));
+                return Ok(());
+            }
+        };
+        for step in &trajectory.steps {
+            let tools: Vec<&str> = step.tool_calls.iter().map(|call| call.function_name.as_str()).collect();
+            let metrics = step.metrics.clone().unwrap_or_default();
+            let results = step.observation.iter().flat_map(|observation| &observation.results);
+            let row = [
+                text(&run.run),
+                text(record.trial.as_str()),
+                integer(step.step_id as u64),
+                optional_text(step.timestamp.as_deref()),
+                text(match step.source {
+                    Source::System => "system",
+                    Source::User => "user",
+                    Source::Agent => "agent",
+                }),
+                integer(step.message.chars().count() as u64),
+                optional_text((!tools.is_empty()).then(|| tools.join(" ")).as_deref()),
+                integer(results.filter(|result| result.failed() == Some(true)).count() as u64),
+                metrics.prompt_tokens.map_or(Value::Null, integer),
+                metrics.completion_tokens.map_or(Value::Null, integer),
+                float(metrics.cost_usd),
+            ];
+            self.steps.write(&row).map_err(failure)?;
+        }
+        Ok(())
+    }
+
+    /// The task's steps, the checks and the exposure of a trial.
     fn details(&mut self, run: &RunFolder, record: &Record) -> Result<(), Failure> {
         let trial = record.trial.as_str();
+        for (number, step) in (1..).zip(&record.steps) {
+            let tokens = |count: fn(&assay_trace::Usage) -> u64| {
+                step.usage.as_ref().map_or(Value::Null, |usage| integer(count(usage)))
+            };
+            let row = [
+                text(&run.run),
+                text(trial),
+                integer(number),
+                text(&step.name),
+                optional_text(step.outcome.map(Outcome::word)),
+                float(step.score),
+                tokens(assay_trace::Usage::prompt),
+                tokens(|usage| usage.output),
+                float(step.cost_usd),
+                float(step.outcome.map(|_| step.seconds.agent)),
+                integer(step.turns as u64),
+            ];
+            self.task_steps.write(&row).map_err(failure)?;
+        }
         let tests =
             record.ctrf.as_ref().and_then(|ctrf| ctrf.get("tests")).and_then(|tests| tests.as_array());
         for test in tests.into_iter().flatten() {

@@ -30,7 +30,7 @@ fn tasks_that_cannot_be_graded_are_left_out() {
         .task("sound-again", |task| {
             task.instruction("End the report sound: write the agreed word into answer.txt.\n")
         })
-        .task("two-steps", |task| task.toml("version = \"1.0\"\n[[steps]]\nname = \"one\"\n"))
+        .task("unlisted-steps", |task| task.file("steps/one/instruction.md", "Begin.\n"))
         .script(&[json!({ "turn": 0, "run": "echo right > answer.txt" })]);
     std::fs::remove_dir_all(lab.path("tasks/no-solution/solution")).unwrap();
     let lab = lab.experiment(|e| e.repetitions(2));
@@ -46,7 +46,7 @@ fn tasks_that_cannot_be_graded_are_left_out() {
         ("breaks-on-nothing", "its verifier breaks in the no-op check: the verifier wrote no reward"),
         ("needs-image", "its Dockerfile must be built by Docker (line 2: RUN"),
         ("sound-again", "it is a copy of the task `sound`"),
-        ("two-steps", "it has several steps"),
+        ("unlisted-steps", "it has a folder `steps/`, but no `[[steps]]`"),
     ] {
         let found = reason(&document, task);
         assert!(found.starts_with(expected), "{task}: {found}");

@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 /// A task whose name has what tables must quote.
 const ODD: &str = "odd, \"näme\"\nhere";
 
-/// Tasks, and what came of them under `none` and `with`: a reward, or `None` for an infrastructure error.
+/// Tasks, and what came of them under `before` and `with`: a reward, or `None` for an infrastructure error.
 const RESULTS: &[(&str, [&[Option<f64>]; 2])] = &[
     ("a", [&[Some(0.0), Some(0.4)], &[Some(1.0), Some(1.0)]]),
     (ODD, [&[Some(1.0), None], &[Some(1.0), Some(0.25)]]),
@@ -29,7 +29,7 @@ fn lab() -> Fixture {
     let label = json!({ "name": "scripted", "version": "1", "model": null });
     let mut cells = Vec::new();
     for (task, arms) in RESULTS {
-        for (condition, rewards) in ["none", "with"].iter().zip(arms) {
+        for (condition, rewards) in ["before", "with"].iter().zip(arms) {
             for (index, reward) in rewards.iter().enumerate() {
                 let id = TrialId::of(&json!([task, condition, index]));
                 cells.push(json!({ "task": task, "agent": 0, "sandbox": "none", "condition": condition,
@@ -55,7 +55,30 @@ fn lab() -> Fixture {
                         "body_lines_delivered": 1 }]);
                 }
                 let folder = store.trial_folder(&id);
-                fs::create_dir_all(&folder).unwrap();
+                fs::create_dir_all(folder.join("attempts/1")).unwrap();
+                if (*task, *condition, index) == ("a", "with", 0) {
+                    record["steps"] = json!([
+                        { "name": "plan", "outcome": "passed", "score": 1.0, "reward": 1.0, "turns": 2,
+                          "usage": null, "cost_usd": 0.5, "seconds": seconds },
+                        { "name": "write", "outcome": null, "score": null, "reward": null, "turns": 0,
+                          "usage": null, "cost_usd": null, "seconds": { "prepare": 0.0, "agent": 0.0,
+                              "throttled": 0.0, "verify": 0.0, "total": 0.0 } },
+                    ]);
+                    let call =
+                        |id: &str| json!({ "tool_call_id": id, "function_name": "bash", "arguments": {} });
+                    let trajectory = json!({ "schema_version": "ATIF-v1.7", "session_id": "s",
+                        "agent": { "name": "scripted", "version": "1" },
+                        "steps": [
+                            { "step_id": 1, "source": "user", "message": "Gr\u{fc}\u{df}e" },
+                            { "step_id": 2, "timestamp": "2026-01-01T00:00:01Z", "source": "agent", "message": "",
+                              "tool_calls": [call("c1"), call("c2")],
+                              "observation": { "results": [
+                                  { "source_call_id": "c1", "content": "no", "extra": { "exit_code": 1 } },
+                                  { "source_call_id": "c2", "content": "yes", "extra": { "exit_code": 0 } } ] },
+                              "metrics": { "prompt_tokens": 100, "completion_tokens": 9 } },
+                        ] });
+                    fs::write(folder.join("attempts/1/trajectory.json"), trajectory.to_string()).unwrap();
+                }
                 fs::write(folder.join("record.json"), record.to_string()).unwrap();
             }
         }
@@ -65,7 +88,7 @@ fn lab() -> Fixture {
         .map(|(task, _)| json!({ "name": task, "digest": "x", "negative_control": *task == "control" }))
         .collect();
     let plan = json!({ "schema": RunFolder::SCHEMA, "run": "lab", "plan": "", "margin": 0.1, "seed": 1,
-        "repetitions": 2, "conditions": ["none", "with"], "disclosure": "offered", "imported": "harbor",
+        "repetitions": 2, "conditions": ["before", "with"], "disclosure": "offered", "imported": "harbor",
         "agents": [{ "label": label, "measures_a_model": false }], "tasks": tasks, "cells": cells,
         "excluded": [], "equal_conditions": [],
         "provisions": [{ "task": "a", "condition": "with",
@@ -106,11 +129,11 @@ fn each_planned_trial_with_a_record_is_a_row() {
     assert_eq!(
         find("a", "with", 2),
         json!({ "run": "lab", "trial": TrialId::of(&json!(["a", "with", 1])), "task": "a", "condition": "with",
-            "agent": "scripted", "model": null, "repetition": 2, "outcome": "passed", "score": 1.0,
+            "baseline": false, "agent": "scripted", "model": null, "sandbox": "none", "repetition": 2, "outcome": "passed", "score": 1.0,
             "input_tokens": 35, "output_tokens": 7, "cost_usd": null, "seconds": 2.5, "turns": 3,
             "opened": true, "skill_digests": "d1 d2", "numbers.Score": 9.5, "lines": 4.0 })
     );
-    let lost = find(ODD, "none", 2);
+    let lost = find(ODD, "before", 2);
     assert_eq!((&lost["outcome"], &lost["score"]), (&json!("infrastructure"), &Value::Null));
     for unknown in ["input_tokens", "opened", "skill_digests", "lines"] {
         assert_eq!(lost.get(unknown), Some(&Value::Null), "{unknown}");
@@ -118,6 +141,26 @@ fn each_planned_trial_with_a_record_is_a_row() {
     assert_eq!(rows(&lab, "checks").len(), 14);
     assert_eq!(rows(&lab, "checks")[0]["name"], "x, y");
     assert_eq!(rows(&lab, "exposure")[0]["opened"], 3);
+    let trial = TrialId::of(&json!(["a", "with", 0]));
+    assert_eq!(
+        rows(&lab, "steps"),
+        [
+            json!({ "run": "lab", "trial": trial, "step": 1, "time": null, "source": "user", "characters": 5,
+                "tools": null, "errors": 0, "input_tokens": null, "output_tokens": null, "cost_usd": null }),
+            json!({ "run": "lab", "trial": trial, "step": 2, "time": "2026-01-01T00:00:01Z", "source": "agent",
+                "characters": 0, "tools": "bash bash", "errors": 1, "input_tokens": 100, "output_tokens": 9,
+                "cost_usd": null }),
+        ]
+    );
+    assert_eq!(
+        rows(&lab, "task_steps"),
+        [
+            json!({ "run": "lab", "trial": trial, "number": 1, "name": "plan", "outcome": "passed", "score": 1.0,
+                "input_tokens": null, "output_tokens": null, "cost_usd": 0.5, "seconds": 2.5, "turns": 2 }),
+            json!({ "run": "lab", "trial": trial, "number": 2, "name": "write", "outcome": null, "score": null,
+                "input_tokens": null, "output_tokens": null, "cost_usd": null, "seconds": null, "turns": 0 }),
+        ]
+    );
     let tasks = rows(&lab, "tasks");
     let with = |key: &str| {
         tasks.iter().filter(|row| row[key] == true).map(|row| row["task"].clone()).collect::<Vec<_>>()
@@ -145,7 +188,7 @@ fn nothing_is_overwritten_and_unknown_runs_are_named() {
 #[test]
 fn a_damaged_record_is_listed_and_the_others_are_exported() {
     let lab = lab();
-    let id = TrialId::of(&json!(["a", "none", 0]));
+    let id = TrialId::of(&json!(["a", "before", 0]));
     fs::write(store(&lab).trial_folder(&id).join("record.json"), "{").unwrap();
     let document = lab.assay(&[JSONL, &["--format", "json"]].concat()).ended(1).json();
     assert_eq!(document["tables"][0]["rows"], 27);
@@ -178,7 +221,7 @@ fn the_queries_of_the_documentation_give_the_figures_of_the_report() {
     let lab = lab();
     lab.assay(&["export", "data", "lab", "--as", "csv", "--out", "tables"]).ok();
     let report = lab.assay(&["report", "lab", "--format", "json"]).ok().json();
-    // By hand: tasks a, odd, d and e count. Scores under `none`: .2, 1, 0, .75; under `with`: 1, .625, .5, .25.
+    // By hand: tasks a, odd, d and e count. Scores under `before`: .2, 1, 0, .75; under `with`: 1, .625, .5, .25.
     let near = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() < 1e-12;
     assert!(near(&report["comparisons"][0]["lift"], (2.375 - 1.95) / 4.0), "{report:#}");
     let sql = format!(

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+use crate::args::export::ExportFormat;
+
 /// Measure the cost and the error rates of assay itself
 ///
 /// The figures in docs/lab/PERFORMANCE.md and docs/SAFETY.md are from these commands.
@@ -39,6 +41,7 @@ pub(crate) enum BenchWhat {
         image: String,
     },
     Corpus(CorpusBenchArgs),
+    Export(ExportBenchArgs),
     /// Measure the safety rules on labelled skills
     ///
     /// FOLDER contains the folders gt-malicious, gt-benign, inject-obv and own, and each of these a
@@ -88,4 +91,21 @@ pub(crate) struct CorpusBenchArgs {
     /// Records in the corpus
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) records: u64,
+}
+
+/// Measure `assay export data` over a store of records
+///
+/// Writes a store of one run with random outcomes and no trajectories to a temporary folder, about 8 kB per
+/// record, and reports the time and peak memory of the export.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab bench export
+  assay lab bench export --records 50000 --format json")]
+pub(crate) struct ExportBenchArgs {
+    /// Records in the store
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) records: u32,
+    /// Format of the tables
+    #[arg(long = "as", value_name = "FORMAT", default_value = "csv")]
+    pub(crate) table_format: ExportFormat,
 }

@@ -20,9 +20,13 @@ use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
 
+use self::process::{io, peak_memory};
+
 mod corpus;
 mod docker;
+mod export;
 mod gateway;
+mod process;
 mod safety;
 
 /// Planned trials of the planning figures.
@@ -66,6 +70,7 @@ pub(super) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let (trials, concurrency, sandbox, image) = match &args.what {
         BenchWhat::Harness { trials, concurrency, sandbox, image } => (trials, concurrency, sandbox, image),
         BenchWhat::Corpus(args) => return corpus::run(args, ui),
+        BenchWhat::Export(args) => return export::run(args, ui),
         BenchWhat::Safety { folder } => return safety::run(folder, ui),
         BenchWhat::Gateway { requests, streams, kilobytes } => {
             return gateway::run(*requests, usize::from(*streams), *kilobytes, ui);
@@ -349,14 +354,4 @@ fn processor_time() -> f64 {
     let ticks: f64 =
         fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<f64>().ok()).sum();
     ticks / TICKS
-}
-
-fn peak_memory() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or_default() / 1024.0
-}
-
-fn io(action: &str, error: &std::io::Error) -> Failure {
-    Failure::infrastructure(format!("cannot {action}: {error}"))
 }

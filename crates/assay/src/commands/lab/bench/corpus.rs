@@ -8,7 +8,7 @@ use assay_corpus::input::Input;
 use assay_corpus::synthetic::Synthetic;
 use serde::Serialize;
 
-use super::peak_memory;
+use super::process::peak_memory;
 use crate::args::lab::bench::CorpusBenchArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -16,7 +16,8 @@ use assay_sandbox::docker::{ContainerSpec, Docker, ImageSource};
 use assay_trial::{SandboxChoice, SandboxKind, SandboxUnavailable, Sandboxes};
 use serde::Serialize;
 
-use super::{BASE, TICKS, execute, io, peak_memory, processor_time};
+use super::process::{io, peak_memory};
+use super::{BASE, TICKS, execute, processor_time};
 use crate::failure::{Failure, Status};
 use crate::machine::docker_options;
 use crate::ui::Ui;
