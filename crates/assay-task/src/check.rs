@@ -8,6 +8,8 @@
 
 mod dialect;
 mod finding;
+#[cfg(test)]
+mod instruction_tests;
 mod literal;
 mod mention;
 mod rule;

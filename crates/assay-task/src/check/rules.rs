@@ -4,9 +4,11 @@ mod answer_hard_coded;
 mod dependency_unpinned;
 mod few_tests;
 mod image_unpinned;
+mod instruction_constraints;
 mod instruction_format;
 mod instruction_length;
 mod instruction_names_skill;
+mod instruction_order;
 mod instruction_output_path;
 mod instruction_recipe;
 mod instruction_success;
@@ -39,6 +41,8 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &instruction_output_path::InstructionOutputPath,
         &instruction_format::InstructionFormat,
         &instruction_success::InstructionSuccess,
+        &instruction_constraints::InstructionConstraints,
+        &instruction_order::InstructionOrder,
         &instruction_recipe::InstructionRecipe,
         &instruction_length::InstructionLength,
         &path_unmentioned::PathUnmentioned,
