@@ -1,9 +1,10 @@
-//! `environment/docker-compose.yaml`, as far as one container can replace it.
+//! `environment/docker-compose.yaml`, as far as plain containers on one internal network can
+//! replace it.
 //!
-//! A task's compose file is untrusted. Only its service `main` is turned into a plain container, by
-//! the keys that are known here. Access to the host (privileges, host mounts, host namespaces,
-//! devices, the engine's socket) is refused; what merely needs more than one container is left out
-//! with the reason.
+//! A task's compose file is untrusted. Its services are turned into plain containers, by the keys
+//! that are known here. Access to the host (privileges, host mounts, host namespaces, devices, the
+//! engine's socket) is refused; what merely needs more than such containers is left out with the
+//! reason.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -22,13 +23,15 @@ const CAP: usize = 256 << 10;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Compose {
     /// The known part of the service `main`.
-    pub main: MainService,
+    pub main: Service,
+    /// The other services, in an order in which each follows those that it depends on.
+    pub others: Vec<Service>,
     /// What would reach the host: the task is refused.
     pub hostile: Vec<String>,
     /// Mounts of the host that only serve an agent's own login. They are never made: the task is
     /// refused, unless the caller drops them.
     pub logins: Vec<LoginMount>,
-    /// What one container cannot replace: the task is excluded.
+    /// What plain containers cannot replace: the task is excluded.
     pub unsupported: Vec<String>,
 }
 
@@ -53,9 +56,11 @@ impl std::fmt::Display for LoginMount {
     }
 }
 
-/// The service that the agent works in.
+/// A service. The agent works in the one called `main`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct MainService {
+pub struct Service {
+    /// Its name, by which the others reach it.
+    pub name: String,
     /// `image`, where nothing is built.
     pub image: Option<String>,
     /// `build.context`, relative to `environment/`; empty for all of it.
@@ -72,6 +77,14 @@ pub struct MainService {
     pub healthcheck: Option<Healthcheck>,
     /// `network_mode: none`.
     pub no_network: bool,
+    /// `entrypoint`, in words; `None`: the image's. Always `None` for `main`.
+    pub entrypoint: Option<Vec<String>>,
+    /// `command`, in words; `None`: the image's. Always `None` for `main`.
+    pub command: Option<Vec<String>>,
+    /// `container_name` and `hostname`, by which the others reach it as well.
+    pub aliases: Vec<String>,
+    /// `depends_on`: services that start before it, and whether they have to be healthy first.
+    pub after: BTreeMap<String, bool>,
 }
 
 /// Keys of a service that have no effect on assay's container.
@@ -148,16 +161,58 @@ impl Compose {
                 continue;
             };
             self.check_harm(name, service);
+            let mut reader = ServiceReader::new(name, services.len() > 1);
+            reader.read(service);
+            self.unsupported.append(&mut reader.unsupported);
             if name == "main" {
-                self.service(service);
+                self.main = reader.found;
+            } else {
+                self.others.push(reader.found);
             }
-        }
-        let others: Vec<&str> = services.keys().map(String::as_str).filter(|name| *name != "main").collect();
-        if !others.is_empty() {
-            self.unsupported.push(format!("services beside `main`: {}", others.join(", ")));
         }
         if !services.contains_key("main") {
             self.unsupported.push("no service called `main`".to_owned());
+        }
+        if !self.others.is_empty() {
+            for key in ["networks", "volumes"] {
+                let named = file.get(key).and_then(Value::as_object).into_iter().flat_map(Map::keys);
+                for name in named.filter(|name| *name != "default") {
+                    self.unsupported.push(format!("a named entry under `{key}`: {name}"));
+                }
+            }
+        }
+        self.order_services();
+    }
+
+    /// Puts the services into an order in which they can be started.
+    fn order_services(&mut self) {
+        let names: Vec<&str> = self.others.iter().map(|service| service.name.as_str()).collect();
+        for service in self.others.iter().chain([&self.main]) {
+            for (other, healthy) in &service.after {
+                let found = self.others.iter().find(|service| service.name == *other);
+                let reason = match found {
+                    None if other == "main" => "`main`, which is started last".to_owned(),
+                    None => format!("`{other}`, which is none of {}", names.join(", ")),
+                    Some(found) if *healthy && found.healthcheck.is_none() => {
+                        format!("the health of `{other}`, which has no `healthcheck` in the compose file")
+                    }
+                    Some(_) => continue,
+                };
+                self.unsupported.push(format!("`{}` depends on {reason}", service.name));
+            }
+        }
+        let mut waiting = std::mem::take(&mut self.others);
+        while !waiting.is_empty() {
+            let names: Vec<String> = waiting.iter().map(|service| service.name.clone()).collect();
+            let is_ready = |service: &Service| service.after.keys().all(|other| !names.contains(other));
+            let (ready, blocked): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_ready);
+            if ready.is_empty() {
+                self.unsupported.push(format!("services that depend on each other: {}", names.join(", ")));
+                self.others.extend(blocked);
+                return;
+            }
+            self.others.extend(ready);
+            waiting = blocked;
         }
     }
 
@@ -230,32 +285,72 @@ impl Compose {
             }
         }
     }
+}
 
-    /// The keys of the service `main`.
-    fn service(&mut self, service: &Map<String, Value>) {
+/// Reads one service.
+struct ServiceReader {
+    found: Service,
+    /// Whether there are other services.
+    has_others: bool,
+    unsupported: Vec<String>,
+}
+
+impl ServiceReader {
+    fn new(name: &str, has_others: bool) -> Self {
+        let found = Service { name: name.to_owned(), ..Service::default() };
+        Self { found, has_others, unsupported: Vec::new() }
+    }
+
+    fn is_main(&self) -> bool {
+        self.found.name == "main"
+    }
+
+    /// Notes what plain containers cannot replace.
+    fn refuse(&mut self, what: &str) {
+        self.unsupported.push(format!("{what} of `{}`", self.found.name));
+    }
+
+    fn read(&mut self, service: &Map<String, Value>) {
         for (key, value) in service.iter().filter(|(key, _)| !key.starts_with("x-")) {
             match key.as_str() {
-                "image" => self.main.image = self.known(key, value).filter(|image| !image.is_empty()),
+                "image" => self.found.image = self.known(key, value).filter(|image| !image.is_empty()),
                 "build" => self.build(value),
                 "environment" => self.environment(value),
                 "working_dir" => match self.known(key, value).map(PathBuf::from) {
-                    Some(path) if path.is_absolute() => self.main.workdir = Some(path),
-                    _ => self.unsupported.push("a `working_dir` that is not absolute".to_owned()),
+                    Some(path) if path.is_absolute() => self.found.workdir = Some(path),
+                    _ => self.refuse("a relative `working_dir`"),
                 },
-                "user" => self.main.user = self.known(key, value).filter(|user| !user.is_empty()),
+                "user" => self.found.user = self.known(key, value).filter(|user| !user.is_empty()),
+                "command" | "entrypoint" if !self.is_main() => self.program(key, value),
                 "command" | "entrypoint" if is_empty(value) || keeps_container_alive(value) => {}
                 "command" | "entrypoint" => {
                     self.unsupported
                         .push(format!("`main` has a `{key}` that does more than keep the container running"));
                 }
+                "ports" if !self.is_main() && !is_empty(value) => self.refuse("published `ports`"),
+                "deploy" if !self.is_main() => {
+                    let keys = value.as_object().into_iter().flat_map(Map::keys);
+                    for key in keys.filter(|key| *key != "resources") {
+                        self.refuse(&format!("`deploy.{key}`"));
+                    }
+                }
+                "container_name" | "hostname" if !self.is_main() => {
+                    let name = self.known(key, value).filter(|name| !name.is_empty());
+                    self.found.aliases.extend(name);
+                }
+                "depends_on" => self.dependencies(value),
+                "networks" | "links" if self.has_others && !is_default_network(value) => {
+                    self.refuse(&format!("`{key}`"));
+                }
                 "healthcheck" => self.healthcheck(value),
                 "network_mode" => match self.known(key, value).as_deref() {
-                    Some("none") => self.main.no_network = true,
-                    Some("" | "bridge" | "default" | "host") | None => {}
-                    Some(other) => self.unsupported.push(format!("`network_mode: {other}`")),
+                    Some("none") if !self.has_others => self.found.no_network = true,
+                    Some("bridge" | "default") if !self.has_others => {}
+                    Some("" | "host") | None => {}
+                    Some(other) => self.refuse(&format!("`network_mode: {other}`")),
                 },
                 // The first are checked for harm elsewhere; a container here has fewer capabilities
-                // anyway; the last mean nothing with no other service.
+                // anyway; the last name nothing but the one network.
                 "privileged"
                 | "pid"
                 | "ipc"
@@ -273,23 +368,63 @@ impl Compose {
                 | "env_file"
                 | "extends"
                 | "cap_drop"
-                | "depends_on"
                 | "networks"
                 | "links" => {}
                 "volumes" => {
                     for volume in value.as_array().into_iter().flatten() {
                         if host_path(volume).is_none() && !is_logs(volume) {
-                            self.unsupported.push("a named volume of `main`".to_owned());
+                            self.refuse("a volume");
                         }
                     }
                 }
                 known if IGNORED.contains(&known) => {}
                 _ if is_empty(value) => {}
-                other => self.unsupported.push(format!("`{other}` of `main`")),
+                other => self.refuse(&format!("`{other}`")),
             }
         }
-        if self.main.image.is_none() && self.main.context.is_none() {
-            self.main.context = Some(PathBuf::new());
+        if !self.is_main() && self.found.image.is_none() && self.found.context.is_none() {
+            self.refuse("no `image` and no `build`");
+        }
+        if self.found.image.is_none() && self.found.context.is_none() {
+            self.found.context = Some(PathBuf::new());
+        }
+    }
+
+    /// `command` or `entrypoint` of a service that runs a program.
+    fn program(&mut self, key: &str, value: &Value) {
+        let words = match value {
+            Value::Null => return,
+            Value::Array(words) => Some(words.iter().map(text).collect::<Vec<_>>()),
+            other => split_words(&text(other)),
+        };
+        let words: Option<Vec<String>> =
+            words.and_then(|words| words.iter().map(|word| expand(word)).collect());
+        match words {
+            None => self.refuse(&format!("a `{key}` with an open quote or an unset variable")),
+            Some(words) if key == "command" => self.found.command = Some(words),
+            Some(words) => self.found.entrypoint = Some(words),
+        }
+    }
+
+    fn dependencies(&mut self, value: &Value) {
+        match value {
+            Value::Array(names) => {
+                self.found.after.extend(names.iter().map(|name| (text(name), false)));
+            }
+            Value::Object(names) => {
+                for (name, how) in names {
+                    let condition = how.get("condition").map(text).unwrap_or_default();
+                    match condition.as_str() {
+                        "" | "service_started" => self.found.after.insert(name.clone(), false),
+                        "service_healthy" => self.found.after.insert(name.clone(), true),
+                        other => {
+                            self.refuse(&format!("`condition: {other}`"));
+                            None
+                        }
+                    };
+                }
+            }
+            _ => {}
         }
     }
 
@@ -299,25 +434,25 @@ impl Compose {
             Value::Object(build) => build.clone(),
             _ => return,
         };
-        self.main.context = Some(PathBuf::new());
+        self.found.context = Some(PathBuf::new());
         for (key, value) in &build {
             match key.as_str() {
                 "context" => {
                     let context = self.known(key, value).unwrap_or_default();
-                    self.main.context = assay_fs::tree::normalize(Path::new(&context));
+                    self.found.context = assay_fs::tree::normalize(Path::new(&context));
                 }
                 "dockerfile" => {
                     let file =
                         self.known(key, value).and_then(|file| assay_fs::tree::normalize(Path::new(&file)));
                     match file.filter(|file| file.is_relative()) {
-                        Some(file) => self.main.dockerfile = Some(file),
-                        None => self.unsupported.push("a `build.dockerfile` outside its context".to_owned()),
+                        Some(file) => self.found.dockerfile = Some(file),
+                        None => self.refuse("a `build.dockerfile` outside the context"),
                     }
                 }
                 "network" | "entitlements" | "secrets" | "ssh" | "privileged" | "labels" | "tags"
                 | "cache_from" | "cache_to" | "no_cache" | "pull" | "platforms" => {}
                 _ if is_empty(value) => {}
-                other => self.unsupported.push(format!("`build.{other}` of `main`")),
+                other => self.refuse(&format!("`build.{other}`")),
             }
         }
     }
@@ -342,7 +477,7 @@ impl Compose {
             // A name alone passes the host's own value on: only if the experiment allows it.
             let value = value.unwrap_or_else(|| format!("${{{name}}}"));
             let value = expand(&value).unwrap_or(value).replace(LOGS, "/logs");
-            self.main.env.insert(name, value);
+            self.found.env.insert(name, value);
         }
     }
 
@@ -366,12 +501,12 @@ impl Compose {
             _ => None,
         };
         let Some(command) = command else {
-            self.unsupported.push("a `healthcheck` of `main` without a test".to_owned());
+            self.refuse("a `healthcheck` without a test");
             return;
         };
         let time =
             |key: &str, default: f64| given(key).map(text).and_then(|text| seconds(&text)).unwrap_or(default);
-        self.main.healthcheck = Some(Healthcheck {
+        self.found.healthcheck = Some(Healthcheck {
             command,
             interval: time("interval", 5.0),
             timeout: time("timeout", 30.0),
@@ -448,6 +583,46 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(map) => map.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Whether the `networks` of a service are the one that all services have anyway.
+fn is_default_network(value: &Value) -> bool {
+    match value {
+        Value::Array(names) => names.iter().all(|name| text(name) == "default"),
+        Value::Object(names) => names.iter().all(|(name, how)| name == "default" && is_empty(how)),
+        other => is_empty(other),
+    }
+}
+
+/// The words of a command that is written as text: separated by white space, quoted as in a shell.
+/// `None` if a quote is not closed.
+fn split_words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (None | Some('"'), '\\') => {
+                let next = letters.next()?;
+                // Within quotes a backslash stays, except before what it protects there.
+                let word = word.get_or_insert_default();
+                if quote.is_some() && !matches!(next, '"' | '\\' | '$' | '`') {
+                    word.push('\\');
+                }
+                word.push(next);
+            }
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, _) if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
 }
 
 /// Whether a command only keeps its container alive.

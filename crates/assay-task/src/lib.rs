@@ -51,7 +51,7 @@ mod rubric;
 mod suite;
 mod task;
 
-pub use compose::{Compose, LoginMount, MainService};
+pub use compose::{Compose, LoginMount, Service};
 pub use config::{
     Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, RewardStrategy, StepConfig, TaskConfig,
     VerifierMode,

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use assay_fs::tree;
 use assay_skill::{Digest, decode};
 
-use crate::TaskError;
 use crate::dockerfile::{
     Moved, base_images, copy_folder, copy_skills, copy_to, is_left_out, placeholders, without,
 };
+use crate::{Service, TaskError};
 
 use layout::{IMAGE, STARTING, WORKDIR};
 
@@ -153,6 +153,43 @@ impl Task {
             std::fs::write(&at, text).map_err(|source| TaskError::Write { path: at, source })?;
         }
         Ok(file)
+    }
+
+    /// Writes the build context of a service beside `main`, and returns the Dockerfile's path
+    /// relative to it. It is complete: no agent sees the files of another service.
+    ///
+    /// No other process may write to `into`.
+    pub fn lay_out_service(&self, service: &Service, into: &Path) -> Result<PathBuf, TaskError> {
+        let (context, file) = self.context_of(service);
+        copy_folder(&context, |_| true, Path::new("/"), into)?;
+        let read = assay_fs::read_within(into, &file, DOCKERFILE_CAP);
+        read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
+        Ok(file)
+    }
+
+    /// The build context of a service, and the Dockerfile's path relative to it.
+    fn context_of(&self, service: &Service) -> (PathBuf, PathBuf) {
+        let below = service.context.clone().unwrap_or_default();
+        let file = service.dockerfile.clone().unwrap_or_else(|| PathBuf::from("Dockerfile"));
+        (self.root.join("environment").join(below), file)
+    }
+
+    /// The images of the services beside `main`, as written: those that they name, and the base
+    /// images of those that are built.
+    pub fn service_images(&self) -> Result<Vec<String>, TaskError> {
+        let services = self.environment.compose.as_ref().map_or(&[][..], |compose| &compose.others);
+        let mut images = Vec::new();
+        for service in services {
+            if let (None, Some(name)) = (&service.context, &service.image) {
+                images.push(name.clone());
+                continue;
+            }
+            let (context, file) = self.context_of(service);
+            let read = assay_fs::read_within(&context, &file, DOCKERFILE_CAP);
+            let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
+            images.extend(base_images(&decode(&content.bytes).text));
+        }
+        Ok(images)
     }
 
     /// Adds an exception for the verifier's copies to a context's ignore files.

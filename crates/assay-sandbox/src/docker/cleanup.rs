@@ -1,9 +1,9 @@
-//! Removes containers and images that are no longer needed.
+//! Removes containers, networks and images that are no longer needed.
 
 use std::collections::{BTreeMap, HashMap};
 
 use bollard::query_parameters::{
-    ListContainersOptions, ListImagesOptions, RemoveContainerOptions, RemoveImageOptions,
+    ListContainersOptions, ListImagesOptions, ListNetworksOptions, RemoveContainerOptions, RemoveImageOptions,
 };
 
 use super::client::{Docker, LABEL_OWNER, LABEL_STORE};
@@ -15,6 +15,8 @@ use crate::SandboxError;
 pub struct Removed {
     /// Containers, by id.
     pub containers: Vec<String>,
+    /// Networks, by id.
+    pub networks: Vec<String>,
     /// Images, by id.
     pub images: Vec<String>,
     /// Bytes of the images. Images share layers, so that less may have been freed.
@@ -22,7 +24,7 @@ pub struct Removed {
 }
 
 impl Docker {
-    /// Removes the containers of `store_label` whose owner is dead, and untagged images of the
+    /// Removes the containers and networks of `store_label` whose owner is dead, and untagged images of the
     /// store.
     ///
     /// `is_alive` gets [`DockerOptions::owner`](super::DockerOptions::owner) of the process that
@@ -49,6 +51,20 @@ impl Docker {
                 // Another process has removed it, or is removing it.
                 Err(error) if matches!(status(&error), Some(404 | 409)) => {}
                 Err(error) => return Err(failed("remove a container", &error)),
+            }
+        }
+        let list = ListNetworksOptions { filters: Some(filters.clone()) };
+        for network in inner.request("list networks", inner.api.list_networks(Some(list)))? {
+            let Some(id) = network.id else { continue };
+            let labels = network.labels.unwrap_or_default();
+            if labels.get(LABEL_OWNER).is_some_and(|owner| is_alive(owner)) {
+                continue;
+            }
+            match inner.block(inner.api.remove_network(&id)) {
+                Ok(()) => removed.networks.push(id),
+                // Another process has removed it, or something is attached to it.
+                Err(error) if matches!(status(&error), Some(403 | 404 | 409)) => {}
+                Err(error) => return Err(failed("remove a network", &error)),
             }
         }
         let mut filters = filters;

@@ -8,13 +8,15 @@ use std::sync::atomic::AtomicBool;
 
 use bollard::container::AttachContainerResults;
 use bollard::models::{
-    ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount as ApiMount, MountBindOptions,
-    MountBindOptionsPropagationEnum, MountType, NetworkConnectRequest, NetworkDisconnectRequest,
-    ResourcesUlimits,
+    ContainerCreateBody, EndpointSettings, HostConfig, HostConfigLogConfig, Mount as ApiMount,
+    MountBindOptions, MountBindOptionsPropagationEnum, MountType, NetworkConnectRequest,
+    NetworkDisconnectRequest, NetworkingConfig, ResourcesUlimits,
 };
 use bollard::query_parameters::{
-    AttachContainerOptions, ContainerArchiveInfoOptions, KillContainerOptions, RemoveContainerOptions,
+    AttachContainerOptions, ContainerArchiveInfoOptions, KillContainerOptions, LogsOptions,
+    RemoveContainerOptions,
 };
+use futures_util::StreamExt;
 
 use super::client::{Docker, Inner, LABEL_NAME, LABEL_OWNER, LABEL_STORE};
 use super::counters::Counters;
@@ -35,6 +37,11 @@ use assay_fs::ChangeKind;
 /// not pile up. It needs nothing from the image except `/bin/sh`.
 const FIRST: &str = "exec 3<&0\nwhile :; do\n(while read -r _ <&3; do :; done; exit 42) &\nwait $!\n[ $? = 42 ] && exit 0\ndone";
 
+/// The first process of a service, which starts the program in its arguments. It ends when the
+/// program does, and when its standard input does: the reading child then asks it to, which no
+/// process inside could force. While waiting for the program, the shell reaps all others.
+const SERVICE: &str = "exec 3<&0\ntrap 'exit 0' TERM\n\"$@\" </dev/null 3<&- &\nprogram=$!\n(while read -r _ <&3; do :; done; kill -TERM 1) &\nwait $program\n";
+
 /// The capabilities that root keeps in a container. `apt`, `pip` and similar tools change owners
 /// and modes (CHOWN, FOWNER, FSETID), write to files that they do not own (DAC_OVERRIDE), switch
 /// users (SETUID, SETGID) and set file capabilities (SETFCAP); servers listen on low ports
@@ -46,6 +53,10 @@ const CAPABILITIES: [&str; 9] =
 /// Maximum number of processes without an explicit limit: all containers share the host's process
 /// table.
 const MOST_PIDS: u32 = 4096;
+
+/// How many lines, and bytes, of a service's log are read.
+const LOG_LINES: &str = "20";
+const LOG_BYTES: usize = 8 << 10;
 
 /// Host folders that cannot be mounted into a container, nor can their parents.
 const FORBIDDEN_SOURCES: [&str; 9] = [
@@ -71,8 +82,21 @@ pub enum DockerNetwork {
     None,
     /// The daemon's own bridge: the host's networks, without the host's loopback.
     Public,
+    /// Containers on an internal network, and nothing else.
+    Internal(Attachment),
     /// These hosts only. Refused: the daemon cannot enforce it without an additional container.
     Allow(Vec<String>),
+}
+
+/// How a container is attached to an [internal network](super::InternalNetwork).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// The network's id.
+    pub network: String,
+    /// The names by which the other containers find it.
+    pub names: Vec<String>,
+    /// Whether it is on the daemon's own bridge, too.
+    pub public: bool,
 }
 
 /// The specification of a container. Targets are absolute paths inside it.
@@ -93,6 +117,9 @@ pub struct ContainerSpec {
     pub env: Vec<(String, String)>,
     /// What can be reached.
     pub network: DockerNetwork,
+    /// The program of a service, in words, which runs from each start on. `None`: nothing but a
+    /// shell of ours runs until [`Session::exec`].
+    pub program: Option<Vec<String>>,
     /// Its limits. Without a process limit there are at most 4096 processes. The storage limit is
     /// not enforced.
     pub limits: Limits,
@@ -111,6 +138,7 @@ impl ContainerSpec {
             user: None,
             env: Vec::new(),
             network: DockerNetwork::None,
+            program: None,
             limits: Limits::default(),
             label: label.into(),
         }
@@ -165,6 +193,7 @@ impl Docker {
         let inner = Arc::clone(&self.inner);
         let body = body(spec, &inner);
         let made = inner.request("create a container", inner.api.create_container(None, body))?;
+        let attached = matches!(&spec.network, DockerNetwork::Internal(attachment) if attachment.public);
         let enforced = |wanted: bool, by: Mechanism| if wanted { by } else { Mechanism::Nothing };
         let all = inner.enforcement;
         let config = &spec.image.config;
@@ -188,6 +217,9 @@ impl Docker {
             removed: false,
             inner,
         };
+        if attached {
+            container.connect("bridge")?;
+        }
         if container.inner.direct {
             let mounts = spec.mounts.iter().map(|mount| &mount.target).chain(&config.volumes).cloned();
             container.layers = container.find_layers(mounts.chain(OWN.map(PathBuf::from)).collect())?;
@@ -264,21 +296,58 @@ impl Container {
     }
 
     /// Gives a halted container another network for its next start: the daemon's own bridge, or
-    /// none.
-    pub fn reconnect(&mut self, network: &DockerNetwork) -> Result<(), SandboxError> {
-        let public = match network {
-            DockerNetwork::None => false,
-            DockerNetwork::Public => true,
+    /// none. An internal network that both have stays.
+    pub fn reconnect(&mut self, from: &DockerNetwork, to: &DockerNetwork) -> Result<(), SandboxError> {
+        let parts = |network: &DockerNetwork| match network {
+            DockerNetwork::None => Ok((None, false)),
+            DockerNetwork::Public => Ok((None, true)),
+            DockerNetwork::Internal(attachment) => Ok((Some(attachment.network.clone()), attachment.public)),
             DockerNetwork::Allow(_) => {
-                return spec_error("a stopped container cannot get a list of hosts".to_owned());
+                spec_error("a stopped container cannot get a list of hosts".to_owned())
             }
         };
-        let (from, to) = if public { ("none", "bridge") } else { ("bridge", "none") };
-        let api = &self.inner.api;
-        let leave = NetworkDisconnectRequest { container: self.id.clone(), force: Some(true) };
-        self.inner.request("disconnect a container from a network", api.disconnect_network(from, leave))?;
+        let ((inside, was_public), (stays, public)) = (parts(from)?, parts(to)?);
+        if inside != stays {
+            return spec_error("a stopped container cannot get another internal network".to_owned());
+        }
+        match (inside, was_public, public) {
+            (_, true, true) | (_, false, false) => Ok(()),
+            (Some(_), false, true) => self.connect("bridge"),
+            (Some(_), true, false) => self.disconnect("bridge"),
+            (None, false, true) => self.disconnect("none").and_then(|()| self.connect("bridge")),
+            (None, true, false) => self.disconnect("bridge").and_then(|()| self.connect("none")),
+        }
+    }
+
+    fn connect(&self, network: &str) -> Result<(), SandboxError> {
         let join = NetworkConnectRequest { container: self.id.clone(), ..Default::default() };
-        self.inner.request("connect a container to a network", api.connect_network(to, join))
+        let api = &self.inner.api;
+        self.inner.request("connect a container to a network", api.connect_network(network, join))
+    }
+
+    fn disconnect(&self, network: &str) -> Result<(), SandboxError> {
+        let leave = NetworkDisconnectRequest { container: self.id.clone(), force: Some(true) };
+        let api = &self.inner.api;
+        self.inner.request("disconnect a container from a network", api.disconnect_network(network, leave))
+    }
+
+    /// The end of what the program of a service has printed, at most some kilobytes.
+    pub fn log(&self) -> Result<String, SandboxError> {
+        let options =
+            LogsOptions { stdout: true, stderr: true, tail: LOG_LINES.to_owned(), ..LogsOptions::default() };
+        let log = async {
+            let mut lines = self.inner.api.logs(&self.id, Some(options));
+            let mut text = Vec::new();
+            while let Some(line) = lines.next().await {
+                text.extend_from_slice(line?.as_ref());
+                // A line can be as long as the whole log.
+                if text.len() > LOG_BYTES {
+                    text.drain(..text.len() - LOG_BYTES);
+                }
+            }
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        };
+        self.inner.request("read the log of a container", log)
     }
 
     /// Whether its first process is alive.
@@ -457,7 +526,7 @@ fn check(spec: &ContainerSpec, socket: &Path) -> Result<(), SandboxError> {
              does not start",
             hosts.len()
         )),
-        DockerNetwork::None | DockerNetwork::Public => Ok(()),
+        DockerNetwork::None | DockerNetwork::Public | DockerNetwork::Internal(_) => Ok(()),
     }
 }
 
@@ -498,13 +567,32 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
         }),
         ..Default::default()
     });
+    let inside = match &spec.network {
+        DockerNetwork::Internal(attachment) => Some(attachment),
+        _ => None,
+    };
+    let log = match &spec.program {
+        // Its first process prints nothing, and output of commands is streamed to us.
+        None => HostConfigLogConfig { typ: Some("none".to_owned()), config: None },
+        Some(_) => HostConfigLogConfig {
+            typ: Some("json-file".to_owned()),
+            config: Some(HashMap::from([("max-size".to_owned(), "1m".to_owned())])),
+        },
+    };
     let memory = spec.limits.memory_bytes.and_then(|bytes| i64::try_from(bytes).ok());
     let host = HostConfig {
         mounts: Some(mounts.collect()),
         tmpfs: Some(
             spec.tmpfs.iter().map(|path| (text(path), "rw,exec,nosuid,nodev,mode=1777".to_owned())).collect(),
         ),
-        network_mode: Some(if spec.network == DockerNetwork::Public { "bridge" } else { "none" }.to_owned()),
+        network_mode: Some(match &spec.network {
+            DockerNetwork::Public => "bridge".to_owned(),
+            DockerNetwork::Internal(attachment) => attachment.network.clone(),
+            DockerNetwork::None | DockerNetwork::Allow(_) => "none".to_owned(),
+        }),
+        // The daemon answers questions for names on an internal network itself, and forwards all
+        // others from outside the container. Nothing answers at this address inside.
+        dns: inside.filter(|attachment| !attachment.public).map(|_| vec!["127.0.0.1".to_owned()]),
         memory,
         // The same as the memory limit: no swap in addition.
         memory_swap: memory,
@@ -518,8 +606,7 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         privileged: Some(false),
         ipc_mode: Some("private".to_owned()),
-        // Its first process prints nothing, and output of commands is streamed to us.
-        log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
+        log_config: Some(log),
         ..Default::default()
     };
     let labels = [
@@ -529,16 +616,32 @@ pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
     ];
     ContainerCreateBody {
         image: Some(spec.image.id.clone()),
-        entrypoint: Some(vec!["/bin/sh".to_owned(), "-c".to_owned(), FIRST.to_owned()]),
-        cmd: Some(Vec::new()),
-        // So that no other user inside can kill the waiting child.
-        user: Some("0:0".to_owned()),
+        entrypoint: Some(
+            ["/bin/sh", "-c", if spec.program.is_some() { SERVICE } else { FIRST }]
+                .map(str::to_owned)
+                .to_vec(),
+        ),
+        cmd: Some(match &spec.program {
+            None => Vec::new(),
+            Some(words) => ["sh".to_owned()].into_iter().chain(words.iter().cloned()).collect(),
+        }),
+        user: match &spec.program {
+            // So that no other user inside can kill the waiting child.
+            None => Some("0:0".to_owned()),
+            Some(_) => spec.user.clone(),
+        },
         attach_stdin: Some(true),
         open_stdin: Some(true),
         stdin_once: Some(true),
         env: Some(spec.env.iter().map(|(name, value)| format!("{name}={value}")).collect()),
         working_dir: spec.workdir.as_deref().map(text),
-        network_disabled: Some(spec.network != DockerNetwork::Public),
+        network_disabled: Some(matches!(spec.network, DockerNetwork::None | DockerNetwork::Allow(_))),
+        networking_config: inside.map(|attachment| NetworkingConfig {
+            endpoints_config: Some(HashMap::from([(
+                attachment.network.clone(),
+                EndpointSettings { aliases: Some(attachment.names.clone()), ..Default::default() },
+            )])),
+        }),
         // An image's own health check would run next to the trial and take time from it.
         healthcheck: Some(bollard::models::HealthConfig {
             test: Some(vec!["NONE".to_owned()]),

@@ -98,6 +98,10 @@ pub struct ImageConfig {
     pub workdir: Option<PathBuf>,
     /// `ENV`.
     pub env: Vec<(String, String)>,
+    /// `ENTRYPOINT`, in words.
+    pub entrypoint: Vec<String>,
+    /// `CMD`, in words.
+    pub command: Vec<String>,
     /// `VOLUME`: changes there are not in [`Container::changes`](super::Container::changes).
     pub volumes: Vec<PathBuf>,
 }
@@ -317,6 +321,8 @@ fn image(name: String, found: ImageInspect, log: Captured) -> Image {
                         .unwrap_or((pair, String::new()))
                 })
                 .collect(),
+            entrypoint: config.entrypoint.unwrap_or_default(),
+            command: config.cmd.unwrap_or_default(),
             volumes: config.volumes.unwrap_or_default().into_iter().map(PathBuf::from).collect(),
         },
         log,

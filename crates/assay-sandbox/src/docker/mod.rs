@@ -13,10 +13,12 @@
 //! processes. No cleanup is needed to stop them; what remains is a dead container, which
 //! [`Docker::remove_stale`] removes.
 //!
+//! The container of a service runs a program beside that shell, and ends with either.
+//!
 //! **Isolation.** No container is privileged, sees the daemon's socket or shares a namespace with
 //! the host. All capabilities are dropped except those that package managers need as root; set-id
 //! programs gain no privileges; there is no network unless requested, and then only one that the
-//! daemon already has.
+//! daemon already has, or an [internal one](InternalNetwork) without a route out.
 //!
 //! This is the only part of the workspace with an asynchronous runtime: one worker thread, owned by
 //! [`Docker`]. The public interface is blocking.
@@ -36,6 +38,7 @@ mod ignore;
 mod image;
 mod layers;
 mod minimal;
+mod network;
 mod pack;
 mod snapshot;
 mod unpack;
@@ -43,7 +46,8 @@ mod write;
 
 pub use cleanup::Removed;
 pub use client::{DEFAULT_SOCKET, Docker, DockerOptions, DockerProbe};
-pub use container::{Container, ContainerSpec, DockerNetwork};
+pub use container::{Attachment, Container, ContainerSpec, DockerNetwork};
 pub use files::{Changed, Owner, PathStat};
 pub use image::{Image, ImageConfig, ImageError, ImageSource};
+pub use network::InternalNetwork;
 pub use snapshot::Snapshot;

@@ -80,7 +80,6 @@ fn multi_container_features_are_reported() {
         assert_eq!(found.hostile, [""; 0], "{text}");
         assert!(found.unsupported.iter().any(|reason| reason.contains(part)), "{text}: {found:?}");
     };
-    check("services:\n  main: {image: x}\n  db: {image: y}\n", "services beside `main`: db");
     check("services: {}\n", "no service called `main`");
     check("services: [1]\n", "no services");
     check("a: [\n", "cannot be read");
@@ -89,7 +88,7 @@ fn multi_container_features_are_reported() {
         "services:\n  main: {image: x, command: python serve.py}\n",
         "more than keep the container running",
     );
-    check("services:\n  main: {image: x, volumes: [\"data:/data\"]}\n", "named volume");
+    check("services:\n  main: {image: x, volumes: [\"data:/data\"]}\n", "a volume of `main`");
     check("services:\n  main: {image: x, sysctls: {a: 1}}\n", "`sysctls` of `main`");
     check("services:\n  main: {build: {args: {A: 1}}}\n", "`build.args`");
     check("services:\n  main: {image: \"${WHO}\"}\n", "an unset variable");
@@ -139,4 +138,103 @@ fn login_mounts_are_distinguished() {
     check("/home/me:/root/.ssh", None);
     check("${DATA_PATH}:/data", None);
     check("~/.docker/run/docker.sock:/var/run/docker.sock", None);
+}
+
+const TWO: &str = r#"
+services:
+  main:
+    depends_on: { web: { condition: service_healthy } }
+  web:
+    build: { context: ./web, dockerfile: Other }
+    entrypoint: ["/bin/sh", "-c"]
+    command: "exec 'a server' --port \"80\" --at $${HOME} \\ x"
+    environment: { SIZE: 4, KEY: "${KEY}" }
+    depends_on: [db]
+    container_name: front
+    healthcheck: { test: "true", retries: 7 }
+    restart: unless-stopped
+    expose: ["80"]
+    deploy: { resources: { limits: { cpus: "1" } } }
+  db: { image: "db:1", user: "70", working_dir: /data, networks: [default] }
+"#;
+
+#[test]
+fn services_are_read_in_the_order_of_their_start() {
+    let found = Compose::parse(TWO);
+    assert_eq!((&found.hostile[..], &found.unsupported[..]), (&[][..], &[][..]));
+    let names: Vec<&str> = found.others.iter().map(|service| service.name.as_str()).collect();
+    assert_eq!(names, ["db", "web"]);
+    let [db, web] = &found.others[..] else { panic!("{found:?}") };
+    assert_eq!((db.image.as_deref(), &db.context, db.user.as_deref()), (Some("db:1"), &None, Some("70")));
+    assert_eq!(
+        (db.workdir.as_deref(), &db.command, &db.entrypoint),
+        (Some(Path::new("/data")), &None, &None)
+    );
+    assert_eq!(
+        (web.context.as_deref(), web.dockerfile.as_deref()),
+        (Some("web".as_ref()), Some("Other".as_ref()))
+    );
+    let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    assert_eq!(web.entrypoint, words(&["/bin/sh", "-c"]));
+    assert_eq!(web.command, words(&["exec", "a server", "--port", "80", "--at", "${HOME}", " x"]));
+    assert_eq!((web.env["SIZE"].as_str(), web.env["KEY"].as_str()), ("4", "${KEY}"));
+    assert_eq!((&web.aliases[..], web.healthcheck.as_ref().unwrap().retries), (&["front".to_owned()][..], 7));
+    assert_eq!(web.after, BTreeMap::from([("db".to_owned(), false)]));
+    assert_eq!(found.main.after, BTreeMap::from([("web".to_owned(), true)]));
+    assert_eq!(found.main.context.as_deref(), Some(Path::new("")));
+}
+
+/// No key of a service is ignored that would change what it does.
+#[test]
+fn services_with_more_than_a_plain_container_are_not_supported() {
+    let check = |service: &str, part: &str| {
+        let text = format!("services:\n  main: {{}}\n  db:\n    image: x\n{service}");
+        let found = Compose::parse(&text);
+        assert_eq!(found.hostile, [""; 0], "{text}");
+        assert!(found.unsupported.iter().any(|reason| reason == part), "{text}: {:?}", found.unsupported);
+    };
+    check("    ports: [\"5432:5432\"]\n", "published `ports` of `db`");
+    check("    volumes: [\"data:/data\"]\n", "a volume of `db`");
+    check("    sysctls: { a: 1 }\n", "`sysctls` of `db`");
+    check("    deploy: { replicas: 2 }\n", "`deploy.replicas` of `db`");
+    check("    networks: [back]\n", "`networks` of `db`");
+    check("    links: [\"web:www\"]\n", "`links` of `db`");
+    check("    network_mode: none\n", "`network_mode: none` of `db`");
+    check("    profiles: [debug]\n", "`profiles` of `db`");
+    check("    working_dir: data\n", "a relative `working_dir` of `db`");
+    check("    command: serve 'x\n", "a `command` with an open quote or an unset variable of `db`");
+    check("    command: serve ${WHO}\n", "a `command` with an open quote or an unset variable of `db`");
+    check(
+        "    depends_on: { web: { condition: service_completed_successfully } }\n",
+        "`condition: service_completed_successfully` of `db`",
+    );
+    check("    depends_on: [web]\n", "`db` depends on `web`, which is none of db");
+    check("    depends_on: [main]\n", "`db` depends on `main`, which is started last");
+    check("    depends_on: [db]\n", "services that depend on each other: db");
+    check(
+        "  web: { image: y, depends_on: { db: { condition: service_healthy } } }\n",
+        "`web` depends on the health of `db`, which has no `healthcheck` in the compose file",
+    );
+    check("networks: { back: {} }\n", "a named entry under `networks`: back");
+    check("volumes: { data: {} }\n", "a named entry under `volumes`: data");
+    check("  web: { environment: [A=1] }\n", "no `image` and no `build` of `web`");
+    // The network of `main` matters only where there are others on it.
+    let apart = "services:\n  main: { network_mode: none }\n  db: { image: x }\n";
+    assert_eq!(Compose::parse(apart).unsupported, ["`network_mode: none` of `main`"]);
+    let alone = Compose::parse("services:\n  main: { network_mode: none, networks: [x], depends_on: [] }\n");
+    assert_eq!((alone.main.no_network, &alone.unsupported[..]), (true, &[][..]));
+}
+
+#[test]
+fn services_with_access_to_the_host_are_rejected() {
+    for (line, part) in [
+        ("privileged: true", "the service `db` is privileged"),
+        ("network_mode: host", "the service `db` sets `network_mode: host`"),
+        ("devices: [/dev/kvm]", "the service `db` sets `devices`"),
+        ("volumes: [\"./init:/init\"]", "the service `db` mounts ./init of the host"),
+        ("build: ../outside", "the service `db` builds from ../outside, outside the task's environment"),
+    ] {
+        let text = format!("services:\n  main: {{}}\n  db:\n    image: x\n    {line}\n");
+        assert_eq!(Compose::parse(&text).hostile, [part], "{text}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::escape;
 use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Digest, Encoding, FileKind, Hasher, Package, Severity, decode};
 
@@ -555,11 +556,17 @@ impl<'a> Root<'a> {
             );
         }
         for reason in &compose.unsupported {
-            let message = format!("more than one plain container: {reason}");
+            let message = format!("not supported: {reason}");
             note(Severity::Warning, "compose-unsupported", message, "the task is excluded from runs");
         }
         if compose.hostile.is_empty() && compose.unsupported.is_empty() && compose.logins.is_empty() {
-            let message = "its service `main` is run as a plain container".to_owned();
+            let others: Vec<String> =
+                compose.others.iter().map(|service| format!("`{}`", escape(&service.name))).collect();
+            let message = if others.is_empty() {
+                "its service `main` is run as a plain container".to_owned()
+            } else {
+                format!("its services {} are run beside `main` on an internal network", others.join(", "))
+            };
             note(Severity::Info, "compose", message, "the task runs in Docker only");
         }
     }

@@ -1,7 +1,7 @@
 //! Whether a task can be run on this machine, and its network policy.
 
 use assay_gateway::{Hosts, HostsError};
-use assay_task::{NetworkWish, Task};
+use assay_task::{NetworkWish, Task, VerifierMode};
 
 use crate::run::backend::BackendError;
 use crate::run::env::EnvError;
@@ -26,8 +26,8 @@ pub(crate) enum Infeasible {
         "its compose file would give it access to the host: {0} (`drop_login_mounts = true` under `[sandbox]` omits it)"
     )]
     LoginMount(String),
-    /// A compose file of several containers.
-    #[error("its compose file needs more than one plain container: {0}")]
+    /// A compose file that needs more than plain containers on one network.
+    #[error("its compose file is not supported: {0}")]
     Compose(String),
     /// A GPU.
     #[error("it needs a GPU, which no sandbox here provides")]
@@ -39,7 +39,7 @@ pub(crate) enum Infeasible {
     #[error("it defines MCP servers, which no agent here supports")]
     Mcp,
     /// Files of another container.
-    #[error("it collects artifacts from the service `{0}`, but only `main` is run")]
+    #[error("it collects artifacts from the service `{0}`, but only those of `main` are collected")]
     Service(String),
     /// Hosts that are not names of hosts.
     #[error("its list of hosts: {0}")]
@@ -47,6 +47,11 @@ pub(crate) enum Infeasible {
     /// Listed hosts without an egress proxy.
     #[error("it needs per-host network rules, which this sandbox cannot enforce")]
     NoEgressProxy,
+    /// A network for the verifier only, with several services.
+    #[error(
+        "its verifier has a network that its agent has not, which Docker cannot separate for a task with several services (`network = \"public\"` gives both one)"
+    )]
+    VerifierNetwork,
     /// No sandbox.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -111,6 +116,17 @@ pub(crate) fn policy(
     } else {
         network(config.verifier_network.as_ref().unwrap_or(own), &experiment.network)?
     };
+    let has_services = task.environment.compose.as_ref().is_some_and(|compose| !compose.others.is_empty());
+    let is_public = |policy: &NetworkPolicy| matches!(policy, NetworkPolicy::Public);
+    // The name servers of a container are set when it is created, and older daemons answer for them
+    // on an internal network, too: the agent could send data out in names.
+    if has_services
+        && config.verifier_mode != VerifierMode::Separate
+        && is_public(&verifier)
+        && !is_public(&agent)
+    {
+        return Err(Infeasible::VerifierNetwork);
+    }
     Ok((agent, verifier))
 }
 

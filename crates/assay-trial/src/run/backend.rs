@@ -275,6 +275,8 @@ impl Backend {
                 (TaskImage::Build { network: choice.build_network }, names)
             }
         };
+        let of_services = task.service_images().map_err(BackendError::Images)?;
+        let names: BTreeSet<String> = names.into_iter().chain(of_services).collect();
         let ids = names
             .into_iter()
             .map(|name| Ok((name.clone(), json!(sandboxes.image_id(docker, &name)?))))

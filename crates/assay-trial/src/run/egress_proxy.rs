@@ -71,12 +71,14 @@ impl EgressProxy {
         Ok(Some(Self { egress, line }))
     }
 
-    /// The proxy variables for programs. Loopback addresses are excluded.
-    pub(crate) fn env() -> Vec<(String, String)> {
+    /// The proxy variables for programs. Loopback addresses and these names are excluded.
+    pub(crate) fn env(near: &[String]) -> Vec<(String, String)> {
         let proxy = format!("http://127.0.0.1:{PORT}");
         let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-        let near =
-            ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
+        let direct: Vec<&str> =
+            ["localhost", "127.0.0.1", "::1"].into_iter().chain(near.iter().map(String::as_str)).collect();
+        let direct = direct.join(",");
+        let near = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
         names.map(|name| (name.to_owned(), proxy.clone())).into_iter().chain(near).collect()
     }
 

@@ -13,6 +13,8 @@ pub struct TaskEnv {
     pub agent: Vec<(String, String)>,
     /// In addition for the verifier.
     pub verifier: Vec<(String, String)>,
+    /// For the services beside `main`, by their names.
+    pub services: BTreeMap<String, Vec<(String, String)>>,
     /// For the solution, which the oracle runs.
     pub solution: Vec<(String, String)>,
 }
@@ -40,8 +42,13 @@ impl TaskEnv {
         let compose = task.environment.compose.as_ref();
         let mut own = compose.map(|compose| compose.main.env.clone()).unwrap_or_default();
         let logins = compose.map(|compose| compose.logins.as_slice());
+        let others = compose.map_or(&[][..], |compose| &compose.others);
+        let mut services: BTreeMap<&str, BTreeMap<String, String>> =
+            others.iter().map(|service| (service.name.as_str(), service.env.clone())).collect();
         if let Some(logins) = logins.filter(|logins| !logins.is_empty()) {
-            own.retain(|_, value| !serves_login(value, logins, allowed));
+            for values in services.values_mut().chain([&mut own]) {
+                values.retain(|_, value| !serves_login(value, logins, allowed));
+            }
         }
         own.extend(config.environment.env.clone());
         let expanded = |values: &BTreeMap<String, String>| {
@@ -52,6 +59,10 @@ impl TaskEnv {
         };
         Ok(Self {
             agent: expanded(&own)?,
+            services: services
+                .iter()
+                .map(|(name, values)| Ok(((*name).to_owned(), expanded(values)?)))
+                .collect::<Result<_, EnvError>>()?,
             verifier: expanded(&config.verifier_env)?,
             solution: expanded(&config.solution_env)?,
         })

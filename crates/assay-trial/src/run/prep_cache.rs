@@ -15,7 +15,7 @@ use assay_sandbox::Root;
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_skill::Package;
 use assay_store::{Cause, Store, StoreError};
-use assay_task::{Healthcheck, Task, TaskError};
+use assay_task::{Healthcheck, Service, Task, TaskError};
 
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder, inside};
@@ -192,6 +192,35 @@ impl PrepCache {
                 user: main.and_then(|main| main.user.clone()),
                 workdir: main.and_then(|main| main.workdir.clone()),
                 healthcheck: main.and_then(|main| main.healthcheck.clone()),
+            })
+        })
+    }
+
+    /// The image of a service beside `main`.
+    pub(crate) fn prepared_service(
+        &self,
+        docker: &Docker,
+        trial: &ResolvedTrial,
+        service: &Service,
+        cancel: &AtomicBool,
+    ) -> Result<Arc<Prepared>, Broken> {
+        let task = &trial.task;
+        let key = format!("service {} {} {}", service.name, task.name, task.environment_digest);
+        self.images.get_or_try(key, || {
+            let source = if let (None, Some(name)) = (&service.context, &service.image) {
+                ImageSource::Prebuilt { name: name.clone() }
+            } else {
+                let context = self.new_folder("contexts")?;
+                let laid = task.lay_out_service(service, &context);
+                let dockerfile = laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+                let network = trial.backend.builds_with_network();
+                build(context, dockerfile, network, task.config.environment.build_timeout)
+            };
+            Ok(Prepared {
+                image: image(docker, &source, cancel)?,
+                user: None,
+                workdir: None,
+                healthcheck: None,
             })
         })
     }

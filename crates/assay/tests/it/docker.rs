@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use crate::fixture::{Design, Fixture, Ran, attempt, read_json, within};
 
 /// What `docker` prints, line by line. The program is the tests' own way to the daemon.
-fn docker(args: &[&str]) -> Vec<String> {
+pub(crate) fn docker(args: &[&str]) -> Vec<String> {
     let output = Command::new("docker").args(args).output().unwrap();
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 /// Containers of a fixture's store, by the filter.
-fn containers(lab: &Fixture, filter: &[&str]) -> Vec<String> {
+pub(crate) fn containers(lab: &Fixture, filter: &[&str]) -> Vec<String> {
     let Some(store) = read_json(&lab.path(".assay/store.json")) else { return Vec::new() };
     let label = format!("label=dev.assay.store={}", store["label"].as_str().unwrap());
     docker(&[&["ps", "-q", "--filter", &label], filter].concat())
@@ -33,7 +33,7 @@ pub(crate) fn in_docker(design: Design) -> Design {
         .table("[sandbox]\nkind = \"docker\"\n[sandbox.images]\n\"debian:12-slim\" = \"base:bookworm\"\n\"python:3.12-slim\" = \"base:bookworm\"\n")
 }
 
-const FIXED: &str = "FROM python:3.12-slim\nWORKDIR /app\n";
+pub(crate) const FIXED: &str = "FROM python:3.12-slim\nWORKDIR /app\n";
 
 /// A task that passes where `answer.txt` says `right`, built in Docker.
 fn built(lab: Fixture, name: &str, dockerfile: &str) -> Fixture {
@@ -217,7 +217,10 @@ fn tasks_in_every_shape_run_or_are_named() {
             task.dockerfile(FIXED).file("environment/docker-compose.yaml", "services:\n  main:\n    build: .\n    privileged: true\n")
         })
         .task("two-services", |task| {
-            task.dockerfile(FIXED).file("environment/docker-compose.yaml", "services:\n  main: {build: .}\n  db: {image: x}\n")
+            task.dockerfile(FIXED).file("environment/docker-compose.yaml", "services:\n  main: {build: .}\n  db: {image: nobody/db}\n")
+        })
+        .task("published", |task| {
+            task.dockerfile(FIXED).file("environment/docker-compose.yaml", "services:\n  main: {build: .}\n  db: {image: \"python:3.12-slim\", ports: [\"1:1\"]}\n")
         })
         .task("gpu", |task| task.dockerfile(FIXED).toml("[environment]\ngpus = 1\n"))
         .task("fails-to-build", |task| task.dockerfile("FROM python:3.12-slim\nRUN echo no luck today; exit 3\n"))
@@ -248,7 +251,8 @@ fn tasks_in_every_shape_run_or_are_named() {
     for (name, verdict, part) in [
         ("sick", "unchecked", "its healthcheck fails (its last line: not well)"),
         ("hostile", "fail", "privileged"),
-        ("two-services", "unchecked", "services beside `main`: db"),
+        ("two-services", "unchecked", "no image nobody/db on this machine"),
+        ("published", "unchecked", "its compose file is not supported: published `ports` of `db`"),
         ("gpu", "fail", "GPU"),
         ("fails-to-build", "unchecked", "no luck today"),
         ("missing-image", "unchecked", "nobody/has:this"),
@@ -257,7 +261,7 @@ fn tasks_in_every_shape_run_or_are_named() {
         assert_eq!(found.1, verdict, "{name}: {document:#}");
         assert!(said.contains(part), "{name}: {part}: {document:#}");
     }
-    assert_eq!(document["tasks"].as_array().unwrap().len(), 11);
+    assert_eq!(document["tasks"].as_array().unwrap().len(), 12);
 }
 
 const SKILL: &str = "---\nname: ledger\ndescription: Writes ledgers in the house format.\n---\n# Ledger\n\n\

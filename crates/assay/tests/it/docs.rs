@@ -49,6 +49,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay plan examples/real-model.toml", Elsewhere("first_run")),
     ("ANTHROPIC_API_KEY", Not(KEY)),
     ("assay run examples/docker/experiment.toml", Elsewhere("docs::the_example_in_docker_runs")),
+    ("assay run examples/services/experiment.toml", Elsewhere("docs::the_example_with_services_runs")),
     ("assay agent install", Not(NETWORK)),
     ("assay agent list", Runs(&[], 0)),
     ("assay agent doctor", Elsewhere("agents")),
@@ -292,6 +293,20 @@ fn the_example_in_docker_runs() {
     let lab = with_examples();
     let document = lab.assay(&["run", "examples/docker/experiment.toml", "--format", "json"]).ok().json();
     assert_eq!((&document["executed"], &document["infrastructure"]), (&json!(6), &json!(0)), "{document:#}");
+}
+
+/// With the skill all pages are read, without it the first one.
+#[test]
+#[ignore = "needs Docker"]
+fn the_example_with_services_runs() {
+    let lab = with_examples();
+    let document = lab.assay(&["run", "examples/services/experiment.toml", "--format", "json"]).ok().json();
+    let counts = (&document["executed"], &document["infrastructure"]);
+    assert_eq!(counts, (&json!(6), &json!(0)), "{document:#}");
+    for arm in document["report"]["arms"].as_array().unwrap() {
+        let expected = if arm["condition"] == "curated" { 1.0 } else { 0.0 };
+        assert_eq!(arm["pass_rate"], json!(expected), "{arm:#}");
+    }
 }
 
 /// Six agents, two tasks, with and without the skill: with it all pass, without it none.

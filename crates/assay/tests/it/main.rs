@@ -20,6 +20,7 @@ mod corpus;
 mod cycles;
 mod disk;
 mod docker;
+mod docker_services;
 mod docs;
 mod egress;
 mod errors;

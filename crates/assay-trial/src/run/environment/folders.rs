@@ -222,7 +222,7 @@ impl<'a> Folders<'a> {
                 .to_vec();
         if matches!(policy, NetworkPolicy::Hosts(_)) {
             mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
-            env.extend(EgressProxy::env());
+            env.extend(EgressProxy::env(&[]));
         }
         let dockerfile = trial.task.environment.dockerfile.iter().flat_map(|file| &file.env);
         for (name, value) in dockerfile.chain(trial.env.agent.iter()) {

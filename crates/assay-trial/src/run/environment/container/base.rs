@@ -1,6 +1,7 @@
 //! Shared by the phases in a container.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use assay_store::{Cause, NetworkPolicy};
 
 use super::account::{self, Account};
 use super::pristine::Pristine;
+use super::services::Services;
 use super::step::ContainerSnapshot;
 use crate::run::attempt::Attempt;
 use crate::run::backend::TaskImage;
@@ -37,6 +39,8 @@ pub(crate) struct ImageEnvironment<'a> {
     pub(super) logs: PathBuf,
     /// The files of an earlier step, which the image is.
     pub(super) snapshot: Option<Arc<Snapshot>>,
+    /// The task's other services.
+    pub(super) services: Option<Rc<Services>>,
     /// Paths that an earlier step has left and that are to be removed.
     pub(super) left: Vec<PathBuf>,
 }
@@ -101,10 +105,13 @@ impl<'a> ImageEnvironment<'a> {
     ) -> Result<Self, Broken> {
         let trial = attempt.trial;
         let cache = attempt.cache;
-        let (prepared, known, snapshot, left) = match before {
-            None => (cache.prepared(docker, source, &trial.task, attempt.cancel)?, None, None, Vec::new()),
-            Some(ContainerSnapshot { files, prepared, scan, state }) => {
-                (prepared, Some(scan), Some(files), state)
+        let (prepared, known, snapshot, left, services) = match before {
+            None => {
+                let prepared = cache.prepared(docker, source, &trial.task, attempt.cancel)?;
+                (prepared, None, None, Vec::new(), Services::start(&attempt, docker)?)
+            }
+            Some(ContainerSnapshot { files, prepared, scan, state, services }) => {
+                (prepared, Some(scan), Some(files), state, services)
             }
         };
         let image = &prepared.image;
@@ -120,7 +127,7 @@ impl<'a> ImageEnvironment<'a> {
         for name in ["agent", "artifacts", "verifier"] {
             create_folder(&logs.join(name))?;
         }
-        Ok(Self { attempt, docker, prepared, scan, workdir, logs, snapshot, left })
+        Ok(Self { attempt, docker, prepared, scan, workdir, logs, snapshot, services, left })
     }
 
     pub(super) fn spec(&self, image: &Image, policy: &NetworkPolicy, phase: &str) -> ContainerSpec {
@@ -128,9 +135,20 @@ impl<'a> ImageEnvironment<'a> {
         let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
         spec.workdir = Some(self.workdir.clone());
         spec.env.clone_from(&trial.env.agent);
-        spec.network = network(policy);
+        spec.network = self.network(policy);
         spec.limits = sandbox_record::limits(trial.limits);
         spec
+    }
+
+    /// What the agent's container or the verifier's reaches.
+    pub(super) fn network(&self, policy: &NetworkPolicy) -> DockerNetwork {
+        if let Some(services) = &self.services {
+            return services.network(policy);
+        }
+        match policy {
+            NetworkPolicy::None | NetworkPolicy::Hosts(_) => DockerNetwork::None,
+            NetworkPolicy::Public => DockerNetwork::Public,
+        }
     }
 
     /// Creates the folders for `/logs` and the reward, which every user of the image may write.
@@ -155,7 +173,8 @@ impl<'a> ImageEnvironment<'a> {
             ContainerSession { container, user: Some("0".to_owned()), env: Vec::new(), account: None };
         if let Some(egress) = &egress {
             egress.start(&mut session, self.attempt.cancel)?;
-            session.env = EgressProxy::env();
+            let near = self.services.as_ref().map_or(&[][..], |services| services.names());
+            session.env = EgressProxy::env(near);
         }
         Ok(Running { session, egress })
     }
@@ -270,11 +289,4 @@ fn shortened(text: &str) -> String {
     }
     let end = &letters[letters.len() - EACH..];
     letters[..EACH].iter().chain(&[' ', '…', ' ']).chain(end).collect()
-}
-
-pub(super) fn network(policy: &NetworkPolicy) -> DockerNetwork {
-    match policy {
-        NetworkPolicy::None | NetworkPolicy::Hosts(_) => DockerNetwork::None,
-        NetworkPolicy::Public => DockerNetwork::Public,
-    }
 }

@@ -10,6 +10,7 @@ mod base;
 mod compare;
 mod files;
 mod pristine;
+mod services;
 mod step;
 mod verifier;
 

@@ -1,6 +1,7 @@
 //! From one step of a task to the next: the container's files as the agent left them.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_fs::{Caps, ChangeKind, Manifest};
@@ -8,6 +9,7 @@ use assay_sandbox::docker::{Container, Owner, Snapshot};
 use assay_store::Cause;
 
 use super::base::ImageEnvironment;
+use super::services::Services;
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::commands::{SETUP, set_up, wait_healthy};
@@ -21,6 +23,8 @@ pub(crate) struct ContainerSnapshot {
     pub(super) files: Arc<Snapshot>,
     pub(super) prepared: Arc<Prepared>,
     pub(super) scan: Arc<ImageInventory>,
+    /// The services, as the step has left them.
+    pub(super) services: Option<Rc<Services>>,
     /// Paths of the agent's own state, which is no part of its work.
     pub(super) state: Vec<PathBuf>,
 }
@@ -138,6 +142,7 @@ impl ComparedContainer<'_> {
             files: Arc::new(files),
             prepared: Arc::new(prepared),
             scan: Arc::clone(&environment.scan),
+            services: environment.services.clone(),
         })
     }
 }

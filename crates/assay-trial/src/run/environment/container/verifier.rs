@@ -8,7 +8,7 @@ use assay_sandbox::Session;
 use assay_sandbox::docker::{Changed, Container, Owner};
 use assay_task::VerifierMode;
 
-use super::base::{ImageEnvironment, Running, network};
+use super::base::{ImageEnvironment, Running};
 use super::files::{kept_as, leave_out, write};
 use super::step::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
@@ -186,10 +186,9 @@ impl<'a> Compared for ComparedContainer<'a> {
                 self.container.put_bytes(cache, path, 0o644, Owner::default())?;
             }
             self.clear_for_verifier()?;
-            let now = network(&trial.verifier_network);
-            if now != network(&trial.network) {
-                self.container.reconnect(&now)?;
-            }
+            let before = self.environment.network(&trial.network);
+            let now = self.environment.network(&trial.verifier_network);
+            self.container.reconnect(&before, &now)?;
         }
         let Self { environment, container, verdict, .. } = self;
         let mut container = if separate {
