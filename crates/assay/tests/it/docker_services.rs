@@ -176,9 +176,8 @@ fn a_public_network_is_not_that_of_the_services() {
     assert!(seen.starts_with("2\n1\n"), "{seen}");
     // The same for the verifier alone would leave the agent a name server.
     let apart = lab("network = \"none\"\nverifier_network = true\n");
-    let (document, _) = apart.run(&["--no-checks"]);
-    let reason = document["report"]["excluded"].to_string();
-    assert!(reason.contains("its verifier has a network that its agent has not"), "{document:#}");
+    let ran = apart.assay(&["run", "experiment.toml", "--no-checks"]).ended(3);
+    assert!(ran.stderr.contains("its verifier has a network that its agent has not"), "{ran:?}");
 }
 
 #[test]
