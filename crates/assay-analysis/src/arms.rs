@@ -54,7 +54,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
     Arm {
         who: table.who.clone(),
         condition: condition.to_owned(),
-        disclosure: run.disclosure.clone(),
+        disclosure: run.disclosure_of(condition).to_owned(),
         placement: run.agents[table.agent].placement,
         tasks: counted.len(),
         trials: valid.len(),

@@ -129,7 +129,11 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
     let compared = || slots.iter().filter(|(task, _, _)| shared.contains(task));
     let base_periods: Vec<[f64; 2]> = compared().flat_map(|(_, _, base)| periods(base)).collect();
     let arm_periods: Vec<[f64; 2]> = compared().flat_map(|(_, arm, _)| periods(arm)).collect();
-    let times = Times::of(&base_periods, &arm_periods);
+    let planned = [
+        compared().map(|(_, _, base)| base.planned).max().unwrap_or_default(),
+        compared().map(|(_, arm, _)| arm.planned).max().unwrap_or_default(),
+    ];
+    let times = Times::of(&base_periods, &arm_periods, planned);
     let count = |holds: fn(f64) -> bool| differences.iter().filter(|difference| holds(**difference)).count();
     Comparison {
         who: pairing.who.clone(),

@@ -1,5 +1,7 @@
-//! Contrasts between the agents of a run: whose lift is larger, and whether one agent with a skill
-//! does as well as another without.
+//! Contrasts within a run that are no comparison with the baseline: between agents, whose lift is
+//! larger, and whether one agent with a skill does as well as another without; and between
+//! disclosures of one condition, whether an agent that has to notice a skill does as well as one
+//! that is told of it.
 //!
 //! All contrasts of a run are one family, apart from the comparisons with the baseline.
 
@@ -7,6 +9,7 @@ use std::collections::BTreeMap;
 
 use assay_stats::{PairedTask, Verdict, VerdictKind};
 use assay_store::RunFolder;
+use assay_trace::Disclosure;
 use serde::Serialize;
 
 use crate::gather::{Slot, Table};
@@ -21,6 +24,10 @@ pub enum ContrastKind {
     /// The score of the first agent under the condition minus the score of the second under the
     /// baseline: whether a skill makes up for a smaller model.
     SkillForModel,
+    /// The score under the condition minus the score under another that discloses the same skills
+    /// more openly, in `baseline`: what an agent loses because it does not notice a skill. The
+    /// utility of the skills is the other's lift.
+    Activation,
 }
 
 /// What a contrast shows, about the first agent.
@@ -49,14 +56,14 @@ impl ContrastVerdict {
     }
 }
 
-/// A contrast between two agents in the same sandbox.
+/// A contrast between two arms in the same sandbox.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contrast {
     /// What is compared.
     pub kind: ContrastKind,
     /// The condition with skills.
     pub condition: String,
-    /// The baseline.
+    /// The baseline, or of an activation the condition that is subtracted.
     pub baseline: String,
     /// The first agent.
     pub first: AgentKey,
@@ -74,10 +81,11 @@ pub struct Contrast {
     pub verdict: ContrastVerdict,
 }
 
-/// The contrasts of a run with several agents: of the primary condition if there is one, otherwise
-/// of every condition. Scripted and imported agents count like any other.
+/// The contrasts of a run. Those between agents are of the primary condition if there is one,
+/// otherwise of every condition. Scripted and imported agents count like any other.
 pub(crate) fn contrasts(run: &RunFolder, tables: &[Table], clusters: &BTreeMap<&str, u64>) -> Vec<Contrast> {
-    let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
+    let Some((first, others)) = run.conditions.split_first() else { return Vec::new() };
+    let baseline = first.as_str();
     let conditions = others.iter().filter(|name| run.primary.as_ref().is_none_or(|primary| primary == *name));
     let mut drafts = Vec::new();
     for condition in conditions {
@@ -89,41 +97,60 @@ pub(crate) fn contrasts(run: &RunFolder, tables: &[Table], clusters: &BTreeMap<&
                     let complete = has(first, baseline) && has(second, condition);
                     // The reverse is the same contrast with the other sign.
                     if number < other && complete {
-                        drafts.push((ContrastKind::Lifts, condition, first, second));
+                        drafts.push((ContrastKind::Lifts, condition.as_str(), baseline, first, second));
                     }
-                    drafts.push((ContrastKind::SkillForModel, condition, first, second));
+                    drafts.push((ContrastKind::SkillForModel, condition.as_str(), baseline, first, second));
                 }
             }
         }
     }
+    for (condition, other) in activations(run) {
+        let complete = tables.iter().filter(|table| table.is_usable(condition) && table.is_usable(other));
+        drafts.extend(complete.map(|table| (ContrastKind::Activation, condition, other, table, table)));
+    }
     drafts.sort_by_key(|(kind, ..)| *kind);
     let family = drafts.len();
-    let contrast = |(kind, condition, first, second): (ContrastKind, &String, &Table, &Table)| {
-        let tasks = tasks(kind, (baseline, condition), first, second, clusters);
-        // A lift's difference is twice that of the averaged arms.
-        let scale = if kind == ContrastKind::Lifts { 2.0 } else { 1.0 };
-        let found = assay_stats::verdict(&tasks, family, run.margin / scale, None);
-        let estimate = assay_stats::lift(&tasks, 0.95);
-        Contrast {
-            kind,
-            condition: condition.clone(),
-            baseline: baseline.clone(),
-            first: first.who.clone(),
-            second: second.who.clone(),
-            tasks: tasks.len(),
-            difference: estimate.map(|estimate| scale * estimate.mean),
-            ci95: estimate
-                .and_then(|estimate| estimate.interval)
-                .map(|interval| [scale * interval.low, scale * interval.high]),
-            family: found.interval.map(|interval| FamilyInterval {
-                level: 1.0 - 0.05 / family as f64,
-                low: scale * interval.low,
-                high: scale * interval.high,
-            }),
-            verdict: word(&found),
-        }
-    };
+    let contrast =
+        |(kind, condition, baseline, first, second): (ContrastKind, &str, &str, &Table, &Table)| {
+            let tasks = tasks(kind, (baseline, condition), first, second, clusters);
+            // A lift's difference is twice that of the averaged arms.
+            let scale = if kind == ContrastKind::Lifts { 2.0 } else { 1.0 };
+            let found = assay_stats::verdict(&tasks, family, run.margin / scale, None);
+            let estimate = assay_stats::lift(&tasks, 0.95);
+            Contrast {
+                kind,
+                condition: condition.to_owned(),
+                baseline: baseline.to_owned(),
+                first: first.who.clone(),
+                second: second.who.clone(),
+                tasks: tasks.len(),
+                difference: estimate.map(|estimate| scale * estimate.mean),
+                ci95: estimate
+                    .and_then(|estimate| estimate.interval)
+                    .map(|interval| [scale * interval.low, scale * interval.high]),
+                family: found.interval.map(|interval| FamilyInterval {
+                    level: 1.0 - 0.05 / family as f64,
+                    low: scale * interval.low,
+                    high: scale * interval.high,
+                }),
+                verdict: word(&found),
+            }
+        };
     drafts.into_iter().map(contrast).collect()
+}
+
+/// Pairs of conditions with the same skills: the one that offers them, and one that discloses them
+/// more openly.
+fn activations(run: &RunFolder) -> Vec<(&str, &str)> {
+    let is_same = |one: &str, other: &str| run.condition_of(one) == run.condition_of(other);
+    let offered = Disclosure::Offered.word();
+    let mut pairs = Vec::new();
+    for condition in run.conditions.iter().filter(|name| run.disclosure_of(name) == offered) {
+        let open = run.conditions.iter().filter(|name| run.disclosure_of(name) != offered);
+        let same = open.filter(|other| is_same(condition, other));
+        pairs.extend(same.map(|other| (condition.as_str(), other.as_str())));
+    }
+    pairs
 }
 
 fn word(verdict: &Verdict) -> ContrastVerdict {
@@ -155,7 +182,9 @@ fn tasks(
     let names = first.cells.get(condition).into_iter().flat_map(BTreeMap::keys);
     let pair = |task: &String| {
         let (arm, base) = match kind {
-            ContrastKind::SkillForModel => (slot(first, condition, task)?, slot(second, baseline, task)?),
+            ContrastKind::SkillForModel | ContrastKind::Activation => {
+                (slot(first, condition, task)?, slot(second, baseline, task)?)
+            }
             ContrastKind::Lifts => (
                 average(&slot(first, condition, task)?, &slot(second, baseline, task)?),
                 average(&slot(first, baseline, task)?, &slot(second, condition, task)?),

@@ -13,6 +13,9 @@ use crate::shared::SharedSkills;
 /// The fewest tasks with two recorded trials or more that are used as a pilot of the baseline.
 const PILOT_TASKS: usize = 5;
 
+/// A split of trials is proposed if it makes standard errors smaller by 3% or more.
+const WORTH: f64 = 0.97;
+
 /// What a plan is required to attain.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PlanRequest {
@@ -100,6 +103,10 @@ pub struct DesignForecast {
     pub units: usize,
     /// Trials of each cell.
     pub repetitions: u32,
+    /// Trials of the baseline in each cell.
+    pub base_repetitions: u32,
+    /// A better split of the same trials, if there are several comparisons and it is worth a change.
+    pub split: Option<SplitForecast>,
     /// Comparisons that share the error rate: the primary ones, or all without a primary condition.
     pub family: usize,
     /// The primary condition, which the figures are about.
@@ -148,6 +155,19 @@ pub struct VerdictChances {
     pub negligible: f64,
     /// Of `inconclusive`.
     pub inconclusive: f64,
+}
+
+/// A better split of a task's trials between the baseline and the other conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SplitForecast {
+    /// Trials of the baseline.
+    pub base_repetitions: u32,
+    /// Trials of each other condition.
+    pub repetitions: u32,
+    /// All of them, on one task.
+    pub trials_per_task: u32,
+    /// The trials' part of the standard error of a lift, as a ratio to the plan's.
+    pub standard_error_ratio: f64,
 }
 
 /// The request.
@@ -210,8 +230,8 @@ pub fn forecast(
     let pilot = pilot(plan, &records, &planned);
     let design = Design {
         tasks: size.units,
-        repetitions: plan.repetitions as usize,
-        base_repetitions: plan.repetitions as usize,
+        repetitions: compared_repetitions(plan) as usize,
+        base_repetitions: base_repetitions(plan) as usize,
         family: (conditions * plan.agents.len()).max(1),
         margin: plan.margin,
         baseline: pilot.unwrap_or_default(),
@@ -238,6 +258,44 @@ pub fn forecast(
             .cloned()
             .chain(SharedSkills::among(&planned).map(|shared| shared.to_string()))
             .collect(),
+    })
+}
+
+/// Trials of the baseline on a task.
+fn base_repetitions(plan: &RunFolder) -> u32 {
+    plan.conditions.first().map_or(plan.repetitions, |name| plan.repetitions_of(name))
+}
+
+/// Trials of the primary condition on a task, or of the condition with the fewest.
+fn compared_repetitions(plan: &RunFolder) -> u32 {
+    let compared = plan.conditions.iter().skip(1);
+    let chosen = compared.filter(|name| plan.primary.as_ref().is_none_or(|primary| primary == *name));
+    chosen.map(|name| plan.repetitions_of(name)).min().unwrap_or(plan.repetitions)
+}
+
+/// The split of a task's trials between the baseline and k other conditions that makes the standard
+/// errors smallest, if it is worth a change.
+///
+/// The trials' part of the variance of a comparison is proportional to 1/b + 1/r. With b + k·r trials
+/// it is smallest at b = √k·r: Dunnett, "A multiple comparison procedure for comparing several
+/// treatments with a control", JASA 50 (1955), section 5. Here the best whole numbers are chosen.
+fn split(plan: &RunFolder) -> Option<SplitForecast> {
+    let others = u32::try_from(plan.conditions.len().checked_sub(1)?).ok().filter(|others| *others > 1)?;
+    let compared: Vec<u32> = plan.conditions.iter().skip(1).map(|name| plan.repetitions_of(name)).collect();
+    let base = base_repetitions(plan);
+    let total = base + compared.iter().sum::<u32>();
+    let variance = |base: u32, own: u32| 1.0 / f64::from(base) + 1.0 / f64::from(own);
+    let now = compared.iter().map(|own| variance(base, *own)).sum::<f64>() / f64::from(others);
+    let splits = (1..=total / others).filter_map(|own| Some((total.checked_sub(others * own)?, own)));
+    let found = splits
+        .filter(|(base, _)| *base > 0)
+        .min_by(|one, other| variance(one.0, one.1).total_cmp(&variance(other.0, other.1)))?;
+    let ratio = (variance(found.0, found.1) / now).sqrt();
+    (ratio < WORTH).then_some(SplitForecast {
+        base_repetitions: found.0,
+        repetitions: found.1,
+        trials_per_task: found.0 + others * found.1,
+        standard_error_ratio: ratio,
     })
 }
 
@@ -397,7 +455,9 @@ fn forecast_design(
         tasks: size.tasks,
         clusters: size.clusters,
         units: size.units,
-        repetitions: plan.repetitions,
+        repetitions: compared_repetitions(plan),
+        base_repetitions: base_repetitions(plan),
+        split: split(plan),
         family: design.family,
         primary: plan.primary.clone(),
         margin: design.margin,
@@ -437,5 +497,40 @@ fn chances(chances: Chances) -> VerdictChances {
         harms: chances.harms,
         negligible: chances.negligible,
         inconclusive: chances.inconclusive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A plan with so many conditions beside the baseline, and trials of both.
+    fn plan(others: usize, base: u32, own: u32) -> RunFolder {
+        let conditions: Vec<String> = (0..=others).map(|number| format!("c{number}")).collect();
+        let plan = json!({ "schema": RunFolder::SCHEMA, "run": "r", "plan": "", "margin": 0.1, "seed": 1,
+            "repetitions": own, "conditions": conditions, "disclosure": "offered", "agents": [], "tasks": [],
+            "cells": [], "excluded": [], "equal_conditions": [],
+            "settings": { "c0": { "repetitions": base } } });
+        serde_json::from_value(plan).unwrap()
+    }
+
+    #[test]
+    fn the_split_follows_the_square_root_rule_in_whole_numbers() {
+        let check = |others: usize, base: u32, own: u32, expected: Option<(u32, u32)>| {
+            let found = split(&plan(others, base, own));
+            assert_eq!(found.map(|split| (split.base_repetitions, split.repetitions)), expected, "{others}");
+        };
+        // By hand, of 55 trials: 1/15 + 1/4 = .317 against 1/5 + 1/5 = .4; √(.317/.4) = .890.
+        check(10, 5, 5, Some((15, 4)));
+        let ratio = split(&plan(10, 5, 5)).unwrap().standard_error_ratio;
+        assert!((ratio - (0.316_666_666_7_f64 / 0.4).sqrt()).abs() < 1e-9, "{ratio}");
+        // √4 = 2: of 60 trials 20 of the baseline and 10 of each.
+        check(4, 12, 12, Some((20, 10)));
+        // It is so already, there is one comparison, or a trial cannot be divided.
+        check(4, 20, 10, None);
+        check(1, 5, 5, None);
+        check(3, 1, 1, None);
     }
 }

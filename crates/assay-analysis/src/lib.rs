@@ -35,7 +35,7 @@ pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
 pub use forecast::{
     ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,
-    ShapeForecast, VerdictChances, forecast,
+    ShapeForecast, SplitForecast, VerdictChances, forecast,
 };
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};

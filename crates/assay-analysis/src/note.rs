@@ -98,6 +98,17 @@ pub enum Note {
     SkillsTold,
     /// The full text of the skills was in the context.
     SkillsEager,
+    /// A condition with settings of its own.
+    Condition {
+        /// Its name.
+        condition: String,
+        /// The condition that it is.
+        is: String,
+        /// How its skills are disclosed, if otherwise than in the rest of the run.
+        disclosure: Option<String>,
+        /// Trials of each of its cells, if not as many as in the rest of the run.
+        repetitions: Option<u32>,
+    },
     /// How tokens were counted.
     Tokens(TokenNote),
     /// Trials that were replayed from cassettes.

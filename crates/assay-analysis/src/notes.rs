@@ -59,7 +59,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
         let planned = all_arms.iter().map(|arm| arm.planned).sum();
         notes.push(Note::NotExecuted { trials: unfinished, planned, imported: run.imported.is_some() });
     }
-    let is_placebo = |arm: &&Arm| ConditionRole::of(&arm.condition) == ConditionRole::Placebo;
+    let is_placebo = |arm: &&Arm| run.role_of(&arm.condition) == ConditionRole::Placebo;
     let placebos = findings.arms.iter().filter(is_placebo).filter(|_| run.imported.is_none());
     notes.extend(placebos.filter(|arm| arm.trials > 0 && arm.exposure.opened < UNREAD).map(|arm| {
         Note::UnreadPlacebo { arm: name(run, &arm.condition, &arm.who), opened: arm.exposure.opened }
@@ -180,6 +180,12 @@ fn skill_disclosure(run: &RunFolder) -> Vec<Note> {
     let disclosures = [(Disclosure::Told, Note::SkillsTold), (Disclosure::Eager, Note::SkillsEager)];
     let own = |(disclosure, _): &(Disclosure, Note)| disclosure.word() == run.disclosure;
     notes.extend(disclosures.into_iter().find(own).map(|(_, note)| note));
+    notes.extend(run.settings.iter().map(|(name, settings)| Note::Condition {
+        condition: name.clone(),
+        is: run.condition_of(name).to_owned(),
+        disclosure: settings.disclosure.map(|own| own.word().to_owned()).filter(|own| *own != run.disclosure),
+        repetitions: settings.repetitions.filter(|own| *own != run.repetitions),
+    }));
     notes
 }
 
@@ -266,7 +272,7 @@ fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
     let helping = comparisons.iter().filter(|comparison| comparison.verdict == VerdictKind::Helps);
     let note = |comparison: &Comparison| {
         let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
-        match ConditionRole::of(&comparison.condition) {
+        match run.role_of(&comparison.condition) {
             ConditionRole::Placebo => Some(Note::PlaceboHelps { arm, lift }),
             ConditionRole::Unrelated => Some(Note::UnrelatedHelps { arm, lift }),
             ConditionRole::Curated | ConditionRole::Other => None,

@@ -16,12 +16,17 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// From the starts and ends of the trials of both, in seconds; `None` if one has no known
-    /// times.
-    pub(crate) fn of(base: &[[f64; 2]], arm: &[[f64; 2]]) -> Option<Self> {
+    /// From the starts and ends of the trials of both, in seconds, and the planned repetitions of
+    /// both; `None` if one has no known times.
+    pub(crate) fn of(base: &[[f64; 2]], arm: &[[f64; 2]], repetitions: [usize; 2]) -> Option<Self> {
         let measured = [span(base)?, span(arm)?];
         let slack = median(base.iter().chain(arm).map(|[from, to]| to - from).collect());
-        let overlap = within(base, period(arm, slack)).min(within(arm, period(base, slack)));
+        let [base_period, arm_period] =
+            [(base, repetitions[0]), (arm, repetitions[1])].map(|(trials, own)| {
+                let found = period(trials, slack);
+                if repetitions[0] == repetitions[1] { found } else { widened(found, own) }
+            });
+        let overlap = within(base, arm_period).min(within(arm, base_period));
         let [base, arm] = measured.map(|[from, to]| [time(from), time(to)]);
         Some(Self { overlap, measured: [base, arm] })
     }
@@ -45,6 +50,13 @@ fn period(trials: &[[f64; 2]], slack: f64) -> [f64; 2] {
     let (starts, ends) = (sorted(0), sorted(1));
     let last = ends.len() - 1 - left_out;
     [starts[left_out] - slack, ends[last] + slack]
+}
+
+/// A period with half the time between two repetitions at both ends. A run spreads the repetitions of
+/// each condition over its time, so that the first of three begins after the first of nine.
+fn widened([from, to]: [f64; 2], repetitions: usize) -> [f64; 2] {
+    let half = (to - from) / (2 * repetitions.saturating_sub(1).max(1)) as f64;
+    [from - half, to + half]
 }
 
 /// The first start and the last end.
@@ -78,7 +90,7 @@ mod tests {
     fn overlap_is_the_smaller_share_in_the_other_period() {
         let check = |base: Vec<[f64; 2]>, arm: Vec<[f64; 2]>, expected: f64| {
             for (one, other) in [(&base, &arm), (&arm, &base)] {
-                let found = Times::of(one, other).unwrap().overlap;
+                let found = Times::of(one, other, [5, 5]).unwrap().overlap;
                 assert!((found - expected).abs() < 1e-9, "{found} is not {expected}: {base:?} {arm:?}");
             }
         };
@@ -92,12 +104,17 @@ mod tests {
         check(at(0..20), at((0..15).chain(10_000..10_005)), 0.75);
         // A trial that was lost and run again later does not extend the period.
         check(at((0..19).chain([10_000])), at(10_000..10_020), 0.0);
-        assert!(Times::of(&[], &at(0..5)).is_none());
+        assert!(Times::of(&[], &at(0..5), [5, 5]).is_none());
+        // Nine rounds of ten trials, and three of the other condition in between.
+        let (many, few) = (at(0..90), at((0..3).flat_map(|round| (0..10).map(move |n| 10 + 30 * round + n))));
+        let overlap = |repetitions| Times::of(&many, &few, repetitions).unwrap().overlap;
+        assert!((overlap([9, 3]) - 1.0).abs() < 1e-9, "{}", overlap([9, 3]));
+        assert!(overlap([3, 3]) < 0.8, "{}", overlap([3, 3]));
     }
 
     #[test]
     fn times_are_formatted_in_utc() {
-        let times = Times::of(&[[0.0, 60.0]], &[[86_400.0, 86_460.5]]).unwrap();
+        let times = Times::of(&[[0.0, 60.0]], &[[86_400.0, 86_460.5]], [1, 1]).unwrap();
         assert_eq!(times.measured[0], ["1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"]);
         assert_eq!(times.measured[1], ["1970-01-02T00:00:00Z", "1970-01-02T00:01:00Z"]);
     }

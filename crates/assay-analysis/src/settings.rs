@@ -22,13 +22,15 @@ const SETTINGS: [(&str, &str); 8] = [
 /// Differences that the plans show: disclosure, and placement by agent.
 pub(crate) fn planned(first: &RunFolder, second: &RunFolder) -> Vec<Note> {
     let mut notes = Vec::new();
-    if first.disclosure != second.disclosure {
-        notes.push(Note::SettingDiffers {
-            setting: "disclosure",
-            first: first.disclosure.clone(),
-            second: second.disclosure.clone(),
-            tasks: None,
-        });
+    // The settings of conditions that both runs have.
+    for name in first.conditions.iter().filter(|name| second.conditions.contains(name)) {
+        let mut differs = |setting, first: String, second: String| {
+            if first != second {
+                notes.push(Note::SettingDiffers { setting, first, second, tasks: None });
+            }
+        };
+        differs("condition", first.condition_of(name).to_owned(), second.condition_of(name).to_owned());
+        differs("disclosure", first.disclosure_of(name).to_owned(), second.disclosure_of(name).to_owned());
     }
     let placement = |run: &RunFolder| -> BTreeMap<(String, Option<String>), &'static str> {
         let agents = run.agents.iter().filter_map(|agent| {
@@ -47,8 +49,13 @@ pub(crate) fn planned(first: &RunFolder, second: &RunFolder) -> Vec<Note> {
             });
         }
     }
-    notes.dedup();
-    notes
+    let mut unique: Vec<Note> = Vec::new();
+    for note in notes {
+        if !unique.contains(&note) {
+            unique.push(note);
+        }
+    }
+    unique
 }
 
 /// Differences that only the trials show: limits, network, sandbox. Imported trials have none of

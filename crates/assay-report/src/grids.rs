@@ -413,6 +413,25 @@ pub(crate) fn models(report: &Report) -> Option<Grid> {
     (labels.several() && !grid.rows.is_empty()).then_some(grid)
 }
 
+/// What agents lose because they do not notice skills.
+pub(crate) fn activation(report: &Report, labels: &Labels) -> Option<Grid> {
+    let caption = "Activation: skills offered minus the same skills announced (differences and CIs in pp)";
+    let mut grid =
+        labels.grid(caption, &["minus condition", "verdict"], &["tasks", "difference", "adjusted CI"]);
+    for contrast in report.contrasts.iter().filter(|contrast| contrast.kind == ContrastKind::Activation) {
+        let mut row = labels.cells(&contrast.first, &contrast.condition);
+        row.extend([
+            Cell::Name(clean(&contrast.baseline)),
+            contrast.verdict.word().into(),
+            contrast.tasks.into(),
+            or_none(contrast.difference, points),
+            points_between(contrast.family.map(|family| [family.low, family.high])).into(),
+        ]);
+        grid.rows.push(row);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
 /// Contrasts between agents.
 pub(crate) fn contrasts(report: &Report) -> Option<Grid> {
     let caption = "Contrasts between agents (differences and CIs in pp)";
@@ -426,6 +445,7 @@ pub(crate) fn contrasts(report: &Report) -> Option<Grid> {
         let what = match contrast.kind {
             ContrastKind::Lifts => format!("lift of {condition}"),
             ContrastKind::SkillForModel => format!("{condition} minus {baseline}"),
+            ContrastKind::Activation => continue,
         };
         grid.rows.push(vec![
             Cell::Name(what),

@@ -53,6 +53,15 @@ pub fn note(note: &Note) -> String {
         ),
         Note::SkillsTold => "The prompt said that the skills were installed for the task.".to_owned(),
         Note::SkillsEager => "The full text of the skills was in the context from the start.".to_owned(),
+        Note::Condition { condition, is, disclosure, repetitions } => {
+            let mut parts = Vec::new();
+            if condition != is {
+                parts.push(format!("the condition `{is}`"));
+            }
+            parts.extend(disclosure.as_ref().map(|own| format!("disclosure `{own}`")));
+            parts.extend(repetitions.map(|own| counted(own, "repetition", "repetitions")));
+            format!("`{condition}`: {}.", parts.join(", "))
+        }
         Note::Tokens(note) => tokens(note),
         Note::Replayed { trials } => format!(
             "{} replayed from cassettes without calling a provider: they are not new measurements.",

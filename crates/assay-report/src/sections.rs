@@ -194,6 +194,14 @@ fn arms(report: &Report, labels: &Labels) -> Section {
         }
         blocks.extend(plot::exposure(&report.arms, labels).map(Block::Plot));
         blocks.extend(grids::exposure(&report.arms, labels).map(Block::Grid));
+        if let Some(grid) = grids::activation(report, labels) {
+            blocks.push(Block::Grid(grid));
+            blocks.push(Block::Text(
+                "The lift of the condition whose skills are announced is their utility; `lower` in this table says that \
+                 agents lose some of it because they do not notice the skills."
+                    .to_owned(),
+            ));
+        }
     }
     let title = if labels.several() { "Arms" } else { "Conditions" };
     Section { title, level: Level::Summary, blocks }

@@ -47,7 +47,8 @@ pub use owner::{Liveness, Owner};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
 pub use role::ConditionRole;
 pub use run::{
-    Cell, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, is_run_name,
+    Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
+    is_run_name,
 };
 pub use runs::RunSummary;
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_trace::Placement;
+use assay_trace::{Disclosure, Placement};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::identity::{TrialId, canonical};
 use crate::metric::MetricSpec;
 use crate::record::AgentLabel;
+use crate::role::ConditionRole;
 
 /// `plan.json`: everything that a report needs in addition to the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,12 +57,29 @@ pub struct RunFolder {
     /// What the tasks request and this machine cannot provide, in sentences. Not part of `plan`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Conditions with settings of their own: `[condition.NAME]` of the experiment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, ConditionSettings>,
     /// The metrics that conditions are compared by, beside the score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSpec>,
     /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
+}
+
+/// Settings in which a condition differs from the rest of its experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionSettings {
+    /// The condition that it is, where its name is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is: Option<String>,
+    /// How skills are disclosed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disclosure: Option<Disclosure>,
+    /// Trials of each of its cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<u32>,
 }
 
 /// An agent of a run.
@@ -177,10 +195,36 @@ impl RunFolder {
         if let Some(primary) = &self.primary {
             what["primary"] = json!(primary);
         }
+        if !self.settings.is_empty() {
+            what["settings"] = json!(self.settings);
+        }
         if !self.metrics.is_empty() {
             what["metrics"] = json!(self.metrics);
         }
         self.plan = format!("blake3:{}", blake3::hash(canonical(&what).as_bytes()).to_hex());
+    }
+
+    /// The condition that a name stands for: itself, unless `[condition.NAME]` says otherwise.
+    pub fn condition_of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.settings.get(name).and_then(|settings| settings.is.as_deref()).unwrap_or(name)
+    }
+
+    /// The role of a condition in comparisons.
+    pub fn role_of(&self, name: &str) -> ConditionRole {
+        ConditionRole::of(self.condition_of(name))
+    }
+
+    /// How skills are disclosed under a condition.
+    pub fn disclosure_of(&self, name: &str) -> &str {
+        self.settings
+            .get(name)
+            .and_then(|settings| settings.disclosure)
+            .map_or(self.disclosure.as_str(), |own| own.word())
+    }
+
+    /// Planned trials of each cell under a condition.
+    pub fn repetitions_of(&self, name: &str) -> u32 {
+        self.settings.get(name).and_then(|settings| settings.repetitions).unwrap_or(self.repetitions)
     }
 
     /// The distinct trials, in order of id.

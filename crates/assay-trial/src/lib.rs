@@ -19,7 +19,7 @@ pub use assay_store::{
     TaskRef, TrialSpec,
 };
 pub use condition::Pairing;
-pub use experiment::{Experiment, ExperimentError, NetworkGrant};
+pub use experiment::{Experiment, ExperimentError, NetworkGrant, Retries};
 pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::error::PlanError;

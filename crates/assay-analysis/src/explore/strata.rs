@@ -122,7 +122,7 @@ impl<'a> Parts<'a> {
             curated: run
                 .provisions
                 .iter()
-                .filter(|planned| ConditionRole::of(&planned.condition) == ConditionRole::Curated)
+                .filter(|planned| run.role_of(&planned.condition) == ConditionRole::Curated)
                 .map(|planned| (planned.task.as_str(), planned))
                 .collect(),
         }

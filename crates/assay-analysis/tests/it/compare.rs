@@ -119,6 +119,14 @@ fn different_disclosure_and_placement_are_noted() {
     };
     check(&|_| (), None);
     check(&|run| run.disclosure = "told".into(), Some(("disclosure", "offered", "told")));
+    let told = assay_store::ConditionSettings {
+        disclosure: Some(assay_trace::Disclosure::Told),
+        ..Default::default()
+    };
+    check(
+        &|run| run.settings = [("curated".to_owned(), told.clone())].into(),
+        Some(("disclosure", "offered", "told")),
+    );
     check(
         &|run| run.agents[0].placement = Some(assay_trace::Placement::System),
         Some(("placement of skills", "native", "system")),

@@ -1,6 +1,8 @@
 //! Contrasts between the agents of a run.
 
-use assay_analysis::{Contrast, ContrastKind, ContrastVerdict};
+use assay_analysis::{Contrast, ContrastKind, ContrastVerdict, Note};
+use assay_store::ConditionSettings;
+use assay_trace::Disclosure;
 
 use crate::suite::{Suite, close};
 
@@ -74,4 +76,37 @@ fn tasks_without_a_result_in_one_arm_do_not_count() {
     let tasks: Vec<_> = report.contrasts.iter().map(|contrast| contrast.tasks).collect();
     // The second without a skill has no result on one task; the last contrast does not use that arm.
     assert_eq!(tasks, [5, 5, 6]);
+}
+
+#[test]
+fn activation_is_the_difference_between_offered_and_announced_skills() {
+    // Offered .25, announced .75 on each of 20 tasks.
+    let told = ConditionSettings {
+        is: Some("curated".to_owned()),
+        disclosure: Some(Disclosure::Told),
+        repetitions: Some(2),
+    };
+    let suite = Suite::uniform(&["none", "curated", "told", "placebo"], &["FFFF", "PFFF", "PPPF", "FFFF"]);
+    let report = suite.plan(|run| run.settings = [("told".to_owned(), told.clone())].into()).report();
+    let [found] = &report.contrasts[..] else { panic!("{:#?}", report.contrasts) };
+    assert_eq!(
+        (found.kind, found.condition.as_str(), found.baseline.as_str(), found.tasks, found.verdict),
+        (ContrastKind::Activation, "curated", "told", 20, ContrastVerdict::Lower)
+    );
+    close(found.difference, -0.5);
+    // The only contrast: no adjustment. Equal differences, r = 4 trials in each of two cells: the half
+    // width is t(f)·√(2·v₀/(n + 1))/√n with v₀ = ¼·2/4 = ⅛.
+    let [low, high] = found.ci95.unwrap();
+    let half = 2.067_620 * (2.0 * 0.125 / 21.0_f64).sqrt() / 20.0_f64.sqrt();
+    assert!((high - low - 2.0 * half).abs() < 1e-6, "{low} {high} {half}");
+    let arms: Vec<_> =
+        report.arms.iter().map(|arm| (arm.condition.as_str(), arm.disclosure.as_str())).collect();
+    assert_eq!(arms, [("none", "offered"), ("curated", "offered"), ("told", "told"), ("placebo", "offered")]);
+    let noted = Note::Condition {
+        condition: "told".to_owned(),
+        is: "curated".to_owned(),
+        disclosure: Some("told".to_owned()),
+        repetitions: Some(2),
+    };
+    assert!(report.notes.contains(&noted), "{:#?}", report.notes);
 }

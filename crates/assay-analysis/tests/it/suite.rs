@@ -45,6 +45,7 @@ impl Suite {
             provisions: Vec::new(),
             warnings: Vec::new(),
             metrics: Vec::new(),
+            settings: BTreeMap::new(),
             imported: None,
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)

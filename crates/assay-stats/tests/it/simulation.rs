@@ -10,17 +10,17 @@ fn arm(random: &mut ChaCha8Rng, p: f64, repetitions: usize) -> Vec<f64> {
     (0..repetitions).map(|_| f64::from(u8::from(random.random::<f64>() < p))).collect()
 }
 
-/// Suites of 10 tasks × 3 whose four arms share one baseline: the verdicts of each, with the arms'
-/// true lift on every task. Baseline rates of the tasks are U², so that a third of them is below
+/// Suites of 10 tasks whose four arms share one baseline, with so many trials of the baseline and of
+/// each arm: the verdicts of each, with the arms' true lift on every task. Baseline rates of the tasks are U², so that a third of them is below
 /// .11 and the mean is ⅓.
-fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
+fn verdicts(seed: u64, suites: usize, lift: f64, [trials, own]: [usize; 2]) -> Vec<[VerdictKind; 4]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut run = || {
         let rates: Vec<f64> = (0..10).map(|_| random.random::<f64>().powi(2)).collect();
-        let base: Vec<Vec<f64>> = rates.iter().map(|&p| arm(&mut random, p, 3)).collect();
+        let base: Vec<Vec<f64>> = rates.iter().map(|&p| arm(&mut random, p, trials)).collect();
         std::array::from_fn(|_| {
             let one = |(&p, base): (&f64, &Vec<f64>)| PairedTask {
-                arm: arm(&mut random, (p + lift).min(1.0), 3),
+                arm: arm(&mut random, (p + lift).min(1.0), own),
                 base: base.clone(),
                 cluster: None,
             };
@@ -35,7 +35,7 @@ fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
 /// `negligible` almost never.
 #[test]
 fn arms_without_effect_get_no_verdict() {
-    let suites = verdicts(1, 2000, 0.0);
+    let suites = verdicts(1, 2000, 0.0, [3, 3]);
     let decided = |kinds: &[VerdictKind; 4]| {
         kinds.iter().any(|kind| matches!(kind, VerdictKind::Helps | VerdictKind::Harms))
     };
@@ -45,10 +45,25 @@ fn arms_without_effect_get_no_verdict() {
     assert!(suites.iter().flatten().all(|kind| *kind != VerdictKind::Negligible));
 }
 
+/// The same where the baseline has more trials than the arms, or fewer, as with `repetitions` of
+/// single conditions; a large effect is still found.
+#[test]
+fn unequal_repetitions_give_no_false_verdicts() {
+    for trials in [[6, 3], [9, 2], [2, 9], [1, 6]] {
+        let suites = verdicts(3, 2000, 0.0, trials);
+        let decided = |kinds: &[VerdictKind; 4]| kinds.iter().any(|kind| *kind != VerdictKind::Inconclusive);
+        let share = suites.iter().filter(|kinds| decided(kinds)).count() as f64 / suites.len() as f64;
+        assert!(share < 0.03, "{trials:?}: false verdicts in {share} of suites");
+        let kinds = verdicts(4, 100, 0.6, trials);
+        let found = kinds.iter().flatten().filter(|kind| **kind == VerdictKind::Helps).count();
+        assert!(found > 200, "{trials:?}: {found} of 400");
+    }
+}
+
 /// A rule that never decides would pass the test above.
 #[test]
 fn arms_with_a_large_effect_help() {
-    let suites = verdicts(2, 300, 0.6);
+    let suites = verdicts(2, 300, 0.6, [3, 3]);
     let kinds: Vec<VerdictKind> = suites.into_iter().flatten().collect();
     let share = kinds.iter().filter(|kind| **kind == VerdictKind::Helps).count() as f64 / kinds.len() as f64;
     assert!(share > 0.7, "helps in {share} of comparisons");

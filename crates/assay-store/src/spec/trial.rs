@@ -41,6 +41,9 @@ pub struct TrialSpec {
     pub scripts: Arc<PathBuf>,
     /// The condition under which it was first planned.
     pub condition: String,
+    /// The condition that it is, where its name is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is: Option<String>,
     /// The skills of the agent.
     #[serde(with = "shared")]
     pub provision: Arc<ProvisionSpec>,

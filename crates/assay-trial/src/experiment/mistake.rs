@@ -20,6 +20,14 @@ pub(super) enum Mistake {
     PrimaryIsNotListed(String),
     #[error("`primary` must be the name of a condition, or false")]
     Primary,
+    #[error("`[condition.{0}]` is not in `conditions`")]
+    ConditionIsNotListed(String),
+    #[error("{0:?} is a condition already: give the one with `is` another name")]
+    ConditionHides(String),
+    #[error("{0:?} is not a name: use letters, digits, `-`, `_` and `.`, at most 80")]
+    ConditionName(String),
+    #[error("`repetitions` of the condition {name:?} must be between 1 and {most}")]
+    ConditionRepetitions { name: String, most: u32 },
     #[error("unknown sandbox {0:?}: expected auto, bubblewrap, docker or none")]
     NoSandbox(String),
     #[error(

@@ -1,18 +1,22 @@
 //! `experiment.toml`: the comparison, as its author wrote it.
 
+mod conditions;
 mod metrics;
 mod mistake;
+mod retries;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
-use assay_store::{AgentSpec, MetricSpec, SandboxChoice, SandboxKind};
+use assay_store::{AgentSpec, ConditionSettings, MetricSpec, SandboxChoice, SandboxKind};
 use serde::Deserialize;
 
+use self::conditions::ConditionTable;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
+pub use self::retries::Retries;
 use crate::condition::{ConditionRef, Pairing};
 
 /// The format read here.
@@ -77,12 +81,14 @@ pub struct Experiment {
     /// Processors of every task's sandboxes in place of the tasks' own.
     pub cpus: Option<f64>,
     /// How often a trial that broke is tried again within a run.
-    pub infrastructure_retries: u32,
+    pub retries: Retries,
     /// How many consecutive trials may fail because of one provider before the run stops; 0 for any
     /// number.
     pub stop_after: u32,
     /// The agent.
     pub agents: Vec<AgentSpec>,
+    /// Conditions with settings of their own, by name.
+    pub settings: BTreeMap<String, ConditionSettings>,
     /// The metrics that conditions are compared by, beside the score; in order of name.
     pub metrics: Vec<MetricSpec>,
     /// Which skills belong to which task, unless the task names them.
@@ -154,23 +160,18 @@ struct File {
     memory_mb: Option<toml::Spanned<i64>>,
     cpus: Option<toml::Spanned<f64>>,
     #[serde(default)]
-    retry: Retry,
+    retry: Retries,
     #[serde(default = "default_stop_after")]
     stop_after: u32,
     agents: toml::Spanned<Vec<AgentSpec>>,
     #[serde(default)]
     prices: BTreeMap<String, Price>,
     #[serde(default)]
+    condition: BTreeMap<String, toml::Spanned<ConditionTable>>,
+    #[serde(default)]
     metrics: BTreeMap<String, toml::Spanned<MetricTable>>,
     #[serde(default)]
     tasks: BTreeMap<String, Pairing>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Retry {
-    #[serde(default)]
-    infrastructure: u32,
 }
 
 #[derive(Default, Deserialize)]
@@ -204,6 +205,26 @@ fn placed<T: Copy>(value: Option<&toml::Spanned<T>>, default: T) -> (T, usize) {
 }
 
 impl Experiment {
+    /// The condition that a name in `conditions` stands for.
+    pub fn condition_of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.settings.get(name).and_then(|settings| settings.is.as_deref()).unwrap_or(name)
+    }
+
+    /// How skills are disclosed under a condition.
+    pub fn disclosure_of(&self, name: &str) -> Disclosure {
+        self.settings.get(name).and_then(|settings| settings.disclosure).unwrap_or(self.disclosure)
+    }
+
+    /// Trials of each cell under a condition.
+    pub fn repetitions_of(&self, name: &str) -> u32 {
+        self.settings.get(name).and_then(|settings| settings.repetitions).unwrap_or(self.repetitions)
+    }
+
+    /// Trials of the cells that have the most.
+    pub fn most_repetitions(&self) -> u32 {
+        self.conditions.iter().map(|name| self.repetitions_of(name)).max().unwrap_or(self.repetitions)
+    }
+
     /// One without a file: no task, skill, condition or agent yet, one repetition, and defaults for
     /// the rest.
     pub fn new(name: &str, directory: &Path) -> Self {
@@ -227,9 +248,10 @@ impl Experiment {
             concurrency: usize::from(CONCURRENCY),
             memory_bytes: None,
             cpus: None,
-            infrastructure_retries: 0,
+            retries: Retries::default(),
             stop_after: default_stop_after(),
             agents: Vec::new(),
+            settings: BTreeMap::new(),
             metrics: Vec::new(),
             pairings: BTreeMap::new(),
         }
@@ -284,7 +306,8 @@ impl Experiment {
         )?;
         for (number, name) in conditions.iter().enumerate() {
             let offset = file.conditions.span().start;
-            ConditionRef::parse(name).map_err(|error| at(offset, error.to_string()))?;
+            let is = file.condition.get(name).and_then(|table| table.get_ref().is.as_deref());
+            ConditionRef::parse(is.unwrap_or(name)).map_err(|error| at(offset, error.to_string()))?;
             check(!conditions[..number].contains(name), offset, &format!("duplicate condition {name:?}"))?;
         }
         let primary = match &file.primary {
@@ -329,6 +352,12 @@ impl Experiment {
         let mut agents = Vec::new();
         for table in file.agents.into_inner() {
             agents.extend(spread(&table).map_err(|mistake| at(agents_at, mistake.to_string()))?);
+        }
+        let mut settings = BTreeMap::new();
+        for (name, table) in file.condition {
+            let offset = table.span().start;
+            let found = table.into_inner().settings(&name, file.conditions.get_ref());
+            settings.insert(name, found.map_err(|mistake| at(offset, mistake.to_string()))?);
         }
         let mut metrics = Vec::new();
         for (name, table) in file.metrics {
@@ -429,9 +458,10 @@ impl Experiment {
             concurrency,
             memory_bytes,
             cpus,
-            infrastructure_retries: file.retry.infrastructure,
+            retries: file.retry,
             stop_after: file.stop_after,
             agents,
+            settings,
             metrics,
             pairings: file.tasks,
         })
@@ -560,7 +590,7 @@ kind = "bubblewrap"
         assert_eq!(experiment.directory, Path::new("dir"));
         assert_eq!(experiment.sandbox.kind, SandboxKind::Bubblewrap);
         assert_eq!(experiment.sandbox.roots["python:3.12-slim"], "host");
-        assert_eq!((experiment.infrastructure_retries, experiment.stop_after), (2, 3));
+        assert_eq!((experiment.retries, experiment.stop_after), (Retries::of(2), 3));
         assert_eq!(
             experiment.pairings["ledger-export"].curated.as_deref(),
             Some(&["ledger-export".to_owned()][..])
@@ -688,6 +718,55 @@ kind = "bubblewrap"
             Err(
                 "e.toml:23:1: unknown field `limit`, expected one of `source`, `unit`, `direction`, `scale`, `margin`, `guard`",
             ),
+        );
+    }
+
+    #[test]
+    fn conditions_have_settings_of_their_own() {
+        let parse = |conditions: &str, tables: &str| {
+            let text = WHOLE.replace(r#"["none", "curated"]"#, conditions) + tables;
+            Experiment::parse(Path::new("e.toml"), &text)
+        };
+        let tables =
+            "[condition.none]\nrepetitions = 9\n[condition.told]\nis = \"curated\"\ndisclosure = \"told\"\n";
+        let found = parse(r#"["none", "curated", "told"]"#, tables).unwrap();
+        let settings = |name: &'static str| {
+            (found.condition_of(name), found.disclosure_of(name), found.repetitions_of(name))
+        };
+        let offered = Disclosure::Offered;
+        assert_eq!(settings("none"), ("none", offered, 9));
+        assert_eq!(settings("curated"), ("curated", offered, 5));
+        assert_eq!(settings("told"), ("curated", Disclosure::Told, 5));
+        assert_eq!(found.most_repetitions(), 9);
+
+        let check = |conditions: &str, table: &str, expected: &str| {
+            assert_eq!(parse(conditions, table).unwrap_err().to_string(), expected, "{table}");
+        };
+        let two = r#"["none", "curated"]"#;
+        check(
+            two,
+            "[condition.plain]\nrepetitions = 2\n",
+            "e.toml:22:1: `[condition.plain]` is not in `conditions`",
+        );
+        check(
+            two,
+            "[condition.curated]\nis = \"plain\"\n",
+            "e.toml:22:1: \"curated\" is a condition already: give the one with `is` another name",
+        );
+        check(
+            two,
+            "[condition.none]\nrepetitions = 0\n",
+            "e.toml:22:1: `repetitions` of the condition \"none\" must be between 1 and 10000",
+        );
+        let unknown = parse(r#"["none", "x"]"#, "[condition.x]\nis = \"y\"\n").unwrap_err().to_string();
+        assert!(
+            unknown.starts_with("e.toml:5:14: unknown condition \"y\": expected one of none, "),
+            "{unknown}"
+        );
+        check(
+            r#"["none", "a b"]"#,
+            "[condition.\"a b\"]\nis = \"plain\"\n",
+            "e.toml:22:1: \"a b\" is not a name: use letters, digits, `-`, `_` and `.`, at most 80",
         );
     }
 

@@ -386,6 +386,7 @@ fn run_folder(
         provisions: Vec::new(),
         warnings: Vec::new(),
         metrics: Vec::new(),
+        settings: BTreeMap::new(),
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }

@@ -734,6 +734,7 @@ fn run_folder(
         provisions: Vec::new(),
         warnings: Vec::new(),
         metrics: Vec::new(),
+        settings: BTreeMap::new(),
         imported: Some(origin.to_owned()),
     };
     run.seal();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_agent::Agent;
+use assay_agent::{Agent, Disclosure};
 use assay_model::Price;
 use assay_store::{AgentLabel, AgentSpec};
 use assay_trace::Placement;
@@ -62,10 +62,13 @@ pub(crate) fn open_agents(
     experiment: &Experiment,
     machine: &MachineContext<'_>,
 ) -> Result<Vec<AgentEntry>, PlanError> {
+    // The one that not every agent supports, if a condition has it.
+    let mut disclosures = experiment.conditions.iter().map(|name| experiment.disclosure_of(name));
+    let disclosure = disclosures.find(|disclosure| *disclosure == Disclosure::Eager);
     let context = AgentContext {
         scripts: &experiment.directory,
         sandbox: experiment.sandbox.kind,
-        disclosure: experiment.disclosure,
+        disclosure: disclosure.unwrap_or(experiment.disclosure),
     };
     let mut agents = Vec::new();
     for spec in &experiment.agents {

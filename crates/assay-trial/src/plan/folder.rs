@@ -63,6 +63,7 @@ impl Plan {
             equal_conditions: self.equal_conditions(),
             provisions: provisions(self),
             warnings: self.warnings().map(str::to_owned).collect(),
+            settings: self.experiment.settings.clone(),
             metrics: self.experiment.metrics.clone(),
             imported: None,
         };

@@ -141,7 +141,12 @@ impl Plan {
         }
         plan.diagnostics.extend(plan.cpu_diagnostics());
         plan.diagnostics.extend(plan.capped());
-        plan.cells.sort_by_key(|cell| cell.repetition);
+        // Conditions with different numbers of repetitions are spread over the same time.
+        let share = |cell: &Cell| {
+            let repetitions = plan.experiment.repetitions_of(&cell.condition);
+            (f64::from(cell.repetition) - 0.5) / f64::from(repetitions)
+        };
+        plan.cells.sort_by(|one, other| share(one).total_cmp(&share(other)));
         plan.excluded.sort();
         Ok(plan)
     }
@@ -172,7 +177,8 @@ impl Plan {
         let mut provisions = Vec::new();
         for name in &self.experiment.conditions {
             // The experiment has been checked: a name that is not a condition plans nothing.
-            let Ok(condition) = ConditionRef::parse(name) else { continue };
+            let is = self.experiment.condition_of(name);
+            let Ok(condition) = ConditionRef::parse(is) else { continue };
             match condition.provide(&context) {
                 Ok(provision) => provisions.push(Provided::new(name, provision, &own)),
                 Err(error) => {
@@ -199,7 +205,7 @@ impl Plan {
         self.packages.extend(skills.map(|skill| ((skill.digest, skill.directory.clone()), skill.clone())));
         for (number, entry) in self.agents.iter().enumerate() {
             for provision in &provisions {
-                for repetition in 1..=self.experiment.repetitions {
+                for repetition in 1..=self.experiment.repetitions_of(&provision.condition) {
                     let trial = setup.trial(&self.experiment, entry, provision, repetition);
                     self.cells.push(Cell {
                         task: task.name.clone(),
@@ -418,7 +424,7 @@ impl Setup {
             route: entry.route.clone(),
             condition: provided.condition.clone(),
             provision: provided.provision.clone(),
-            disclosure: experiment.disclosure,
+            disclosure: experiment.disclosure_of(&provided.condition),
             backend: self.backend.clone(),
             limits: self.limits,
             warnings: self.warnings.clone(),
@@ -434,6 +440,7 @@ impl Setup {
             env: self.env.clone(),
         };
         let specification = live.specify(experiment.seed);
+        let is = experiment.condition_of(&provided.condition);
         TrialSpec {
             schema: TrialSpec::SCHEMA.to_owned(),
             id: TrialId::of(&specification),
@@ -442,6 +449,7 @@ impl Setup {
             agent: live.label,
             options: entry.spec.clone(),
             scripts: self.scripts.clone(),
+            is: (live.condition != is).then(|| is.to_owned()),
             condition: live.condition,
             provision: provided.provision_spec.clone(),
             absent: provided.absent_spec.clone(),

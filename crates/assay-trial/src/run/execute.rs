@@ -27,7 +27,7 @@ pub fn run(
     let budget = Budget::new(caps);
     let context = ExecutorContext { store, resolver, run, cancel, concurrency: options.concurrency };
     let executor = Local::new(&context)?;
-    let (retries, stop_after) = (plan.experiment.infrastructure_retries, plan.experiment.stop_after);
+    let (retries, stop_after) = (plan.experiment.retries, plan.experiment.stop_after);
     let mut outcome = RunOutcome::default();
 
     let selected: Vec<&Cell> = plan

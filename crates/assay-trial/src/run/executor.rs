@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use assay_gateway::Budget;
 use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialSpec};
 
+use crate::experiment::Retries;
 use crate::run::resolve::{ResolveError, Resolver};
 
 /// Executes trials, on this machine or elsewhere.
@@ -33,7 +34,7 @@ pub struct Batch<'a> {
     /// Most that are executed.
     pub most: Option<usize>,
     /// Retries of a trial with an infrastructure error.
-    pub retries: u32,
+    pub retries: Retries,
     /// Whether a trial with an infrastructure error in an earlier run is retried.
     pub retry_broken: bool,
     /// Most consecutive infrastructure errors of one provider; 0: no limit.

@@ -217,13 +217,12 @@ impl Local<'_> {
         let ExecutorContext { store, cancel, .. } = self.context;
         let runner = Runner { store, cache: &self.cache, cancel, budget, keep: false };
         let resolved = self.context.resolver.resolve(trial)?;
-        for round in 0..=shared.batch.retries {
+        for round in 0.. {
             match runner.execute(&resolved, &lease)? {
                 Executed::Interrupted => return Ok(true),
                 Executed::Recorded { record, .. } => {
                     let again = record.outcome == Outcome::Infrastructure
-                        && !matches!(record.cause, Some(Cause::AgentSetup | Cause::Budget))
-                        && round < shared.batch.retries
+                        && round < shared.batch.retries.after(record.cause)
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {
                         let stopped = shared.breaker.record(trial, &record);

@@ -368,8 +368,12 @@ impl<'a> Resolver<'a> {
         let original = spec.absent.iter().find(|skill| is_provided && skill.directory == planned.directory);
         if let Some(original) = original
             && let Some(original) = opened.packages.get(&(original.digest, original.directory.clone()))
-            && let Some(version) =
-                extract_version(&spec.condition, original, self.scripts(spec), &self.sources.made)
+            && let Some(version) = extract_version(
+                spec.is.as_deref().unwrap_or(&spec.condition),
+                original,
+                self.scripts(spec),
+                &self.sources.made,
+            )
         {
             let (name, condition) = (planned.name.clone(), spec.condition.clone());
             let digest = planned.digest;

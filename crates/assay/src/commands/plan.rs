@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use assay_analysis::{Execution, LimitForecast, PlanForecast, PlanRequest, VerdictChances};
+use assay_analysis::{DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, VerdictChances};
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, seconds};
 use assay_store::{Limit, LimitSource, Store, TaskLimits};
@@ -103,7 +103,7 @@ fn format_forecast(forecast: &PlanForecast) -> String {
     text.push_str(&format!(
         "\nDesign: {}{clusters}, {}, {} {primary}{}, equivalence margin ±{:.0} pp\n",
         counted(design.tasks, "task", "tasks"),
-        counted(design.repetitions, "repetition", "repetitions"),
+        repetitions(design),
         design.family,
         if design.family == 1 { "comparison" } else { "comparisons" },
         100.0 * design.margin
@@ -134,6 +134,15 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         text.push_str(&format!(
             "  Expected verdicts if the true effect is zero: {}\n",
             format_chances(nothing)
+        ));
+    }
+    if let Some(split) = design.split {
+        text.push_str(&format!(
+            "  With {} of the baseline and {} of each other condition, the trials add {:.0}% less to standard errors ({} per task)\n",
+            counted(split.base_repetitions, "repetition", "repetitions"),
+            split.repetitions,
+            100.0 * (1.0 - split.standard_error_ratio),
+            counted(split.trials_per_task, "trial", "trials")
         ));
     }
     text.push_str(&format_shapes(forecast));
@@ -288,6 +297,16 @@ fn format_requested(forecast: &PlanForecast) -> String {
         ));
     }
     text
+}
+
+/// The repetitions of the baseline and of the other conditions, where they differ.
+fn repetitions(design: &DesignForecast) -> String {
+    let own = counted(design.repetitions, "repetition", "repetitions");
+    if design.base_repetitions == design.repetitions {
+        own
+    } else {
+        format!("{own} ({} of the baseline)", group_digits(design.base_repetitions))
+    }
 }
 
 fn format_chances(chances: VerdictChances) -> String {

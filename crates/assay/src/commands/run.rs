@@ -345,7 +345,7 @@ fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
             .hint(hint));
         }
     }
-    let most = plan.experiment.repetitions;
+    let most = plan.experiment.most_repetitions();
     if let Some(number) = only.repetitions.iter().find(|number| !(1..=most).contains(number)) {
         let message = format!("`--only repetition={number}` matches no repetition of the experiment");
         return Err(Failure::bad_input(message).hint(format!("repetitions are 1 to {most}")));

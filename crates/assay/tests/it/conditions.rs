@@ -100,6 +100,7 @@ fn the_example_runs_under_every_condition() {
         ("documents:conditions/docs", "failed", "passed"),
         ("plain", "passed", "passed"),
         ("curated", "passed", "passed"),
+        ("told", "passed", "passed"),
         ("version:conditions/old", "failed", "failed"),
         ("negative", "failed", "failed"),
         ("full", "passed", "passed"),
@@ -114,9 +115,25 @@ fn the_example_runs_under_every_condition() {
         assert_eq!(arm, 1, "{condition}");
     }
     // Every condition that exists: a new one belongs into the example.
-    let used: BTreeSet<&str> =
-        records.iter().filter_map(|record| record["condition"].as_str()?.split(':').next()).collect();
+    let names = records.iter().filter_map(|record| record["condition"].as_str()?.split(':').next());
+    let used: BTreeSet<&str> = names.filter(|name| *name != "told").collect();
     assert_eq!(used, assay_trial::condition::names().collect::<BTreeSet<_>>());
+
+    // The settings of single conditions.
+    let count = |condition: &str| records.iter().filter(|record| record["condition"] == condition).count();
+    assert_eq!((count("none"), count("told"), count("curated")), (8, 4, 4));
+    let is_told =
+        |condition: &str| prompt(of(condition, "log-sessions")).concat().contains("installed for this task");
+    assert_eq!((is_told("told"), is_told("curated")), (true, false));
+    let contrast = &document["report"]["contrasts"][0];
+    assert_eq!(
+        (&contrast["kind"], &contrast["condition"], &contrast["baseline"], &contrast["difference"]),
+        (&json!("activation"), &json!("curated"), &json!("told"), &json!(0.0))
+    );
+    let metrics = document["report"]["metrics"].as_array().unwrap();
+    let of_curated = metrics.iter().filter(|metric| metric["condition"] == "curated");
+    let names: Vec<&str> = of_curated.map(|metric| metric["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["cost_usd", "lines_changed", "seconds", "tokens", "turns"]);
 
     // The best passage comes first; no skill is offered.
     let documents = of("documents:conditions/docs", "log-sessions");

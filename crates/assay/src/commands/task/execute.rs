@@ -10,7 +10,7 @@ use assay_report::clean;
 use assay_store::{Cause, Outcome, Record, Store};
 use assay_task::Task;
 use assay_task::check::Finding;
-use assay_trial::{AgentSpec, Experiment, Plan, PlanError, RunOptions, SandboxKind, Sandboxes};
+use assay_trial::{AgentSpec, Experiment, Plan, PlanError, Retries, RunOptions, SandboxKind, Sandboxes};
 use serde::Serialize;
 
 use super::hints::{self, Who};
@@ -260,7 +260,7 @@ impl<'a> Executor<'a> {
                 // For a task that nobody wrote an experiment for: no network, and the host in place of every image.
                 let mut experiment = Experiment::new("check", &task.root);
                 experiment.sandbox.kind = kind;
-                experiment.infrastructure_retries = 1;
+                experiment.retries = Retries::of(1);
                 match self.plan_with(task, experiment) {
                     Ok(plan) => return Ok(plan),
                     Err(reason) => first = first.or(Some(reason)),
