@@ -324,6 +324,9 @@ pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
                     "By length of the curated skills in tokens (compact <500, standard <1,500, detailed <4,000): lift in pp (95% CI) and \
                      number of tasks n"
                 }
+                StratumKind::Baseline => {
+                    "By score of the baseline in the half of its trials that is not compared (hard below a third, easy above two thirds)"
+                }
             };
             let mut parts: Vec<&str> = Vec::new();
             for stratum in &strata {
@@ -333,6 +336,7 @@ pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
             }
             match parts.len() {
                 0 | 1 => None,
+                _ if by == StratumKind::Baseline => Some(strata_by_baseline(caption, &strata, labels)),
                 2..=BESIDE => Some(strata_as_columns(caption, &parts, &strata, labels)),
                 _ => Some(strata_as_rows(caption, &strata, labels)),
             }
@@ -374,6 +378,26 @@ fn strata_as_rows(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
             stratum.tasks.into(),
             or_none(stratum.lift, points),
             points_between(stratum.ci95).into(),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
+fn strata_by_baseline(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
+    let figures = ["tasks", "baseline", "lift (pp)", "95% CI", "tokens", "tokens 95% CI"];
+    let mut grid = labels.grid(caption, &["stratum"], &figures);
+    let ratio = |ratio: f64| format!("×{ratio:.2}");
+    for stratum in strata {
+        let mut row = labels.cells(&stratum.who, &stratum.condition);
+        row.extend([
+            Cell::Name(clean(&stratum.value)),
+            stratum.tasks.into(),
+            or_none(stratum.baseline_score, |score| format!("{:.0}%", 100.0 * score)),
+            or_none(stratum.lift, points),
+            points_between(stratum.ci95).into(),
+            or_none(stratum.token_ratio, ratio),
+            or_none(stratum.token_ratio_ci95, |[low, high]| format!("{} to {}", ratio(low), ratio(high))),
         ]);
         grid.rows.push(row);
     }

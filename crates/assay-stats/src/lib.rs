@@ -14,6 +14,7 @@
 
 mod agreement;
 mod bootstrap;
+mod difficulty;
 mod gain;
 mod interval;
 mod metric;
@@ -34,6 +35,7 @@ pub use agreement::{Agreement, Measure, RaterPair, agreement};
 pub use bootstrap::{
     cluster_bootstrap, skillsbench_interval, stratified_cluster_bootstrap, within_tasks_interval,
 };
+pub use difficulty::{Difficulty, HeldOut, held_out};
 pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
 pub use metric::{Guard, MetricEffect, MetricScale, MetricVerdict, guard, metric_effect, metric_verdict};

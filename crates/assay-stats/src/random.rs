@@ -29,6 +29,8 @@ pub(crate) enum Purpose {
     PowerCheck = 9,
     /// Simulated metrics, one stream a suite.
     Metric = 10,
+    /// Simulated strata by difficulty, one stream a suite.
+    Difficulty = 11,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

@@ -1,12 +1,13 @@
 //! Lifts by what tasks and skills have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::PairedTask;
+use assay_stats::{Difficulty, MetricScale, PairedTask};
 use assay_store::{ConditionRole, PlannedProvision, PlannedTask, RunFolder};
 use serde::Serialize;
 
 use super::pair::{Pair, ends, paired};
+use crate::gather::Slot;
 use crate::model::AgentKey;
 
 /// The limits of the classes of length, in tokens of the body (cl100k). The field names the four
@@ -35,11 +36,13 @@ pub enum StratumKind {
     Skills,
     /// The length of the curated skills' bodies.
     Length,
+    /// The score of the baseline, from trials that are not compared.
+    Baseline,
 }
 
 impl StratumKind {
     /// All, in the order of a report.
-    const ALL: [Self; 4] = [Self::Domain, Self::Difficulty, Self::Skills, Self::Length];
+    const ALL: [Self; 5] = [Self::Domain, Self::Difficulty, Self::Skills, Self::Length, Self::Baseline];
 }
 
 /// The lift on a part of the tasks. Exploratory: there is no verdict on it.
@@ -47,7 +50,9 @@ impl StratumKind {
 pub struct Stratum {
     /// `domain` and `difficulty` as in the task; `skills`, how many the condition provides;
     /// `length`, the class of the curated skills' bodies together: `compact` below 500 tokens,
-    /// `standard` below 1500, `detailed` below 4000, `comprehensive`.
+    /// `standard` below 1500, `detailed` below 4000, `comprehensive`; `baseline`, the mean score of
+    /// the other half of the baseline's trials: `hard` below a third, `medium`, `easy` above two
+    /// thirds.
     pub by: StratumKind,
     /// Which part.
     pub value: String,
@@ -58,12 +63,20 @@ pub struct Stratum {
     pub baseline: String,
     /// The condition compared.
     pub condition: String,
-    /// Tasks with a valid trial in every arm.
+    /// Tasks with a valid trial in every arm. By baseline, a task can be in two strata, with a half
+    /// of the baseline's trials in each.
     pub tasks: usize,
+    /// Mean score of the compared trials of the baseline.
+    pub baseline_score: Option<f64>,
     /// Mean over them of the difference of mean scores.
     pub lift: Option<f64>,
     /// Its 95 % interval, unadjusted; `null` below 5 tasks or clusters.
     pub ci95: Option<[f64; 2]>,
+    /// Tokens under the condition, as a ratio to the baseline's: geometric mean over tasks of the
+    /// ratio of means. `null` if a trial's tokens are unknown.
+    pub token_ratio: Option<f64>,
+    /// Its 95 % interval.
+    pub token_ratio_ci95: Option<[f64; 2]>,
 }
 
 /// A part with its place among the others.
@@ -74,10 +87,14 @@ pub(super) fn strata(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&s
     let mut strata = Vec::new();
     for by in StratumKind::ALL {
         for pair in pairs {
-            let mut tasks: BTreeMap<Part, Vec<PairedTask>> = BTreeMap::new();
-            for (task, arm, base) in &pair.tasks {
-                if let Some(part) = parts.part(by, task, pair.condition) {
-                    tasks.entry(part).or_default().push(paired(task, arm, base, clusters));
+            let mut tasks: BTreeMap<Part, Vec<Compared>> = BTreeMap::new();
+            if by == StratumKind::Baseline {
+                tasks = by_baseline(pair, clusters);
+            } else {
+                for (task, arm, base) in &pair.tasks {
+                    if let Some(part) = parts.part(by, task, pair.condition) {
+                        tasks.entry(part).or_default().push(Compared::whole(task, arm, base, clusters));
+                    }
                 }
             }
             // If no task has a value there are no strata.
@@ -90,17 +107,71 @@ pub(super) fn strata(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&s
     strata
 }
 
-fn stratum(pair: &Pair<'_>, by: StratumKind, value: String, tasks: &[PairedTask]) -> Stratum {
-    let estimate = assay_stats::lift(tasks, 0.95);
+/// A task in a stratum: scores, and tokens if they are known for all trials.
+struct Compared {
+    task: usize,
+    scores: PairedTask,
+    tokens: Option<PairedTask>,
+}
+
+impl Compared {
+    /// All trials of a task.
+    fn whole(task: &str, arm: &Slot, base: &Slot, clusters: &BTreeMap<&str, u64>) -> Self {
+        let scores = paired(task, arm, base, clusters);
+        let tokens = tokens(arm).zip(tokens(base));
+        let tokens = tokens.map(|(arm, base)| PairedTask { arm, base, cluster: scores.cluster });
+        Self { task: 0, scores, tokens }
+    }
+}
+
+/// The tokens of a cell's valid trials, if all of them are known.
+fn tokens(slot: &Slot) -> Option<Vec<f64>> {
+    slot.valid().map(|result| result.usage.map(|usage| usage.total() as f64)).collect()
+}
+
+/// The halves of the baseline's trials, each in the stratum that the other half decides. The halves of a task depend
+/// on each other through the condition's trials: they are a cluster.
+fn by_baseline(pair: &Pair<'_>, clusters: &BTreeMap<&str, u64>) -> BTreeMap<Part, Vec<Compared>> {
+    let bases: Vec<Vec<f64>> = pair.tasks.iter().map(|(_, _, base)| base.scores()).collect();
+    let mut tasks: BTreeMap<Part, Vec<Compared>> = BTreeMap::new();
+    for half in assay_stats::held_out(&bases) {
+        let Some((task, arm, base)) = pair.tasks.get(half.task) else { continue };
+        let whole = Compared::whole(task, arm, base, clusters);
+        let chosen = |values: &[f64]| half.trials.iter().filter_map(|at| values.get(*at).copied()).collect();
+        // Declared clusters are numbered from 0.
+        let cluster = Some(whole.scores.cluster.unwrap_or(u64::MAX - half.task as u64));
+        let held = |task: PairedTask| PairedTask { base: chosen(&task.base), cluster, ..task };
+        let part = match half.difficulty {
+            Difficulty::Hard => (0, "hard".to_owned()),
+            Difficulty::Medium => (1, "medium".to_owned()),
+            Difficulty::Easy => (2, "easy".to_owned()),
+        };
+        let compared =
+            Compared { task: half.task, scores: held(whole.scores), tokens: whole.tokens.map(held) };
+        tasks.entry(part).or_default().push(compared);
+    }
+    tasks
+}
+
+fn stratum(pair: &Pair<'_>, by: StratumKind, value: String, tasks: &[Compared]) -> Stratum {
+    let scores: Vec<PairedTask> = tasks.iter().map(|task| task.scores.clone()).collect();
+    let estimate = assay_stats::lift(&scores, 0.95);
+    let bases: Vec<Vec<f64>> = scores.iter().map(|task| task.base.clone()).collect();
+    let tokens: Option<Vec<PairedTask>> = tasks.iter().map(|task| task.tokens.clone()).collect();
+    let ratio = tokens.and_then(|tokens| assay_stats::metric_effect(&tokens, MetricScale::Log, 0.95));
+    let distinct: BTreeSet<usize> = tasks.iter().map(|task| task.task).collect();
     Stratum {
         by,
         value,
         who: pair.who.clone(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),
-        tasks: tasks.len(),
+        tasks: if by == StratumKind::Baseline { distinct.len() } else { tasks.len() },
+        baseline_score: assay_stats::rate(&bases, 0.95).map(|estimate| estimate.mean),
         lift: estimate.map(|estimate| estimate.mean),
         ci95: ends(estimate.and_then(|estimate| estimate.interval)),
+        token_ratio: ratio.map(|ratio| ratio.effect),
+        token_ratio_ci95: ends(ratio.and_then(|ratio| ratio.interval)),
     }
 }
 
@@ -145,6 +216,8 @@ impl<'a> Parts<'a> {
                 2 | 3 => (2, "2 to 3".to_owned()),
                 _ => (3, "4 or more".to_owned()),
             }),
+            // Not of a task, but of a half of its trials: `by_baseline`.
+            StratumKind::Baseline => None,
             StratumKind::Length => {
                 let skills = &self.curated.get(task)?.skills;
                 (!skills.is_empty()).then(|| length(skills.iter().map(|skill| skill.body_tokens).sum()))

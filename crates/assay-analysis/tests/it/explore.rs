@@ -1,19 +1,21 @@
 //! Exploratory results, computed by hand.
 
 use assay_analysis::Report;
-use assay_analysis::explore::Stratum;
+use assay_analysis::explore::{Stratum, StratumKind};
 use assay_stats::PairedTask;
 use assay_store::{PlannedProvision, PlannedSkill};
+use assay_usage::Usage;
 
 use crate::suite::{Suite, close};
 
-/// Strata as `by value condition tasks`, with their lifts.
+/// Strata as `by value condition tasks`, with their lifts; without those by baseline.
 fn strata(report: &Report) -> Vec<(String, f64)> {
     let name = |stratum: &Stratum| {
         let by = serde_json::to_value(stratum.by).unwrap();
         format!("{} {}: {} on {}", by.as_str().unwrap(), stratum.value, stratum.condition, stratum.tasks)
     };
-    report.exploration.strata.iter().map(|stratum| (name(stratum), stratum.lift.unwrap())).collect()
+    let by_task = report.exploration.strata.iter().filter(|stratum| stratum.by != StratumKind::Baseline);
+    by_task.map(|stratum| (name(stratum), stratum.lift.unwrap())).collect()
 }
 
 fn check_strata(report: &Report, expected: &[(&str, f64)]) {
@@ -100,6 +102,46 @@ fn a_stratum_has_the_interval_of_its_tasks_and_no_verdict() {
         (few.report().exploration.strata[0].lift, few.report().exploration.strata[0].ci95),
         (Some(1.0), None)
     );
+}
+
+#[test]
+fn a_half_of_the_baseline_decides_the_stratum_of_the_other() {
+    // Task a: `P` decides for easy, where `F` is compared with 1, and `F` for hard, where `P` is. Task b
+    // is hard twice, and c has too few trials.
+    let suite =
+        Suite::new(&["none", "curated"], &[("a", &["PF", "PP"]), ("b", &["FF", "PP"]), ("c", &["F", "P"])]);
+    let report = suite
+        .each(|record| {
+            let input = if record.condition == "curated" { 50 } else { 100 };
+            record.usage = Some(Usage { input, ..Usage::default() });
+        })
+        .report();
+    let found: Vec<_> = report
+        .exploration
+        .strata
+        .iter()
+        .map(|stratum| (stratum.by, stratum.value.as_str(), stratum.tasks, stratum.ci95))
+        .collect();
+    let by = StratumKind::Baseline;
+    assert_eq!(found, [(by, "hard", 2, None), (by, "easy", 1, None)]);
+    let [hard, easy] = &report.exploration.strata[..] else { panic!("two strata") };
+    close(hard.baseline_score, 1.0 / 3.0);
+    close(hard.lift, 2.0 / 3.0);
+    close(easy.baseline_score, 0.0);
+    close(easy.lift, 1.0);
+    close(hard.token_ratio, 0.5);
+
+    // Ten tasks, nine of which are hard: an interval, of at most one unit a task.
+    let names: Vec<String> = (0..10).map(|n| format!("t{n}")).collect();
+    let rows: Vec<(&str, &[&str])> = names
+        .iter()
+        .map(|name| (name.as_str(), if name == "t0" { &["PPPP", "PPPP"][..] } else { &["FFFF", "PPFF"] }))
+        .collect();
+    let report = Suite::new(&["none", "curated"], &rows).report();
+    let [hard, easy] = &report.exploration.strata[..] else { panic!("two strata") };
+    assert_eq!((hard.tasks, easy.tasks, easy.ci95), (9, 1, None));
+    let [low, high] = hard.ci95.unwrap();
+    assert!(low < 0.5 && 0.5 < high && high - low < 0.7, "{low} {high}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! threads and their [`Tally`]s add up.
 
 mod baseline;
+mod difficulty;
 mod grid;
 mod method;
 mod metric;
@@ -14,6 +15,7 @@ mod threads;
 mod truth;
 
 pub use baseline::Baseline;
+pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};
 pub use method::{Method, compare};
 pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};

@@ -33,4 +33,6 @@ pub(crate) enum Grid {
     Validity,
     /// Costs with log-normal and heavy tails, compared by ratios and by differences
     Metrics,
+    /// Strata of tasks by the baseline's score, with and without separate halves of its trials
+    Difficulty,
 }

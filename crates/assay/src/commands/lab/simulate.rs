@@ -1,5 +1,6 @@
 //! `assay lab simulate`: error rates, coverage and power of the verdicts on simulated suites.
 
+mod difficulty;
 mod metrics;
 
 use std::num::NonZeroUsize;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     match args.grid {
         Grid::Validity => scores(args, ui),
         Grid::Metrics => metrics::run(args, ui),
+        Grid::Difficulty => difficulty::run(args, ui),
     }
 }
 
