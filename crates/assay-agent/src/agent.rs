@@ -54,6 +54,12 @@ pub trait Agent: Send + Sync {
         false
     }
 
+    /// Whether it connects to servers of the Model Context Protocol, by this transport. An agent
+    /// that needs none, such as the oracle, can do without.
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        false
+    }
+
     /// The sandbox memory that the agent itself needs, in bytes; 0 for an agent that runs outside.
     fn own_memory(&self) -> u64 {
         0
@@ -67,6 +73,26 @@ pub trait Agent: Send + Sync {
     /// Works until done, a limit, the deadline, or `job.cancel`. Never fails: errors are in
     /// [`AgentRun::ended`], so that the steps before them are kept.
     fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun;
+}
+
+/// How an agent talks to a server of the Model Context Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum McpTransport {
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, which streamable HTTP has replaced.
+    Sse,
+}
+
+/// A server of the Model Context Protocol, as seen from inside the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServer {
+    /// Its name, by which the agent names its tools.
+    pub name: String,
+    /// Its URL.
+    pub url: String,
+    /// How to talk to it.
+    pub transport: McpTransport,
 }
 
 /// What an agent gets for one trial.
@@ -94,6 +120,8 @@ pub struct Job<'a> {
     pub logs: PathBuf,
     /// Variables for the environment of commands.
     pub env: &'a [(String, String)],
+    /// The servers that the task gives it, all of a transport that it supports.
+    pub mcp_servers: &'a [McpServer],
     /// The endpoint of its model, if it uses the gateway.
     pub endpoint: Option<Endpoint>,
     /// The run's budget, for agents that call their model without the gateway.

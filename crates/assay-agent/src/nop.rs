@@ -2,7 +2,7 @@ use assay_sandbox::Session;
 use assay_trace::{AgentInfo, Ended, Source, Trajectory};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, AgentRun, Job};
+use crate::agent::{Agent, AgentRun, Job, McpTransport};
 
 /// Does nothing: a check that passes with it needs no work.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,11 @@ impl Agent for Nop {
 
     fn identity(&self) -> Value {
         json!({ "name": "nop", "version": "1" })
+    }
+
+    /// It needs none.
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        true
     }
 
     fn measures_a_model(&self) -> bool {

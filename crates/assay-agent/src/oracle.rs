@@ -5,7 +5,7 @@ use assay_sandbox::{Exec, Exit, LimitKind, SandboxError, Session, Sink};
 use assay_trace::{AgentInfo, Ended, Observation, ObservationResult, Part, Source, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
 
-use crate::agent::{Agent, AgentRun, Job, now};
+use crate::agent::{Agent, AgentRun, Job, McpTransport, now};
 
 /// Runs the task's own solution: a check that fails with it cannot be passed.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,11 @@ impl Agent for Oracle {
 
     fn identity(&self) -> Value {
         json!({ "name": "oracle", "version": "1" })
+    }
+
+    /// It needs none.
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        true
     }
 
     fn measures_a_model(&self) -> bool {

@@ -33,7 +33,7 @@ pub(crate) fn plan_reply(
     if turn.fault == Some(Fault::Break) {
         "An answer that breaks off, as scripted.".clone_into(&mut turn.say);
     }
-    let said = ScriptedReply { turn: &turn, model: upstream.model, ordinal };
+    let said = ScriptedReply { turn: &turn, model: upstream.model, ordinal, request: &body };
     let events = || dialect.events(&said).into_iter().map(String::into_bytes).collect::<Vec<_>>();
     let mut plan = match turn.fault {
         Some(Fault::Status { status, retry_after }) => {

@@ -27,7 +27,8 @@
 //!
 //! The reply has the text `say`; a call that opens the skill `skill`; a call of the shell tool for
 //! each command in `run`, then for each file in `run_files` with the file's contents as the
-//! command. A turn without a call is the last; an agent whose prompt asks for a final command
+//! command; and the call in `call`, `{"tool": NAME, "arguments": {…}}`, of a tool whose name may have
+//! a prefix, such as `mcp__SERVER__`. A turn without a call is the last; an agent whose prompt asks for a final command
 //! (mini-swe-agent) gets that one. `run_files` are relative to the script's folder and stay in it.
 //! The tools to call are chosen by name among those offered, because agents name them differently:
 //! the one with the name of a shell, else the first; the one with the name of a skill loader, else
@@ -169,6 +170,19 @@ impl Script {
         }
         for command in &rule.commands {
             calls.push(tool_call::run_command(&request.tools, command).ok_or_else(lacks_tool)?);
+        }
+        if let Some(call) = &rule.call {
+            let made = tool_call::call_tool(&request.tools, call).ok_or_else(|| {
+                let offered: Vec<String> = request.tools.iter().map(|tool| escape(&tool.name)).collect();
+                ModelError::Script(format!(
+                    "{}:{}: no tool called {} is offered (offered: {})",
+                    self.file,
+                    rule.line,
+                    escape(&call.tool),
+                    offered.join(", ")
+                ))
+            })?;
+            calls.push(made);
         }
         if calls.is_empty() {
             calls.extend(tool_call::submit(request));

@@ -1,6 +1,7 @@
 //! `task.toml`, typed.
 
 mod grading;
+mod mcp;
 mod metadata;
 mod read;
 mod section;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use grading::{Artifact, Collect};
+pub use mcp::McpServer;
 pub(crate) use metadata::{Metadata, metadata, object};
 pub(crate) use read::{Parsed, parse};
 pub use steps::{RewardStrategy, StepConfig};
@@ -96,8 +98,8 @@ pub struct EnvironmentConfig {
     pub healthcheck: Option<Healthcheck>,
     /// `os = "windows"`.
     pub windows: bool,
-    /// `mcp_servers`: how many are requested.
-    pub mcp_servers: usize,
+    /// `mcp_servers`.
+    pub mcp_servers: Vec<McpServer>,
 }
 
 impl Default for TaskConfig {
@@ -143,7 +145,7 @@ impl Default for EnvironmentConfig {
             build_timeout: DEFAULT_SECONDS,
             healthcheck: None,
             windows: false,
-            mcp_servers: 0,
+            mcp_servers: Vec::new(),
         }
     }
 }

@@ -53,8 +53,8 @@ mod task;
 
 pub use compose::{Compose, LoginMount, Service};
 pub use config::{
-    Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, RewardStrategy, StepConfig, TaskConfig,
-    VerifierMode,
+    Artifact, Collect, EnvironmentConfig, Healthcheck, McpServer, NetworkWish, RewardStrategy, StepConfig,
+    TaskConfig, VerifierMode,
 };
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use error::TaskError;

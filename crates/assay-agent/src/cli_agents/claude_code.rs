@@ -1,7 +1,10 @@
 use std::path::PathBuf;
 
+use serde_json::{Map, json};
+
 use super::harness::{Harness, Launch, VaryingContent, pairs};
 use super::package::{Package, Registry};
+use crate::agent::McpTransport;
 
 /// Claude Code, Anthropic's CLI agent.
 #[derive(Debug)]
@@ -56,6 +59,17 @@ impl Harness for ClaudeCode {
             "--model",
             launch.model,
         ];
+        let servers = launch.mcp_servers.iter().map(|server| {
+            let kind = match server.transport {
+                McpTransport::Http => "http",
+                McpTransport::Sse => "sse",
+            };
+            (server.name.clone(), json!({ "type": kind, "url": server.url }))
+        });
+        let servers = json!({ "mcpServers": servers.collect::<Map<_, _>>() }).to_string();
+        if !launch.mcp_servers.is_empty() {
+            args.extend(["--mcp-config", &servers, "--strict-mcp-config"]);
+        }
         if !launch.context.is_empty() {
             args.extend(["--append-system-prompt-file", &context]);
         }
@@ -71,6 +85,10 @@ impl Harness for ClaudeCode {
             ("IS_SANDBOX", "1"),
         ]);
         (args.into_iter().map(str::to_owned).collect(), env)
+    }
+
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        true
     }
 
     fn state(&self) -> &'static [&'static str] {

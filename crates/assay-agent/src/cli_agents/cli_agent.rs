@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::harness::{Harness, Launch};
 use super::install::Installation;
-use crate::agent::{Agent, AgentRun, Job, now};
+use crate::agent::{Agent, AgentRun, Job, McpTransport, now};
 use crate::catalogue::catalogue;
 use crate::oracle::{broken, resource};
 
@@ -268,6 +268,10 @@ impl Agent for CliAgent {
         self.script.is_none()
     }
 
+    fn supports_mcp(&self, transport: McpTransport) -> bool {
+        self.harness.supports_mcp(transport)
+    }
+
     fn own_memory(&self) -> u64 {
         self.harness.memory_mb() << 20
     }
@@ -309,6 +313,7 @@ impl Agent for CliAgent {
             context: &context,
             workdir: &job.workdir,
             home: &home,
+            mcp_servers: job.mcp_servers,
             installation: &installation,
         };
         let ended = self.execute(&launch, job, session);

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use super::harness::{Harness, Launch, VaryingContent, pairs};
 use super::package::{Package, Registry};
+use crate::agent::McpTransport;
 
 /// Codex, OpenAI's CLI agent.
 #[derive(Debug)]
@@ -51,7 +52,12 @@ impl Harness for Codex {
             },
             url = text(&format!("{}/v1", launch.address)),
         );
-        vec![(launch.home.join(".codex/config.toml"), config)]
+        let servers: String = launch
+            .mcp_servers
+            .iter()
+            .map(|server| format!("\n[mcp_servers.{}]\nurl = {}\n", text(&server.name), text(&server.url)))
+            .collect();
+        vec![(launch.home.join(".codex/config.toml"), config + &servers)]
     }
 
     fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
@@ -74,6 +80,10 @@ impl Harness for Codex {
         let home = launch.home.join(".codex").display().to_string();
         let env = pairs(&[("CODEX_HOME", &home), (KEY, launch.token)]);
         (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn supports_mcp(&self, transport: McpTransport) -> bool {
+        transport == McpTransport::Http
     }
 
     fn state(&self) -> &'static [&'static str] {

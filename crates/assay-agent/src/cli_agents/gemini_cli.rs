@@ -2,8 +2,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::harness::{Harness, Launch, PROCESSES, VaryingContent, pairs};
+use super::harness::{Harness, Launch, PROCESSES, VaryingContent, gemini_servers, pairs};
 use super::package::{NODE, NODE_PACKAGE, Package, Registry};
+use crate::agent::McpTransport;
 
 /// Gemini CLI, Google's CLI agent.
 #[derive(Debug)]
@@ -35,12 +36,15 @@ impl Harness for GeminiCli {
     }
 
     fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
-        let settings = json!({
+        let mut settings = json!({
             "privacy": { "usageStatisticsEnabled": false },
             "telemetry": { "enabled": false },
             "general": { "enableAutoUpdate": false },
             "security": { "auth": { "selectedType": "gemini-api-key" } },
         });
+        if !launch.mcp_servers.is_empty() {
+            settings["mcpServers"] = gemini_servers(launch.mcp_servers);
+        }
         let mut files = vec![(launch.home.join(".gemini/settings.json"), settings.to_string())];
         if !launch.context.is_empty() {
             // The content of this file is part of every system prompt.
@@ -60,6 +64,10 @@ impl Harness for GeminiCli {
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         ]);
         (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        true
     }
 
     fn state(&self) -> &'static [&'static str] {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::package::Package;
+use crate::agent::{McpServer, McpTransport};
 
 /// What is particular to a CLI agent.
 pub trait Harness: Send + Sync {
@@ -32,6 +33,11 @@ pub trait Harness: Send + Sync {
 
     /// Its command line, without the program, and additional environment variables.
     fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>);
+
+    /// Whether it connects to servers of the Model Context Protocol, by this transport.
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        false
+    }
 
     /// The format of its output or transcript, by the name of its reader in `assay_trace::read`.
     fn transcript(&self) -> &'static str;
@@ -95,6 +101,8 @@ pub struct Launch<'a> {
     pub workdir: &'a Path,
     /// Its home, inside the sandbox.
     pub home: &'a Path,
+    /// The task's servers of the Model Context Protocol; usually none.
+    pub mcp_servers: &'a [McpServer],
     /// Its installation, inside the sandbox.
     pub installation: &'a Path,
 }
@@ -104,6 +112,18 @@ impl Launch<'_> {
     pub(super) fn installed(&self, path: &str) -> String {
         self.installation.join(path).display().to_string()
     }
+}
+
+/// Servers in the format of Gemini CLI and Qwen Code, its fork.
+pub(super) fn gemini_servers(servers: &[McpServer]) -> serde_json::Value {
+    let one = |server: &McpServer| {
+        let key = match server.transport {
+            McpTransport::Http => "httpUrl",
+            McpTransport::Sse => "url",
+        };
+        (server.name.clone(), serde_json::json!({ key: server.url, "trust": true }))
+    };
+    servers.iter().map(one).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// Environment variables.

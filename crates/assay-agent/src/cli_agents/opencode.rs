@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::harness::{Harness, Launch, pairs};
 use super::package::{Package, Registry};
+use crate::agent::McpTransport;
 
 /// OpenCode, a CLI agent for servers with OpenAI's chat completions API.
 #[derive(Debug)]
@@ -51,6 +52,12 @@ impl Harness for OpenCode {
                 "models": { launch.model: { "limit": { "context": 200_000, "output": 32_000 } } },
             } },
         });
+        if !launch.mcp_servers.is_empty() {
+            let servers = launch.mcp_servers.iter().map(|server| {
+                (server.name.clone(), json!({ "type": "remote", "url": server.url, "enabled": true }))
+            });
+            config["mcp"] = servers.collect::<Map<_, _>>().into();
+        }
         let mut files = Vec::new();
         if !launch.context.is_empty() {
             config["instructions"] = json!([instructions]);
@@ -73,6 +80,10 @@ impl Harness for OpenCode {
             ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
         ]);
         (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        true
     }
 
     fn state(&self) -> &'static [&'static str] {

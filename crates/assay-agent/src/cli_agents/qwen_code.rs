@@ -1,7 +1,10 @@
 use std::path::PathBuf;
 
-use super::harness::{Harness, Launch, PROCESSES, VaryingContent, pairs};
+use serde_json::json;
+
+use super::harness::{Harness, Launch, PROCESSES, VaryingContent, gemini_servers, pairs};
 use super::package::{NODE, NODE_PACKAGE, Package, Registry};
+use crate::agent::McpTransport;
 
 /// Qwen Code, a CLI agent for servers with OpenAI's chat completions API.
 #[derive(Debug)]
@@ -32,8 +35,12 @@ impl Harness for QwenCode {
         Some("/root/.qwen/skills")
     }
 
-    fn files(&self, _launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
-        Vec::new()
+    fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
+        if launch.mcp_servers.is_empty() {
+            return Vec::new();
+        }
+        let settings = json!({ "mcpServers": gemini_servers(launch.mcp_servers) });
+        vec![(launch.home.join(".qwen/settings.json"), settings.to_string())]
     }
 
     fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
@@ -50,6 +57,10 @@ impl Harness for QwenCode {
             ("OPENAI_MODEL", launch.model),
         ]);
         (args.into_iter().map(str::to_owned).collect(), env)
+    }
+
+    fn supports_mcp(&self, _transport: McpTransport) -> bool {
+        true
     }
 
     fn state(&self) -> &'static [&'static str] {

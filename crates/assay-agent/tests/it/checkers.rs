@@ -46,6 +46,7 @@ fn run_agent(agent: &dyn Agent, session: &mut FixedSession) -> assay_agent::Agen
         script_context: &ScriptContext::default(),
         logs: logs.path().to_owned(),
         env: &[],
+        mcp_servers: &[],
         endpoint: None,
         budget: None,
     };

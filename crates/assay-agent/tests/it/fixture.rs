@@ -192,6 +192,7 @@ impl LoopFixture {
             script_context: &ScriptContext::default(),
             logs: logs.path().to_owned(),
             env: &[("TOKEN".to_owned(), "value".to_owned())],
+            mcp_servers: &[],
             endpoint: None,
             budget: self.budget.as_deref().map(|budget| budget as &dyn RunBudget),
         };

@@ -134,6 +134,8 @@ pub(crate) struct ScriptedReply<'a> {
     pub(crate) model: &'a str,
     /// Makes identifiers of replies unique in a trial.
     pub(crate) ordinal: usize,
+    /// The request that it answers.
+    pub(crate) request: &'a Value,
 }
 
 impl ScriptedReply<'_> {

@@ -212,6 +212,13 @@ fn is_call(item: &Value) -> bool {
     matches!(item.get("type").and_then(Value::as_str), Some("function_call" | "custom_tool_call"))
 }
 
+/// The namespace in which a request offers a tool, such as that of an MCP server.
+fn namespace_of<'a>(request: &'a Value, name: &str) -> Option<&'a str> {
+    let is_named = |tool: &Value| tool.get("name").and_then(Value::as_str) == Some(name);
+    let namespace = items(request, "tools").find(|tool| items(tool, "tools").any(is_named))?;
+    namespace.get("name").and_then(Value::as_str)
+}
+
 /// Output items, each in its final and in its initial form.
 fn output(said: &ScriptedReply<'_>) -> Vec<(Value, Value)> {
     let mut items = Vec::new();
@@ -222,11 +229,16 @@ fn output(said: &ScriptedReply<'_>) -> Vec<(Value, Value)> {
         items.push((item("completed", content), item("in_progress", json!([]))));
     }
     items.extend(said.calls().map(|(id, call)| {
+        let namespace = namespace_of(said.request, &call.name);
         let item = |status: &str, arguments: String| {
-            json!({
+            let mut item = json!({
                 "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": call.name,
                 "arguments": arguments, "status": status,
-            })
+            });
+            if let Some(namespace) = namespace {
+                item["namespace"] = json!(namespace);
+            }
+            item
         };
         (item("completed", call.arguments.to_string()), item("in_progress", String::new()))
     }));

@@ -25,9 +25,20 @@ struct RuleFields {
     run: Option<OneOrMany<String>>,
     run_files: Option<OneOrMany<String>>,
     skill: Option<String>,
+    call: Option<ScriptedCall>,
     fault: Option<String>,
     retry_after: Option<u32>,
     times: Option<u32>,
+}
+
+/// A call of a tool other than the shell, as written.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScriptedCall {
+    /// The end of the tool's name: agents put a server's name before it.
+    pub(crate) tool: String,
+    #[serde(default)]
+    pub(crate) arguments: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A checked rule.
@@ -51,6 +62,8 @@ pub(crate) struct Rule {
     pub(crate) run_files: Vec<String>,
     /// The skill to open first.
     pub(crate) skill: Option<String>,
+    /// The call of another tool.
+    pub(crate) call: Option<ScriptedCall>,
     pub(crate) fault: Option<Fault>,
     /// How often it applies at most in a trial.
     pub(crate) times: Option<u32>,
@@ -81,7 +94,7 @@ enum RuleError {
     DrawWithoutChance,
     #[error("`results` is an empty list: add a number or remove the field")]
     NoResults,
-    #[error("the rule has no action: add `say`, `run`, `run_files`, `skill` or `fault`")]
+    #[error("the rule has no action: add `say`, `run`, `run_files`, `skill`, `call` or `fault`")]
     NoAnswer,
     #[error("`fault` cannot be combined with a reply: use a separate rule")]
     AnswerAndFault,
@@ -155,8 +168,11 @@ impl RuleFields {
         if self.results.as_ref().is_some_and(|few| few.0.is_empty()) {
             return Err(RuleError::NoResults);
         }
-        let answers =
-            self.say.is_some() || self.run.is_some() || self.run_files.is_some() || self.skill.is_some();
+        let answers = self.say.is_some()
+            || self.run.is_some()
+            || self.run_files.is_some()
+            || self.skill.is_some()
+            || self.call.is_some();
         if !answers && self.fault.is_none() {
             return Err(RuleError::NoAnswer);
         }
@@ -175,6 +191,9 @@ impl RuleFields {
         if self.retry_after.is_some() && !matches!(fault, Some(Fault::Status { .. })) {
             return Err(RuleError::RetryAfter);
         }
+        if self.call.as_ref().is_some_and(|call| call.tool.is_empty()) {
+            return Err(RuleError::EmptyText("tool"));
+        }
         Ok(Rule {
             line,
             task: texts("task", self.task)?,
@@ -191,6 +210,7 @@ impl RuleFields {
             commands: texts("run", self.run)?.unwrap_or_default(),
             run_files: texts("run_files", self.run_files)?.unwrap_or_default(),
             skill: self.skill,
+            call: self.call,
             fault,
             times: self.times,
         })

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::rule::ScriptedCall;
 use crate::{ChatRequest, Message, Tool};
 
 /// Names of tools that run a command, in lower case, in present and past versions of Claude Code,
@@ -23,6 +24,17 @@ const OPENERS: [&str; 3] = ["skill", "activate_skill", "use_skill"];
 pub(super) fn run_command(tools: &[Tool], command: &str) -> Option<(String, Value)> {
     let tool = named(tools, &SHELLS).or_else(|| tools.first())?;
     Some((tool.name.clone(), arguments(tool, &["command", "cmd", "script"], command)))
+}
+
+/// The call of the tool with this name, which may have a prefix such as `mcp__SERVER__`.
+pub(super) fn call_tool(tools: &[Tool], call: &ScriptedCall) -> Option<(String, Value)> {
+    let is_named = |tool: &&Tool| {
+        tool.name
+            .strip_suffix(&call.tool)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['_', '.', '/']))
+    };
+    let tool = tools.iter().find(is_named)?;
+    Some((tool.name.clone(), Value::Object(call.arguments.clone())))
 }
 
 /// What the model of mini-swe-agent prints through its shell when the work is done.
@@ -110,6 +122,22 @@ mod tests {
 
     fn tool(name: &str, parameters: Value) -> Tool {
         Tool { name: name.to_owned(), description: String::new(), parameters }
+    }
+
+    #[test]
+    fn other_tools_are_found_by_the_end_of_their_names() {
+        let check = |names: &[&str], expected: Option<&str>| {
+            let tools: Vec<Tool> = names.iter().map(|name| tool(name, json!({}))).collect();
+            let arguments = Map::from_iter([("name".to_owned(), json!("lantern"))]);
+            let call = ScriptedCall { tool: "find".to_owned(), arguments: arguments.clone() };
+            let expected = expected.map(|name| (name.to_owned(), Value::Object(arguments)));
+            assert_eq!(call_tool(&tools, &call), expected, "{names:?}");
+        };
+        check(&["bash", "find"], Some("find"));
+        check(&["bash", "mcp__shop__find"], Some("mcp__shop__find"));
+        check(&["pathfind", "shop.find"], Some("shop.find"));
+        check(&["pathfind", "finder"], None);
+        check(&[], None);
     }
 
     #[test]

@@ -162,6 +162,8 @@ fn errors_have_file_and_line() {
     check(b"# only words\n\n", "sub/t.jsonl: no rules");
     check(b"{\"say\":\"x\"}\n\n{\"sey\":1}", "sub/t.jsonl:3:6: unknown field `sey`, expected one of `task`");
     check(b"{\"say\":\"x\"}\r\n{\"turn\":0}\r\n", "sub/t.jsonl:2: the rule has no action");
+    check(b"{\"call\":{\"tool\":\"\"}}", "sub/t.jsonl:1: `tool` has an empty text");
+    check(b"{\"call\":{\"tool\":\"x\",\"with\":1}}", "sub/t.jsonl:1:");
     check(b"\n\xff", "sub/t.jsonl: line 2 is not UTF-8");
     check(br#"{"run_files":"gone.sh"}"#, "sub/t.jsonl:1: run_files: gone.sh: cannot read the file");
     check(br#"{"run_files":"../a.sh"}"#, "sub/t.jsonl:1: run_files: ../a.sh: outside the script's folder");

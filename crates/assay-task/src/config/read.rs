@@ -6,6 +6,7 @@ use assay_fs::tree;
 use assay_skill::{Diagnostic, Severity, position};
 use toml::de::DeTable;
 
+use super::mcp;
 use super::section::{Section, Source};
 use super::{
     Collect, DEFAULT_SECONDS, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode, grading,
@@ -291,7 +292,7 @@ fn environment_of(
     let tpu = section.section(source, "tpu")?.is_some();
     let least = u64::from(kinds > 0 || tpu);
     config.gpus = section.count(source, "gpus")?.unwrap_or(least);
-    config.mcp_servers = section.list_length(source, "mcp_servers")?.map_or(0, |(length, _)| length);
+    config.mcp_servers = mcp::servers(source, &mut section)?;
     config.windows = section.string(source, "os")?.is_some_and(|os| os.eq_ignore_ascii_case("windows"));
     config.healthcheck = healthcheck(source, &mut section)?;
     let internet = section.boolean(source, "allow_internet")?;

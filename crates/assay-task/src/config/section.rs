@@ -323,19 +323,6 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// How many tables or values a list has.
-    pub(super) fn list_length(
-        &mut self,
-        source: &Source<'_>,
-        key: &str,
-    ) -> Read<Option<(usize, Range<usize>)>> {
-        let Some(value) = self.take_value(key) else { return Ok(None) };
-        match value.get_ref().as_array() {
-            Some(items) => Ok(Some((items.iter().count(), value.span()))),
-            None => self.report_wrong_type(source, key, &value, "a list"),
-        }
-    }
-
     /// Reports the keys that were not read.
     pub(super) fn finish(self, source: &mut Source<'_>) {
         for key in self.table.keys() {

@@ -75,7 +75,7 @@ workdir = "/app/./x"
 skills_dir = "/skills"
 network_mode = "no-network"
 build_timeout_sec = 60
-mcp_servers = [{ name = "m" }]
+mcp_servers = [{ name = "m", transport = "streamable-http", url = "http://m:80/mcp" }, { url = "https://m" }]
 [environment.healthcheck]
 command = "true"
 retries = 9
@@ -118,9 +118,15 @@ env = { S = "1" }
         (Some(Path::new("/app/x")), Some(Path::new("/skills")))
     );
     assert_eq!(
-        (&environment.network, environment.build_timeout, environment.mcp_servers),
-        (&NetworkWish::None, 60.0, 1)
+        (&environment.network, environment.build_timeout, environment.mcp_servers.len()),
+        (&NetworkWish::None, 60.0, 2)
     );
+    let [server, other] = &environment.mcp_servers[..] else { panic!("{environment:?}") };
+    assert_eq!(
+        (server.name.as_str(), server.transport.as_str(), server.host()),
+        ("m", "streamable-http", Some("m"))
+    );
+    assert_eq!((other.name.as_str(), other.transport.as_str(), other.host()), ("", "sse", None));
     let check = environment.healthcheck.as_ref().unwrap();
     assert_eq!((check.command.as_str(), check.interval, check.retries), ("true", 5.0, 9));
     assert_eq!(config.solution_env["S"], "1");

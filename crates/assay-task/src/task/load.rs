@@ -510,7 +510,7 @@ impl<'a> Root<'a> {
         let flags = [
             (config.environment.gpus > 0, "gpus", "GPUs"),
             (config.environment.windows, "windows", "Windows"),
-            (config.environment.mcp_servers > 0, "mcp-servers", "MCP servers"),
+            (!config.environment.mcp_servers.is_empty(), "mcp-servers", "MCP servers"),
             (
                 tree.get(Path::new("trajectory.json")).is_some(),
                 "prior-conversation",
@@ -518,13 +518,11 @@ impl<'a> Root<'a> {
             ),
         ];
         for (_, code, what) in flags.iter().filter(|(given, _, _)| *given) {
-            note(
-                Severity::Warning,
-                code,
-                toml,
-                format!("the task has {what}"),
-                "some sandboxes cannot run it",
-            );
+            let hint = match *code {
+                "mcp-servers" => "only agents that support MCP can be given it",
+                _ => "some sandboxes cannot run it",
+            };
+            note(Severity::Warning, code, toml, format!("the task has {what}"), hint);
         }
         let other = Path::new("environment/docker-compose.yml");
         if environment.compose.is_none() && tree.get(other).is_some() {

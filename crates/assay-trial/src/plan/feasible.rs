@@ -5,6 +5,7 @@ use assay_task::{NetworkWish, Task, VerifierMode};
 
 use crate::run::backend::BackendError;
 use crate::run::env::EnvError;
+use crate::run::mcp::McpError;
 use crate::{Experiment, NetworkGrant};
 use assay_store::NetworkPolicy;
 
@@ -36,8 +37,8 @@ pub(crate) enum Infeasible {
     #[error("it needs Windows")]
     Windows,
     /// MCP servers.
-    #[error("it defines MCP servers, which no agent here supports")]
-    Mcp,
+    #[error(transparent)]
+    Mcp(#[from] McpError),
     /// Files of another container.
     #[error("it collects artifacts from the service `{0}`, but only those of `main` are collected")]
     Service(String),
@@ -87,9 +88,6 @@ pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Inf
     }
     if config.environment.windows {
         return Err(Infeasible::Windows);
-    }
-    if config.environment.mcp_servers > 0 {
-        return Err(Infeasible::Mcp);
     }
     let steps = config.steps.iter();
     let artifacts = config.artifacts.iter().chain(steps.clone().flat_map(|step| &step.artifacts));

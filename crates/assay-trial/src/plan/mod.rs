@@ -32,6 +32,7 @@ use crate::run::backend::Backend;
 use crate::run::context::MachineContext;
 use crate::run::egress_proxy;
 use crate::run::env::TaskEnv;
+use crate::run::mcp;
 use crate::run::resolve::{Resolver, Sources};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
@@ -152,7 +153,9 @@ impl Plan {
     }
 
     fn add_task(&mut self, task: &Arc<Task>, store: &Store, machine: &MachineContext<'_>) {
-        let setup = match Setup::of(task, &self.experiment, machine) {
+        let agents: Vec<&dyn Agent> = self.agents.iter().map(|entry| &*entry.agent).collect();
+        let usable = mcp::check(task, &agents).map_err(Infeasible::from);
+        let setup = match usable.and_then(|()| Setup::of(task, &self.experiment, machine)) {
             Ok(setup) => setup,
             Err(error) => {
                 let reason = error.to_string();

@@ -232,6 +232,36 @@ fn task_skills_count_for_the_oracle_only() {
     assert!(plan.trials.values().all(|trial| !holds(trial)));
 }
 
+/// MCP servers are services, of transports that every agent of the experiment supports.
+#[test]
+fn tasks_with_mcp_servers_are_excluded_with_the_reason() {
+    let compose = "services:\n  main: { build: . }\n  web: { image: x, hostname: front }\n";
+    let check = |server: &str, part: &str| {
+        let fixture = Fixture::new();
+        fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"openai:one\"");
+        fixture.write("tasks/a/environment/docker-compose.yaml", compose);
+        let servers = format!("[[environment.mcp_servers]]\n{server}\n[metadata]");
+        fixture.edit("tasks/a/task.toml", "[metadata]", &servers);
+        let excluded = fixture.plan().excluded;
+        assert!(excluded[0].reason.contains(part), "{server}: {excluded:?}");
+    };
+    let server =
+        |transport: &str, url: &str| format!("name = \"m\"\ntransport = \"{transport}\"\nurl = \"{url}\"");
+    check(
+        &server("http", "http://web:80/mcp"),
+        "`m` cannot be given to the agent `loop`, which supports no MCP over http",
+    );
+    check(&server("http", "http://front"), "which supports no MCP over http");
+    check(&server("stdio", ""), "`m` has the transport `stdio`");
+    check(&server("sse", "http://other:80/"), "`m` is at http://other:80/, which is none of its services");
+    check(&server("sse", "https://web/"), "which is none of its services");
+    check(&server("sse", "http://web:80@other/"), "which is none of its services");
+    check(&server("sse", "http://main/"), "which is none of its services");
+    check("url = \"http://web/\"", "has no name");
+    check("name = \"a b\"\nurl = \"http://web/\"", "has no name");
+    check("name = \"m\"\nurl = \"http://web/\"\nheaders = { A = \"1\" }", "`m` has `headers`");
+}
+
 #[test]
 fn cpus_are_capped_to_the_machine() {
     let here = std::thread::available_parallelism().unwrap().get() as f64;

@@ -26,6 +26,7 @@ use crate::run::environment::phases::{
     AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
 };
 use crate::run::findings::{Findings, outcome};
+use crate::run::mcp;
 use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
 use crate::run::steps;
@@ -217,6 +218,7 @@ impl<'a> Attempt<'a> {
         };
         let budget = PricedBudget { budget: self.budget, price: trial.price };
         let time = Duration::from_secs_f64(trial.agent_timeout);
+        let mcp_servers = mcp::servers(&trial.task);
         let mut run = trial.agent.run(
             &Job {
                 instruction: &trial.task.instruction,
@@ -230,6 +232,7 @@ impl<'a> Attempt<'a> {
                 script_context: &script_context,
                 logs: self.folder.join("agent"),
                 env: &env,
+                mcp_servers: &mcp_servers,
                 endpoint: proxy.as_ref().map(|(proxy, _)| proxy.endpoint()),
                 budget: proxy.is_none().then_some(&budget as &dyn RunBudget),
             },

@@ -17,6 +17,7 @@ pub(crate) mod findings;
 pub(crate) mod image_scan;
 pub(crate) mod life;
 pub(crate) mod local;
+pub(crate) mod mcp;
 pub(crate) mod open_agent;
 pub(crate) mod prep_cache;
 pub(crate) mod resolve;

@@ -5,6 +5,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -538,6 +540,37 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Agents call a tool of the task's MCP server, which is a service; with the skill both know what to make of its answer.
+/// Qwen Code can call it, too, but lists such tools on request only.
+#[test]
+#[ignore = "needs agents and Docker"]
+fn they_use_mcp_servers_in_docker() {
+    let lab = lab();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    assert!(
+        Command::new("cp").arg("-r").arg(examples.join("mcp")).arg(lab.folder()).status().unwrap().success()
+    );
+    let there = installed(&lab, &["claude-code", "codex", "gemini-cli", "opencode"]);
+    let text = fs::read_to_string(lab.path("mcp/experiment.toml")).unwrap();
+    let named = text.replace("\"claude-code\", \"codex\"", &format!("\"{}\"", there.join("\", \"")));
+    lab.write("mcp/experiment.toml", &named);
+    let ran =
+        lab.start(&["run", "mcp/experiment.toml", "--format", "json"]).wait_for(Duration::from_mins(10));
+    let document = ran.ok().json();
+    let counts = (&document["executed"], &document["infrastructure"]);
+    assert_eq!(counts, (&json!(2 * there.len()), &json!(0)), "{document:#}");
+    for record in records(&lab) {
+        let expected = if record["condition"] == "curated" { "passed" } else { "failed" };
+        assert_eq!(record["outcome"], expected, "{record:#}");
+        let trajectory = fs::read_to_string(attempt(&record, "trajectory.json")).unwrap();
+        assert!(trajectory.contains("lantern: 18.50 EUR"), "{record:#}");
+    }
+    // An agent without MCP excludes the task for all.
+    lab.write("mcp/experiment.toml", text.replace("\"codex\"]\nmodels", "\"loop\"]\nmodels"));
+    let ran = lab.assay(&["run", "mcp/experiment.toml"]).ended(3);
+    assert!(ran.stderr.contains("cannot be given to the agent `loop`"), "{ran:?}");
 }
 
 /// Each example's file can be planned, with the trials that its comments promise.

@@ -50,6 +50,7 @@ const ROWS: &[(&str, How)] = &[
     ("ANTHROPIC_API_KEY", Not(KEY)),
     ("assay run examples/docker/experiment.toml", Elsewhere("docs::the_example_in_docker_runs")),
     ("assay run examples/services/experiment.toml", Elsewhere("docs::the_example_with_services_runs")),
+    ("assay run examples/mcp/experiment.toml", Elsewhere("agents")),
     ("assay agent install", Not(NETWORK)),
     ("assay agent list", Runs(&[], 0)),
     ("assay agent doctor", Elsewhere("agents")),
