@@ -188,7 +188,12 @@ fn a_service_that_fails_is_no_result_and_named() {
             "services:\n  main: {{ build: . }}\n  web: {{ image: \"python:3.12-slim\", {service} }}\n"
         );
         let lab = Fixture::new()
-            .task("broken", |task| task.dockerfile(FIXED).file("environment/docker-compose.yaml", &compose))
+            .task("broken", |task| {
+                task.dockerfile(FIXED).file("environment/docker-compose.yaml", &compose).file(
+                    "environment/web/Dockerfile",
+                    "FROM python:3.12-slim\nRUN echo no luck today; false\n",
+                )
+            })
             .script(&[json!({ "turn": 0, "run": "echo right > answer.txt" })])
             .experiment(in_docker);
         lab.run(&["--no-checks"]);
@@ -202,11 +207,12 @@ fn a_service_that_fails_is_no_result_and_named() {
         assert_eq!((containers(&lab, &["-a"]), networks(&lab)), (Vec::new(), Vec::new()));
     };
     check(
-        "command: [sh, -c, \"echo no luck; exit 3\"], healthcheck: { test: \"true\" }",
+        "command: [sh, -c, \"echo no luck; exit 3\"], healthcheck: { test: \"test -e /never\", interval: 100ms, retries: 200 }",
         "the service `web`: it ended before the agent started (it last printed: no luck)",
     );
+    check("build: ./web", "the service `web`: the build failed: ");
     check(
-        "command: no-such-program",
+        "command: no-such-program, healthcheck: { test: \"test -e /never\", interval: 100ms, retries: 200 }",
         "the service `web`: it ended before the agent started (it last printed: ",
     );
     check(

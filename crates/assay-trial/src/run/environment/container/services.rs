@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::time::Duration;
 
 use assay_diagnostic::{clean_start, escape};
 use assay_sandbox::docker::{Attachment, Container, ContainerSpec, Docker, DockerNetwork, InternalNetwork};
@@ -21,6 +22,9 @@ pub(crate) struct Services {
     names: Vec<String>,
     network: InternalNetwork,
 }
+
+/// How many tenths of a second the end of a container may take.
+const ENDING: usize = 20;
 
 /// The name by which services reach the agent's container.
 const MAIN: &str = "main";
@@ -56,7 +60,10 @@ impl Services {
 
     fn create(&self, attempt: &Attempt<'_>, docker: &Docker, service: &Service) -> Result<Container, Broken> {
         let trial = attempt.trial;
-        let prepared = attempt.cache.prepared_service(docker, trial, service, attempt.cancel)?;
+        let prepared = attempt.cache.prepared_service(docker, trial, service, attempt.cancel);
+        let prepared = prepared.map_err(|error| {
+            Broken::new(error.cause, format!("the service `{}`: {}", escape(&service.name), error.message))
+        })?;
         let image = &prepared.image;
         let mut program = service.entrypoint.clone().unwrap_or_else(|| image.config.entrypoint.clone());
         match &service.command {
@@ -86,7 +93,15 @@ impl Services {
             Some(check) => wait_healthy(container, check, attempt.cancel),
             None => Ok(()),
         };
-        let runs = container.is_running()?;
+        let mut runs = container.is_running()?;
+        // A command fails in a container that is ending, shortly before it has ended.
+        for _ in 0..ENDING {
+            if !runs || !waited.as_ref().is_err_and(|error| error.cause != Cause::Image) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            runs = container.is_running()?;
+        }
         match waited {
             Ok(()) if runs => Ok(()),
             Err(error) if runs && error.cause != Cause::Image => Err(error),
