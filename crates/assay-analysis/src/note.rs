@@ -109,6 +109,13 @@ pub enum Note {
         /// Trials of each of its cells, if not as many as in the rest of the run.
         repetitions: Option<u32>,
     },
+    /// Costs are computed with a price of a table.
+    ListPrice {
+        /// The model.
+        model: String,
+        /// The day from which the price holds.
+        from: String,
+    },
     /// How tokens were counted.
     Tokens(TokenNote),
     /// Trials that were replayed from cassettes.

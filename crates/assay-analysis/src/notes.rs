@@ -180,6 +180,10 @@ fn skill_disclosure(run: &RunFolder) -> Vec<Note> {
     let disclosures = [(Disclosure::Told, Note::SkillsTold), (Disclosure::Eager, Note::SkillsEager)];
     let own = |(disclosure, _): &(Disclosure, Note)| disclosure.word() == run.disclosure;
     notes.extend(disclosures.into_iter().find(own).map(|(_, note)| note));
+    let listed =
+        run.agents.iter().filter_map(|agent| agent.label.model.clone().zip(agent.list_price.clone()));
+    let listed: BTreeSet<(String, String)> = listed.collect();
+    notes.extend(listed.into_iter().map(|(model, from)| Note::ListPrice { model, from }));
     notes.extend(run.settings.iter().map(|(name, settings)| Note::Condition {
         condition: name.clone(),
         is: run.condition_of(name).to_owned(),

@@ -62,6 +62,9 @@ pub fn note(note: &Note) -> String {
             parts.extend(repetitions.map(|own| counted(own, "repetition", "repetitions")));
             format!("`{condition}`: {}.", parts.join(", "))
         }
+        Note::ListPrice { model, from } => format!(
+            "Costs of {model} are computed with its list price of {from}. A `price` in the experiment replaces it."
+        ),
         Note::Tokens(note) => tokens(note),
         Note::Replayed { trials } => format!(
             "{} replayed from cassettes without calling a provider: they are not new measurements.",

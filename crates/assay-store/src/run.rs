@@ -96,6 +96,9 @@ pub struct PlannedAgent {
     pub placement: Option<Placement>,
     /// Whether its results measure a model.
     pub measures_a_model: bool,
+    /// The day from which its price of a table holds, if the experiment has none. Not part of `plan`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_price: Option<String>,
 }
 
 impl PlannedAgent {

@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) color: Color,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
+    /// A file with prices of models.
+    pub(crate) prices: Option<PathBuf>,
 }
 
 /// `assay.toml` in the working folder.
@@ -25,6 +27,7 @@ pub(crate) struct Settings {
 struct File {
     store: Option<PathBuf>,
     color: Option<Color>,
+    prices: Option<PathBuf>,
 }
 
 /// Flags and environment come together from the parser; the file fills what they leave open.
@@ -41,6 +44,7 @@ pub(crate) fn resolve_settings(args: &Args) -> Result<Settings, Failure> {
         color: args.color.or(file.color).unwrap_or(Color::Auto),
         quiet: args.quiet,
         verbose: args.verbose > 0,
+        prices: file.prices,
     })
 }
 

@@ -7,6 +7,7 @@ mod config;
 mod failure;
 mod input;
 mod machine;
+mod prices;
 mod progress;
 #[cfg(test)]
 mod reference;

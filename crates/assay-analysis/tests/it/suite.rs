@@ -78,6 +78,7 @@ impl Suite {
             arm: None,
             placement: None,
             measures_a_model: true,
+            list_price: None,
         });
         for (task, words) in rows {
             for (condition, word) in self.run.conditions.clone().iter().zip(*words) {

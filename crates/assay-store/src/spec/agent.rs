@@ -59,6 +59,9 @@ pub struct AgentSpec {
     /// USD for a million tokens; without it costs are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// The day from which a price of a table holds, if the experiment has none.
+    #[serde(skip)]
+    pub list_price: Option<String>,
 }
 
 impl AgentSpec {
@@ -82,6 +85,7 @@ impl AgentSpec {
             base_url: None,
             api_key_env: None,
             price: None,
+            list_price: None,
         }
     }
 }

@@ -365,6 +365,7 @@ fn run_folder(
                 arm: None,
                 placement: None,
                 measures_a_model: measures(label),
+                list_price: None,
             })
             .collect(),
         tasks: tasks

@@ -713,6 +713,7 @@ fn run_folder(
                 arm: None,
                 placement: None,
                 measures_a_model: true,
+                list_price: None,
             })
             .collect(),
         tasks: clusters

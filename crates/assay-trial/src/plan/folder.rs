@@ -48,6 +48,7 @@ impl Plan {
                     arm: (entry.arm != entry.label.name).then(|| entry.arm.clone()),
                     placement: entry.placement,
                     measures_a_model: entry.agent.measures_a_model(),
+                    list_price: entry.spec.list_price.clone(),
                 })
                 .collect(),
             tasks: tasks(self),

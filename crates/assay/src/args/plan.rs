@@ -14,6 +14,12 @@ use std::path::PathBuf;
 pub(crate) struct PlanArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
+    /// File with prices of models for agents without a price [default: assay's list prices]
+    ///
+    /// Has the format of `assay trace stats --prices`. Unlike it, only models of the experiment are
+    /// priced; a model that is not listed has no cost.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
     /// Compute how many tasks are needed to detect this lift (0.10 is 10 percentage points)
     ///
     /// Exits with 1 if the experiment has so few tasks that even the best possible result would

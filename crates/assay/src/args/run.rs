@@ -20,6 +20,12 @@ use std::path::PathBuf;
 pub(crate) struct RunArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
+    /// File with prices of models for agents without a price [default: assay's list prices]
+    ///
+    /// Has the format of `assay trace stats --prices`. Unlike it, only models of the experiment are
+    /// priced; a model that is not listed has no cost.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
     /// Run only the trials that match, such as task=pivot*,agent=claude; repeatable
     ///
     /// KEY is task, condition, agent or repetition. Names may contain *. A trial must match every

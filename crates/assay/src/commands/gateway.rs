@@ -12,10 +12,11 @@ use assay_gateway::{
 };
 use assay_report::{clean, counted};
 
-use super::trace::{package, prices};
+use super::trace::package;
 use crate::args::gateway::GatewayArgs;
 use crate::failure::{Failure, Status};
 use crate::machine;
+use crate::prices;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -73,7 +74,7 @@ fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
     if args.no_retries {
         limits.retries = 0;
     }
-    let prices = args.prices.as_deref().map(prices).transpose()?.unwrap_or_default();
+    let prices = args.prices.as_deref().map(prices::read).transpose()?.unwrap_or_default();
     Gateway::new(GatewayOptions { limits, prices }).open(session).map_err(failed)
 }
 

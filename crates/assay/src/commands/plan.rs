@@ -13,8 +13,8 @@ use assay_trial::{Experiment, MachineContext, Plan};
 use crate::args::plan::PlanArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
-use crate::machine;
 use crate::ui::Ui;
+use crate::{machine, prices};
 
 pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     for (flag, value) in
@@ -24,7 +24,8 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
             return Err(Failure::bad_input(format!("`{flag}` must be a number, such as 0.1")));
         }
     }
-    let experiment = Experiment::load(&args.experiment)?;
+    let mut experiment = Experiment::load(&args.experiment)?;
+    prices::fill(&mut experiment, args.prices.as_deref(), settings)?;
     let store = Store::open(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use crate::args::run::RunArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
-use crate::machine;
 use crate::progress::Progress;
 use crate::ui::Ui;
+use crate::{machine, prices};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
@@ -46,7 +46,8 @@ struct Document<'a> {
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let only = selection(&args.only)?;
-    let experiment = Experiment::load(&args.experiment)?;
+    let mut experiment = Experiment::load(&args.experiment)?;
+    prices::fill(&mut experiment, args.prices.as_deref(), settings)?;
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);

@@ -5,7 +5,7 @@ mod input;
 mod show;
 mod stats;
 
-pub(super) use stats::{package, prices};
+pub(super) use stats::package;
 
 use crate::args::trace::{TraceArgs, TraceWhat};
 use crate::failure::{Failure, Status};

@@ -141,10 +141,12 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     };
     let mut experiment = Experiment::load(&path)?;
     let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    ConditionRef::parse(&args.condition).map_err(|error| Failure::bad_input(error.to_string()))?;
+    ConditionRef::parse(experiment.condition_of(&args.condition))
+        .map_err(|error| Failure::bad_input(error.to_string()))?;
     experiment.suite = vec![task.display().to_string()];
     experiment.conditions = vec![args.condition.clone()];
     experiment.repetitions = args.repetition.max(1);
+    experiment.settings.values_mut().for_each(|settings| settings.repetitions = None);
     experiment.pairings.retain(|task, _| *task == name);
     if let Some(wanted) = &args.agent {
         let known = experiment.agents.iter().find(|agent| agent.name == *wanted).cloned();

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(crate) const FILE: &str = "assay.toml";
 
 /// The keys of a whole file.
-const TOP: [&str; 3] = ["store", "color", "lint"];
+const TOP: [&str; 4] = ["store", "color", "prices", "lint"];
 /// The keys of `[lint]`.
 const KEYS: [&str; 8] =
     ["clients", "select", "ignore", "severity", "budgets", "exclude", "suppression-comments", "allow"];

@@ -40,6 +40,7 @@ mod lint;
 mod metrics;
 mod output;
 mod pre_commit;
+mod prices;
 mod processes;
 mod route;
 mod runs;

@@ -1,7 +1,6 @@
 //! `assay trace stats`: transcripts in figures.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use assay_diagnostic::group_digits;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use super::input::{Troubles, fields, titled};
 use crate::args::trace::StatsArgs;
 use crate::failure::{Failure, Status};
+use crate::prices;
 use crate::ui::Ui;
 
 pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -24,7 +24,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     let files: Vec<Vec<String>> = packages.iter().map(files).collect();
     let skills: Vec<OfferedSkill<'_>> =
         packages.iter().zip(&files).map(|(package, files)| offered(package, files)).collect();
-    let prices = args.prices.as_deref().map(prices).transpose()?;
+    let prices = args.prices.as_deref().map(prices::read).transpose()?;
     let mut troubles = Troubles::default();
     let mut all = Vec::new();
     for source in args.inputs.sources(&mut troubles, ui) {
@@ -140,17 +140,6 @@ fn offered<'a>(package: &'a Package, files: &'a [String]) -> OfferedSkill<'a> {
         mount: "",
         files,
     }
-}
-
-pub(in crate::commands) fn prices(path: &Path) -> Result<Prices, Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
-    toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let line =
-            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        Failure::bad_input(format!("{}:{line}: {}", path.display(), error.message().trim()))
-            .hint("docs/TRACES.md says what a file of prices holds")
-    })
 }
 
 /// Tokens by each way of counting; `null` where nothing is known of them.
