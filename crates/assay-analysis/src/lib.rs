@@ -17,6 +17,7 @@ mod metrics;
 mod model;
 mod models;
 mod names;
+mod next_steps;
 mod note;
 mod notes;
 mod overlap;
@@ -27,7 +28,7 @@ mod shared;
 mod tasks;
 
 pub use assay_stats::{Direction, Reason, VerdictKind};
-pub use assay_store::{Exclusion, MetricDirection, MetricScale};
+pub use assay_store::{Exclusion, MetricDirection, MetricScale, TrialId};
 pub use shared::SharedSkills;
 
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
@@ -43,5 +44,6 @@ pub use model::{
     AgentKey, Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, TaskArm, TaskRow, TokenCounts,
 };
 pub use models::RepliedModel;
+pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use report::{Report, SCHEMA, analyze, report, report_selected};

@@ -10,6 +10,7 @@ use crate::gather::{Gathered, Slot};
 use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
 use crate::models::RepliedModel;
+use crate::next_steps::{self, NextStep};
 use crate::note::Note;
 use crate::notes::{Findings, notes};
 use crate::{arms, comparisons, controls, metrics, models, tasks};
@@ -57,6 +58,9 @@ pub struct Report {
     pub model_mismatch: bool,
     /// Exclusions, with the reason.
     pub excluded: Vec<Exclusion>,
+    /// What to do next, at most three; in the JSON of `assay-report` sentences.
+    #[serde(skip)]
+    pub next_steps: Vec<NextStep>,
     /// Notes for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,
@@ -97,6 +101,8 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         replied_models: &replied_models,
     };
     let notes = notes(run, gathered, &findings);
+    let exploration = Exploration::of(run, tables, &arms);
+    let next_steps = next_steps::next_steps(run, &arms, &comparisons, &exploration.residual_failures);
     Report {
         schema: SCHEMA,
         run: run.run.clone(),
@@ -106,7 +112,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         extended_after_look: run.extends.is_some(),
         fractional_scores: gathered.slots().any(Slot::is_fractional),
         tasks: tasks::rows(run, tables),
-        exploration: Exploration::of(run, tables, &arms),
+        exploration,
         arms,
         comparisons,
         contrasts: contrasts::contrasts(run, tables, &comparisons::clusters(run)),
@@ -115,6 +121,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,
         excluded: gathered.excluded.clone(),
+        next_steps,
         notes,
     }
 }

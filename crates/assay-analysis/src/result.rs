@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_store::{Cause, Estimated, Metered, Outcome, Record};
+use assay_store::{Cause, Estimated, Metered, Outcome, Record, TrialId};
 use assay_usage::Usage;
 
 use crate::ctrf::verdicts;
@@ -11,6 +11,7 @@ use crate::ctrf::verdicts;
 /// One trial's result.
 #[derive(Debug, Clone)]
 pub(crate) struct TrialResult {
+    pub(crate) trial: TrialId,
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
     /// In [0, 1]; `None` if the trial has no result.
@@ -51,6 +52,7 @@ impl From<&Record> for TrialResult {
     fn from(record: &Record) -> Self {
         let any = |fact: fn(&assay_trace::Exposure) -> bool| record.exposure.iter().any(fact);
         Self {
+            trial: record.trial.clone(),
             outcome: record.outcome,
             cause: record.cause,
             score: record.score(),

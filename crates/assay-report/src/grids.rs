@@ -1,10 +1,10 @@
 //! The tables of a report.
 
 use assay_analysis::explore::{
-    Frontier, Pooled, Repetitions, Stratum, StratumKind, TestArm, TestChange, TestRow, TopTask, TopTasks,
-    Variance,
+    Frontier, Pooled, Repetitions, ResidualFailure, Stratum, StratumKind, TestArm, TestChange, TestRow,
+    TopTask, TopTasks, Variance,
 };
-use assay_analysis::{Arm, Comparison, ContrastKind, Report, TaskRow};
+use assay_analysis::{Arm, Comparison, ContrastKind, Report, TaskRow, TrialId};
 
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
@@ -237,6 +237,31 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
         grid.rows.push(cells);
     }
     ((!grid.rows.is_empty()).then_some(grid), changed.len())
+}
+
+/// Trials that a row names; the JSON has all.
+const TRIALS: usize = 3;
+
+/// The most frequent checks that still fail, and the number of all.
+pub(crate) fn residual(failures: &[ResidualFailure], labels: &Labels) -> (Option<Grid>, usize) {
+    let mut grid = labels.grid("", &["task", "check", "failed trials"], &["failed"]);
+    grid.grouped = false;
+    for row in failures.iter().take(TESTS) {
+        let mut trials: Vec<&str> = row.failed_trials.iter().take(TRIALS).map(TrialId::short).collect();
+        let rest = format!("and {} more", row.failed_trials.len() - trials.len());
+        if row.failed_trials.len() > trials.len() {
+            trials.push(&rest);
+        }
+        let mut cells = labels.cells(&row.who, &row.condition);
+        cells.extend([
+            Cell::Name(clean(&row.task)),
+            row.test.as_ref().map_or_else(|| Cell::from("–"), |test| Cell::Name(clean(test))),
+            trials.join(" ").into(),
+            format!("{}/{}", row.failed, row.trials).into(),
+        ]);
+        grid.rows.push(cells);
+    }
+    ((!grid.rows.is_empty()).then_some(grid), failures.len())
 }
 
 fn narrower(share: f64) -> String {

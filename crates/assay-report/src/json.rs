@@ -1,6 +1,7 @@
 use assay_analysis::{Note, Report, RunComparison};
 use serde::Serialize;
 
+use crate::next_steps::next_step;
 use crate::notes::note;
 use crate::{Renderer, Style};
 
@@ -10,17 +11,20 @@ pub struct WithNotes<'a, T> {
     #[serde(flatten)]
     findings: &'a T,
     notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_steps: Option<Vec<String>>,
 }
 
 impl<'a, T> WithNotes<'a, T> {
     fn new(findings: &'a T, notes: &[Note]) -> Self {
-        Self { findings, notes: notes.iter().map(note).collect() }
+        Self { findings, notes: notes.iter().map(note).collect(), next_steps: None }
     }
 }
 
 impl<'a> From<&'a Report> for WithNotes<'a, Report> {
     fn from(report: &'a Report) -> Self {
-        Self::new(report, &report.notes)
+        let steps = report.next_steps.iter().map(next_step).collect();
+        Self { next_steps: Some(steps), ..Self::new(report, &report.notes) }
     }
 }
 

@@ -12,6 +12,7 @@ mod json;
 mod labels;
 mod markdown;
 mod metrics;
+mod next_steps;
 mod notes;
 mod plot;
 mod redact;
@@ -24,6 +25,7 @@ mod view;
 
 pub use exhibit::{Bar, Exhibit, Piece};
 pub use json::WithNotes;
+pub use next_steps::next_step;
 pub use notes::note;
 pub use redact::redact;
 pub use renderer::{Renderer, Style};

@@ -54,13 +54,7 @@ pub fn note(note: &Note) -> String {
         Note::SkillsTold => "The prompt said that the skills were installed for the task.".to_owned(),
         Note::SkillsEager => "The full text of the skills was in the context from the start.".to_owned(),
         Note::Condition { condition, is, disclosure, repetitions } => {
-            let mut parts = Vec::new();
-            if condition != is {
-                parts.push(format!("the condition `{is}`"));
-            }
-            parts.extend(disclosure.as_ref().map(|own| format!("disclosure `{own}`")));
-            parts.extend(repetitions.map(|own| counted(own, "repetition", "repetitions")));
-            format!("`{condition}`: {}.", parts.join(", "))
+            settings(condition, is, disclosure.as_deref(), *repetitions)
         }
         Note::ListPrice { model, from } => format!(
             "Costs of {model} are computed with its list price of {from}. A `price` in the experiment replaces it."
@@ -135,6 +129,17 @@ fn outcomes(timed_out: usize, silent: usize, infrastructure: usize) -> String {
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
     parts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(" and ")
+}
+
+/// The settings of a condition.
+fn settings(condition: &str, is: &str, disclosure: Option<&str>, repetitions: Option<u32>) -> String {
+    let mut parts = Vec::new();
+    if condition != is {
+        parts.push(format!("the condition `{is}`"));
+    }
+    parts.extend(disclosure.map(|own| format!("disclosure `{own}`")));
+    parts.extend(repetitions.map(|own| counted(own, "repetition", "repetitions")));
+    format!("`{condition}`: {}.", parts.join(", "))
 }
 
 /// The notes on tokens.

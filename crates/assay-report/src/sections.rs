@@ -6,6 +6,7 @@ use assay_analysis::{AgentKey, Comparison, Report};
 
 use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
+use crate::next_steps::next_step;
 use crate::sentences::{groups, lost, replied, sentence, who};
 use crate::text::{clean, count, counted};
 use crate::{grids, metrics, plot};
@@ -21,10 +22,12 @@ pub(crate) fn document(report: &Report) -> Document {
         controls(report),
         tasks(report, &labels),
         tests(report, &labels),
+        residual(report, &labels),
         cost(report, &labels),
         variance(report, &labels),
         strata(report, &labels),
         exclusions(report),
+        next_steps(report),
         reading(report, &labels),
     ];
     Document {
@@ -340,6 +343,27 @@ fn strata(report: &Report, labels: &Labels) -> Section {
     let pooled = !report.exploration.pooled.is_empty();
     let title = if pooled { "Groups of tasks, and all agents pooled" } else { "Groups of tasks" };
     Section { title, level: Level::Details, blocks }
+}
+
+/// Checks that still fail under a condition.
+fn residual(report: &Report, labels: &Labels) -> Section {
+    let (grid, all) = grids::residual(&report.exploration.residual_failures, labels);
+    let shown = grid.as_ref().map_or(0, |grid| grid.rows.len());
+    let text = (all > 0).then(|| {
+        let rest = match all - shown {
+            0 => String::new(),
+            _ => format!(" Only the {shown} most frequent are shown; the report as JSON (`--format json`) lists all."),
+        };
+        format!("Checks that fail in valid trials of a condition other than the baseline, most failed trials first.{rest}")
+    });
+    let blocks = text.map(Block::Text).into_iter().chain(grid.map(Block::Grid)).collect();
+    Section { title: "Remaining failures", level: Level::Tests, blocks }
+}
+
+fn next_steps(report: &Report) -> Section {
+    let steps: Vec<String> = report.next_steps.iter().map(|step| clean(&next_step(step))).collect();
+    let blocks = if steps.is_empty() { Vec::new() } else { vec![Block::List(steps)] };
+    Section { title: "Next steps", level: Level::Summary, blocks }
 }
 
 fn exclusions(report: &Report) -> Section {

@@ -8,6 +8,7 @@ mod frontier;
 mod heat;
 mod pair;
 mod pooled;
+mod residual;
 mod strata;
 mod test_changes;
 mod variance;
@@ -23,6 +24,7 @@ pub use extremes::{TopTask, TopTasks};
 pub use frontier::{Frontier, FrontierPoint, UnknownCost};
 pub use heat::{HeatMap, HeatRow};
 pub use pooled::Pooled;
+pub use residual::ResidualFailure;
 pub use strata::{Stratum, StratumKind};
 pub use test_changes::{TestArm, TestChange, TestRow};
 pub use variance::{Repetitions, Variance};
@@ -48,6 +50,8 @@ pub struct Exploration {
     pub losses: Vec<TopTasks>,
     /// Which of the verifiers' tests fail in each arm, and which ones a condition turns.
     pub tests: Vec<TestRow>,
+    /// Checks that still fail under a condition other than the baseline, most frequent first.
+    pub residual_failures: Vec<ResidualFailure>,
 }
 
 impl Exploration {
@@ -65,6 +69,7 @@ impl Exploration {
             gains,
             losses,
             tests: test_changes::rows(run, tables),
+            residual_failures: residual::failures(run, tables),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Exploratory results, computed by hand.
 
-use assay_analysis::Report;
 use assay_analysis::explore::{Stratum, StratumKind};
+use assay_analysis::{NextStep, Report};
 use assay_stats::PairedTask;
-use assay_store::{PlannedProvision, PlannedSkill};
+use assay_store::{Outcome, PlannedProvision, PlannedSkill, Record};
+use assay_trace::Exposure;
 use assay_usage::Usage;
+use serde_json::json;
 
 use crate::suite::{Suite, close};
 
@@ -332,4 +334,71 @@ fn completely_lost_arm_has_no_findings() {
         (0, 0, 0)
     );
     assert_eq!((report.exploration.strata.len(), report.comparisons.len()), (0, 0));
+}
+
+#[test]
+fn remaining_failures_are_listed_by_check_with_their_trials() {
+    // Task a: `FP` of `curated` fails in its first trial, with one of two checks. Task b fails twice
+    // without a report of checks.
+    let suite = Suite::new(&["none", "curated"], &[("a", &["FF", "FP"]), ("b", &["FF", "FF"])]);
+    let report = suite
+        .each(|record| {
+            let status = if record.outcome == Outcome::Passed { "passed" } else { "failed" };
+            if record.task == "a" {
+                let tests =
+                    json!([{ "name": "rows", "status": "passed" }, { "name": "total", "status": status }]);
+                record.ctrf = Some(json!({ "tests": tests }));
+            }
+        })
+        .report();
+    let found: Vec<_> = report
+        .exploration
+        .residual_failures
+        .iter()
+        .map(|row| (row.condition.as_str(), row.task.as_str(), row.test.as_deref(), row.failed, row.trials))
+        .collect();
+    assert_eq!(found, [("curated", "b", None, 2, 2), ("curated", "a", Some("total"), 1, 2)]);
+    let [b, a] = &report.exploration.residual_failures[..] else { panic!("two rows") };
+    assert_eq!((b.failed_trials.len(), a.failed_trials.len()), (2, 1));
+}
+
+fn exposure(opened: Option<usize>) -> Exposure {
+    let exposure = json!({ "skill": "s", "offered": true, "advertised": 1, "mentioned": opened, "opened": opened,
+        "executed": null, "body_lines": 9, "body_lines_delivered": 9 });
+    serde_json::from_value(exposure).unwrap()
+}
+
+#[test]
+fn next_steps_follow_from_the_findings_at_most_three() {
+    let check = |suite: Suite, expected: &[&str]| {
+        let report = suite.report();
+        let name = |step: &NextStep| format!("{step:?}").split_once(' ').unwrap().0.to_owned();
+        assert_eq!(
+            report.next_steps.iter().map(name).collect::<Vec<_>>(),
+            expected,
+            "{:#?}",
+            report.next_steps
+        );
+    };
+    let opened = |record: &mut Record| {
+        if record.condition == "curated" {
+            record.exposure = vec![exposure(Some(1))];
+        }
+    };
+    let unread = |record: &mut Record| {
+        if record.condition == "curated" {
+            record.exposure = vec![exposure(None)];
+        }
+    };
+    let conditions = ["none", "curated"];
+    // It helps on all tasks, and nothing says whether its content does.
+    check(Suite::uniform(&conditions, &["FF", "PP"]).each(opened), &["NoPlacebo"]);
+    let with_placebo = Suite::uniform(&["none", "curated", "placebo"], &["FF", "PP", "FF"]);
+    check(with_placebo.plan(|run| run.primary = Some("curated".to_owned())).each(opened), &[]);
+    check(Suite::uniform(&conditions, &["FF", "PP"]).each(unread), &["NotOpened", "NoPlacebo"]);
+    check(Suite::uniform(&conditions, &["PP", "FF"]).each(opened), &["Harms", "StillFails"]);
+    check(Suite::uniform(&conditions, &["PF", "PF"]).each(opened), &["Inconclusive", "StillFails"]);
+    // More rules hold than fit: those that a verdict needs come first.
+    let lost = Suite::new(&conditions, &[("a", &["FF", "Fi"]), ("b", &["FF", "F."])]);
+    check(lost.each(unread), &["Finish", "FewTasks", "NotOpened"]);
 }

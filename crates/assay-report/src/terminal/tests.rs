@@ -255,6 +255,9 @@ fn a_whole_report() {
      gpu-train  all        it needs a GPU
      odd        curated    no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or name it in the task
 
+    Next steps
+     2 trials have no result: run the experiment again, which executes only these.
+
     Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     "#);
 }
@@ -314,6 +317,9 @@ fn a_run_without_results() {
 
     Results by task
      For exploration only: a single task has too few trials for a verdict.
+
+    Next steps
+     2 trials have no result: run the experiment again, which executes only these.
     ");
     insta::assert_snapshot!(plain(&nothing()), @r"
     Run: quickstart
@@ -332,6 +338,9 @@ fn a_run_without_results() {
      Trials passed and, in brackets, the lift in pp:
      task  none  curated
      t      0/0      0/0
+
+    Next steps
+     2 trials have no result: run the experiment again, which executes only these.
     ");
 }
 
@@ -535,6 +544,9 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
      task              none           curated         placebo
      config-drift  55%, 2/5   100%, 5/5 (+60)  20%, 1/5 (−20)
      log-audit      0%, 0/5  100%, 5/5 (+100)    0%, 0/5 (+0)
+
+    Next steps
+     2 trials have no result: run the experiment again, which executes only these.
 
     Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     ");

@@ -107,7 +107,9 @@ fn a_script_that_is_not_there() {
 fn a_mistake_in_a_script() {
     let lab = lab();
     lab.write("turns.jsonl", "{\"say\": \"Done.\"}\n{\"trun\": 0, \"say\": \"Done.\"}\n");
-    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `fault`, `retry_after`, `times` (hint: a line that starts with # is a comment)"#);
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"
+    error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `call`, `fault`, `retry_after`, `times` (hint: a line that starts with # is a comment)
+    "#);
 }
 
 #[test]

@@ -243,6 +243,13 @@ fn the_screen_of_run() {
               The experiment: a file, or a folder with an experiment.toml
 
     Options:
+          --prices <FILE>
+              File with prices of models for agents without a price [default:
+              assay's list prices]
+              
+              Has the format of `assay trace stats --prices`. Unlike it, only models
+              of the experiment are priced; a model that is not listed has no cost.
+
           --only <KEY=VALUE,…>
               Run only the trials that match, such as task=pivot*,agent=claude;
               repeatable
@@ -367,6 +374,12 @@ fn the_screen_of_run() {
               The experiment: a file, or a folder with an experiment.toml
 
     Options:
+          --prices <FILE>
+              File with prices of models for agents without a price [default: assay's list prices]
+              
+              Has the format of `assay trace stats --prices`. Unlike it, only models of the experiment
+              are priced; a model that is not listed has no cost.
+
           --only <KEY=VALUE,…>
               Run only the trials that match, such as task=pivot*,agent=claude; repeatable
               

@@ -15,12 +15,20 @@ fn done() -> Fixture {
     lab
 }
 
-/// Digits in the columns `tokens` and `time` become `#`: they differ from day to day, and from prompt to prompt.
+/// Digits in the columns `tokens` and `time` become `#`: they differ from day to day, and from prompt to prompt. So do those
+/// of a trial's id.
 fn masked(report: &str) -> String {
     let mut columns: Vec<(usize, usize)> = Vec::new();
     let mut text = String::new();
     for line in report.lines() {
         let mut characters: Vec<char> = line.chars().collect();
+        if let Some((before, _)) = line.split_once("assay show ") {
+            let from = before.chars().count() + "assay show ".len();
+            characters[from..]
+                .iter_mut()
+                .take_while(|c| c.is_ascii_hexdigit())
+                .for_each(|digit| *digit = '#');
+        }
         if line.trim_start().starts_with("condition ") && line.contains("tokens") {
             let at = |word: &str| line[..line.find(word).unwrap()].chars().count();
             columns = vec![(at("infra errors") + 12, at("tokens") + 6), (at("cost") + 4, at("time") + 4)];
@@ -79,6 +87,11 @@ fn the_report_reads_well() {
      t4     0/1  1/1 (+100)
      t5     0/1  1/1 (+100)
      t6     0/1    0/1 (+0)
+
+    Next steps
+     `curated`: the task `t6` fails in 1 of 1 trial. `assay show ############` shows one, `assay
+       report lab --tests` lists all.
+     `curated` helps: add the condition `placebo` to see whether any text of this length would.
 
     Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     ");

@@ -93,6 +93,13 @@ fn the_screen_of_report() {
      word-1             0%, 0/1  100%, 1/1 (+100)        0%, 0/1 (+0)
      word-2             0%, 0/1  100%, 1/1 (+100)        0%, 0/1 (+0)
 
+    Next steps
+     2 trials have no result: run the experiment again, which executes only these.
+     `curated` is inconclusive: `assay plan EXPERIMENT --lift 0.1` compares
+       designs with more tasks or repetitions.
+     `curated`: the task `harmed` fails in 1 of 1 trial. `assay show dd2810de33d7`
+       shows one, `assay report demo --tests` lists all.
+
     Definitions of all terms and columns: `assay report RUN --details` and
     docs/guide/reports.md
     ");
@@ -150,6 +157,12 @@ fn the_screen_of_report() {
      lost    0/0, 1 infra error         100%, 1/1  0/0, 1 infra error
      word-1             0%, 0/1  100%, 1/1 (+100)        0%, 0/1 (+0)
      word-2             0%, 0/1  100%, 1/1 (+100)        0%, 0/1 (+0)
+
+    Next steps
+     2 trials have no result: run the experiment again, which executes only these.
+     `curated` is inconclusive: `assay plan EXPERIMENT --lift 0.1` compares designs with more tasks or repetitions.
+     `curated`: the task `harmed` fails in 1 of 1 trial. `assay show dd2810de33d7` shows one, `assay report demo --tests`
+       lists all.
 
     Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
     ");

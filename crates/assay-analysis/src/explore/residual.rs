@@ -1,0 +1,73 @@
+//! Failures that remain under a condition: which checks, in which trials.
+
+use std::collections::BTreeMap;
+
+use assay_store::{Outcome, RunFolder, TrialId};
+use serde::Serialize;
+
+use crate::gather::{Slot, Table};
+use crate::model::AgentKey;
+
+/// One check of a task that fails in trials of a condition other than the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResidualFailure {
+    /// The condition.
+    pub condition: String,
+    /// Whose trials these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
+    /// The task.
+    pub task: String,
+    /// The check, as the verifier calls it; `null` for trials that did not pass although no
+    /// reported check failed, or without a report of checks.
+    pub test: Option<String>,
+    /// Valid trials in which it failed.
+    pub failed: usize,
+    /// Valid trials of the task under the condition.
+    pub trials: usize,
+    /// The trials in which it failed, in order of repetition.
+    pub failed_trials: Vec<TrialId>,
+}
+
+/// All of them, most failed trials first; then by the share of trials, condition, task and check.
+pub(super) fn failures(run: &RunFolder, tables: &[Table]) -> Vec<ResidualFailure> {
+    let mut found = Vec::new();
+    for condition in run.conditions.iter().skip(1) {
+        for table in tables {
+            for (task, slot) in table.cells.get(condition).into_iter().flatten() {
+                let trials = slot.valid().count();
+                found.extend(by_check(slot).into_iter().map(|(test, failed_trials)| ResidualFailure {
+                    condition: condition.clone(),
+                    who: table.who.clone(),
+                    task: task.clone(),
+                    test: test.map(str::to_owned),
+                    failed: failed_trials.len(),
+                    trials,
+                    failed_trials,
+                }));
+            }
+        }
+    }
+    // Stable: equal ones stay in order of condition, agent, task and check.
+    found.sort_by(|one, other| {
+        let share = |row: &ResidualFailure| row.failed as f64 / row.trials as f64;
+        other.failed.cmp(&one.failed).then(share(other).total_cmp(&share(one)))
+    });
+    found
+}
+
+/// The failed trials of a cell by check.
+fn by_check(slot: &Slot) -> BTreeMap<Option<&str>, Vec<TrialId>> {
+    let mut found: BTreeMap<Option<&str>, Vec<TrialId>> = BTreeMap::new();
+    for result in slot.valid().filter(|result| result.outcome != Outcome::Passed) {
+        let failed: Vec<&str> =
+            result.tests.iter().filter(|(_, passed)| !**passed).map(|(name, _)| name.as_str()).collect();
+        if failed.is_empty() {
+            found.entry(None).or_default().push(result.trial.clone());
+        }
+        for name in failed {
+            found.entry(Some(name)).or_default().push(result.trial.clone());
+        }
+    }
+    found
+}
