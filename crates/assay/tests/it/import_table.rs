@@ -201,9 +201,10 @@ fn published_costs_and_lines_are_reproduced() {
     let path = assay_test::shared("trials/skill-receipts.jsonl.zst").display().to_string();
     let check = |skill: &str, baseline: &str, metric: &str, figure: &str, expected: [f64; 2]| {
         let filter = format!("skill={skill}");
-        let args = ["--where", &filter, "--where", "batch=opus-4-8", "--baseline", baseline, "--name", skill];
+        let name = format!("{skill}-{baseline}");
+        let args = ["--where", &filter, "--where", "batch=opus-4-8", "--baseline", baseline, "--name", &name];
         import(&lab, &path, &[&args[..], &["--ignore", "agent"]].concat()).ok();
-        let report = lab.assay(&["report", skill, "--metric", metric, "--format", "json"]).ok().json();
+        let report = lab.assay(&["report", &name, "--metric", metric, "--format", "json"]).ok().json();
         let all = report["metrics"].as_array().unwrap();
         let on = all.iter().find(|found| found["condition"] == "on").unwrap();
         for (found, expected) in on[figure].as_array().unwrap().iter().zip(expected) {
@@ -214,6 +215,8 @@ fn published_costs_and_lines_are_reproduced() {
     };
     assert_eq!(check("repro-first", "off", "cost_usd", "median", [0.177, 0.245]), "inconclusive");
     let lines = check("underkill", "placebo", "lines_added,lower,log", "median_of_task_medians", [12.5, 8.0]);
+    assert_eq!(lines, "improves");
+    let lines = check("underkill", "off", "lines_added,lower,log", "median_of_task_medians", [10.5, 8.0]);
     assert_eq!(lines, "improves");
 }
 
