@@ -124,9 +124,10 @@ impl Compared {
     }
 }
 
-/// The tokens of a cell's valid trials, if all of them are known.
+/// The tokens of a cell's scored trials, in the order of their scores, if all of them are known.
 fn tokens(slot: &Slot) -> Option<Vec<f64>> {
-    slot.valid().map(|result| result.usage.map(|usage| usage.total() as f64)).collect()
+    let scored = slot.valid().filter(|result| result.score.is_some());
+    scored.map(|result| result.usage.map(|usage| usage.total() as f64)).collect()
 }
 
 /// The halves of the baseline's trials, each in the stratum that the other half decides. The halves of a task depend

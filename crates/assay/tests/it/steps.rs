@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::agents;
 use crate::docker::in_docker;
 use crate::fixture::{Design, Fixture, needs_bubblewrap, observed};
 
@@ -135,4 +136,60 @@ fn no_step_sees_tests_or_processes_of_another_in_docker() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&list.stdout), "");
+}
+
+/// The example with agents that keep their own sessions: each step is a new one, and a replay has the replies of each.
+#[test]
+#[ignore = "needs agents"]
+fn agents_begin_a_conversation_in_each_step_and_are_replayed() {
+    needs_bubblewrap!();
+    let lab = agents::lab();
+    let there = agents::installed(&lab, &["claude-code", "codex"]);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/steps");
+    assay_fs::copy_tree(&examples, &lab.path("steps"), &assay_fs::Caps::default()).unwrap();
+    let file = |name: &str| std::fs::read_to_string(lab.path(&format!("steps/{name}"))).unwrap();
+    let experiment = file("experiment.toml")
+        .replace("name = \"loop\"\n", &format!("names = {there:?}\n"))
+        .replace("max_turns = 10 ", "# ")
+        .replace("timeout = 60 ", "timeout = 240 ")
+        .replace("repetitions = 3", "repetitions = 1");
+    lab.write("steps/experiment.toml", experiment);
+    // These agents have the skill in a folder of their own, and a tool that opens it.
+    let turns =
+        file("turns.jsonl").replace("\"/skills/handover-notes/SKILL.md\"]", "\"handover-notes\"]").replace(
+            "\"run\": [\"cat /skills/handover-notes/SKILL.md\", \"head -5 data/events.log\"]",
+            "\"skill\": \"handover-notes\"",
+        );
+    lab.write("steps/turns.jsonl", turns);
+
+    let run = |args: &[&str]| {
+        let document =
+            lab.assay(&[&["run", "steps/experiment.toml", "--no-checks", "--format", "json"], args].concat());
+        let document = document.ok().json();
+        assert_eq!(
+            (&document["executed"], &document["infrastructure"]),
+            (&json!(2 * there.len()), &json!(0)),
+            "{document:#}"
+        );
+        document
+    };
+    run(&["--store", ".assay"]);
+    for record in lab.records() {
+        let report = if record["condition"] == "none" { ("failed", 0.0) } else { ("passed", 1.0) };
+        let expected =
+            [("investigate", Some("passed"), Some(1.0)), ("report", Some(report.0), Some(report.1))];
+        assert_eq!(steps(&record), expected, "{record:#}");
+        if record["condition"] == "curated" {
+            let opened = |step: usize| record["steps"][step]["exposure"][0]["opened"].is_u64();
+            assert_eq!((opened(0), opened(1)), (true, false), "{record:#}");
+        }
+    }
+    let replayed = run(&["--store", "replayed", "--replay", ".assay"]);
+    let rates = |document: &Value| {
+        let arms = document["report"]["arms"].as_array().unwrap().iter();
+        arms.map(|arm| (arm["agent"].clone(), arm["condition"].clone(), arm["pass_rate"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let first = lab.assay(&["report", "steps", "--format", "json"]).ok().json();
+    assert_eq!(rates(&replayed), rates(&json!({ "report": first })));
 }
