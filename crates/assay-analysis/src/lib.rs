@@ -5,6 +5,7 @@
 //! comparisons with the baseline, and the tasks.
 
 mod arms;
+pub mod audited;
 mod compare;
 mod comparisons;
 mod contrasts;
@@ -21,6 +22,7 @@ mod next_steps;
 mod note;
 mod notes;
 mod overlap;
+mod provenance;
 mod report;
 mod result;
 mod settings;
@@ -46,4 +48,5 @@ pub use model::{
 pub use models::RepliedModel;
 pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
+pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use report::{Report, SCHEMA, analyze, report, report_selected};

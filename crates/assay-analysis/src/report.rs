@@ -13,6 +13,7 @@ use crate::models::RepliedModel;
 use crate::next_steps::{self, NextStep};
 use crate::note::Note;
 use crate::notes::{Findings, notes};
+use crate::provenance::{self, Provenance};
 use crate::{arms, comparisons, controls, metrics, models, tasks};
 
 /// The format of [`Report`].
@@ -26,6 +27,8 @@ pub struct Report {
     pub schema: &'static str,
     /// The run.
     pub run: String,
+    /// Agents, models, skills, dates, seed and versions.
+    pub provenance: Provenance,
     /// The equivalence margin of the plan.
     pub margin: f64,
     /// The condition whose comparisons are primary, as the plan named it; `null` where all
@@ -106,6 +109,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     Report {
         schema: SCHEMA,
         run: run.run.clone(),
+        provenance: provenance::provenance(run, gathered, &replied_models),
         margin: run.margin,
         primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),

@@ -5,6 +5,7 @@
 
 use assay_analysis::VerdictKind;
 
+use crate::links::Target;
 use crate::plot::Plot;
 
 /// A complete report.
@@ -13,6 +14,10 @@ pub(crate) struct Document {
     pub(crate) run: String,
     /// The banner of a run that measures no model.
     pub(crate) demonstration: Option<&'static str>,
+    /// The answer in one sentence; empty for other pages.
+    pub(crate) answer: String,
+    /// Model, agent, date and skills in one line; empty for other pages.
+    pub(crate) provenance: String,
     /// The run in one line.
     pub(crate) facts: String,
     /// Notes.
@@ -60,6 +65,8 @@ pub(crate) struct Verdict {
     pub(crate) baseline: String,
     pub(crate) kind: VerdictKind,
     pub(crate) sentence: String,
+    /// What the verdict rests on.
+    pub(crate) target: Option<Target>,
 }
 
 /// A table.
@@ -96,6 +103,35 @@ pub(crate) enum Cell {
     Name(String),
     /// Text of assay, or a number.
     Text(String),
+    /// A cell that a page links to what its figure rests on.
+    Link(Box<Cell>, Target),
+    /// A cell of a heat map, with a rate between 0 and 1.
+    Shaded(Box<Cell>, f64),
+}
+
+/// The text of a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Plain<'a> {
+    /// A name from outside.
+    Name(&'a str),
+    /// Text of assay, or a number.
+    Text(&'a str),
+}
+
+impl Cell {
+    /// The cell with a link.
+    pub(crate) fn link(self, target: Target) -> Self {
+        Self::Link(Box::new(self), target)
+    }
+
+    /// The cell without its link and its shade, for renderers that have neither.
+    pub(crate) fn plain(&self) -> Plain<'_> {
+        match self {
+            Self::Link(cell, _) | Self::Shaded(cell, _) => cell.plain(),
+            Self::Name(name) => Plain::Name(name),
+            Self::Text(text) => Plain::Text(text),
+        }
+    }
 }
 
 impl From<&str> for Cell {

@@ -54,6 +54,8 @@ impl Exhibit {
         html::page(&Document {
             run: clean(&self.title),
             demonstration: None,
+            answer: String::new(),
+            provenance: String::new(),
             facts: clean(&self.facts),
             notes: self.notes.iter().map(|note| clean(note)).collect(),
             sections: sections.collect(),

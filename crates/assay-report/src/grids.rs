@@ -4,10 +4,11 @@ use assay_analysis::explore::{
     Frontier, Pooled, Repetitions, ResidualFailure, Stratum, StratumKind, TestArm, TestChange, TestRow,
     TopTask, TopTasks, Variance,
 };
-use assay_analysis::{Arm, Comparison, ContrastKind, Report, TaskRow, TrialId};
+use assay_analysis::{AgentKey, Arm, Comparison, ContrastKind, Provenance, Report, TaskRow, TrialId};
 
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
+use crate::links::Target;
 use crate::sentences::groups;
 use crate::text::{clean, count, counted, p_value, percent, percents, points, points_between, seconds, usd};
 
@@ -15,6 +16,18 @@ const NONE: &str = "–";
 
 fn or_none<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> Cell {
     figure.map_or_else(|| NONE.to_owned(), words).into()
+}
+
+/// The trials of a task under a condition.
+fn in_cell(task: &str, who: &AgentKey, condition: &str) -> Target {
+    Target::Cell { task: task.to_owned(), who: who.clone(), condition: condition.to_owned() }
+}
+
+/// Links a cell, counted from the end of a row.
+fn link_last(cells: &mut [Cell], from_end: usize, target: Target) {
+    if let Some(at) = cells.len().checked_sub(from_end) {
+        cells[at] = cells[at].clone().link(target);
+    }
 }
 
 /// The heading of scores. If all scores are 0 or 1, they are pass rates.
@@ -152,7 +165,7 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
         let mut cells = vec![Cell::Name(clean(&row.task))];
         for condition in &conditions {
             let arm = row.arms.iter().find(|arm| arm.condition == *condition);
-            cells.push(or_none(arm, |arm| {
+            let text = or_none(arm, |arm| {
                 let lift = arm.lift.map_or(String::new(), |lift| format!(" ({})", points(lift)));
                 let lost = match arm.infrastructure {
                     0 => String::new(),
@@ -161,7 +174,13 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
                 let score = arm.score.filter(|_| fractional);
                 let score = score.map_or(String::new(), |score| format!("{}, ", percent(score)));
                 format!("{score}{}/{}{lift}{lost}", arm.passed, arm.trials)
-            }));
+            });
+            let target = in_cell(&row.task, &row.who, condition);
+            cells.push(match arm.map(|arm| (text.clone().link(target), arm.score)) {
+                Some((cell, Some(score))) => Cell::Shaded(Box::new(cell), score),
+                Some((cell, None)) => cell,
+                None => text,
+            });
         }
         grid.rows.push(cells);
     }
@@ -234,6 +253,10 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
             or_none(baseline, share),
             share(arm).into(),
         ]);
+        if let Some(baseline) = baseline {
+            link_last(&mut cells, 2, in_cell(&row.task, &row.who, &baseline.condition));
+        }
+        link_last(&mut cells, 1, in_cell(&row.task, &row.who, &arm.condition));
         grid.rows.push(cells);
     }
     ((!grid.rows.is_empty()).then_some(grid), changed.len())
@@ -247,6 +270,14 @@ pub(crate) fn residual(failures: &[ResidualFailure], labels: &Labels) -> (Option
     let mut grid = labels.grid("", &["task", "check", "failed trials"], &["failed"]);
     grid.grouped = false;
     for row in failures.iter().take(TESTS) {
+        let first = row
+            .failed_trials
+            .first()
+            .map(|trial| Target::Trial { trial: trial.clone(), check: row.test.clone() });
+        let linked = |cell: Cell| match &first {
+            Some(target) => cell.link(target.clone()),
+            None => cell,
+        };
         let mut trials: Vec<&str> = row.failed_trials.iter().take(TRIALS).map(TrialId::short).collect();
         let rest = format!("and {} more", row.failed_trials.len() - trials.len());
         if row.failed_trials.len() > trials.len() {
@@ -255,9 +286,15 @@ pub(crate) fn residual(failures: &[ResidualFailure], labels: &Labels) -> (Option
         let mut cells = labels.cells(&row.who, &row.condition);
         cells.extend([
             Cell::Name(clean(&row.task)),
-            row.test.as_ref().map_or_else(|| Cell::from("–"), |test| Cell::Name(clean(test))),
+            linked(
+                row.test.as_ref().map_or_else(|| Cell::from("none reported"), |test| Cell::Name(clean(test))),
+            ),
             trials.join(" ").into(),
-            format!("{}/{}", row.failed, row.trials).into(),
+            Cell::from(format!("{}/{}", row.failed, row.trials)).link(in_cell(
+                &row.task,
+                &row.who,
+                &row.condition,
+            )),
         ]);
         grid.rows.push(cells);
     }
@@ -536,4 +573,38 @@ pub(crate) fn excluded(excluded: &[assay_analysis::Exclusion]) -> Option<Grid> {
         ]);
     }
     (!grid.rows.is_empty()).then_some(grid)
+}
+
+/// The provided skills.
+pub(crate) fn skills(provenance: &Provenance) -> Option<Grid> {
+    let mut grid = Grid::new("Skills", &["skill", "digest", "conditions"], &["tasks", "body tokens"]);
+    for skill in &provenance.skills {
+        grid.rows.push(vec![
+            Cell::Name(clean(&skill.name)).link(Target::Skill { digest: skill.digest.clone() }),
+            Cell::Name(clean(&skill.digest)),
+            Cell::Name(clean(&skill.conditions.join(", "))),
+            skill.tasks.into(),
+            count(skill.body_tokens as f64).into(),
+        ]);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+/// The agents, with requested and responding models.
+pub(crate) fn provenance_agents(provenance: &Provenance) -> Grid {
+    let mut grid = Grid::new("Agents", &["agent", "version", "requested model", "responding model"], &[]);
+    for agent in &provenance.agents {
+        let model = agent.model.as_ref().map_or_else(|| Cell::from(NONE), |model| Cell::Name(clean(model)));
+        let replied = match agent.replied.as_slice() {
+            [] => Cell::from(NONE),
+            names => Cell::Name(clean(&names.join(", "))),
+        };
+        grid.rows.push(vec![
+            Cell::Name(clean(&agent.agent)),
+            Cell::Name(clean(&agent.version)),
+            model,
+            replied,
+        ]);
+    }
+    grid
 }

@@ -5,7 +5,7 @@
 
 use assay_analysis::Report;
 
-use crate::doc::{Block, Cell, Document, Grid, Span, spans};
+use crate::doc::{Block, Cell, Document, Grid, Plain, Span, spans};
 use crate::sections::document;
 use crate::{Renderer, Style};
 
@@ -27,7 +27,9 @@ fn page(document: &Document) -> String {
     if let Some(warning) = document.demonstration {
         text.push_str(&format!("> **{}**\n\n", words(warning)));
     }
-    text.push_str(&format!("{}\n\n", words(&document.facts)));
+    for line in [&document.answer, &document.provenance, &document.facts] {
+        text.push_str(&format!("{}\n\n", words(line)));
+    }
     list(&mut text, &document.notes);
     for section in &document.sections {
         text.push_str(&format!("## {}\n\n", words(section.title)));
@@ -85,9 +87,9 @@ fn table(text: &mut String, grid: &Grid) {
 }
 
 fn cell(cell: &Cell) -> String {
-    match cell {
-        Cell::Name(name) => code(name).replace('|', "\\|"),
-        Cell::Text(text) => inline(text),
+    match cell.plain() {
+        Plain::Name(name) => code(name).replace('|', "\\|"),
+        Plain::Text(text) => inline(text),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use assay_analysis::{AgentKey, Comparison, Report};
+use assay_analysis::{AgentKey, Comparison, Provenance, Report};
 
 use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
+use crate::links::Target;
 use crate::next_steps::next_step;
-use crate::sentences::{groups, lost, replied, sentence, who};
+use crate::sentences::{answer, groups, lost, replied, sentence, who};
 use crate::text::{clean, count, counted};
 use crate::{grids, metrics, plot};
 
@@ -27,6 +28,7 @@ pub(crate) fn document(report: &Report) -> Document {
         variance(report, &labels),
         strata(report, &labels),
         exclusions(report),
+        provenance(report),
         next_steps(report),
         reading(report, &labels),
     ];
@@ -34,6 +36,8 @@ pub(crate) fn document(report: &Report) -> Document {
         run: clean(&report.run),
         demonstration: (!report.measures_a_model)
             .then_some("Demonstration: no model was measured. The figures only show what assay prints."),
+        answer: answer(report),
+        provenance: provenance_line(&report.provenance),
         facts: facts(report, &labels),
         notes: report.notes.iter().map(|note| clean(&crate::notes::note(note))).collect(),
         sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
@@ -148,6 +152,10 @@ fn verdict(comparison: &Comparison, margin: f64) -> Block {
         baseline: clean(&comparison.baseline),
         kind: comparison.verdict,
         sentence: sentence(comparison, margin),
+        target: Some(Target::Comparison {
+            who: comparison.who.clone(),
+            condition: comparison.condition.clone(),
+        }),
     })
 }
 
@@ -226,10 +234,10 @@ fn agents(report: &Report) -> Section {
 
 fn tasks(report: &Report, labels: &Labels) -> Section {
     let mut blocks: Vec<Block> =
-        report.exploration.heat.iter().filter_map(|map| plot::heat(map, labels)).map(Block::Plot).collect();
-    blocks.extend(
-        plot::extremes(&report.exploration.gains, &report.exploration.losses, labels).map(Block::Plot),
-    );
+        plot::extremes(&report.exploration.gains, &report.exploration.losses, labels)
+            .map(Block::Plot)
+            .into_iter()
+            .collect();
     blocks.extend(
         grids::extremes(&report.exploration.gains, &report.exploration.losses, labels)
             .map(Grid::into_detail)
@@ -364,6 +372,67 @@ fn next_steps(report: &Report) -> Section {
     let steps: Vec<String> = report.next_steps.iter().map(|step| clean(&next_step(step))).collect();
     let blocks = if steps.is_empty() { Vec::new() } else { vec![Block::List(steps)] };
     Section { title: "Next steps", level: Level::Summary, blocks }
+}
+
+/// Most skills named in the line at the top.
+const SKILLS: usize = 3;
+
+/// Model, agent, date and skills in one line.
+fn provenance_line(provenance: &Provenance) -> String {
+    let agents = provenance.agents.iter().map(|agent| {
+        let model = agent.model.as_ref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+        format!("{} {}{model}", clean(&agent.agent), clean(&agent.version))
+    });
+    let mut parts: Vec<String> = vec![agents.collect::<Vec<_>>().join(", ")];
+    parts.extend(provenance.measured.as_ref().map(|[first, last]| {
+        let day = |time: &str| time.chars().take(10).collect::<String>();
+        let (first, last) = (day(first), day(last));
+        if first == last {
+            format!("measured on {first}")
+        } else {
+            format!("measured from {first} to {last}")
+        }
+    }));
+    let skills: Vec<String> = provenance
+        .skills
+        .iter()
+        .take(SKILLS)
+        .map(|skill| format!("{} ({})", clean(&skill.name), clean(&short_digest(&skill.digest))))
+        .collect();
+    if !skills.is_empty() {
+        let rest = match provenance.skills.len() - skills.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        parts.push(format!("skills: {}{rest}", skills.join(", ")));
+    }
+    parts.extend(provenance.imported.as_ref().map(|program| format!("imported from {}", clean(program))));
+    parts.push(format!("assay {}", provenance.assay_version));
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
+
+/// The first characters of a digest.
+fn short_digest(digest: &str) -> String {
+    digest.rsplit(':').next().unwrap_or(digest).chars().take(8).collect()
+}
+
+/// Where the figures come from.
+fn provenance(report: &Report) -> Section {
+    let provenance = &report.provenance;
+    let mut facts = vec![
+        format!("Plan: {} · seed: {}", clean(&provenance.plan), provenance.seed),
+        format!("Report computed by assay {}", provenance.assay_version),
+    ];
+    if let Some([first, last]) = &provenance.measured {
+        facts.push(format!("First trial started: {first} · last trial ended: {last}"));
+    }
+    if !provenance.sandboxes.is_empty() {
+        facts.push(format!("Sandbox: {}", clean(&provenance.sandboxes.join(", "))));
+    }
+    let mut blocks = vec![Block::List(facts), Block::Grid(grids::provenance_agents(provenance))];
+    blocks.extend(grids::skills(provenance).map(Block::Grid));
+    Section { title: "Provenance", level: Level::Details, blocks }
 }
 
 fn exclusions(report: &Report) -> Section {

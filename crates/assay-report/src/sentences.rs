@@ -72,6 +72,58 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     }
 }
 
+/// More comparisons than this are counted by verdict in an answer.
+const SENTENCE: usize = 3;
+
+/// The answer of a report in one sentence: the primary comparison if there is one, else each, and of many
+/// how many have which verdict.
+pub fn answer(report: &Report) -> String {
+    let primary: Vec<&Comparison> = report.comparisons.iter().filter(|found| found.primary).collect();
+    let chosen = if primary.is_empty() { report.comparisons.iter().collect() } else { primary };
+    if chosen.len() > SENTENCE {
+        let of = |kind| chosen.iter().filter(|found| found.verdict == kind).count();
+        let [helps, harms, negligible, inconclusive] =
+            [VerdictKind::Helps, VerdictKind::Harms, VerdictKind::Negligible, VerdictKind::Inconclusive]
+                .map(of);
+        return format!(
+            "Verdicts of {} comparisons: helps {helps}, harms {harms}, negligible {negligible}, inconclusive {inconclusive}.",
+            chosen.len()
+        );
+    }
+    let several = chosen.iter().any(|found| found.who != chosen[0].who);
+    let parts: Vec<String> = chosen
+        .iter()
+        .map(|comparison| {
+            let who =
+                if several { format!(" with {}", clean(comparison.who.short())) } else { String::new() };
+            let figures = comparison.lift.zip(comparison.family).map_or_else(
+                || format!("no CI, {}", units(comparison)),
+                |(lift, family)| {
+                    let between = points_between(Some([family.low, family.high]));
+                    format!("{}, {} CI {between}, {}", pp(lift), level(family.level), units(comparison))
+                },
+            );
+            let condition = clean(&comparison.condition);
+            match comparison.verdict {
+                VerdictKind::Helps => format!("`{condition}` helps{who} ({figures})"),
+                VerdictKind::Harms => format!("`{condition}` harms{who} ({figures})"),
+                VerdictKind::Negligible => format!("`{condition}` has a negligible effect{who} ({figures})"),
+                VerdictKind::Inconclusive => {
+                    format!("the effect of `{condition}`{who} is inconclusive ({figures})")
+                }
+            }
+        })
+        .collect();
+    let text = match parts.as_slice() {
+        [] => "No comparison: the run has a single condition".to_owned(),
+        parts => parts.join("; "),
+    };
+    // The first word begins the sentence.
+    let mut letters = text.chars();
+    let first = letters.next().map_or(String::new(), |c| c.to_uppercase().to_string());
+    format!("{first}{}.", letters.as_str())
+}
+
 /// A comparison's condition and verdict with its explanation, in one line without color.
 pub fn verdict_line(comparison: &Comparison, margin: f64) -> String {
     let sentence = sentence(comparison, margin);

@@ -3,7 +3,7 @@
 use assay_analysis::{Report, VerdictKind};
 
 use crate::columns::Columns;
-use crate::doc::{Block, Cell, Document, Grid, Level, Section, Verdict};
+use crate::doc::{Block, Cell, Document, Grid, Level, Plain, Section, Verdict};
 use crate::sections::document;
 use crate::text::clean;
 use crate::{Renderer, Style};
@@ -143,9 +143,9 @@ impl Page {
         }
         let shown: Vec<usize> =
             (0..grid.columns.len()).filter(|&at| self.style.details || !grid.columns[at].detail).collect();
-        let cell = |cell: &Cell| match cell {
-            Cell::Name(name) => short(name),
-            Cell::Text(words) => words.clone(),
+        let cell = |cell: &Cell| match cell.plain() {
+            Plain::Name(name) => short(name),
+            Plain::Text(words) => words.to_owned(),
         };
         let header = shown.iter().map(|&at| &grid.columns[at]);
         let keys = 1 + usize::from(grid.grouped);

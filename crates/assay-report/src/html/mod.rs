@@ -5,6 +5,7 @@
 use assay_analysis::{Report, VerdictKind};
 
 use crate::doc::{Block, Cell, Document, Grid, Section, Span, Verdict, spans};
+use crate::links::Links;
 use crate::plot::Plot;
 use crate::sections::document;
 use crate::{Renderer, Style};
@@ -24,6 +25,18 @@ impl Renderer for Html {
     }
 }
 
+/// The style of every page, for pages that contain reports.
+pub const REPORT_STYLE: &str = STYLE;
+
+/// A report as the content of a page: its header and its sections, with links to what the figures rest on.
+pub fn run_html(report: &Report, links: &dyn Links) -> String {
+    let document = document(report);
+    let mut html = String::new();
+    header(&mut html, &document);
+    sections(&mut html, &document, links);
+    html
+}
+
 /// A document as a page.
 pub(crate) fn page(document: &Document) -> String {
     let run = escape(&document.run);
@@ -32,29 +45,44 @@ pub(crate) fn page(document: &Document) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>assay: {run}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n"
+         <title>assay: {run}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
-    if let Some(warning) = document.demonstration {
-        html.push_str(&format!("<p class=\"demonstration\" role=\"note\">{}</p>\n", words(warning)));
-    }
-    html.push_str(&format!(
-        "<h1><span>assay report</span> {run}</h1>\n<p class=\"facts\">{}</p>\n",
-        words(&document.facts)
-    ));
-    if !document.notes.is_empty() {
-        html.push_str("<aside class=\"notes\" aria-label=\"Notes\">\n");
-        list(&mut html, &document.notes);
-        html.push_str("</aside>\n");
-    }
-    html.push_str("</header>\n<main>\n");
-    for (number, part) in document.sections.iter().enumerate() {
-        section(&mut html, number, part);
-    }
+    header(&mut html, document);
+    html.push_str("<main>\n");
+    sections(&mut html, document, &());
     html.push_str("</main>\n</body>\n</html>\n");
     html
 }
 
-fn section(html: &mut String, number: usize, section: &Section) {
+/// The title, the answer, and where the figures come from.
+fn header(html: &mut String, document: &Document) {
+    html.push_str("<header>\n");
+    if let Some(warning) = document.demonstration {
+        html.push_str(&format!("<p class=\"demonstration\" role=\"note\">{}</p>\n", words(warning)));
+    }
+    html.push_str(&format!("<h1><span>assay report</span> {}</h1>\n", escape(&document.run)));
+    for (class, text) in
+        [("answer", &document.answer), ("provenance", &document.provenance), ("facts", &document.facts)]
+    {
+        if !text.is_empty() {
+            html.push_str(&format!("<p class=\"{class}\">{}</p>\n", words(text)));
+        }
+    }
+    if !document.notes.is_empty() {
+        html.push_str("<aside class=\"notes\" aria-label=\"Notes\">\n");
+        list(html, &document.notes);
+        html.push_str("</aside>\n");
+    }
+    html.push_str("</header>\n");
+}
+
+fn sections(html: &mut String, document: &Document, links: &dyn Links) {
+    for (number, part) in document.sections.iter().enumerate() {
+        section(html, number, part, links);
+    }
+}
+
+fn section(html: &mut String, number: usize, section: &Section, links: &dyn Links) {
     html.push_str(&format!(
         "<section aria-labelledby=\"part-{number}\">\n<h2 id=\"part-{number}\">{}</h2>\n",
         escape(section.title)
@@ -64,8 +92,8 @@ fn section(html: &mut String, number: usize, section: &Section) {
             Block::Who(who) => html.push_str(&format!("<h3>{}</h3>\n", escape(who))),
             Block::Text(text) => html.push_str(&format!("<p>{}</p>\n", words(text))),
             Block::List(lines) => list(html, lines),
-            Block::Verdict(found) => verdict(html, found),
-            Block::Grid(grid) => table(html, grid),
+            Block::Verdict(found) => verdict(html, found, links),
+            Block::Grid(grid) => table(html, grid, links),
             Block::Plot(plot) => figure(html, plot),
         }
     }
@@ -80,7 +108,7 @@ fn list(html: &mut String, lines: &[String]) {
     html.push_str("</ul>\n");
 }
 
-fn verdict(html: &mut String, verdict: &Verdict) {
+fn verdict(html: &mut String, verdict: &Verdict, links: &dyn Links) {
     // A shape besides color and word.
     let sign = match verdict.kind {
         VerdictKind::Helps => "▲",
@@ -89,17 +117,24 @@ fn verdict(html: &mut String, verdict: &Verdict) {
         VerdictKind::Inconclusive => "○",
     };
     let word = verdict.kind.word();
+    let href = verdict.target.as_ref().and_then(|target| links.href(target));
     html.push_str(&format!(
         "<div class=\"verdict {word}\">\n<p class=\"word\"><span aria-hidden=\"true\">{sign}</span> {word}</p>\n\
-         <p><b>{}</b> against {}. {}</p>\n</div>\n",
+         <p><b>{}</b> against {}. {}{}</p>\n</div>\n",
         escape(&verdict.condition),
         escape(&verdict.baseline),
-        words(&verdict.sentence)
+        words(&verdict.sentence),
+        href.map_or(String::new(), |href| format!(" <a href=\"{}\">Pairs of trials</a>", escape(&href)))
     ));
 }
 
-fn table(html: &mut String, grid: &Grid) {
-    html.push_str("<div class=\"table\">\n<table>\n");
+fn table(html: &mut String, grid: &Grid, links: &dyn Links) {
+    let name = if grid.caption.is_empty() { "Table" } else { &grid.caption };
+    // A table that is wider than the page scrolls, also by keyboard.
+    html.push_str(&format!(
+        "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n",
+        escape(name)
+    ));
     if !grid.caption.is_empty() {
         html.push_str(&format!("<caption>{}</caption>\n", words(&grid.caption)));
     }
@@ -108,7 +143,11 @@ fn table(html: &mut String, grid: &Grid) {
     let shown = usize::from(grid.grouped);
     html.push_str("<thead>\n<tr>");
     for column in grid.columns.iter().skip(shown) {
-        html.push_str(&format!("<th scope=\"col\"{}>{}</th>", class(column.numbers), cell(&column.title)));
+        html.push_str(&format!(
+            "<th scope=\"col\"{}>{}</th>",
+            class(column.numbers),
+            cell(&column.title, links)
+        ));
     }
     html.push_str("</tr>\n</thead>\n<tbody>\n");
     let mut group = None;
@@ -121,16 +160,19 @@ fn table(html: &mut String, grid: &Grid) {
             let across = grid.columns.len() - 1;
             html.push_str(&format!(
                 "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{across}\">{}</th></tr>\n",
-                cell(name)
+                cell(name, links)
             ));
         }
         html.push_str("<tr>");
         for (number, (item, column)) in row.iter().zip(&grid.columns).skip(shown).enumerate() {
-            let class = class(column.numbers);
+            let class = match shade(item) {
+                Some(shade) => format!(" class=\"n heat h{shade}\""),
+                None => class(column.numbers).to_owned(),
+            };
             html.push_str(&if number == 0 {
-                format!("<th scope=\"row\"{class}>{}</th>", cell(item))
+                format!("<th scope=\"row\"{class}>{}</th>", cell(item, links))
             } else {
-                format!("<td{class}>{}</td>", cell(item))
+                format!("<td{class}>{}</td>", cell(item, links))
             });
         }
         html.push_str("</tr>\n");
@@ -150,10 +192,26 @@ fn figure(html: &mut String, plot: &Plot) {
     ));
 }
 
-fn cell(cell: &Cell) -> String {
-    match cell {
+fn cell(item: &Cell, links: &dyn Links) -> String {
+    match item {
         Cell::Name(name) => escape(name),
         Cell::Text(text) => words(text),
+        Cell::Shaded(inner, _) => cell(inner, links),
+        Cell::Link(inner, target) => {
+            let text = cell(inner, links);
+            match links.href(target) {
+                Some(href) => format!("<a href=\"{}\">{text}</a>", escape(&href)),
+                None => text,
+            }
+        }
+    }
+}
+
+/// The shade of a cell of a heat map, from 0 to 10.
+fn shade(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Shaded(_, rate) => Some(format!("{:.0}", 10.0 * rate.clamp(0.0, 1.0))),
+        _ => None,
     }
 }
 

@@ -315,9 +315,6 @@ fn a_run_without_results() {
     Conditions
      No results: none of the tasks could be run and graded on this machine.
 
-    Results by task
-     For exploration only: a single task has too few trials for a verdict.
-
     Next steps
      2 trials have no result: run the experiment again, which executes only these.
     ");

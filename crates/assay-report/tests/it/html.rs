@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use assay_analysis::Report;
-use assay_report::{Style, find_renderer};
+use assay_report::{Links, Style, Target, find_renderer, run_html};
 
 use crate::runs::{HOSTILE, Run, poor, small, whole};
 
@@ -149,8 +149,8 @@ fn every_plot_has_a_description() {
         .filter(|(tag, _, closes, _)| tag == "svg" && !closes)
         .map(|tag| tag.1)
         .collect();
-    // Forest of the verdicts, exposure, heat of two agents, gains and losses, cost.
-    assert_eq!(svgs.len(), 6 + 1, "{svgs:#?}");
+    // Forests of the verdicts and of the negative controls, exposure, gains and losses, cost.
+    assert_eq!(svgs.len(), 5, "{svgs:#?}");
     for svg in svgs {
         assert!(
             svg.contains("role=\"img\"")
@@ -159,14 +159,10 @@ fn every_plot_has_a_description() {
             "{svg}"
         );
     }
-    assert_eq!(page.matches("<figcaption>").count(), 7);
-    for label in [
-        "Forest plot of lifts. curated",
-        "Scatter plot of cost",
-        "Heat map of 6 tasks",
-        "Skill exposure funnel",
-        "Bar chart of the",
-    ] {
+    assert_eq!(page.matches("<figcaption>").count(), 5);
+    for label in
+        ["Forest plot of lifts. curated", "Scatter plot of cost", "Skill exposure funnel", "Bar chart of the"]
+    {
         assert!(page.contains(&format!("aria-label=\"{label}")), "{label}");
     }
 }
@@ -178,6 +174,32 @@ fn empty_plots_are_left_out() {
         !page.contains("Forest plot") && !page.contains("Scatter plot") && !page.contains("Bar chart of the"),
         "{page}"
     );
+}
+
+#[test]
+fn figures_are_linked_to_what_they_rest_on() {
+    struct Words;
+    impl Links for Words {
+        fn href(&self, target: &Target) -> Option<String> {
+            Some(match target {
+                Target::Cell { task, condition, .. } => format!("/cell?\"{task}\"&{condition}"),
+                Target::Trial { trial, check } => {
+                    format!("/trial/{}#{}", trial.short(), check.as_deref().unwrap_or(""))
+                }
+                Target::Comparison { condition, .. } => format!("/pairs/{condition}"),
+                Target::Skill { digest } => format!("/skill/{digest}"),
+            })
+        }
+    }
+    let report = small().report();
+    let html = run_html(&report, &Words);
+    let failed = &report.exploration.residual_failures[0].failed_trials[0];
+    let cell = format!("<a href=\"/cell?&quot;{}&quot;&amp;curated\">", report.tasks[0].task);
+    for link in ["<a href=\"/pairs/curated\">", &cell, &format!("<a href=\"/trial/{}#\">", failed.short())] {
+        assert!(html.contains(link), "{link} {html}");
+    }
+    // A file that stands by itself has none to pages.
+    assert!(!page(&report).contains("href=\"/"));
 }
 
 #[test]
@@ -215,7 +237,11 @@ fn long_names_do_not_widen_a_drawing() {
 fn suites_of_any_size_are_drawn() {
     let names: Vec<String> = (0..300).map(|n| format!("task-{n}")).collect();
     let tasks: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["PF", "PP"][..])).collect();
-    let page = page(&Run { tasks: &tasks, ..Run::default() }.report());
-    well_formed("large", &page);
-    assert!(page.contains("Shown: the first and last 60 of 300 tasks."));
+    let report = Run { tasks: &tasks, ..Run::default() }.report();
+    well_formed("large", &page(&report));
+    let plots = assay_report::plots(&report);
+    let (_, heat) = plots.iter().find(|(name, _)| name == "heat").unwrap();
+    well_formed("heat", heat);
+    // The first and the last 60.
+    assert!(heat.contains("Heat map of 120 tasks and 2 conditions"), "{heat}");
 }

@@ -1,45 +1,16 @@
-//! The trials of a run, audited: `none` against each other condition, task by task, agent by agent.
+//! Audits of runs in the store.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-
-use assay_audit::adherence::{Left, TestCheck, files_shown};
-use assay_audit::calibrated::{CorpusAudit, Run, RunName, TaskRuns, audit};
-use assay_audit::directive::{SkillFile, SkillPackage};
+use assay_analysis::audited::{self, AuditError, audited_skills, require_baseline, skill_texts, visit_run};
+use assay_audit::calibrated::{CorpusAudit, TaskRuns, audit};
+use assay_audit::corpus::Notice;
 use assay_audit::evidence::SkillText;
-use assay_diagnostic::chain;
-use assay_fs::{FileKind, read_within, tree};
-use assay_store::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, TrialId};
-use assay_trace::{Source, read};
+use assay_store::{RunFolder, Store};
 
 use super::ask::DirectiveModel;
 use super::notices::Notices;
 use crate::failure::Failure;
 
-/// The condition without skills.
-const WITHOUT: &str = "none";
-
-/// Its skills are like the others' in all but what they teach, and no library to compare with.
-const PLACEBO: &str = "placebo";
-
-/// What belongs to a task by its author's word.
-const CURATED: &str = "curated";
-
-/// So many skills of one condition on one task are audited, each by itself.
-const SKILLS: usize = 8;
-
-/// Longest artifact of a trial that is read, in bytes; longer ones are read up to here.
-const LONGEST_ARTIFACT: u64 = 1 << 20;
-
-/// Most artifacts of a trial that are read.
-const MOST_ARTIFACTS: usize = 1_000;
-
-/// The skills' documents, by digest.
-type Texts = BTreeMap<String, SkillText>;
-
-/// Audits a run. What cannot be used is told.
+/// Audits a run. What cannot be used is reported.
 pub(super) fn of_run(
     store: &Store,
     run: &RunFolder,
@@ -62,282 +33,35 @@ pub(super) fn visit(
     run: &RunFolder,
     model: Option<&mut DirectiveModel<'_>>,
     notices: &mut Notices<'_>,
-    mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
+    each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
 ) -> Result<(), Failure> {
-    if !run.conditions.iter().any(|condition| condition == WITHOUT) {
-        let message =
-            format!("the run {} has no condition {WITHOUT}: there is nothing to compare with", run.run);
-        return Err(Failure::bad_input(message));
-    }
-    let mut texts = texts(store, run, notices);
-    if let (Some(model), Some(agent)) = (model, run.agents.first()) {
-        let mut audited = BTreeSet::new();
-        for task in &run.tasks {
-            audited.extend(arms(run, &task.name, &agent.label, notices).into_keys());
-        }
+    require_baseline(run)?;
+    let mut texts = skill_texts(store, run, notices);
+    if let Some(model) = model {
+        let audited = audited_skills(run, notices);
         for (_, skill) in texts.iter_mut().filter(|(digest, _)| audited.contains(*digest)) {
             model.add_to(skill)?;
         }
     }
-    let placebos: BTreeSet<&str> = digests(run, |condition| condition == PLACEBO).collect();
-    let library: Vec<SkillText> = digests(run, |condition| condition != PLACEBO)
-        .filter(|digest| !placebos.contains(digest))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .filter_map(|digest| texts.get(digest).cloned())
-        .collect();
-    for (number, agent) in run.agents.iter().enumerate() {
-        for task in &run.tasks {
-            let trials = Trials { store, run, agent: number, task: &task.name };
-            let controls = trials.of(WITHOUT, "", notices)?;
-            if controls.is_empty() {
-                continue;
-            }
-            let baseline = trials.score(WITHOUT)?;
-            for (digest, arms) in arms(run, &task.name, &agent.label, notices) {
-                let Some(skill) = texts.get(&digest) else { continue };
-                let mut runs = Vec::new();
-                for arm in &arms {
-                    let with = trials.of(&arm.condition, &arm.skill, notices)?;
-                    runs.extend(with.into_iter().map(named(arm, true)));
-                    runs.extend(controls.iter().cloned().map(named(arm, false)));
-                }
-                let prompt = prompt(&controls);
-                let skill_name = arms.first().map(|arm| arm.skill.clone()).unwrap_or_default();
-                let task = TaskRuns { task: task.name.clone(), skill_name, prompt, skill, runs, baseline };
-                each(&task, &library);
-            }
-        }
-    }
+    visit_run(store, run, &texts, notices, each)?;
     Ok(())
 }
 
-/// One condition with one of its skills.
-struct Arm {
-    name: String,
-    condition: String,
-    skill: String,
-}
-
-fn named(arm: &Arm, with: bool) -> impl Fn(Run) -> Run + '_ {
-    move |run| Run { arm: arm.name.clone(), with, ..run }
-}
-
-/// The digests of what is provided under some conditions.
-fn digests<'a>(run: &'a RunFolder, wanted: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a str> {
-    let provisions = run.provisions.iter().filter(move |provision| wanted(&provision.condition));
-    provisions.flat_map(|provision| provision.skills.iter().map(|skill| skill.digest.as_str()))
-}
-
-/// The documents of all skills that were provided, as the store kept them.
-fn texts(store: &Store, run: &RunFolder, notices: &mut Notices<'_>) -> Texts {
-    let mut texts = Texts::new();
-    let mut missing = BTreeSet::new();
-    for skill in run.provisions.iter().flat_map(|provision| &provision.skills) {
-        if texts.contains_key(&skill.digest) || missing.contains(&skill.digest) {
-            continue;
-        }
-        match store.skill(&skill.digest) {
-            Ok(bytes) => {
-                let mut package = SkillPackage::from_document(&bytes);
-                package.files.extend(files_shown_in(store, run, skill, &package));
-                texts.insert(skill.digest.clone(), SkillText::with_package(&bytes, package));
-            }
-            Err(error) => {
-                let message = format!(
-                    "the store has no SKILL.md of {} ({error}); excluded; `assay run` with the same experiment stores it",
-                    skill.name
-                );
-                notices.report_file(&store.run_folder(&run.run).join("plan.json"), None, &message);
-                missing.insert(skill.digest.clone());
-            }
-        }
-    }
-    texts
-}
-
-/// The documents of a skill's package that its runs were shown: the store keeps its SKILL.md only.
-/// Runs that cannot be read are told of when they are audited.
-fn files_shown_in(
-    store: &Store,
-    run: &RunFolder,
-    skill: &PlannedSkill,
-    package: &SkillPackage,
-) -> Vec<SkillFile> {
-    let provided: BTreeSet<(&str, &str)> = run
-        .provisions
-        .iter()
-        .filter(|provision| provision.skills.iter().any(|other| other.digest == skill.digest))
-        .map(|provision| (provision.task.as_str(), provision.condition.as_str()))
-        .collect();
-    let document = package.files.first().map(|file| file.text.as_str()).unwrap_or_default();
-    let mut files: BTreeMap<String, SkillFile> = BTreeMap::new();
-    let cells =
-        run.cells.iter().filter(|cell| provided.contains(&(cell.task.as_str(), cell.condition.as_str())));
-    for trial in cells.map(|cell| &cell.trial).collect::<BTreeSet<_>>() {
-        let Ok(Some(record)) = store.record(trial) else { continue };
-        let Ok(transcript) = read::read(&trajectory_path(store, &record), None) else { continue };
-        for file in files_shown(&skill.name, document, &transcript.trajectory) {
-            match files.get(&file.path) {
-                Some(known) if known.text.len() >= file.text.len() => {}
-                _ => drop(files.insert(file.path.clone(), file)),
-            }
-        }
-    }
-    files.into_values().collect()
-}
-
-fn trajectory_path(store: &Store, record: &Record) -> PathBuf {
-    let attempts = store.trial_folder(&record.trial).join("attempts");
-    attempts.join(record.attempt.to_string()).join("trajectory.json")
-}
-
-/// The skills that are audited on a task, by digest, each with its arms.
-fn arms(
-    run: &RunFolder,
-    task: &str,
-    agent: &AgentLabel,
-    notices: &mut Notices<'_>,
-) -> BTreeMap<String, Vec<Arm>> {
-    let provided = |condition: &str| {
-        let mut all = run.provisions.iter();
-        all.find(|provision| provision.task == task && provision.condition == condition)
-            .map_or(&[][..], |provision| provision.skills.as_slice())
-    };
-    let curated: BTreeSet<&str> = provided(CURATED).iter().map(|skill| skill.digest.as_str()).collect();
-    let mut found: BTreeMap<String, Vec<Arm>> = BTreeMap::new();
-    for condition in run.conditions.iter().filter(|condition| *condition != WITHOUT) {
-        let all = provided(condition);
-        // Beside the task's own skills, others are company.
-        let own: Vec<&PlannedSkill> =
-            all.iter().filter(|skill| curated.contains(skill.digest.as_str())).collect();
-        let chosen = if own.is_empty() { all.iter().collect() } else { own };
-        if chosen.len() > SKILLS {
-            let message = format!(
-                "{condition} gives {} skills on {task}; the first {SKILLS} are audited",
-                chosen.len()
-            );
-            notices.report_file(Path::new(&run.run), None, &message);
-        }
-        let several = chosen.len() > 1;
-        for (at, skill) in chosen.into_iter().take(SKILLS).enumerate() {
-            let part = if several { format!(", skill {}", at + 1) } else { String::new() };
-            let model = agent.model.as_deref().map_or(String::new(), |model| format!(" {model}"));
-            let name = format!("{}{model}, {condition}{part}", agent.name);
-            let arm = Arm { name, condition: condition.clone(), skill: skill.name.clone() };
-            found.entry(skill.digest.clone()).or_default().push(arm);
-        }
-    }
-    found
-}
-
-/// The trials of an agent on a task.
-struct Trials<'a> {
-    store: &'a Store,
-    run: &'a RunFolder,
-    agent: usize,
-    task: &'a str,
-}
-
-impl Trials<'_> {
-    /// The results under a condition; infrastructure and what is not finished are none.
-    fn records(&self, condition: &str) -> Result<Vec<Record>, Failure> {
-        let cells = self.run.cells.iter();
-        let cells = cells
-            .filter(|cell| cell.agent == self.agent && cell.task == self.task && cell.condition == condition);
-        let ids: BTreeSet<&TrialId> = cells.map(|cell| &cell.trial).collect();
-        let mut records = Vec::new();
-        for id in ids {
-            records.extend(self.store.record(id)?.filter(|record| record.outcome != Outcome::Infrastructure));
-        }
-        records.sort_by_key(|record| record.repetition);
-        Ok(records)
+impl audited::Notices for Notices<'_> {
+    fn file(&mut self, notice: Notice) {
+        self.report(&notice);
     }
 
-    /// The mean score under a condition; `None` without a result.
-    fn score(&self, condition: &str) -> Result<Option<f64>, Failure> {
-        let scores: Vec<f64> = self.records(condition)?.iter().filter_map(Record::score).collect();
-        Ok((!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64))
-    }
-
-    /// The runs under a condition, each with what its record says of the skill.
-    fn of(&self, condition: &str, skill: &str, notices: &mut Notices<'_>) -> Result<Vec<Run>, Failure> {
-        let mut runs = Vec::new();
-        for record in self.records(condition)? {
-            runs.extend(read_trial(self.store, record, condition, skill, notices));
-        }
-        Ok(runs)
+    fn text(&mut self, message: &str) {
+        self.warn(message);
     }
 }
 
-/// A finished trial as a run without the skill, with what its record says of `skill`; `None` where
-/// its trajectory cannot be read, which is reported.
-pub(super) fn read_trial(
-    store: &Store,
-    record: Record,
-    condition: &str,
-    skill: &str,
-    notices: &mut Notices<'_>,
-) -> Option<Run> {
-    let path = trajectory_path(store, &record);
-    let transcript = match read::read(&path, None) {
-        Ok(transcript) => transcript,
-        Err(error) => {
-            // The error names the file.
-            notices.warn(&format!("{}; excluded", chain(&error)));
-            return None;
-        }
-    };
-    for diagnostic in &transcript.diagnostics {
-        notices.report_file(&path, diagnostic.line, &diagnostic.message);
-    }
-    let trace = path.strip_prefix(store.root()).unwrap_or(&path).display().to_string();
-    let tokens = transcript.tally.usage.total();
-    let left = left(&path.with_file_name("workspace.diff"), notices);
-    let artifacts = artifacts(&path.with_file_name("artifacts"));
-    let name = RunName {
-        condition_name: condition.to_owned(),
-        repetition: usize::try_from(record.repetition).ok(),
-        trial: Some(record.trial.to_string()),
-    };
-    Some(Run {
-        name,
-        left: Left { files: left.files.into_iter().chain(artifacts).collect() },
-        checks: record.ctrf.as_ref().map(TestCheck::of_ctrf).unwrap_or_default(),
-        outcome: Some(record.outcome.word().to_owned()),
-        known: record.exposure.into_iter().find(|exposure| exposure.skill == skill),
-        ..Run::new(&trace, "", false, transcript.trajectory, tokens)
-    })
-}
-
-/// What an attempt changed; nothing where it has no diff.
-fn left(path: &Path, notices: &mut Notices<'_>) -> Left {
-    match fs::read_to_string(path) {
-        Ok(diff) => Left::of_diff(&diff),
-        Err(error) => {
-            match error.kind() {
-                io::ErrorKind::NotFound => {}
-                io::ErrorKind::InvalidData => notices.report_file(path, None, "not UTF-8; excluded"),
-                _ => notices.report_file(path, None, &format!("cannot read: {error}; excluded")),
-            }
-            Left::default()
+impl From<AuditError> for Failure {
+    fn from(error: AuditError) -> Self {
+        match error {
+            AuditError::NoBaseline(_) => Self::bad_input(error.to_string()),
+            AuditError::Store(error) => error.into(),
         }
     }
-}
-
-/// The text files below a folder, by path relative to it; none where there is no such folder.
-fn artifacts(folder: &Path) -> Vec<(String, String)> {
-    let files = tree::walk(folder).nodes.into_iter().filter(|node| node.kind == FileKind::File);
-    let read = |node: tree::Node| {
-        let content = read_within(folder, &node.path, LONGEST_ARTIFACT).ok()?;
-        let text = String::from_utf8(content.bytes).ok().filter(|text| !text.contains('\0'))?;
-        Some((node.path.to_string_lossy().into_owned(), text))
-    };
-    files.take(MOST_ARTIFACTS).filter_map(read).collect()
-}
-
-/// The task's text: the first prompt of the runs without skills.
-fn prompt(controls: &[Run]) -> String {
-    let mut steps = controls.iter().flat_map(|run| &run.trajectory.steps);
-    steps.find(|step| step.source == Source::User).map(|step| step.message.clone()).unwrap_or_default()
 }

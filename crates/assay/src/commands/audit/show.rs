@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_analysis::audited::read_trial;
 use assay_audit::calibrated::Run;
 use assay_audit::evidence::SkillText;
 use assay_audit::view::{View, view};
@@ -11,7 +12,6 @@ use assay_trace::Source;
 
 use super::input;
 use super::notices::Notices;
-use super::runs::read_trial;
 use crate::args::Format;
 use crate::args::audit::ShowArgs;
 use crate::commands::report::format_of;

@@ -1,0 +1,1 @@
+//! Runs, trials, pairs and skills of a store in a browser.
