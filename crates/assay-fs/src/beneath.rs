@@ -47,6 +47,21 @@ pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<
     if content.len() as u64 > cap { too_large(path) } else { Ok(Some(content)) }
 }
 
+/// Reads the beginning of a regular file below `dir`, at most `cap` bytes of it; `None` if there is none.
+/// Otherwise as [`read_beneath`].
+pub fn read_beneath_up_to(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Content>, FsError> {
+    if relative.as_os_str().is_empty() || asks_for_a_folder(relative) {
+        return Ok(None);
+    }
+    let Some((file, _)) = open_beneath(dir, relative)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let read = file.take(cap.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| FsError::io("read", &dir.join(relative), error))?;
+    let truncated = bytes.len() as u64 > cap;
+    bytes.truncate(usize::try_from(cap).unwrap_or(usize::MAX));
+    Ok(Some(Content { bytes, truncated }))
+}
+
 /// Whether a path ends in `/` or `/.`, which its components do not show.
 fn asks_for_a_folder(relative: &Path) -> bool {
     let bytes = relative.as_os_str().as_encoded_bytes();

@@ -22,7 +22,7 @@ mod system;
 pub mod tree;
 pub mod walk;
 
-pub use beneath::{Content, read_beneath, read_within};
+pub use beneath::{Content, read_beneath, read_beneath_up_to, read_within};
 pub use caps::{Caps, CopyReport, LeftOut, Tally};
 pub use copy::copy_tree;
 pub use digest::{Digest, DigestError, Hasher};

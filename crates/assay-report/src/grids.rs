@@ -248,7 +248,11 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
         let mut cells = labels.cells(&row.who, &arm.condition);
         cells.extend([
             Cell::Name(clean(&row.task)),
-            Cell::Name(clean(&row.test)),
+            match &row.first_failed {
+                Some(trial) => Cell::Name(clean(&row.test))
+                    .link(Target::Trial { trial: trial.clone(), check: Some(row.test.clone()) }),
+                None => Cell::Name(clean(&row.test)),
+            },
             if to_passed { "failed → passed" } else { "passed → failed" }.into(),
             or_none(baseline, share),
             share(arm).into(),

@@ -35,8 +35,8 @@ pub use redact::redact;
 pub use renderer::{Renderer, Style};
 pub use sentences::{answer, verdict_line};
 pub use svg::plots;
-pub use text::{clean, counted, seconds};
-pub use view::{view_html, view_text};
+pub use text::{clean, counted, percent, pp, seconds, usd};
+pub use view::{PAIR_STYLE, PairOptions, pair_html, view_html, view_text};
 
 /// All renderers.
 pub const RENDERERS: [&dyn Renderer; 4] =

@@ -3,7 +3,7 @@
 pub use assay_diagnostic::{clean, counted};
 
 /// A share as a percentage.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn points(difference: f64) -> String {
 }
 
 /// A difference of two shares with its unit.
-pub(crate) fn pp(difference: f64) -> String {
+pub fn pp(difference: f64) -> String {
     format!("{} pp", points(difference))
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn count(number: f64) -> String {
 }
 
 /// Money.
-pub(crate) fn usd(usd: f64) -> String {
+pub fn usd(usd: f64) -> String {
     format!("${usd:.4}")
 }
 

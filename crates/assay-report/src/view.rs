@@ -8,7 +8,7 @@ use assay_audit::calibrated::Finding;
 use assay_audit::directive::Modality;
 use assay_audit::view::{Cell, CheckRow, DirectiveRow, RowKind, Shown, Side, View};
 
-pub use html::view_html;
+pub use html::{PAIR_STYLE, PairOptions, pair_html, view_html};
 pub use terminal::view_text;
 
 use crate::text::{clean, count, counted};

@@ -1,1 +1,24 @@
 //! Runs, trials, pairs and skills of a store in a browser.
+//!
+//! [`Site`] makes pages from a store; [`serve_site`] serves them on loopback, and [`export`] writes the same
+//! pages to a folder. Pages are rendered on the server and work without JavaScript. Everything that came
+//! from skills, tasks, agents and models is escaped by the templates, with its control characters replaced,
+//! and files of attempts are only ever sent as downloads or as images.
+
+mod attempt;
+mod data;
+mod error;
+mod export;
+mod live;
+mod pages;
+mod reply;
+mod server;
+mod site;
+mod text;
+mod urls;
+
+pub use export::{ExportError, Exported, export};
+pub use server::{
+    Access, JsonRequest, JsonService, ServeError, Serving, Stop, new_token, serve_json, serve_site,
+};
+pub use site::Site;

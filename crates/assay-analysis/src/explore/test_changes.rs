@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_store::RunFolder;
+use assay_store::{RunFolder, TrialId};
 use serde::Serialize;
 
 use crate::gather::{Slot, Table};
@@ -18,6 +18,8 @@ pub struct TestRow {
     pub who: AgentKey,
     /// The test, as the verifier calls it.
     pub test: String,
+    /// The first trial in which it failed, in the plan's order of conditions; `null` if it never did.
+    pub first_failed: Option<TrialId>,
     /// By condition, in the plan's order; only if a trial reports the test.
     pub arms: Vec<TestArm>,
 }
@@ -73,12 +75,21 @@ pub(super) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TestRow> {
                     task: task.name.clone(),
                     who: table.who.clone(),
                     test: test.to_owned(),
+                    first_failed: first_failed(run, table, &task.name, test),
                     arms: row(run, test, &arms),
                 });
             }
         }
     }
     rows
+}
+
+/// The first trial of a task in which a test failed.
+fn first_failed(run: &RunFolder, table: &Table, task: &str, test: &str) -> Option<TrialId> {
+    let slots = run.conditions.iter().filter_map(|condition| table.cells.get(condition)?.get(task));
+    let mut results = slots.flat_map(Slot::valid);
+    let failed = results.find(|result| result.tests.get(test) == Some(&false));
+    failed.map(|result| result.trial.clone())
 }
 
 /// How often each test failed and passed in the valid trials of a cell.

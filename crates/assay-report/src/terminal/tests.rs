@@ -687,7 +687,7 @@ fn test_arm(condition: &str, passed: usize, lift: Option<f64>, change: Option<Te
 
 fn test_row(test: &str, arms: Vec<TestArm>) -> TestRow {
     let who = AgentKey { agent: "loop".into(), model: None, sandbox: "none".into() };
-    TestRow { task: "ledger".into(), who, test: test.into(), arms }
+    TestRow { task: "ledger".into(), who, test: test.into(), first_failed: None, arms }
 }
 
 fn changed_checks(tests: Vec<TestRow>) -> String {

@@ -19,6 +19,34 @@ const FOLDED: (usize, usize) = (8, 900);
 /// Directives shown at a step; more are folded.
 const EVIDENCE: usize = 5;
 
+/// The style of a pair, for pages that contain one.
+pub const PAIR_STYLE: &str = STYLE;
+
+/// How much of a pair is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairOptions {
+    /// Whether rows of equal actions are left out.
+    pub differences_only: bool,
+    /// Whether conditions, outcomes and everything about the skill are hidden.
+    pub blind: bool,
+}
+
+impl PairOptions {
+    /// The headings of the two runs.
+    fn sides(self) -> [&'static str; 2] {
+        if self.blind { ["run A", "run B"] } else { ["with the skill", "without"] }
+    }
+
+    /// How a kind of row is called.
+    fn word(self, kind: RowKind) -> &'static str {
+        match (self.blind, kind) {
+            (true, RowKind::OnlyWith) => "only A",
+            (true, RowKind::OnlyWithout) => "only B",
+            _ => word(kind),
+        }
+    }
+}
+
 /// The view as a self-contained HTML file: no script, font, image or network access. Every text is
 /// escaped.
 pub fn view_html(view: &View) -> String {
@@ -34,13 +62,33 @@ pub fn view_html(view: &View) -> String {
     );
     summary(&mut html, view);
     html.push_str("</header>\n<main>\n");
-    checks(&mut html, view);
-    directives(&mut html, view);
-    steps(&mut html, view);
-    html.push_str("<section aria-labelledby=\"skill\">\n<h2 id=\"skill\">The skill</h2>\n");
-    skill(&mut html, &view.skill);
-    html.push_str("</section>\n</main>\n</body>\n</html>\n");
+    parts(&mut html, view, PairOptions::default());
+    html.push_str("</main>\n</body>\n</html>\n");
     html
+}
+
+/// Two runs side by side as the content of a page.
+pub fn pair_html(view: &View, options: PairOptions) -> String {
+    let mut html = String::new();
+    if !options.blind {
+        html.push_str(&format!("<p>{}</p>\n", caution(view)));
+        summary(&mut html, view);
+    }
+    parts(&mut html, view, options);
+    html
+}
+
+fn parts(html: &mut String, view: &View, options: PairOptions) {
+    if !options.blind {
+        checks(html, view);
+        directives(html, view);
+    }
+    steps(html, view, options);
+    if !options.blind {
+        html.push_str("<section aria-labelledby=\"skill\">\n<h2 id=\"skill\">The skill</h2>\n");
+        skill(html, &view.skill);
+        html.push_str("</section>\n");
+    }
 }
 
 fn summary(html: &mut String, view: &View) {
@@ -158,35 +206,45 @@ fn emphasis(when: OpeningOrder, words: &str) -> String {
     format!("<b class=\"{class}\">{words}</b>")
 }
 
-fn steps(html: &mut String, view: &View) {
+fn steps(html: &mut String, view: &View, options: PairOptions) {
     html.push_str(
         "<section aria-labelledby=\"steps\">\n<h2 id=\"steps\">Aligned steps</h2>\n<ul class=\"legend\">\n",
     );
+    let [first, second] = options.sides();
     for kind in RowKind::ALL {
         let what = match kind {
-            RowKind::Shared => "same action, same target",
-            RowKind::OnlyWith => "only in the run with the skill",
-            RowKind::OnlyWithout => "only in the run without the skill",
-            RowKind::OtherTarget => "same action, different target",
+            RowKind::Shared => "same action, same target".to_owned(),
+            RowKind::OnlyWith if options.blind => "only in run A".to_owned(),
+            RowKind::OnlyWithout if options.blind => "only in run B".to_owned(),
+            RowKind::OnlyWith => "only in the run with the skill".to_owned(),
+            RowKind::OnlyWithout => "only in the run without the skill".to_owned(),
+            RowKind::OtherTarget => "same action, different target".to_owned(),
         };
         html.push_str(&format!(
             "<li class=\"{}\"><b>{} {}</b> {what}: {}</li>\n",
             kind.name(),
             kind.sign(),
-            word(kind),
+            options.word(kind),
             counted(view.counts[kind.name()], "row", "rows")
         ));
     }
-    html.push_str(
-        "</ul>\n<table class=\"steps\">\n<thead>\n<tr><td></td><th scope=\"col\">with the skill</th><th scope=\"col\">without</th></tr>\n</thead>\n<tbody>\n",
-    );
-    let (mut phases, mut last) = (["", ""], 0);
+    html.push_str(&format!(
+        "</ul>\n<table class=\"steps\">\n<thead>\n<tr><td></td><th scope=\"col\">{first}</th><th scope=\"col\">{second}</th></tr>\n</thead>\n<tbody>\n",
+    ));
+    let (mut phases, mut last, mut different) = (["", ""], 0, false);
     for row in &view.rows {
+        let equal = row.kind == RowKind::Shared && row.differs.is_empty();
+        if equal && options.differences_only {
+            continue;
+        }
+        // The first difference can be linked to.
+        let id = if equal || different { "" } else { " id=\"first-difference\"" };
+        different |= !equal;
         html.push_str(&format!(
-            "<tr class=\"{}\"><th scope=\"row\"><b>{}</b> {}",
+            "<tr class=\"{}\"{id}><th scope=\"row\"><b>{}</b> {}",
             row.kind.name(),
             row.kind.sign(),
-            word(row.kind)
+            options.word(row.kind)
         ));
         html.push_str(&row.differs.iter().map(|what| format!(", other {what}")).collect::<String>());
         html.push_str("</th>");
@@ -205,7 +263,7 @@ fn steps(html: &mut String, view: &View) {
             if side == 0 {
                 last = cell.step;
             }
-            self::cell(html, cell, row, named);
+            self::cell(html, cell, row, named, options);
             html.push_str("</td>");
         }
         html.push_str("</tr>\n");
@@ -213,7 +271,7 @@ fn steps(html: &mut String, view: &View) {
     html.push_str("</tbody>\n</table>\n</section>\n");
 }
 
-fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
+fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool, options: PairOptions) {
     let id = if named { format!(" id=\"step-{}\"", cell.step) } else { String::new() };
     let remarks: String =
         remarks(cell).into_iter().map(|remark| format!(" <span class=\"tag\">{remark}</span>")).collect();
@@ -224,10 +282,16 @@ fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
         cell.step,
         action_label(cell)
     ));
-    if cell.opened {
+    if cell.opened && !options.blind {
         html.push_str("<p class=\"opened\">◆ the skill was opened here</p>");
     }
-    let marks: BTreeSet<&str> = cell.evidence.iter().map(|evidence| evidence.trace_text.as_str()).collect();
+    // Marks are evidence of the skill.
+    let marks: BTreeSet<&str> = cell
+        .evidence
+        .iter()
+        .filter(|_| !options.blind)
+        .map(|evidence| evidence.trace_text.as_str())
+        .collect();
     passage(html, "thought", &cell.thought, &marks, true);
     // Identical text is shown once.
     let same = row.kind == RowKind::Shared && row.differs.is_empty();
@@ -241,6 +305,9 @@ fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
         _ => ("result", true),
     };
     passage(html, name, &cell.output, &BTreeSet::new(), fold);
+    if options.blind {
+        return;
+    }
     evidence(html, &cell.evidence);
     for (pattern, findings) in by_pattern(&cell.findings) {
         let line = |finding: &&Finding| format!("<li>{}</li>", quote(&finding.sentence));

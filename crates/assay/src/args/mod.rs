@@ -22,6 +22,7 @@ pub(crate) mod show;
 pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod trial;
+pub(crate) mod view;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,6 +51,7 @@ use self::show::ShowArgs;
 use self::task::TaskArgs;
 use self::trace::TraceArgs;
 use self::trial::TrialArgs;
+use self::view::ViewArgs;
 
 /// Lint agent skills and measure whether they help
 ///
@@ -118,7 +120,7 @@ const GLOBAL: &str = "Global options";
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
     ("Experiments", &["init", "task", "plan", "run"]),
-    ("Results", &["show", "report", "compare", "audit"]),
+    ("Results", &["show", "view", "report", "compare", "audit"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
     ("Lab", &["lab"]),
@@ -214,6 +216,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     Run(RunArgs),
     Show(ShowArgs),
+    View(ViewArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
     Audit(AuditArgs),

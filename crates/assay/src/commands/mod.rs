@@ -22,6 +22,7 @@ pub(crate) mod show;
 pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod trial;
+pub(crate) mod view;
 
 use assay_skill::{Library, Severity};
 

@@ -1,0 +1,27 @@
+//! Why a page cannot be shown.
+
+use assay_store::StoreError;
+
+/// Why a page cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PageError {
+    /// There is nothing at this address.
+    #[error("not found: {0}")]
+    NotFound(String),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A template cannot be written.
+    #[error("cannot render the page")]
+    Template(#[from] askama::Error),
+}
+
+impl PageError {
+    /// The HTTP status.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => 404,
+            Self::Store(_) | Self::Template(_) => 500,
+        }
+    }
+}
