@@ -4,9 +4,13 @@
 //! as ignored. `scripts/test` runs ignored tests whose needs are met on the machine: it reads the reasons. [`NEEDS`] lists
 //! them. Once such a test is run, a missing need is a failure and not a skip.
 
+mod http;
+
 use std::env;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+pub use http::{HttpReply, HttpRequest, serve_http};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
 pub const NEEDS: [&str; 8] =

@@ -19,6 +19,7 @@ use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures_util::StreamExt as _;
 use ring::rand::SecureRandom;
 use tokio::sync::{Notify, Semaphore};
 
@@ -40,6 +41,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Requests that are answered at once.
 const AT_ONCE: usize = 64;
+
+/// A body that is too long is read up to this multiple of the cap.
+const DRAINED: usize = 16;
 
 /// Time between two looks at a run that is in progress.
 const POLL: Duration = Duration::from_secs(1);
@@ -217,17 +221,10 @@ async fn answer_json(
     let Ok(_permit) = limit.try_acquire_owned() else {
         return refuse(503, "too many requests at once".to_owned());
     };
-    let body = match axum::body::to_bytes(request.into_body(), body_cap).await {
-        Ok(body) => body,
-        Err(error) => {
-            let is_long =
-                std::error::Error::source(&error).is_some_and(|source| source.to_string().contains("limit"));
-            return if is_long {
-                refuse(413, format!("the body is longer than {} MiB", body_cap >> 20))
-            } else {
-                refuse(400, "the body cannot be read".to_owned())
-            };
-        }
+    let body = match read_body(request, body_cap).await {
+        Some(body) if body.len() <= body_cap => body,
+        Some(_) => return refuse(413, format!("the body is longer than {} MiB", body_cap >> 20)),
+        None => return refuse(400, "the body cannot be read".to_owned()),
     };
     let (method, path) = (method.as_str().to_owned(), uri.path().to_owned());
     let answer = tokio::task::spawn_blocking(move || {
@@ -237,6 +234,23 @@ async fn answer_json(
         Ok((status, document)) => json_response(status, &document),
         Err(_) => refuse(500, "the request could not be answered".to_owned()),
     }
+}
+
+/// A body, with one byte more than `cap` if it is longer; `None` if it cannot be read. A client that is
+/// still sending does not read a reply: some of what is too long is read and dropped.
+async fn read_body(request: Request, cap: usize) -> Option<Vec<u8>> {
+    let mut stream = request.into_body().into_data_stream();
+    let (mut body, mut total) = (Vec::new(), 0_usize);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.ok()?;
+        total += chunk.len();
+        let room = (cap + 1).saturating_sub(body.len());
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if total > DRAINED * cap {
+            break;
+        }
+    }
+    Some(body)
 }
 
 fn json_response(status: u16, document: &serde_json::Value) -> Response {

@@ -72,27 +72,21 @@ mod tests {
 
     #[test]
     fn links_are_checked_on_loopback() {
-        let server = tiny_http::Server::http("127.0.0.1:0").unwrap();
-        let base = format!("http://{}", server.server_addr());
-        let serving = std::thread::spawn(move || {
-            // Three addresses, of which one is requested twice.
-            for _ in 0..4 {
-                let request = server.recv().unwrap();
-                let status = match (request.url(), request.method()) {
-                    ("/gone", _) => 404,
-                    ("/get-only", tiny_http::Method::Head) => 405,
-                    _ => 200,
-                };
-                request.respond(tiny_http::Response::empty(status)).unwrap();
-            }
+        let address = assay_test::serve_http(|request| {
+            let status = match (request.path.as_str(), request.method.as_str()) {
+                ("/gone", _) => 404,
+                ("/get-only", "HEAD") => 405,
+                _ => 200,
+            };
+            assay_test::HttpReply { status, ..Default::default() }
         });
+        let base = format!("http://{address}");
         // A port that was bound and released: nothing listens.
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let mut addresses: BTreeSet<String> =
             ["/here", "/gone", "/get-only"].iter().map(|path| format!("{base}{path}")).collect();
         addresses.insert(format!("http://{closed}/"));
         let checked = check_links(&addresses, Duration::from_secs(20));
-        serving.join().unwrap();
         let found = |end: &str| checked.iter().find(|checked| checked.url.ends_with(end)).unwrap();
         assert_eq!((found("/here").status, found("/here").alive()), (Some(200), true));
         assert_eq!((found("/gone").status, found("/gone").alive()), (Some(404), false));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use assay_model::{
     Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, ScriptContext, Tool, open,
 };
+use assay_test::{HttpReply, serve_http};
 use serde_json::{Value, json};
 
 pub(crate) const KEY: &str = "sk-0123456789abcdefghijklmnop";
@@ -51,50 +52,29 @@ impl Canned {
     }
 }
 
-/// A real HTTP server. It sends the replies in order, and then repeats the last one. For one client
-/// at a time: its thread pool may leave a connection waiting behind others that are kept open.
+/// A real HTTP server. It sends the replies in order, and then repeats the last one.
 pub(crate) struct Server {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<ReceivedRequest>>>,
-    inner: Arc<tiny_http::Server>,
 }
 
 impl Server {
     pub(crate) fn start(answers: Vec<Canned>) -> Self {
-        let server = Arc::new(tiny_http::Server::http("127.0.0.1:0").unwrap());
-        let url = format!("http://{}", server.server_addr());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (inner, log) = (Arc::clone(&server), Arc::clone(&asked));
-        thread::spawn(move || {
-            for mut request in inner.incoming_requests() {
-                let mut body = String::new();
-                request.as_reader().read_to_string(&mut body).unwrap();
-                let headers = request
-                    .headers()
-                    .iter()
-                    .map(|header| (header.field.to_string(), header.value.to_string()))
-                    .collect();
-                let count = {
-                    let mut log: std::sync::MutexGuard<'_, Vec<ReceivedRequest>> = log.lock().unwrap();
-                    log.push(ReceivedRequest {
-                        path: request.url().to_owned(),
-                        headers,
-                        body: serde_json::from_str(&body).unwrap(),
-                        at: Instant::now(),
-                    });
-                    log.len()
-                };
-                let answer = &answers[(count - 1).min(answers.len() - 1)];
-                let mut response =
-                    tiny_http::Response::from_string(&answer.body).with_status_code(answer.status);
-                for (name, value) in &answer.headers {
-                    let header = tiny_http::Header::from_bytes(name.as_bytes(), value.as_bytes()).unwrap();
-                    response.add_header(header);
-                }
-                let _ = request.respond(response);
-            }
+        let asked = Arc::<Mutex<Vec<ReceivedRequest>>>::default();
+        let log = Arc::clone(&asked);
+        let address = serve_http(move |request| {
+            let mut log = log.lock().unwrap();
+            log.push(ReceivedRequest {
+                path: request.path.clone(),
+                headers: request.headers.clone(),
+                body: serde_json::from_slice(&request.body).unwrap(),
+                at: Instant::now(),
+            });
+            let answer = &answers[(log.len() - 1).min(answers.len() - 1)];
+            let headers = answer.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+            HttpReply { status: answer.status, headers: headers.collect(), body: answer.body.clone() }
         });
-        Self { url, asked, inner: server }
+        Self { url: format!("http://{address}"), asked }
     }
 
     pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
@@ -106,12 +86,6 @@ impl Server {
         let asked = self.requests();
         assert_eq!(asked.len(), 1, "{asked:?}");
         asked[0].clone()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.inner.unblock();
     }
 }
 

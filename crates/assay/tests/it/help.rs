@@ -145,6 +145,7 @@ fn the_screen_of_assay() {
 
     Results:
       show         List runs, or show a run's trials or one trial
+      view         Show runs, trials, pairs and skills in a browser
       report       Report whether each skill helped in a run
       compare      Compare two runs, condition by condition
       audit        Show how a skill changed agents' behavior

@@ -6,10 +6,13 @@ mod mcp;
 pub(super) mod models;
 mod service;
 
+use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use assay_report::{clean, counted};
 use assay_retrieval::Searcher;
+use assay_view::Stop;
 
 use self::service::{Hit, Response, Service};
 use crate::args::search::{SearchArgs, SearchIndexArgs, SearchServeArgs, SearchSource, SearchWhat};
@@ -71,33 +74,30 @@ fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
 }
 
 fn serve(args: &SearchServeArgs, ui: &Ui) -> Result<Status, Failure> {
-    let service = open(&args.source, ui)?;
+    let service = Arc::new(open(&args.source, ui)?);
     let address = match args.http {
         None if args.mcp => None,
         asked => Some(asked.unwrap_or(http::DEFAULT)),
     };
-    let server = address.map(http::bind).transpose()?;
-    if let Some(server) = &server {
-        ui.note(&format!("listening on http://{}", server.server_addr()));
+    let serving = address.map(http::bind).transpose()?;
+    if let Some(serving) = &serving {
+        ui.note(&format!("listening on http://{}", serving.address()));
     }
-    std::thread::scope(|scope| {
-        if args.mcp {
-            if let Some(server) = &server {
-                scope.spawn(|| http::serve(server, &service));
-            }
-            let served = mcp::serve(&service, std::io::stdin().lock(), std::io::stdout().lock());
-            if let Some(server) = &server {
-                server.unblock();
-            }
-            served
-        } else {
-            if let Some(server) = &server {
-                http::serve(server, &service);
-            }
-            Ok(())
+    let stop = Stop::default();
+    if !args.mcp {
+        if let Some(serving) = serving {
+            http::serve(serving, service, &stop)?;
         }
-    })
-    .map_err(|error| {
+        return Ok(Status::Done);
+    }
+    let (also, ended) = (Arc::clone(&service), stop.clone());
+    let http = serving.map(|serving| thread::spawn(move || http::serve(serving, also, &ended)));
+    let served = mcp::serve(&service, std::io::stdin().lock(), std::io::stdout().lock());
+    stop.stop();
+    if let Some(http) = http {
+        http.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    }
+    served.map_err(|error| {
         Failure::infrastructure(format!("cannot read standard input or write standard output: {error}"))
     })?;
     Ok(Status::Done)
