@@ -13,8 +13,17 @@ use std::path::{Path, PathBuf};
 pub use http::{HttpReply, HttpRequest, serve_http};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
-pub const NEEDS: [&str; 8] =
-    ["Docker", "DuckDB", "MiniLM", "agents", "agents and Docker", "all agents", "shared data", "the network"];
+pub const NEEDS: [&str; 9] = [
+    "Chromium",
+    "Docker",
+    "DuckDB",
+    "MiniLM",
+    "agents",
+    "agents and Docker",
+    "all agents",
+    "shared data",
+    "the network",
+];
 
 /// A part of the shared data: a path below `data` in the folder that `ASSAY_SHARED` names.
 ///
@@ -60,6 +69,16 @@ pub fn duckdb_python() -> PathBuf {
     let python = cache().join("tools/duckdb-2.0.0/bin/python");
     assert!(python.exists(), "{} is missing: scripts/fetch-duckdb installs it", python.display());
     python
+}
+
+/// The folder of Node's modules that drive Chromium: playwright-core and axe-core.
+///
+/// # Panics
+/// It is missing.
+pub fn browser_modules() -> PathBuf {
+    let modules = cache().join("tools/browser-1/node_modules");
+    assert!(modules.exists(), "{} is missing: scripts/fetch-browser installs it", modules.display());
+    modules
 }
 
 /// Fails the test where no Docker daemon answers.

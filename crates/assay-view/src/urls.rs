@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use assay_store::TrialId;
 
+/// Characters of a check's name that identify it: reports have no more.
+const CHECK_NAME: usize = 200;
+
 /// A segment of a path, percent-encoded.
 pub(crate) fn segment(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -78,10 +81,9 @@ pub(crate) fn compare(first: &str, second: &str) -> String {
 /// The anchor of a check of the verifier: the same on every page, without its place among the checks
 /// being known. FNV-1a (Fowler, Noll and Vo), 64 bits.
 pub(crate) fn check_anchor(check: &str) -> String {
-    let hash = check.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("check-{hash:016x}")
+    let name: String = check.chars().take(CHECK_NAME).collect();
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("check-{:016x}", name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, step))
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ fn table(html: &mut String, grid: &Grid, links: &dyn Links) {
     let name = if grid.caption.is_empty() { "Table" } else { &grid.caption };
     // A table that is wider than the page scrolls, also by keyboard.
     html.push_str(&format!(
-        "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n",
+        "<div class=\"table\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">\n<table>\n",
         escape(name)
     ));
     if !grid.caption.is_empty() {

@@ -234,7 +234,9 @@ fn steps(html: &mut String, view: &View, options: PairOptions) {
     let (mut phases, mut last, mut different) = (["", ""], 0, false);
     for row in &view.rows {
         let equal = row.kind == RowKind::Shared && row.differs.is_empty();
-        if equal && options.differences_only {
+        // Rows that show a directive are linked to.
+        let shows = |cell: &Option<Cell>| cell.as_ref().is_some_and(|cell| !cell.evidence.is_empty());
+        if equal && options.differences_only && !shows(&row.with) && !shows(&row.without) {
             continue;
         }
         // The first difference can be linked to.

@@ -341,8 +341,8 @@ fn attempts(all: &[u32], chosen: u32, latest: u32, trial: &str) -> Vec<(String, 
 
 /// The checks of the verifier, failed ones first and unfolded.
 fn checks(record: &Record) -> (Vec<Check>, String) {
-    let tests =
-        record.ctrf.as_ref().and_then(|ctrf| ctrf.pointer("/results/tests")).and_then(Value::as_array);
+    let tests = record.ctrf.as_ref().and_then(|ctrf| ctrf.get("results").unwrap_or(ctrf).get("tests"));
+    let tests = tests.and_then(Value::as_array);
     let mut checks: Vec<Check> = tests
         .into_iter()
         .flatten()

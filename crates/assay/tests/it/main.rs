@@ -58,6 +58,7 @@ mod trace;
 mod trial_exec;
 mod trial_gateway;
 mod verifier;
+mod view;
 mod voice;
 
 /// A file that nobody declares is a test that nobody runs.
