@@ -30,6 +30,20 @@ impl Columns {
         self.rows.push(row.into_iter().collect());
     }
 
+    /// Whether the table is one part.
+    pub(crate) fn fits(&self, width: usize) -> bool {
+        self.parts(width).len() == 1 && self.least() <= width
+    }
+
+    /// The width of the columns that are repeated.
+    fn least(&self) -> usize {
+        let widest = |at: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at)).chain(self.header.get(at));
+            PADDING + cells.map(|cell| cell.width()).max().unwrap_or(0)
+        };
+        (0..self.keys.min(self.header.len())).map(widest).sum()
+    }
+
     /// The lines, each at most `width` wide unless a single word is wider.
     pub(crate) fn lines(&self, width: usize) -> Vec<String> {
         let mut lines = Vec::new();

@@ -80,6 +80,8 @@ pub(crate) struct Grid {
     pub(crate) grouped: bool,
     /// Whether a terminal shows it with the details only.
     pub(crate) detail: bool,
+    /// Whether a page folds it, because a plot or another table has the same figures.
+    pub(crate) folded: bool,
 }
 
 /// A column's heading, and whether it has numbers.
@@ -163,6 +165,11 @@ impl Grid {
     /// The table as one that a terminal shows with the details only.
     pub(crate) fn into_detail(self) -> Self {
         Self { detail: true, ..self }
+    }
+
+    /// The table as one that a page folds.
+    pub(crate) fn into_folded(self) -> Self {
+        Self { folded: true, ..self }
     }
 
     /// Removes a column.

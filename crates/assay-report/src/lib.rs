@@ -20,13 +20,14 @@ mod redact;
 mod renderer;
 mod sections;
 mod sentences;
+mod short;
 mod svg;
 mod terminal;
 mod text;
 mod view;
 
 pub use exhibit::{Bar, Exhibit, Piece};
-pub use html::{REPORT_STYLE, run_html};
+pub use html::{report_style, run_html};
 pub use json::WithNotes;
 pub use links::{Links, Target};
 pub use next_steps::next_step;

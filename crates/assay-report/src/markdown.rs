@@ -7,6 +7,7 @@ use assay_analysis::Report;
 
 use crate::doc::{Block, Cell, Document, Grid, Plain, Span, spans};
 use crate::sections::document;
+use crate::short::comment;
 use crate::{Renderer, Style};
 
 /// Headings, sentences and tables, for a pull request or a README.
@@ -17,8 +18,8 @@ impl Renderer for Markdown {
         "markdown"
     }
 
-    fn render(&self, report: &Report, _style: Style) -> String {
-        page(&document(report))
+    fn render(&self, report: &Report, style: Style) -> String {
+        if style.short { comment(report) } else { page(&document(report)) }
     }
 }
 
@@ -94,7 +95,7 @@ fn cell(cell: &Cell) -> String {
 }
 
 /// A name as a code span, in as many backticks as it needs.
-fn code(name: &str) -> String {
+pub(crate) fn code(name: &str) -> String {
     if name.is_empty() {
         return String::new();
     }
@@ -106,7 +107,7 @@ fn code(name: &str) -> String {
 }
 
 /// Plain words at the beginning of a block, where a sign would begin a list or a rule.
-fn words(text: &str) -> String {
+pub(crate) fn words(text: &str) -> String {
     let sign = if text.starts_with(['+', '-', '=']) { "\\" } else { "" };
     format!("{sign}{}", inline(text))
 }

@@ -13,11 +13,14 @@ pub trait Renderer {
 
 /// The reader's screen, and how much a terminal shows. Pages show everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent choices")]
 pub struct Style {
     /// Whether to colour. Nothing needs colour to be understood.
     pub color: bool,
     /// Columns of the terminal; `None` for other outputs.
     pub width: Option<usize>,
+    /// Whether Markdown is a comment of a few lines.
+    pub short: bool,
     /// Whether to show the checks that changed against the baseline.
     pub tests: bool,
     /// Whether to show the details: cost against pass rate, variance, parts of the suite, and how

@@ -141,7 +141,7 @@ fn comparison_blocks(comparisons: &[Comparison], margin: f64, labels: &Labels) -
         blocks.extend(comparisons.into_iter().map(|comparison| verdict(comparison, margin)));
     }
     if !comparisons.is_empty() {
-        blocks.push(Block::Grid(grids::comparisons(comparisons, labels)));
+        blocks.push(Block::Grid(grids::comparisons(comparisons, labels).into_folded()));
     }
     blocks
 }
@@ -204,7 +204,7 @@ fn arms(report: &Report, labels: &Labels) -> Section {
             }
         }
         blocks.extend(plot::exposure(&report.arms, labels).map(Block::Plot));
-        blocks.extend(grids::exposure(&report.arms, labels).map(Block::Grid));
+        blocks.extend(grids::exposure(&report.arms, labels).map(Grid::into_folded).map(Block::Grid));
         if let Some(grid) = grids::activation(report, labels) {
             blocks.push(Block::Grid(grid));
             blocks.push(Block::Text(
@@ -240,8 +240,7 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
             .collect();
     blocks.extend(
         grids::extremes(&report.exploration.gains, &report.exploration.losses, labels)
-            .map(Grid::into_detail)
-            .map(Block::Grid),
+            .map(|grid| Block::Grid(grid.into_detail().into_folded())),
     );
     blocks.extend(grids::tasks(&report.tasks, labels).into_iter().map(Block::Grid));
     if !blocks.is_empty() {
@@ -290,7 +289,9 @@ fn tests(report: &Report, labels: &Labels) -> Section {
 fn cost(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
     blocks.extend(plot::frontier(&report.exploration.frontier, labels).map(Block::Plot));
-    blocks.extend(grids::frontier(&report.exploration.frontier, labels).map(Block::Grid));
+    blocks.extend(
+        grids::frontier(&report.exploration.frontier, labels).map(Grid::into_folded).map(Block::Grid),
+    );
     if !report.exploration.frontier.unknown_cost.is_empty() {
         let arms: Vec<String> = report
             .exploration

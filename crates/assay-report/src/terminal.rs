@@ -8,8 +8,11 @@ use crate::sections::document;
 use crate::text::clean;
 use crate::{Renderer, Style};
 
-/// The longest name in a table; the JSON has complete names.
-const NAME: usize = 48;
+/// The longest name in a table that is wider than the terminal; the JSON has complete names.
+const NAME: usize = 32;
+
+/// Lengths of names that are tried until a table fits, in characters.
+const NAMES: [usize; 4] = [200, 96, 48, NAME];
 
 /// Tables and sentences for a terminal.
 pub(crate) struct Terminal;
@@ -143,17 +146,24 @@ impl Page {
         }
         let shown: Vec<usize> =
             (0..grid.columns.len()).filter(|&at| self.style.details || !grid.columns[at].detail).collect();
-        let cell = |cell: &Cell| match cell.plain() {
-            Plain::Name(name) => short(name),
-            Plain::Text(words) => words.to_owned(),
+        // Names are shortened only if the table would not fit otherwise.
+        let build = |most: usize| {
+            let cell = |cell: &Cell| match cell.plain() {
+                Plain::Name(name) => short(name, most),
+                Plain::Text(words) => words.to_owned(),
+            };
+            let header = shown.iter().map(|&at| &grid.columns[at]);
+            let keys = 1 + usize::from(grid.grouped);
+            let mut table = Columns::new(header.map(|column| (cell(&column.title), column.numbers)), keys);
+            for row in &grid.rows {
+                table.add_row(shown.iter().filter_map(|&at| row.get(at)).map(cell));
+            }
+            table
         };
-        let header = shown.iter().map(|&at| &grid.columns[at]);
-        let keys = 1 + usize::from(grid.grouped);
-        let mut table = Columns::new(header.map(|column| (cell(&column.title), column.numbers)), keys);
-        for row in &grid.rows {
-            table.add_row(shown.iter().filter_map(|&at| row.get(at)).map(cell));
-        }
-        for line in table.lines(self.style.table()) {
+        let width = self.style.table();
+        let table = NAMES.into_iter().map(build).find(|table| table.fits(width));
+        let table = table.unwrap_or_else(|| build(NAME));
+        for line in table.lines(width) {
             self.line(&line);
         }
     }
@@ -189,13 +199,16 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A name as long as a table has room for.
-fn short(name: &str) -> String {
+/// A name of at most `most` characters. What is left out is in the middle: names differ at their ends.
+fn short(name: &str, most: usize) -> String {
     let name = clean(name);
-    if name.chars().count() <= NAME {
+    let characters: Vec<char> = name.chars().collect();
+    if characters.len() <= most {
         return name;
     }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    let end = (most - 1) / 2;
+    let start = &characters[..most - 1 - end];
+    start.iter().chain(&['…']).chain(&characters[characters.len() - end..]).collect()
 }
 
 #[cfg(test)]

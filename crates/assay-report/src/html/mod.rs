@@ -6,7 +6,7 @@ use assay_analysis::{Report, VerdictKind};
 
 use crate::doc::{Block, Cell, Document, Grid, Section, Span, Verdict, spans};
 use crate::links::Links;
-use crate::plot::Plot;
+use crate::plot::{DARK, Plot};
 use crate::sections::document;
 use crate::{Renderer, Style};
 
@@ -26,7 +26,9 @@ impl Renderer for Html {
 }
 
 /// The style of every page, for pages that contain reports.
-pub const REPORT_STYLE: &str = STYLE;
+pub fn report_style() -> String {
+    format!("{STYLE}@media screen and (prefers-color-scheme: dark) {{\n{DARK}}}\n")
+}
 
 /// A report as the content of a page: its header and its sections, with links to what the figures rest on.
 pub fn run_html(report: &Report, links: &dyn Links) -> String {
@@ -45,7 +47,8 @@ pub(crate) fn page(document: &Document) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>assay: {run}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+         <title>assay: {run}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+        report_style()
     );
     header(&mut html, document);
     html.push_str("<main>\n");
@@ -77,6 +80,13 @@ fn header(html: &mut String, document: &Document) {
 }
 
 fn sections(html: &mut String, document: &Document, links: &dyn Links) {
+    if document.sections.len() > 2 {
+        html.push_str("<nav class=\"contents\" aria-label=\"Sections\"><ul>\n");
+        for (number, part) in document.sections.iter().enumerate() {
+            html.push_str(&format!("<li><a href=\"#part-{number}\">{}</a></li>\n", escape(part.title)));
+        }
+        html.push_str("</ul></nav>\n");
+    }
     for (number, part) in document.sections.iter().enumerate() {
         section(html, number, part, links);
     }
@@ -93,6 +103,7 @@ fn section(html: &mut String, number: usize, section: &Section, links: &dyn Link
             Block::Text(text) => html.push_str(&format!("<p>{}</p>\n", words(text))),
             Block::List(lines) => list(html, lines),
             Block::Verdict(found) => verdict(html, found, links),
+            Block::Grid(grid) if grid.folded => folded(html, grid, links),
             Block::Grid(grid) => table(html, grid, links),
             Block::Plot(plot) => figure(html, plot),
         }
@@ -126,6 +137,14 @@ fn verdict(html: &mut String, verdict: &Verdict, links: &dyn Links) {
         words(&verdict.sentence),
         href.map_or(String::new(), |href| format!(" <a href=\"{}\">Pairs of trials</a>", escape(&href)))
     ));
+}
+
+/// A table whose figures are in a plot or in another table.
+fn folded(html: &mut String, grid: &Grid, links: &dyn Links) {
+    let caption = if grid.caption.is_empty() { "Figures" } else { &grid.caption };
+    html.push_str(&format!("<details class=\"figures\"><summary>Table: {}</summary>\n", words(caption)));
+    table(html, grid, links);
+    html.push_str("</details>\n");
 }
 
 fn table(html: &mut String, grid: &Grid, links: &dyn Links) {
@@ -182,10 +201,11 @@ fn table(html: &mut String, grid: &Grid, links: &dyn Links) {
 
 fn figure(html: &mut String, plot: &Plot) {
     let (width, height) = plot.size;
+    // On a narrow screen the drawing scrolls, also by keyboard.
     html.push_str(&format!(
-        "<figure>\n<figcaption>{}</figcaption>\n\
+        "<figure>\n<figcaption>{}</figcaption>\n<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"Plot\">\n\
          <svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n\
-         </figure>\n",
+         </div>\n</figure>\n",
         words(&plot.caption),
         escape(&plot.description),
         plot.body

@@ -2,7 +2,7 @@ use plotters::prelude::*;
 
 use super::{
     BLUE, INK, MUTED, ORANGE, PALE, Plot, RULE, Side, TEXT, WIDTH, column, draw_plot, fit_text, pixel,
-    pixels, text_style, write_text,
+    pixels, round_ticks, text_style, write_text,
 };
 use crate::exhibit::Bar;
 use crate::text::count;
@@ -56,6 +56,8 @@ pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<
     if columns.is_empty() || highest <= 0.0 || !highest.is_finite() {
         return None;
     }
+    let ticks = round_ticks(highest);
+    let highest = ticks.last().copied().unwrap_or(highest);
     let said: Vec<String> = columns
         .iter()
         .filter(|bar| bar.count > 0.0)
@@ -66,8 +68,7 @@ pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<
         let step = f64::from(WIDTH - LEFT - 10) / columns.len() as f64;
         let across = |place: f64| LEFT + pixel(step * place);
         let up = |value: f64| BOTTOM - pixel(f64::from(BOTTOM - TOP) * value / highest);
-        for quarter in 0..=4 {
-            let value = highest * f64::from(quarter) / 4.0;
+        for value in ticks {
             let y = up(value);
             area.draw(&PathElement::new([(LEFT, y), (WIDTH - 10, y)], RULE.stroke_width(1)))?;
             write_text(area, &count(value), (LEFT - 8, y), &text_style(12, MUTED, Side::Right))?;

@@ -68,8 +68,40 @@ fn draw_plot(
         area.present().ok()?;
     }
     let (_, body) = svg.split_once('>')?;
-    let body = body.trim().strip_suffix("</svg>")?.to_owned();
+    let body = themed(body.trim().strip_suffix("</svg>")?);
     Some(Plot { caption, description: clean(description), size: (WIDTH, height), body })
+}
+
+/// The colors that a dark page changes, each with the class that a style may give another color to. Colors
+/// are attributes as well, for programs that know no styles.
+const THEMED: [(&str, &str); 8] = [
+    ("#1B1F24", "ink"),
+    ("#57606A", "muted"),
+    ("#D5DAE0", "rule"),
+    ("#E9ECF0", "band"),
+    ("#1F5AA0", "blue"),
+    ("#9CBDE0", "pale"),
+    ("#B45309", "orange"),
+    ("#FFFFFF", "paper"),
+];
+
+/// The colors of plots on dark pages.
+pub(crate) const DARK: &str = "\
+.f-ink { fill: #e6e9ed; } .s-ink { stroke: #e6e9ed; } .f-muted { fill: #a0a9b4; } .s-muted { stroke: #a0a9b4; }
+.f-rule { fill: #3a414a; } .s-rule { stroke: #3a414a; } .f-band { fill: #2a3038; } .s-band { stroke: #2a3038; }
+.f-blue { fill: #6aa5f0; } .s-blue { stroke: #6aa5f0; } .f-pale { fill: #2f5482; } .s-pale { stroke: #2f5482; }
+.f-orange { fill: #e08a3c; } .s-orange { stroke: #e08a3c; } .f-paper { fill: #14171b; } .s-paper { stroke: #14171b; }
+";
+
+/// Gives elements the class of their color.
+fn themed(body: &str) -> String {
+    THEMED.iter().fold(body.to_owned(), |body, (color, name)| {
+        ["fill", "stroke"].into_iter().fold(body, |body, attribute| {
+            let color = format!("{attribute}=\"{color}\"");
+            let class = format!("{color} class=\"{}-{name}\"", &attribute[..1]);
+            body.replace(&color, &class)
+        })
+    })
 }
 
 /// The alignment of a text at its point.
@@ -149,6 +181,19 @@ fn pixels(rows: usize) -> i32 {
     i32::try_from(rows).unwrap_or(i32::MAX / 100)
 }
 
+/// Round values from 0 to at least `highest`: multiples of 1, 2, 2.5 or 5 times a power of ten, with four or five
+/// steps.
+fn round_ticks(highest: f64) -> Vec<f64> {
+    let power = 10_f64.powf((highest / 5.0).log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|digit| digit * power);
+    let step = { step }.find(|step| step * 5.0 >= highest * (1.0 - 1e-9)).unwrap_or(highest);
+    let mut ticks = vec![0.0];
+    while ticks.last().is_some_and(|last| *last < highest * (1.0 - 1e-9)) {
+        ticks.push(step * ticks.len() as f64);
+    }
+    ticks
+}
+
 /// One end of an axis, in points, slightly beyond its data.
 fn beyond(end: f64) -> f64 {
     let end = end + 3.0 * end.signum();
@@ -166,6 +211,31 @@ mod tests {
         assert_eq!(fit_text("技能技能技能", 13, 60), "技能技…");
         assert!(width(&fit_text(&"x".repeat(1000), 13, 300), 13) <= 300);
         assert_eq!(fit_text("a\u{1b}b", 13, 100), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        let check = |highest: f64, expected: &[f64]| assert_eq!(round_ticks(highest), expected, "{highest}");
+        check(5.0, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        check(7.0, &[0.0, 2.0, 4.0, 6.0, 8.0]);
+        check(123.0, &[0.0, 25.0, 50.0, 75.0, 100.0, 125.0]);
+        check(0.9, &[0.0, 0.2, 0.4, 3.0 * 0.2, 0.8, 1.0]);
+        check(4_321.0, &[0.0, 1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0]);
+    }
+
+    #[test]
+    fn colors_have_classes_for_dark_pages() {
+        let plot = draw_plot(String::new(), "", 20, |area| {
+            area.draw(&Rectangle::new([(0, 0), (5, 5)], PALE.filled()))?;
+            area.draw(&PathElement::new([(0, 0), (5, 5)], BLUE))
+        });
+        let body = plot.map(|plot| plot.body).unwrap_or_default();
+        for part in ["fill=\"#9CBDE0\" class=\"f-pale\"", "stroke=\"#1F5AA0\" class=\"s-blue\""] {
+            assert!(body.contains(part), "{body}");
+        }
+        for (_, name) in THEMED {
+            assert!(DARK.contains(&format!(".f-{name} ")) && DARK.contains(&format!(".s-{name} ")), "{name}");
+        }
     }
 
     #[test]

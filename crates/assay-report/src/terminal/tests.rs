@@ -662,12 +662,18 @@ fn nothing_exceeds_a_wide_terminal() {
         excluded: vec![Exclusion { task: long.clone(), condition: None, reason: long.repeat(5) }],
         ..nothing()
     };
-    let text = plain(&report);
-    for line in text.lines() {
-        let width = line.chars().count();
-        assert!(width <= 160 && line == line.trim_end(), "{width}: {line:?}");
+    for most in [80, 100, 120, 160] {
+        let text = Terminal.render(&report, Style { width: Some(most), details: true, ..Style::default() });
+        for line in text.lines() {
+            let width = line.chars().count();
+            assert!(width <= most && line == line.trim_end(), "{width} of {most}: {line:?}");
+        }
     }
-    assert!(text.contains("a-name-that-goes-on-and-on-a-name-that-goes-on-…"), "{text}");
+    // What is left out of a name is in its middle, and no more than the terminal requires.
+    let wide = Terminal.render(&report, Style { width: Some(160), ..Style::default() });
+    assert!(wide.contains("a-name-that-goes-on-and-on-a-name-that-goes-on-a…that-goes-on"), "{wide}");
+    let narrow = Terminal.render(&report, Style { width: Some(80), ..Style::default() });
+    assert!(narrow.contains("a-name-that-goes…goes-on-and-on"), "{narrow}");
 }
 
 #[test]

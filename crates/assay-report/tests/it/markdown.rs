@@ -78,3 +78,29 @@ fn demonstration_is_announced_at_the_top() {
     assert!(scripted.starts_with("# Run `test`\n\n> **Demonstration:"), "{scripted}");
     assert!(!text(&small().report()).contains("Demonstration:"));
 }
+
+#[test]
+fn a_comment_has_the_answer_first_and_few_lines() {
+    let comment = |report: &assay_analysis::Report| {
+        let style = Style { short: true, ..Style::default() };
+        find_renderer("markdown").unwrap().render(report, style)
+    };
+    insta::assert_snapshot!(comment(&small().report()), @r#"
+    **`curated` helps (+80 pp, 95% CI +59 to +100, 6 tasks).**
+
+    | condition | verdict | lift | CI | tasks |
+    | --- | --- | ---: | ---: | ---: |
+    | `curated` | ▲ helps | +80 pp | +59 to +100 (95%) | 6 |
+
+    60 valid trials · 0 infrastructure errors · `loop` with `openai:one` · 2026-01-01
+    Remaining failures: `b` under `curated` (1/5); `f` under `curated` (1/5)
+    Next: `curated`: a skill was opened in only 0% of the trials. Improve its description, or add a condition with \`disclosure = "told"\` to measure the skill apart from whether it is noticed.
+    Full report: `assay report test`
+    "#);
+    // Whatever a run has, a comment has no more than 15 lines, and ends with where the rest is.
+    let text = comment(&whole().report());
+    assert!(text.lines().count() <= 15, "{text}");
+    assert!(text.ends_with("Full report: `assay report whole-<b>`\n"), "{text}");
+    // Names from outside are code spans, in which markup has no effect.
+    assert_eq!(text.matches("<script").count(), text.matches("`` <script").count(), "{text}");
+}

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use assay_report::{PAIR_STYLE, REPORT_STYLE};
+use assay_report::{PAIR_STYLE, report_style};
 use assay_store::TrialId;
 
 use crate::attempt::Attempt;
@@ -25,7 +25,7 @@ const IMAGE_CAP: usize = 10 << 20;
 /// A file of the pages themselves.
 pub(super) fn asset(name: &str) -> Option<Content> {
     match name {
-        "view.css" => Some(Content::Static("text/css; charset=utf-8", format!("{REPORT_STYLE}\n{VIEW}"))),
+        "view.css" => Some(Content::Static("text/css; charset=utf-8", format!("{}\n{VIEW}", report_style()))),
         "pair.css" => Some(Content::Static("text/css; charset=utf-8", format!("{PAIR_STYLE}\n{VIEW}"))),
         "icon.svg" => Some(Content::Static("image/svg+xml", ICON.to_owned())),
         "view.js" => Some(Content::Static("text/javascript; charset=utf-8", SCRIPT.to_owned())),

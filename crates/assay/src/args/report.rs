@@ -13,13 +13,19 @@ use assay_store::MetricSpec;
 #[command(after_help = "Examples:
   assay report my-suite
   assay report my-suite --out report.html
-  assay report my-suite --metric cost_usd,guard=1.1 --metric lines_changed")]
+  assay report my-suite --format markdown --short")]
 pub(crate) struct ReportArgs {
     /// Name of the run; `assay show` lists the names
     pub(crate) run: String,
     /// Write to FILE; its extension (.html, .md, .json, .txt) sets the format, unless --format is given
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// A comment of at most 15 lines, such as for a pull request; with --format markdown
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Write one plot as SVG to --out, such as `forest`; an unknown name lists those of the run
+    #[arg(long, value_name = "NAME", requires = "out", conflicts_with_all = ["short", "tests", "details"])]
+    pub(crate) plot: Option<String>,
     /// Show test cases that pass under a condition but not under the baseline, or the reverse
     #[arg(long)]
     pub(crate) tests: bool,

@@ -27,17 +27,60 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         let message = format!("no trial of {} has a value of the metric {:?}", run.run, empty.metric.name);
         return Err(Failure::bad_input(message));
     }
-    let shown = |style| Style { details: args.details, tests: args.tests, ..style };
+    if let Some(name) = &args.plot {
+        return write_plot(&report, name, args, settings, ui);
+    }
+    let format = match args.out.as_deref().filter(|out| *out != Path::new("-")) {
+        Some(out) => format_of(out, settings.format)?,
+        None => settings.format,
+    };
+    if args.short && format != Format::Markdown {
+        return Err(
+            Failure::bad_input("only reports in Markdown have a short form").hint("add --format markdown")
+        );
+    }
+    let shown = |style| Style { details: args.details, tests: args.tests, short: args.short, ..style };
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
         None => {
             let text = render_report(&report, settings.format, shown(ui.style()))?;
             if settings.format == Format::Terminal { ui.out(&text) } else { ui.raw(&text) }?;
         }
         Some(out) => {
-            let text = render_report(&report, format_of(out, settings.format)?, shown(Style::default()))?;
+            let text = render_report(&report, format, shown(Style::default()))?;
             std::fs::write(out, text)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("wrote the report to {}", out.display()));
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// Writes a plot of the report to a file, or to standard output for `-`.
+fn write_plot(
+    report: &Report,
+    name: &str,
+    args: &ReportArgs,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Status, Failure> {
+    if settings.format != Format::Terminal {
+        return Err(Failure::bad_input("a plot is SVG and has no other format").hint("leave --format out"));
+    }
+    let plots = assay_report::plots(report);
+    let Some((_, svg)) = plots.iter().find(|(known, _)| known == name) else {
+        let names: Vec<&str> = plots.iter().map(|(name, _)| name.as_str()).collect();
+        let message = format!("the report of {} has no plot {name:?}", report.run);
+        let hint =
+            if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+        return Err(Failure::bad_input(message).hint(&hint));
+    };
+    let svg = redact(svg, &machine::secrets());
+    match args.out.as_deref().filter(|out| *out != Path::new("-")) {
+        None => ui.raw(&svg)?,
+        Some(out) => {
+            std::fs::write(out, svg)
+                .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
+            ui.note(&format!("wrote the plot to {}", out.display()));
         }
     }
     Ok(Status::Done)

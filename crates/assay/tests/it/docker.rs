@@ -305,7 +305,8 @@ fn baked_skills_are_taken_out() {
     let look = "find / -xdev -iname 'skill.md' 2>/dev/null; grep -rl 'control total over all amounts' / --include='*' -s --exclude-dir=proc --exclude-dir=sys --exclude-dir=logs; ls /opt /root/.agents";
     let lab = lab
         .script(&[json!({ "turn": 0, "run": look })])
-        .experiment(|e| in_docker(e.conditions(&["none", "curated"])));
+        // The search reads every file of the image.
+        .experiment(|e| in_docker(e.agent("timeout = 300").conditions(&["none", "curated"])));
     lab.run(&["--no-checks"]);
     for record in lab.records() {
         let task = record["task"].as_str().unwrap();

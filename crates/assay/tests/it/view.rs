@@ -398,3 +398,31 @@ fn long_traces_are_paged() {
     let found = viewer.get("/runs/lab/search/?q=message+5050.");
     assert!(found.contains(&format!("{trial}page/51/#step-5050")), "{found}");
 }
+
+#[test]
+fn a_report_has_a_short_form_and_its_plots_are_files() {
+    needs_bubblewrap!();
+    let lab = lab();
+    lab.run(&["--no-checks"]);
+    let comment = lab.assay(&["report", "lab", "--format", "markdown", "--short"]).ok().stdout;
+    assert!(
+        comment.starts_with("**The effect of `curated` is inconclusive (no CI, 2 tasks).**\n"),
+        "{comment}"
+    );
+    assert!(
+        comment.lines().count() <= 15 && comment.ends_with("Full report: `assay report lab`\n"),
+        "{comment}"
+    );
+    let check = |args: &[&str], expected: &str| {
+        let ran = lab.assay(&[&["report", "lab"], args].concat()).ended(2);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    };
+    check(&["--short"], "only reports in Markdown have a short form");
+    check(&["--plot", "pie", "--out", "pie.svg"], "it has forest, exposure, extremes, heat");
+    check(&["--plot", "heat"], "--out <FILE>");
+    check(&["--plot", "heat", "--out", "x.svg", "--format", "json"], "a plot is SVG");
+    assert!(!lab.path("pie.svg").exists());
+    lab.assay(&["report", "lab", "--plot", "heat", "--out", "heat.svg"]).ok();
+    let svg = fs::read_to_string(lab.path("heat.svg")).unwrap();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && svg.contains("easy"), "{svg}");
+}
