@@ -394,14 +394,19 @@ fn provenance_line(provenance: &Provenance) -> String {
             format!("measured from {first} to {last}")
         }
     }));
-    let skills: Vec<String> = provenance
+    // A placebo has the name of the skill that it replaces.
+    let measured: Vec<_> = provenance
         .skills
+        .iter()
+        .filter(|skill| skill.conditions.iter().any(|condition| condition != "placebo"))
+        .collect();
+    let skills: Vec<String> = measured
         .iter()
         .take(SKILLS)
         .map(|skill| format!("{} ({})", clean(&skill.name), clean(&short_digest(&skill.digest))))
         .collect();
     if !skills.is_empty() {
-        let rest = match provenance.skills.len() - skills.len() {
+        let rest = match measured.len() - skills.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

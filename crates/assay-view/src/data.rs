@@ -119,6 +119,21 @@ impl RunData {
         self.by_trial.get(trial).and_then(|at| self.rows.get(*at))
     }
 
+    /// The trial whose id begins like this; otherwise what is wrong with the beginning.
+    pub(crate) fn trial_by_prefix(&self, prefix: &str) -> Result<TrialId, String> {
+        let prefix = prefix.trim();
+        if prefix.len() < 4 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err("a trial is named by at least the first 4 characters of its id".to_owned());
+        }
+        let mut found: Vec<&TrialId> =
+            self.by_trial.keys().filter(|id| id.as_str().starts_with(prefix)).take(2).collect();
+        match (found.pop(), found.pop()) {
+            (Some(id), None) => Ok(id.clone()),
+            (None, _) => Err(format!("no trial of this run begins with {prefix}")),
+            (Some(_), Some(_)) => Err(format!("several trials of this run begin with {prefix}")),
+        }
+    }
+
     pub(crate) fn cell_of(&self, row: &TrialRow) -> &CellGroup {
         &self.cells[row.cell]
     }

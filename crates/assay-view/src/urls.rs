@@ -66,6 +66,10 @@ pub(crate) fn trial(run: &str, trial: &TrialId) -> String {
     format!("/runs/{}/trials/{trial}/", segment(run))
 }
 
+pub(crate) fn pairs(run: &str) -> String {
+    format!("/runs/{}/pairs/", segment(run))
+}
+
 pub(crate) fn pair(run: &str, first: &TrialId, second: &TrialId) -> String {
     format!("/runs/{}/pairs/{first}/{second}/", segment(run))
 }

@@ -98,6 +98,27 @@ fn of_run(
         let id = text.parse::<TrialId>().map_err(|_| missing())?;
         if data.row(&id).is_some() { Ok(id) } else { Err(missing()) }
     };
+    let run = &data.plan.run;
+    let see = |target: String| Ok(Reply { status: 303, content: Content::Redirect(target) });
+    match rest {
+        // By the beginnings of two ids, as a person types them.
+        ["pairs"] => {
+            let id = |name: &str| data.trial_by_prefix(&urls::field(query, name).unwrap_or_default());
+            let (first, second) =
+                (id("a").map_err(PageError::NotFound)?, id("b").map_err(PageError::NotFound)?);
+            return see(urls::pair(run, &first, &second));
+        }
+        ["pairs", first, second]
+            if first.parse::<TrialId>().is_err() || second.parse::<TrialId>().is_err() =>
+        {
+            let id = |text: &str| data.trial_by_prefix(text).map_err(PageError::NotFound);
+            return see(urls::pair(run, &id(first)?, &id(second)?));
+        }
+        ["trials", prefix] if prefix.parse::<TrialId>().is_err() => {
+            return see(urls::trial(run, &data.trial_by_prefix(prefix).map_err(PageError::NotFound)?));
+        }
+        _ => {}
+    }
     let html = match rest {
         [] => run::page(site, data)?,
         ["search"] => search::page(site, data, &urls::field(query, "q").unwrap_or_default())?,

@@ -28,6 +28,8 @@ struct TrialsPage {
     note: String,
     filter: Option<Filter>,
     count: String,
+    /// Where two trials are compared by their ids.
+    pairs: String,
     /// Whether the trials are of several cells.
     wide: bool,
     /// Whether trials have links to pairs.
@@ -96,6 +98,7 @@ pub(super) fn of_cell(site: &Site, data: &RunData, number: usize) -> Result<Stri
         note: agent(cell),
         filter: None,
         count: counted(rows.len(), "trial", "trials"),
+        pairs: urls::pairs(run),
         wide: false,
         paired: true,
         rows,
@@ -198,6 +201,7 @@ pub(super) fn of_run(site: &Site, data: &RunData, query: &str, number: usize) ->
         note: String::new(),
         filter: Some(filter),
         count,
+        pairs: urls::pairs(run),
         wide: true,
         paired: false,
         rows: lines,

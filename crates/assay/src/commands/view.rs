@@ -94,7 +94,7 @@ impl From<ServeError> for Failure {
         let message = assay_diagnostic::chain(&error);
         match error {
             ServeError::Listen { .. } => {
-                Self::bad_input(message).hint("choose another port with --port; --port 0 takes a free one")
+                Self::bad_input(message).hint("choose another port; port 0 takes a free one")
             }
             ServeError::Ended(_) => Self::infrastructure(message),
         }

@@ -40,6 +40,7 @@ const ROWS: &[(&str, How)] = &[
     ("scripts/test", Not("runs this test")),
     (".ci/run", Not("runs this test")),
     ("scripts/fetch-minilm", Not(NETWORK)),
+    ("assay view", Elsewhere("view")),
     ("scripts/agent-cpu", Not(LONG)),
     ("scripts/retrieval-speed", Not(WHOLE)),
     ("ASSAY_FUZZ_SECONDS=60 cargo", Not(LONG)),

@@ -190,7 +190,18 @@ fn each_figure_leads_to_the_trials_behind_it() {
     assert!(skill.contains("4 opened the skill and 4 followed at least one"), "{skill}");
     let search = viewer.get("/runs/lab/search/?q=rh-7731");
     assert!(search.contains("<mark>RH-7731</mark>"), "{search}");
-    // Without a network of links: filters and unknown pages.
+    // By the beginnings of ids.
+    let (first, second) =
+        pair.strip_prefix("/runs/lab/pairs/").unwrap().trim_end_matches('/').split_once('/').unwrap();
+    let short = format!("/runs/lab/pairs/?a={}&b={}", &first[..12], &second[..12]);
+    for path in [short, format!("/runs/lab/pairs/{}/{}/", &first[..12], &second[..12])] {
+        let (status, head, _) = viewer.send(&format!("GET {path}"), "Host: localhost\r\n");
+        assert_eq!(status, 303, "{path}: {head}");
+        assert!(head.contains(&format!("location: {pair}\r\n")), "{head}");
+    }
+    let (status, _, body) = viewer.send("GET /runs/lab/pairs/?a=zz&b=", "Host: localhost\r\n");
+    assert!(status == 404 && body.contains("at least the first 4 characters"), "{body}");
+    // Filters.
     let filtered = viewer.get("/runs/lab/trials/?condition=none&outcome=failed");
     assert!(filtered.contains("<p>2 trials</p>"), "{filtered}");
 }

@@ -42,6 +42,7 @@ pub(crate) enum BenchWhat {
     },
     Corpus(CorpusBenchArgs),
     Export(ExportBenchArgs),
+    View(ViewBenchArgs),
     /// Measure the safety rules on labelled skills
     ///
     /// FOLDER contains the folders gt-malicious, gt-benign, inject-obv and own, and each of these a
@@ -108,4 +109,18 @@ pub(crate) struct ExportBenchArgs {
     /// Format of the tables
     #[arg(long = "as", value_name = "FORMAT", default_value = "csv")]
     pub(crate) table_format: ExportFormat,
+}
+
+/// Measure `assay view` on a run of many trials
+///
+/// Writes a store like that of `assay lab bench export`, and reports the time until the first reply and
+/// until the run is loaded, the time of a request once it is, and the time of `assay report` on the same store.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab bench view
+  assay lab bench view --records 5000 --format json")]
+pub(crate) struct ViewBenchArgs {
+    /// Records in the store
+    #[arg(long, value_name = "N", default_value_t = 40_000)]
+    pub(crate) records: u32,
 }

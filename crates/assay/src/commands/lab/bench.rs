@@ -28,6 +28,7 @@ mod export;
 mod gateway;
 mod process;
 mod safety;
+mod view;
 
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
@@ -71,6 +72,7 @@ pub(super) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
         BenchWhat::Harness { trials, concurrency, sandbox, image } => (trials, concurrency, sandbox, image),
         BenchWhat::Corpus(args) => return corpus::run(args, ui),
         BenchWhat::Export(args) => return export::run(args, ui),
+        BenchWhat::View(args) => return view::run(args, ui),
         BenchWhat::Safety { folder } => return safety::run(folder, ui),
         BenchWhat::Gateway { requests, streams, kilobytes } => {
             return gateway::run(*requests, usize::from(*streams), *kilobytes, ui);

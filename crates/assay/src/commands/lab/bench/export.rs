@@ -83,7 +83,7 @@ pub(super) fn run(args: &ExportBenchArgs, ui: &Ui) -> Result<Status, Failure> {
 }
 
 /// A store with one finished run, without specifications and trajectories.
-fn write_store(root: &Path, records: u32) -> Result<RunFolder, Failure> {
+pub(super) fn write_store(root: &Path, records: u32) -> Result<RunFolder, Failure> {
     let store = Store::open(root)?;
     let conditions = ["none", "curated"];
     let tasks = records.div_ceil(2 * REPETITIONS);
