@@ -294,6 +294,20 @@ fn facts(data: &RunData, row: &TrialRow, record: Option<&Record>) -> Vec<(&'stat
         facts.push(("time", text));
     }
     facts.push(("turns", record.turns.to_string()));
+    let steps: Vec<String> = record
+        .steps
+        .iter()
+        .map(|step| {
+            let outcome = step
+                .outcome
+                .map_or_else(|| "not reached".to_owned(), |outcome| outcome.word().replace('_', " "));
+            let score = step.score.map_or_else(String::new, |score| format!(", {}", percent(score)));
+            format!("{}: {outcome}{score}", clean(&step.name))
+        })
+        .collect();
+    if !steps.is_empty() {
+        facts.push(("steps of the task", steps.join("; ")));
+    }
     if !record.started_at.starts_with("1970") {
         facts.push(("started", clean(&record.started_at)));
     }
