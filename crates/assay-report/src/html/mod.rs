@@ -200,15 +200,22 @@ fn table(html: &mut String, grid: &Grid, links: &dyn Links) {
 }
 
 fn figure(html: &mut String, plot: &Plot) {
-    let (width, height) = plot.size;
-    // On a narrow screen the drawing scrolls, also by keyboard.
+    html.push_str(&format!("<figure>\n<figcaption>{}</figcaption>\n", words(&plot.caption)));
+    // The styles show one of the two. A drawing that is wider than the screen scrolls, also by keyboard.
+    let class = if plot.narrow.is_some() { "plot wide" } else { "plot" };
+    svg(html, class, plot.size, &plot.description, &plot.body);
+    if let Some((size, body)) = &plot.narrow {
+        svg(html, "plot narrow", *size, &plot.description, body);
+    }
+    html.push_str("</figure>\n");
+}
+
+fn svg(html: &mut String, class: &str, (width, height): (i32, i32), description: &str, body: &str) {
     html.push_str(&format!(
-        "<figure>\n<figcaption>{}</figcaption>\n<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"Plot\">\n\
-         <svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n\
-         </div>\n</figure>\n",
-        words(&plot.caption),
-        escape(&plot.description),
-        plot.body
+        "<div class=\"{class}\" tabindex=\"0\" role=\"group\" aria-label=\"Plot\">\n\
+         <svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n{body}</svg>\n\
+         </div>\n",
+        escape(description)
     ));
 }
 

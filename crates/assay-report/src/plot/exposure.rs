@@ -2,8 +2,8 @@ use assay_analysis::Arm;
 use plotters::prelude::*;
 
 use super::{
-    BAND, INK, MUTED, PALE, Plot, Side, TEXT, WIDTH, column, draw_plot, fit_text, pixel, pixels, text_style,
-    write_text,
+    BAND, INK, MUTED, PALE, Plot, Screen, Side, TEXT, column, draw_for_screens, fit_text, pixel, pixels,
+    text_style, write_text,
 };
 use crate::labels::Labels;
 use crate::text::percent;
@@ -40,27 +40,34 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
         })
         .collect();
     let caption = "Skill exposure funnel: share of valid trials that reached each stage.";
-    let height = TOP + ROW * pixels(rows.len()) + 4;
+    // On a narrow screen the names stand above the bars.
+    let row_height = |screen: Screen| screen.pick(ROW, ROW + 20);
+    let height = |screen: Screen| TOP + row_height(screen) * pixels(rows.len()) + 4;
     let description = format!("Skill exposure funnel. {}.", described.join(". "));
-    draw_plot(caption.to_owned(), &description, height, |area| {
-        let left = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
-        let stage = (WIDTH - left) / 5;
+    draw_for_screens(caption.to_owned(), &description, height, |area, screen| {
+        let (page, tall) = (screen.width(), row_height(screen));
+        let is_narrow = screen == Screen::Narrow;
+        let names = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
+        let left = screen.pick(names, 0);
+        let stage = (page - left) / 5;
         for (number, name) in STAGES.iter().enumerate() {
             let at = (left + stage * pixels(number), TOP - 14);
             write_text(area, name, at, &text_style(12, MUTED, Side::Left))?;
         }
         for (row, (name, shares)) in rows.iter().enumerate() {
-            let top = TOP + ROW * pixels(row) + 4;
+            let head = TOP + tall * pixels(row);
+            let top = head + screen.pick(4, 24);
             let (bottom, y) = (top + ROW - 8, top + (ROW - 8) / 2);
-            write_text(
-                area,
-                &fit_text(name, TEXT, left - 16),
-                (left - 10, y),
-                &text_style(TEXT, INK, Side::Right),
-            )?;
+            if is_narrow {
+                let label = text_style(TEXT, INK, Side::Left);
+                write_text(area, &fit_text(name, TEXT, page - 8), (0, head + 12), &label)?;
+            } else {
+                let label = text_style(TEXT, INK, Side::Right);
+                write_text(area, &fit_text(name, TEXT, left - 16), (left - 10, y), &label)?;
+            }
             for (number, share) in shares.iter().enumerate() {
                 let x = left + stage * pixels(number);
-                let full = stage - 12;
+                let full = stage - screen.pick(12, 4);
                 area.draw(&Rectangle::new([(x, top), (x + full, bottom)], BAND.filled()))?;
                 let long = pixel(f64::from(full) * share.clamp(0.0, 1.0));
                 if long > 0 {

@@ -2,8 +2,8 @@ use assay_analysis::explore::{TopTask, TopTasks};
 use plotters::prelude::*;
 
 use super::{
-    BLUE, INK, MUTED, ORANGE, Plot, Side, TEXT, WIDTH, bold, column, draw_plot, fit_text, pixel, pixels,
-    text_style, write_text,
+    BLUE, INK, MUTED, ORANGE, Plot, Screen, Side, TEXT, bold, column, draw_for_screens, fit_text, pixel,
+    pixels, text_style, write_text,
 };
 use crate::labels::Labels;
 use crate::text::points;
@@ -43,17 +43,18 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
             format!("{name}: {}", tasks.join(", "))
         })
         .collect();
-    let height = HEAD * pixels(drawn.len()) + ROW * pixels(rows) + 6;
+    let height = |_: Screen| HEAD * pixels(drawn.len()) + ROW * pixels(rows) + 6;
     let description = format!("Bar chart of the largest gains and losses. {}.", described.join(". "));
-    draw_plot(caption, &description, height, |area| {
+    draw_for_screens(caption, &description, height, |area, screen| {
+        let page = screen.width();
         let tasks = drawn.iter().flat_map(|(_, tasks)| tasks.iter().map(|task| task.task.as_str()));
-        let left = column(tasks, 80, 320) + 16;
-        let middle = left + (WIDTH - left) / 2;
-        let reach = (WIDTH - left) / 2 - NUMBER;
+        let left = column(tasks, 80, screen.pick(320, 130)) + 16;
+        let middle = left + (page - left) / 2;
+        let reach = (page - left) / 2 - NUMBER;
         let mut top = 0;
         for (name, tasks) in drawn {
             let head = bold(text_style(TEXT, INK, Side::Left));
-            write_text(area, &fit_text(name, TEXT, WIDTH - 40), (2, top + HEAD / 2 + 4), &head)?;
+            write_text(area, &fit_text(name, TEXT, page - 40), (2, top + HEAD / 2 + 4), &head)?;
             top += HEAD;
             let bottom = top + ROW * pixels(tasks.len());
             for task in tasks {

@@ -2,13 +2,14 @@ use assay_analysis::{Comparison, VerdictKind};
 use plotters::prelude::*;
 
 use super::{
-    BAND, BLUE, Drawn, INK, MUTED, PALE, Plot, RULE, Side, TEXT, WIDTH, beyond, bold, column, draw_plot,
-    fit_text, pixel, pixels, text_style, write_text,
+    BAND, BLUE, Drawn, INK, MUTED, PALE, Plot, RULE, Screen, Side, TEXT, beyond, bold, column,
+    draw_for_screens, fit_text, pixel, pixels, text_style, write_text,
 };
 use crate::labels::Labels;
 use crate::text::{points, points_between, pp};
 
 const ROW: i32 = 36;
+const NARROW_ROW: i32 = 52;
 const TOP: i32 = 10;
 const AXIS: i32 = 46;
 /// Room for the figures of a row.
@@ -38,10 +39,16 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
          ±{:.0} pp. ▲ helps, ▼ harms, ■ negligible, ○ inconclusive.",
         100.0 * margin
     );
-    let height = TOP + ROW * pixels(rows.len()) + AXIS;
+    // On a narrow screen the names stand above the intervals, and the figures below the plot.
+    let row_height = |screen: Screen| screen.pick(ROW, NARROW_ROW);
+    let height = |screen: Screen| TOP + row_height(screen) * pixels(rows.len()) + AXIS;
     let description = format!("Forest plot of lifts. {}.", described.join(". "));
-    draw_plot(caption, &description, height, |area| {
-        let left = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
+    draw_for_screens(caption, &description, height, |area, screen| {
+        let (page, tall) = (screen.width(), row_height(screen));
+        let is_narrow = screen == Screen::Narrow;
+        let right = screen.pick(RIGHT, 8);
+        let names = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
+        let left = screen.pick(names, 8);
         let ends = |item: &Comparison| {
             let lift = item.lift.unwrap_or(0.0);
             let family = item.family.map_or([lift, lift], |family| [family.low, family.high]);
@@ -53,7 +60,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
         let (low, high) = (beyond(100.0 * low.min(-0.01)), beyond(100.0 * high.max(0.01)));
         let mut chart = ChartBuilder::on(area)
             .margin_left(left)
-            .margin_right(RIGHT)
+            .margin_right(right)
             .margin_top(TOP)
             .x_label_area_size(AXIS)
             .build_cartesian_2d(low..high, 0.0..rows.len() as f64)?;
@@ -66,7 +73,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
             .configure_mesh()
             .disable_y_mesh()
             .disable_y_axis()
-            .x_labels(9)
+            .x_labels(if is_narrow { 5 } else { 9 })
             .x_label_formatter(&|x| points(x / 100.0))
             .x_label_style(text_style(12, MUTED, Side::Middle))
             .axis_style(MUTED)
@@ -76,13 +83,15 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
         chart.plotting_area().draw(&PathElement::new([(0.0, 0.0), (0.0, bottom)], INK.stroke_width(1)))?;
         let across = |value: f64| chart.backend_coord(&((100.0 * value).clamp(low, high), 0.0)).0;
         for (row, (name, item)) in rows.iter().enumerate() {
-            let y = TOP + ROW * pixels(row) + ROW / 2;
-            write_text(
-                area,
-                &fit_text(name, TEXT, left - 16),
-                (left - 12, y),
-                &text_style(TEXT, INK, Side::Right),
-            )?;
+            let top = TOP + tall * pixels(row);
+            let y = top + screen.pick(ROW / 2, NARROW_ROW - 18);
+            if is_narrow {
+                let label = text_style(TEXT, INK, Side::Left);
+                write_text(area, &fit_text(name, TEXT, page - 130), (8, top + 10), &label)?;
+            } else {
+                let label = text_style(TEXT, INK, Side::Right);
+                write_text(area, &fit_text(name, TEXT, left - 16), (left - 12, y), &label)?;
+            }
             if let Some(family) = item.family {
                 let (from, to) = (across(family.low), across(family.high));
                 if let Some([low, high]) = item.ci95 {
@@ -99,12 +108,14 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
                 .family
                 .map_or("too few tasks".to_owned(), |family| points_between(Some([family.low, family.high])));
             let figures = format!("{} ({between})", pp(item.lift.unwrap_or(0.0)));
-            write_text(area, &figures, (WIDTH - RIGHT + 16, y), &text_style(TEXT, INK, Side::Left))?;
+            if !is_narrow {
+                write_text(area, &figures, (page - right + 16, y), &text_style(TEXT, INK, Side::Left))?;
+            }
             let verdict = bold(text_style(TEXT, INK, Side::Right));
-            write_text(area, item.verdict.word(), (WIDTH - 4, y), &verdict)?;
+            write_text(area, item.verdict.word(), (page - 4, screen.pick(y, top + 10)), &verdict)?;
         }
-        let middle = pixel(f64::from(left + WIDTH - RIGHT) / 2.0);
-        write_text(area, "lift (pp)", (middle, height - 10), &text_style(12, MUTED, Side::Middle))
+        let middle = pixel(f64::from(left + page - right) / 2.0);
+        write_text(area, "lift (pp)", (middle, height(screen) - 10), &text_style(12, MUTED, Side::Middle))
     })
 }
 

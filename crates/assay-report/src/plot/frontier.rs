@@ -2,7 +2,7 @@ use assay_analysis::explore::{Frontier, FrontierPoint};
 use plotters::prelude::*;
 
 use super::{
-    Area, BLUE, Drawn, INK, MUTED, Plot, RULE, Side, TEXT, WIDTH, draw_plot, fit_text, pixel, text_style,
+    Area, BLUE, Drawn, INK, MUTED, Plot, RULE, Side, TEXT, draw_for_screens, fit_text, pixel, text_style,
     width, write_text,
 };
 use crate::labels::Labels;
@@ -23,14 +23,6 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
     let logarithmic = cheapest > 0.0 && dearest / cheapest > FAR;
     let place = |cost: f64| if logarithmic { cost.log10() } else { cost };
     let names: Vec<String> = points.iter().map(|point| labels.arm(&point.who, &point.condition)).collect();
-    let described: Vec<String> = points
-        .iter()
-        .zip(&names)
-        .map(|(point, name)| {
-            let on = if point.on_frontier { ", on the frontier" } else { "" };
-            format!("{name}: {} and {}{on}", usd(point.cost_usd), percent(point.score))
-        })
-        .collect();
     let rate = if points.iter().any(|point| (point.score - point.pass_rate).abs() > f64::EPSILON) {
         "score"
     } else {
@@ -40,79 +32,101 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
         "Mean cost per trial and {rate} with 95% CI. Filled points on the line form the frontier: no other arm has at least \
          the same {rate} at the same or a lower cost. Each condition has its own shape; numbers refer to the table."
     );
-    let description = format!("Scatter plot of cost and {rate}. {}.", described.join(". "));
-    draw_plot(caption, &description, HEIGHT, |area| {
-        let (low, high) = (place(cheapest), place(dearest));
-        let room = if high > low { 0.12 * (high - low) } else { (0.5 * high.abs()).max(0.001) };
-        // Costs are not negative.
-        let from = if logarithmic { low - room } else { (low - room).max(0.0) };
-        let mut chart = ChartBuilder::on(area)
-            .margin_left(LEFT)
-            .margin_right(30)
-            .margin_top(TOP)
-            .x_label_area_size(50)
-            .y_label_area_size(56)
-            .build_cartesian_2d(from..high + room, -3.0..103.0)?;
-        let label = text_style(12, MUTED, Side::Middle);
-        chart
-            .configure_mesh()
-            // The library's ticks on a logarithmic axis are not round numbers.
-            .x_labels(if logarithmic { 0 } else { 7 })
-            .y_labels(6)
-            .x_label_formatter(&|x| short_usd(*x))
-            .y_label_formatter(&|y| format!("{y:.0}%"))
-            .label_style(label.clone())
-            .axis_style(MUTED)
-            .bold_line_style(RULE)
-            .light_line_style(TRANSPARENT)
-            .draw()?;
-        if logarithmic {
-            for sum in round_sums(10_f64.powf(from), 10_f64.powf(high + room)) {
-                let (x, bottom) = chart.backend_coord(&(sum.log10(), -3.0));
-                area.draw(&PathElement::new([(x, TOP), (x, bottom)], RULE.stroke_width(1)))?;
-                write_text(area, &short_usd(sum), (x, bottom + 14), &label)?;
+    let description = format!("Scatter plot of cost and {rate}. {}.", described(points, &names));
+    draw_for_screens(
+        caption,
+        &description,
+        |screen| screen.pick(HEIGHT, 340),
+        |area, screen| {
+            let (page, height) = (screen.width(), screen.pick(HEIGHT, 340));
+            let (low, high) = (place(cheapest), place(dearest));
+            let room = if high > low { 0.12 * (high - low) } else { (0.5 * high.abs()).max(0.001) };
+            // Costs are not negative.
+            let from = if logarithmic { low - room } else { (low - room).max(0.0) };
+            let mut chart = ChartBuilder::on(area)
+                .margin_left(LEFT)
+                .margin_right(30)
+                .margin_top(TOP)
+                .x_label_area_size(50)
+                .y_label_area_size(56)
+                .build_cartesian_2d(from..high + room, -3.0..103.0)?;
+            let label = text_style(12, MUTED, Side::Middle);
+            chart
+                .configure_mesh()
+                // The library's ticks on a logarithmic axis are not round numbers.
+                .x_labels(if logarithmic { 0 } else { usize::try_from(screen.pick(7, 4)).unwrap_or(4) })
+                .y_labels(6)
+                .x_label_formatter(&|x| short_usd(*x))
+                .y_label_formatter(&|y| format!("{y:.0}%"))
+                .label_style(label.clone())
+                .axis_style(MUTED)
+                .bold_line_style(RULE)
+                .light_line_style(TRANSPARENT)
+                .draw()?;
+            if logarithmic {
+                for sum in round_sums(10_f64.powf(from), 10_f64.powf(high + room)) {
+                    let (x, bottom) = chart.backend_coord(&(sum.log10(), -3.0));
+                    area.draw(&PathElement::new([(x, TOP), (x, bottom)], RULE.stroke_width(1)))?;
+                    write_text(area, &short_usd(sum), (x, bottom + 14), &label)?;
+                }
             }
-        }
-        let at = |cost: f64, rate: f64| chart.backend_coord(&(place(cost), 100.0 * rate));
-        let steps = steps(points, &at);
-        area.draw(&PathElement::new(steps.clone(), BLUE.stroke_width(2)))?;
-        let lines = steps.windows(2).map(|pair| Space::along(pair[0], pair[1]));
-        let mut conditions: Vec<&str> = Vec::new();
-        let spots: Vec<(i32, i32)> = points.iter().map(|point| at(point.cost_usd, point.score)).collect();
-        for (point, &(x, y)) in points.iter().zip(&spots) {
-            if let Some([low, high]) = point.score_ci95 {
-                let ends = [(x, at(point.cost_usd, low).1), (x, at(point.cost_usd, high).1)];
-                area.draw(&PathElement::new(ends, MUTED.stroke_width(1)))?;
+            let at = |cost: f64, rate: f64| chart.backend_coord(&(place(cost), 100.0 * rate));
+            let steps = steps(points, &at);
+            area.draw(&PathElement::new(steps.clone(), BLUE.stroke_width(2)))?;
+            let lines = steps.windows(2).map(|pair| Space::along(pair[0], pair[1]));
+            let mut conditions: Vec<&str> = Vec::new();
+            let spots: Vec<(i32, i32)> = points.iter().map(|point| at(point.cost_usd, point.score)).collect();
+            for (point, &(x, y)) in points.iter().zip(&spots) {
+                if let Some([low, high]) = point.score_ci95 {
+                    let ends = [(x, at(point.cost_usd, low).1), (x, at(point.cost_usd, high).1)];
+                    area.draw(&PathElement::new(ends, MUTED.stroke_width(1)))?;
+                }
+                let shape =
+                    conditions.iter().position(|known| *known == point.condition).unwrap_or_else(|| {
+                        conditions.push(&point.condition);
+                        conditions.len() - 1
+                    });
+                marker(area, (x, y), shape, point.on_frontier)?;
             }
-            let shape = conditions.iter().position(|known| *known == point.condition).unwrap_or_else(|| {
-                conditions.push(&point.condition);
-                conditions.len() - 1
-            });
-            marker(area, (x, y), shape, point.on_frontier)?;
-        }
-        let mut taken: Vec<Space> = spots.iter().map(|&(x, y)| Space::around(x, y)).collect();
-        taken.extend(lines);
-        for point in points {
-            if let Some([low, high]) = point.score_ci95 {
-                taken.push(Space::along(at(point.cost_usd, low), at(point.cost_usd, high)));
+            let mut taken: Vec<Space> = spots.iter().map(|&(x, y)| Space::around(x, y)).collect();
+            taken.extend(lines);
+            for point in points {
+                if let Some([low, high]) = point.score_ci95 {
+                    taken.push(Space::along(at(point.cost_usd, low), at(point.cost_usd, high)));
+                }
             }
-        }
-        // Points on the frontier are labeled with their names if possible, others with their
-        // numbers in the table.
-        let (on, off): (Vec<usize>, Vec<usize>) =
-            (0..points.len()).partition(|&number| points[number].on_frontier);
-        for number in on {
-            let name = format!("{} {}", number + 1, names[number]);
-            if !place_label(area, &fit_text(&name, TEXT, LABEL), spots[number], &mut taken)? {
-                place_label(area, &(number + 1).to_string(), spots[number], &mut taken)?;
+            // Points on the frontier are labeled with their names if possible, others with their
+            // numbers in the table.
+            let (on, off): (Vec<usize>, Vec<usize>) =
+                (0..points.len()).partition(|&number| points[number].on_frontier);
+            for number in on {
+                let name = format!("{} {}", number + 1, names[number]);
+                if !place_label(
+                    area,
+                    &fit_text(&name, TEXT, screen.pick(LABEL, 110)),
+                    spots[number],
+                    (page, height),
+                    &mut taken,
+                )? {
+                    place_label(area, &(number + 1).to_string(), spots[number], (page, height), &mut taken)?;
+                }
             }
-        }
-        for number in off {
-            place_label(area, &(number + 1).to_string(), spots[number], &mut taken)?;
-        }
-        let scale = if logarithmic { "mean cost per trial (log scale)" } else { "mean cost per trial" };
-        write_text(area, scale, (WIDTH / 2, HEIGHT - 10), &text_style(12, MUTED, Side::Middle))
-    })
+            for number in off {
+                place_label(area, &(number + 1).to_string(), spots[number], (page, height), &mut taken)?;
+            }
+            let scale = if logarithmic { "mean cost per trial (log scale)" } else { "mean cost per trial" };
+            write_text(area, scale, (page / 2, height - 10), &text_style(12, MUTED, Side::Middle))
+        },
+    )
+}
+
+/// The points in words.
+fn described(points: &[FrontierPoint], names: &[String]) -> String {
+    let words = points.iter().zip(names).map(|(point, name)| {
+        let on = if point.on_frontier { ", on the frontier" } else { "" };
+        format!("{name}: {} and {}{on}", usd(point.cost_usd), percent(point.score))
+    });
+    words.collect::<Vec<_>>().join(". ")
 }
 
 fn short_usd(cost: f64) -> String {
@@ -207,8 +221,9 @@ impl Space {
             && other.top < self.bottom
     }
 
-    fn inside(&self) -> bool {
-        self.left >= LEFT + 56 && self.right <= WIDTH && self.top >= 0 && self.bottom <= HEIGHT - 50
+    /// Whether it lies in the plotting area of a drawing of this size.
+    fn inside(&self, (width, height): (i32, i32)) -> bool {
+        self.left >= LEFT + 56 && self.right <= width && self.top >= 0 && self.bottom <= height - 50
     }
 }
 
@@ -217,6 +232,7 @@ fn place_label(
     area: &Area<'_>,
     name: &str,
     (x, y): (i32, i32),
+    size: (i32, i32),
     taken: &mut Vec<Space>,
 ) -> Result<bool, DrawingAreaErrorKind<std::io::Error>> {
     let long = width(name, TEXT);
@@ -238,7 +254,7 @@ fn place_label(
     ] {
         let left = if dx > 0 { x + dx } else { x + dx - long };
         let space = Space { left, top: y + dy - 8, right: left + long, bottom: y + dy + 8 };
-        if space.inside() && !taken.iter().any(|other| other.meets(&space)) {
+        if space.inside(size) && !taken.iter().any(|other| other.meets(&space)) {
             let side = if dx > 0 { Side::Left } else { Side::Right };
             write_text(area, name, (x + dx, y + dy), &text_style(TEXT, INK, side))?;
             taken.push(space);

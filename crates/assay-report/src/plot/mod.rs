@@ -24,8 +24,35 @@ pub(crate) use forest::forest;
 pub(crate) use frontier::frontier;
 pub(crate) use heat::heat;
 
-/// How wide every plot is.
+/// How wide plots are.
 const WIDTH: i32 = 960;
+
+/// The screen that a drawing is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Screen {
+    /// A page, or a file.
+    Wide,
+    /// A telephone of 400 pixels, less the margins of the page.
+    Narrow,
+}
+
+impl Screen {
+    /// How wide the drawing is.
+    fn width(self) -> i32 {
+        match self {
+            Self::Wide => WIDTH,
+            Self::Narrow => 368,
+        }
+    }
+
+    /// One of two values.
+    fn pick(self, wide: i32, narrow: i32) -> i32 {
+        match self {
+            Self::Wide => wide,
+            Self::Narrow => narrow,
+        }
+    }
+}
 
 /// The size of most text.
 const TEXT: i32 = 13;
@@ -48,6 +75,8 @@ pub(crate) struct Plot {
     pub(crate) size: (i32, i32),
     /// The contents of the `svg` element.
     pub(crate) body: String,
+    /// Size and contents of the same drawing for narrow screens, if there is one.
+    pub(crate) narrow: Option<((i32, i32), String)>,
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -60,7 +89,26 @@ fn draw_plot(
     height: i32,
     paint: impl FnOnce(&Area<'_>) -> Drawn,
 ) -> Option<Plot> {
-    let size = (u32::try_from(WIDTH).ok()?, u32::try_from(height).ok()?);
+    let (size, body) = drawing(WIDTH, height, paint)?;
+    Some(Plot { caption, description: clean(description), size, body, narrow: None })
+}
+
+/// Draws for wide and for narrow screens; otherwise as [`draw_plot`].
+fn draw_for_screens(
+    caption: String,
+    description: &str,
+    height: impl Fn(Screen) -> i32,
+    paint: impl Fn(&Area<'_>, Screen) -> Drawn,
+) -> Option<Plot> {
+    let draw = |screen: Screen| drawing(screen.width(), height(screen), |area| paint(area, screen));
+    let (size, body) = draw(Screen::Wide)?;
+    let narrow = draw(Screen::Narrow);
+    Some(Plot { caption, description: clean(description), size, body, narrow })
+}
+
+/// Size and contents of a drawing.
+fn drawing(width: i32, height: i32, paint: impl FnOnce(&Area<'_>) -> Drawn) -> Option<((i32, i32), String)> {
+    let size = (u32::try_from(width).ok()?, u32::try_from(height).ok()?);
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -68,8 +116,7 @@ fn draw_plot(
         area.present().ok()?;
     }
     let (_, body) = svg.split_once('>')?;
-    let body = themed(body.trim().strip_suffix("</svg>")?);
-    Some(Plot { caption, description: clean(description), size: (WIDTH, height), body })
+    Some(((width, height), themed(body.trim().strip_suffix("</svg>")?)))
 }
 
 /// The colors that a dark page changes, each with the class that a style may give another color to. Colors

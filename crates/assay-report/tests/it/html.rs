@@ -154,12 +154,13 @@ fn every_plot_has_a_description() {
         .map(|tag| tag.1)
         .collect();
     // Forests of the verdicts and of the negative controls, exposure, gains and losses, cost.
-    assert_eq!(svgs.len(), 5, "{svgs:#?}");
+    // Each for wide and for narrow screens.
+    assert_eq!(svgs.len(), 2 * 5, "{svgs:#?}");
     for svg in svgs {
         assert!(
             svg.contains("role=\"img\"")
                 && svg.contains("aria-label=\"")
-                && svg.contains("viewBox=\"0 0 960 "),
+                && (svg.contains("viewBox=\"0 0 960 ") || svg.contains("viewBox=\"0 0 368 ")),
             "{svg}"
         );
     }
