@@ -221,7 +221,7 @@ impl Space {
             && other.top < self.bottom
     }
 
-    /// Whether it lies in the plotting area of a drawing of this size.
+    /// Whether it is inside the plotting area of a drawing of this size.
     fn inside(&self, (width, height): (i32, i32)) -> bool {
         self.left >= LEFT + 56 && self.right <= width && self.top >= 0 && self.bottom <= height - 50
     }
