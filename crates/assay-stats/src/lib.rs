@@ -27,7 +27,9 @@ mod quantile;
 mod random;
 mod ranks;
 mod sample;
+pub mod sequential;
 pub mod simulate;
+pub mod spending;
 mod verdict;
 mod wilcoxon;
 

@@ -274,10 +274,21 @@ pub fn interval_p(tasks: &[PairedTask]) -> Option<f64> {
 /// `m` is the number of comparisons in its family (0 counts as 1), `margin` the equivalence margin.
 /// With a margin outside (0, 1) there is no `negligible`. `losses` is `None` if no trial was lost.
 pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Losses>) -> Verdict {
+    verdict_at(tasks, Levels::fixed(m), m, margin, losses)
+}
+
+/// The verdict on one comparison at given levels, for a family of `m`.
+pub(crate) fn verdict_at(
+    tasks: &[PairedTask],
+    levels: Levels,
+    m: usize,
+    margin: f64,
+    losses: Option<&Losses>,
+) -> Verdict {
     let sample = Sample::of(tasks);
-    let decision = Decision::of(&sample, m, margin);
+    let decision = Decision::of(&sample, levels, m, margin);
     let lost = losses.is_some_and(|losses| {
-        losses.decide(decision.kind, &sample, |bound| Decision::of(bound, m, margin).kind)
+        losses.decide(decision.kind, &sample, |bound| Decision::of(bound, levels, m, margin).kind)
     });
     let kind = if lost { VerdictKind::Inconclusive } else { decision.kind };
     let inconclusive = kind == VerdictKind::Inconclusive;
@@ -304,6 +315,22 @@ fn reason(sample: &Sample, m: usize) -> Reason {
     }
 }
 
+/// The levels at which one comparison is judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Levels {
+    /// Of the interval that decides between `helps` and `harms`, both tails together.
+    pub(crate) two_sided: f64,
+    /// Of each of the two tests for `negligible`.
+    pub(crate) one_sided: f64,
+}
+
+impl Levels {
+    /// Those of a comparison in a family of `m` that is judged once.
+    pub(crate) fn fixed(m: usize) -> Self {
+        Self { two_sided: alpha(m), one_sided: alpha(m) }
+    }
+}
+
 /// A verdict before losses are considered, without its reason.
 pub(crate) struct Decision {
     pub(crate) kind: VerdictKind,
@@ -313,16 +340,16 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    pub(crate) fn of(sample: &Sample, m: usize, margin: f64) -> Decision {
+    pub(crate) fn of(sample: &Sample, levels: Levels, m: usize, margin: f64) -> Decision {
         if !sample.has(FEWEST_UNITS) {
             let kind = VerdictKind::Inconclusive;
             return Decision { kind, interval: None, equivalence: None, direction: None };
         }
         let moments = sample.moments();
-        let alpha = alpha(m);
-        let decisive = moments.interval(0.5 * alpha, (-1.0, 1.0));
-        let equivalence = Quantiles::of(moments.n, alpha).map(|t| moments.equivalence(t, margin));
-        Decision::read(decisive, equivalence, margin, has_enough_units(sample.effective, alpha, margin))
+        let decisive = moments.interval(0.5 * levels.two_sided, (-1.0, 1.0));
+        let equivalence = Quantiles::of(moments.n, levels.one_sided).map(|t| moments.equivalence(t, margin));
+        // The number of units that `negligible` needs is a matter of the family alone.
+        Decision::read(decisive, equivalence, margin, has_enough_units(sample.effective, alpha(m), margin))
     }
 
     /// The verdict of the two intervals; `enough` means that there are enough units for

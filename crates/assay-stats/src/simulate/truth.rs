@@ -40,6 +40,11 @@ pub enum Effect {
         /// Probability that a task is affected.
         share: f64,
     },
+    /// Every task shifts by this much, up or down with equal probability. Drawn separately for each arm.
+    Opposite {
+        /// Size of the shifts.
+        shift: f64,
+    },
 }
 
 impl Effect {
@@ -59,6 +64,13 @@ impl Effect {
                     lift
                 } else {
                     0.0
+                }
+            }
+            Effect::Opposite { shift } => {
+                if uniform(random) < 0.5 {
+                    shift
+                } else {
+                    -shift
                 }
             }
         }
@@ -122,6 +134,9 @@ impl Design {
         match self.effect {
             Effect::None => 0.0,
             Effect::Sparse { lift, share } => share.clamp(0.0, 1.0) * self.baseline.shifted(lift),
+            Effect::Opposite { shift } => {
+                f64::midpoint(self.baseline.shifted(shift), self.baseline.shifted(-shift))
+            }
             Effect::Partial { lift, spread, share } => {
                 let moving = Design { effect: Effect::Uniform { lift, spread }, ..*self };
                 share.clamp(0.0, 1.0) * moving.true_lift()

@@ -35,4 +35,6 @@ pub(crate) enum Grid {
     Metrics,
     /// Strata of tasks by the baseline's score, with and without separate halves of its trials
     Difficulty,
+    /// Experiments that are looked at after each round, beside the fixed design
+    Sequential,
 }

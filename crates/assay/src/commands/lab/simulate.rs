@@ -2,6 +2,7 @@
 
 mod difficulty;
 mod metrics;
+mod sequential;
 
 use std::num::NonZeroUsize;
 
@@ -44,6 +45,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Validity => scores(args, ui),
         Grid::Metrics => metrics::run(args, ui),
         Grid::Difficulty => difficulty::run(args, ui),
+        Grid::Sequential => sequential::run(args, ui),
     }
 }
 
