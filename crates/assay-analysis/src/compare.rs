@@ -120,17 +120,20 @@ pub fn compare_gathered(
     let mut comparisons: Vec<Comparison> = pairings
         .into_iter()
         .map(|((who, condition), slots, shared)| {
-            compare_arms(&Pairing {
-                who,
-                baseline: &first.run,
-                condition,
-                slots,
-                shared,
-                clusters: &clusters,
-                family,
-                margin: second.margin,
-                seed: second.seed,
-            })
+            compare_arms(
+                &Pairing {
+                    who,
+                    baseline: &first.run,
+                    condition,
+                    slots,
+                    shared,
+                    clusters: &clusters,
+                    family,
+                    margin: second.margin,
+                    seed: second.seed,
+                },
+                None,
+            )
         })
         .collect();
     adjust_p_values(&mut comparisons);

@@ -8,6 +8,7 @@ use assay_store::RunFolder;
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval};
 use crate::overlap::Times;
+use crate::rounds::{Plans, Rounds};
 
 /// Differences of scores below this are rounding errors.
 pub(crate) const EQUAL: f64 = 1e-9;
@@ -18,29 +19,53 @@ pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&st
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
     let all = || tables.iter().flat_map(|table| others.iter().map(move |other| (table, other)));
     let is_primary = |condition: &str| primary == Some(condition);
-    // The families are those of the plan: looking at a part of it, or before it is done, does not
-    // make a verdict easier.
-    let family = |first: bool| {
-        let selected = tables.iter().map(|table| &table.planned_conditions);
-        let planned = selected.chain(tables.iter().take(1).flat_map(|table| &table.unselected));
-        planned
-            .filter(|conditions| conditions.contains(baseline))
-            .flat_map(|conditions| others.iter().filter(move |other| conditions.contains(*other)))
-            .filter(|other| is_primary(other) == first)
-            .count()
-    };
-    let families = [family(false), family(true)];
+    let families = Families::of_primary(run, tables, primary);
+    let mut plans = run.stopping.map(|stopping| Plans::new(stopping.rounds, run.margin));
     let pairs = all().filter(|(table, other)| table.is_usable(baseline) && table.is_usable(other));
     let clusters = clusters(run);
     let mut comparisons: Vec<Comparison> = pairs
         .map(|(table, condition)| {
-            let primary = is_primary(condition);
-            let family = families[usize::from(primary)];
-            Comparison { primary, ..compare(run, table, baseline, condition, family, &clusters) }
+            let family = families.size_of(condition);
+            let compared = compare(run, table, baseline, condition, family, &clusters, plans.as_mut());
+            Comparison { primary: is_primary(condition), ..compared }
         })
         .collect();
     adjust_p_values(&mut comparisons);
     comparisons
+}
+
+/// The sizes of the families of comparisons: those of the plan, so that looking at a part of it, or before it is done,
+/// does not make a verdict easier.
+pub(crate) struct Families<'a> {
+    primary: Option<&'a str>,
+    of_primary: usize,
+    of_others: usize,
+}
+
+impl<'a> Families<'a> {
+    /// Those of a run.
+    pub(crate) fn of(run: &'a RunFolder, tables: &[Table]) -> Self {
+        Self::of_primary(run, tables, run.primary.as_deref())
+    }
+
+    fn of_primary(run: &RunFolder, tables: &[Table], primary: Option<&'a str>) -> Self {
+        let count = |first: bool| {
+            let Some((baseline, others)) = run.conditions.split_first() else { return 0 };
+            let selected = tables.iter().map(|table| &table.planned_conditions);
+            let planned = selected.chain(tables.iter().take(1).flat_map(|table| &table.unselected));
+            planned
+                .filter(|conditions| conditions.contains(baseline))
+                .flat_map(|conditions| others.iter().filter(move |other| conditions.contains(*other)))
+                .filter(|other| (primary == Some(other.as_str())) == first)
+                .count()
+        };
+        Self { primary, of_primary: count(true), of_others: count(false) }
+    }
+
+    /// The size of a condition's family.
+    pub(crate) fn size_of(&self, condition: &str) -> usize {
+        if self.primary == Some(condition) { self.of_primary } else { self.of_others }
+    }
 }
 
 /// Holm across the family. A comparison without a p-value takes no part.
@@ -59,24 +84,76 @@ fn compare(
     condition: &str,
     family: usize,
     clusters: &BTreeMap<&str, u64>,
+    plans: Option<&mut Plans>,
 ) -> Comparison {
+    let pairing = |table: &Table, plans: Option<&mut Plans>| {
+        compare_arms(
+            &Pairing {
+                who: &table.who,
+                baseline,
+                condition,
+                slots: paired_slots(table, baseline, condition),
+                shared: table.shared_tasks(),
+                clusters,
+                family,
+                margin: run.margin,
+                seed: run.seed,
+            },
+            table.looks.get(condition).copied().zip(plans),
+        )
+    };
+    match table.looks.get(condition) {
+        Some(look) => pairing(&table.at(look.round), plans),
+        None => pairing(table, None),
+    }
+}
+
+/// The executed tasks of two conditions.
+fn paired_slots<'a>(table: &'a Table, baseline: &str, condition: &str) -> Vec<(&'a str, &'a Slot, &'a Slot)> {
+    let (Some(base), Some(arm)) = (table.cells.get(baseline), table.cells.get(condition)) else {
+        return Vec::new();
+    };
     let executed = table.executed_tasks();
-    let slots = table.cells[condition]
-        .iter()
+    arm.iter()
         .filter(|(task, _)| executed.contains(task.as_str()))
-        .filter_map(|(task, arm)| Some((task.as_str(), arm, table.cells[baseline].get(task)?)))
+        .filter_map(|(task, arm)| Some((task.as_str(), arm, base.get(task)?)))
+        .collect()
+}
+
+/// The tasks of a comparison, and what it lost.
+pub(crate) fn compared_tasks(
+    table: &Table,
+    baseline: &str,
+    condition: &str,
+    clusters: &BTreeMap<&str, u64>,
+) -> (Vec<PairedTask>, Losses) {
+    tasks_of(&paired_slots(table, baseline, condition), &table.shared_tasks(), clusters)
+}
+
+fn tasks_of(
+    slots: &[(&str, &Slot, &Slot)],
+    shared: &BTreeSet<&str>,
+    clusters: &BTreeMap<&str, u64>,
+) -> (Vec<PairedTask>, Losses) {
+    let pair = |task: &str, arm: Vec<f64>, base: Vec<f64>| PairedTask {
+        arm,
+        base,
+        cluster: clusters.get(task).copied(),
+    };
+    let counted = slots
+        .iter()
+        .filter(|(task, _, _)| shared.contains(task))
+        .map(|(task, arm, base)| pair(task, arm.scores(), base.scores()))
         .collect();
-    compare_arms(&Pairing {
-        who: &table.who,
-        baseline,
-        condition,
-        slots,
-        shared: table.shared_tasks(),
-        clusters,
-        family,
-        margin: run.margin,
-        seed: run.seed,
-    })
+    let lossy: Vec<LossyTask> = slots
+        .iter()
+        .map(|(task, arm, base)| LossyTask {
+            kept: pair(task, arm.scores(), base.scores()),
+            arm_lost: arm.lost(),
+            base_lost: base.lost(),
+        })
+        .collect();
+    (counted, Losses::of(&lossy))
 }
 
 /// Two arms to compare.
@@ -95,31 +172,24 @@ pub(crate) struct Pairing<'a> {
     pub(crate) seed: u64,
 }
 
-/// The comparison of two arms.
-pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
+/// The comparison of two arms; decided at a round if one is given.
+pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut Plans)>) -> Comparison {
     let Pairing { slots, shared, clusters, family, .. } = pairing;
     let family = *family;
-    let pair = |task: &str, arm: Vec<f64>, base: Vec<f64>| PairedTask {
-        arm,
-        base,
-        cluster: clusters.get(task).copied(),
-    };
-    let counted: Vec<PairedTask> = slots
-        .iter()
-        .filter(|(task, _, _)| shared.contains(task))
-        .map(|(task, arm, base)| pair(task, arm.scores(), base.scores()))
-        .collect();
-    let lossy: Vec<LossyTask> = slots
-        .iter()
-        .map(|(task, arm, base)| LossyTask {
-            kept: pair(task, arm.scores(), base.scores()),
-            arm_lost: arm.lost(),
-            base_lost: base.lost(),
-        })
-        .collect();
-    let losses = Losses::of(&lossy);
-    let verdict = assay_stats::verdict(&counted, family, pairing.margin, Some(&losses));
-    let p = assay_stats::interval_p(&counted);
+    let (counted, losses) = tasks_of(slots, shared, clusters);
+    let is_sequential = rounds.is_some();
+    let stage = rounds.as_ref().map(|(stage, _)| *stage);
+    // Of the comparison in its family, and alone.
+    let looks = rounds
+        .map(|(stage, plans)| [family, 1].map(|family| plans.look(family, stage.round, &counted, &losses)));
+    let [look, alone] = looks.unwrap_or_default();
+    let verdict = look.map_or_else(
+        || assay_stats::verdict(&counted, family, pairing.margin, Some(&losses)),
+        |look| look.verdict,
+    );
+    // These tests are for one look.
+    let fixed = |p: Option<f64>| p.filter(|_| !is_sequential);
+    let p = fixed(assay_stats::interval_p(&counted));
     let estimate = assay_stats::lift(&counted, 0.95);
     let differences: Vec<f64> = counted.iter().map(|task| mean(&task.arm) - mean(&task.base)).collect();
     let units = assay_stats::differences(&counted);
@@ -146,7 +216,11 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
             .map(|estimate| estimate.effective),
         lift: estimate.map(|estimate| estimate.mean),
         pass_rate_lift: pass_rate_lift(slots, shared),
-        ci95: ends(estimate.and_then(|estimate| estimate.interval)),
+        ci95: ends(if is_sequential {
+            alone.and_then(|look| look.verdict.interval)
+        } else {
+            estimate.and_then(|estimate| estimate.interval)
+        }),
         fixed_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95)),
         family: verdict.interval.map(|interval| FamilyInterval {
             level: 1.0 - 0.05 / family as f64,
@@ -158,10 +232,10 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
         p_interval_adjusted: p.map(|p| (p * family.max(1) as f64).min(1.0)),
         loss_bounds: losses.lifts(),
         normalized_gain: gain.map(|gain| gain.value),
-        normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval)),
-        p: assay_stats::sign_flip(&units, pairing.seed),
+        normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| !is_sequential)),
+        p: fixed(assay_stats::sign_flip(&units, pairing.seed)),
         p_adjusted: None,
-        p_wilcoxon: assay_stats::wilcoxon(&units),
+        p_wilcoxon: fixed(assay_stats::wilcoxon(&units)),
         run_to_run_noise: assay_stats::run_to_run_noise(&bases, &repetitions, pairing.seed),
         mde: assay_stats::mde(&counted, family),
         skillsbench_ci95: ends(assay_stats::skillsbench_interval(&counted, pairing.seed)),
@@ -180,6 +254,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>) -> Comparison {
             count(|difference| difference.abs() <= EQUAL),
             count(|difference| difference < -EQUAL),
         ],
+        sequential: stage,
         imported: false,
     }
 }

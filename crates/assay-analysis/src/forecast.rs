@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, Requirement, SPREAD, Shape};
-use assay_stats::simulate::Baseline;
-use assay_store::{Cell, Exclusion, PlannedTask, Record, RunFolder, Store, StoreError, TaskLimits, TrialId};
+use assay_stats::simulate::{Baseline, SequentialFigures};
+use assay_store::{
+    Cell, Exclusion, PlannedTask, Record, RunFolder, Stopping, Store, StoreError, TaskLimits, TrialId,
+};
 use assay_trace::Placement;
 use serde::Serialize;
 
@@ -127,6 +129,28 @@ pub struct DesignForecast {
     pub if_no_effect: Option<VerdictChances>,
     /// The same number of trials with other numbers of tasks and repetitions.
     pub shapes: Vec<ShapeForecast>,
+    /// Expected trials, if comparisons are decided after each round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<StoppingForecast>,
+}
+
+/// Expected trials of a design with decisions after each round, by simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct StoppingForecast {
+    /// Rounds at most.
+    pub rounds: u32,
+    /// Trials at most.
+    pub most: usize,
+    /// Trials of the fixed design.
+    pub fixed: usize,
+    /// If the true effect is zero.
+    pub if_no_effect: Option<f64>,
+    /// At the minimum detectable effect of the fixed design.
+    pub at_mde: Option<f64>,
+    /// At twice this effect; `null` beyond the largest possible lift.
+    pub at_twice_mde: Option<f64>,
+    /// The power at the minimum detectable effect, 80% with the fixed design.
+    pub power_at_mde: Option<f64>,
 }
 
 /// A design with the same number of trials.
@@ -457,7 +481,7 @@ fn forecast_design(
         units: size.units,
         repetitions: compared_repetitions(plan),
         base_repetitions: base_repetitions(plan),
-        split: split(plan),
+        split: if plan.stopping.is_some() { None } else { split(plan) },
         family: design.family,
         primary: plan.primary.clone(),
         margin: design.margin,
@@ -468,6 +492,9 @@ fn forecast_design(
         smallest_margin: forecast.and_then(|forecast| forecast.margin),
         if_no_effect: forecast.map(|forecast| chances(forecast.if_no_effect)),
         shapes: design.shapes(request.lift, seed).into_iter().map(shape).collect(),
+        stopping: plan.stopping.map(|stopping| {
+            expected_trials(plan, design, stopping, forecast.and_then(|forecast| forecast.mde))
+        }),
     };
     let requested = RequestForecast {
         lift: request.lift,
@@ -479,6 +506,28 @@ fn forecast_design(
         smallest_p: assay_stats::plan::smallest_p(permuted.tasks),
     };
     (found, requested, impossible.iter().map(ToString::to_string).collect())
+}
+
+fn expected_trials(
+    plan: &RunFolder,
+    design: &Design,
+    stopping: Stopping,
+    mde: Option<f64>,
+) -> StoppingForecast {
+    let most = plan.trials().len();
+    let fixed = most * plan.repetitions as usize / stopping.rounds.max(1) as usize;
+    let at = |lift: f64| design.in_rounds(stopping.rounds as usize, lift, plan.seed).ok();
+    let trials = |figures: Option<SequentialFigures>| figures.map(|figures| figures.share * fixed as f64);
+    let at_mde = mde.and_then(at);
+    StoppingForecast {
+        rounds: stopping.rounds,
+        most,
+        fixed,
+        if_no_effect: trials(at(0.0)),
+        at_mde: trials(at_mde),
+        at_twice_mde: trials(mde.and_then(|lift| at(2.0 * lift))),
+        power_at_mde: at_mde.map(|figures| figures.power),
+    }
 }
 
 fn shape(shape: Shape) -> ShapeForecast {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
-use assay_store::{Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
+use assay_store::{Cause, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
 use crate::model::AgentKey;
 use crate::result::TrialResult;
+use crate::rounds::{self, Rounds};
 
 /// More threads than this do not read small files faster.
 const MOST_THREADS: usize = 8;
@@ -25,7 +26,7 @@ pub struct Gathered {
 }
 
 /// All arms of one agent in one sandbox.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Table {
     /// Index into the run's agents.
     pub(crate) agent: usize,
@@ -39,10 +40,12 @@ pub(crate) struct Table {
     pub(crate) unselected: Vec<BTreeSet<String>>,
     /// By condition, then by task.
     pub(crate) cells: BTreeMap<String, BTreeMap<String, Slot>>,
+    /// How far each comparison with the baseline has come, by condition; empty if all are decided once.
+    pub(crate) looks: BTreeMap<String, Rounds>,
 }
 
 /// All trials of one task in one arm.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Slot {
     /// Planned.
     pub(crate) planned: usize,
@@ -148,6 +151,7 @@ impl Gathered {
                 planned_conditions: BTreeSet::new(),
                 unselected: Vec::new(),
                 cells: BTreeMap::new(),
+                looks: BTreeMap::new(),
             });
             if !table.planned_conditions.contains(&cell.condition) {
                 table.planned_conditions.insert(cell.condition.clone());
@@ -180,6 +184,7 @@ impl Gathered {
         };
         gathered.tables = selected(measured);
         gathered.controls = selected(controls);
+        rounds::decide(run, &mut gathered);
         Ok(gathered)
     }
 }
@@ -198,6 +203,19 @@ fn classify_record(record: Result<Option<Record>, StoreError>) -> Result<RecordS
 }
 
 impl Slot {
+    /// Whether every trial of the first rounds was executed to its end.
+    pub(crate) fn is_complete(&self, round: u32) -> bool {
+        let executed =
+            |result: &&TrialResult| result.repetition <= round && result.cause != Some(Cause::Budget);
+        self.results.iter().filter(executed).count() >= self.planned.min(round as usize)
+    }
+
+    /// Removes the trials beyond a round.
+    pub(crate) fn cut(&mut self, round: u32) {
+        self.planned = self.planned.min(round as usize);
+        self.results.retain(|result| result.repetition <= round);
+    }
+
     /// Records that are results.
     pub(crate) fn valid(&self) -> impl Iterator<Item = &TrialResult> {
         self.results.iter().filter(|result| !self.void && result.outcome.counts())
@@ -272,7 +290,7 @@ impl Table {
     }
 
     /// Takes the results of arms that are not usable out of every figure.
-    fn void_unusable(&mut self) {
+    pub(crate) fn void_unusable(&mut self) {
         let unusable: Vec<String> =
             self.cells.keys().filter(|condition| !self.is_usable(condition)).cloned().collect();
         for condition in unusable {

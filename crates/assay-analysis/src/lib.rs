@@ -25,10 +25,12 @@ mod overlap;
 mod provenance;
 mod report;
 mod result;
+mod rounds;
 mod settings;
 mod shared;
 mod tasks;
 
+pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::{Exclusion, MetricDirection, MetricScale, TrialId};
 pub use shared::SharedSkills;
@@ -38,7 +40,7 @@ pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
 pub use forecast::{
     ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,
-    ShapeForecast, SplitForecast, VerdictChances, forecast,
+    ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,
 };
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
@@ -50,3 +52,4 @@ pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use report::{Report, SCHEMA, analyze, report, report_selected};
+pub use rounds::{End, RoundState, Rounds, round_state};

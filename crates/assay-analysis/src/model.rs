@@ -7,6 +7,8 @@ use assay_store::PlannedAgent;
 use assay_trace::Placement;
 use serde::Serialize;
 
+use crate::rounds::Rounds;
+
 /// Agent, model and sandbox. Arms with the same key are compared with each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AgentKey {
@@ -201,6 +203,9 @@ pub struct Comparison {
     pub measured: Option<[[String; 2]; 2]>,
     /// Tasks on which the condition was better, equal, and worse.
     pub better_equal_worse: [usize; 3],
+    /// How far it has come, if it is decided round by round. Intervals are repeated CIs then, and p-values are `null`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<Rounds>,
     /// Whether its trials were executed by another program and cannot be retried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,

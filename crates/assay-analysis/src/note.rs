@@ -53,6 +53,11 @@ pub enum Note {
         /// Its name.
         origin: String,
     },
+    /// Comparisons are decided after each complete round.
+    Sequential {
+        /// Rounds at most.
+        rounds: u32,
+    },
     /// Trials whose reward was read after the agent's deadline.
     Late {
         /// How many.

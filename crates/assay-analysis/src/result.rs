@@ -12,6 +12,8 @@ use crate::ctrf::verdicts;
 #[derive(Debug, Clone)]
 pub(crate) struct TrialResult {
     pub(crate) trial: TrialId,
+    /// From 1.
+    pub(crate) repetition: u32,
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
     /// In [0, 1]; `None` if the trial has no result.
@@ -53,6 +55,7 @@ impl From<&Record> for TrialResult {
         let any = |fact: fn(&assay_trace::Exposure) -> bool| record.exposure.iter().any(fact);
         Self {
             trial: record.trial.clone(),
+            repetition: record.repetition,
             outcome: record.outcome,
             cause: record.cause,
             score: record.score(),

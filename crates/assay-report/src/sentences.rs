@@ -1,6 +1,8 @@
 //! Sentences that every renderer shares. Names in them are cleaned and not escaped.
 
-use assay_analysis::{AgentKey, Arm, Comparison, Reason, RepliedModel, Report, VerdictKind};
+use assay_analysis::{
+    AgentKey, Arm, Comparison, End, FUTILITY, Reason, RepliedModel, Report, Rounds, VerdictKind,
+};
 
 use crate::text::{clean, counted, level, percent, points, points_between, pp};
 
@@ -30,6 +32,10 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         } else {
             String::new()
         };
+        if let Some(rounds) = comparison.sequential.filter(|rounds| rounds.round == 0).and(rounds(comparison))
+        {
+            return rounds;
+        }
         let least = if comparison.clusters.is_some() { "5 effective clusters are" } else { "5 are" };
         return format!("No CI: {few} results in both conditions, and at least {least} needed.{lost}");
     };
@@ -41,11 +47,13 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         )
     });
     let between = format!(
-        "{} ({}, {} CI), {}.{lost}",
+        "{} ({}, {} {}), {}.{}{lost}",
         pp(lift),
         points_between(Some([family.low, family.high])),
         level(family.level),
-        units(comparison)
+        interval_name(comparison),
+        units(comparison),
+        rounds(comparison).map_or(String::new(), |rounds| format!(" {rounds}"))
     );
     let margin = 100.0 * margin;
     match (comparison.verdict, comparison.reason) {
@@ -70,6 +78,26 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         ),
         (VerdictKind::Helps | VerdictKind::Harms, _) => between,
     }
+}
+
+/// What the interval of a comparison is.
+pub(crate) fn interval_name(comparison: &Comparison) -> &'static str {
+    if comparison.sequential.is_some() { "repeated CI" } else { "CI" }
+}
+
+/// The round at which a comparison stopped, and why, if it is decided round by round.
+fn rounds(comparison: &Comparison) -> Option<String> {
+    let Rounds { round, rounds, ended } = comparison.sequential?;
+    Some(match ended {
+        Some(End::Verdict) if round < rounds => format!("Stopped after round {round} of {rounds}."),
+        Some(End::Futility) => format!(
+            "Stopped after round {round} of {rounds}: a verdict in the remaining rounds had a probability below {:.0}%.",
+            100.0 * FUTILITY
+        ),
+        Some(End::Verdict | End::LastRound) => format!("Decided after the last of {rounds} rounds."),
+        None if round == 0 => format!("No round of {rounds} is complete."),
+        None => format!("Not decided after round {round} of {rounds}: run the experiment again to continue."),
+    })
 }
 
 /// More comparisons than this are counted by verdict in an answer.
@@ -100,7 +128,8 @@ pub fn answer(report: &Report) -> String {
                 || format!("no CI, {}", units(comparison)),
                 |(lift, family)| {
                     let between = points_between(Some([family.low, family.high]));
-                    format!("{}, {} CI {between}, {}", pp(lift), level(family.level), units(comparison))
+                    let name = interval_name(comparison);
+                    format!("{}, {} {name} {between}, {}", pp(lift), level(family.level), units(comparison))
                 },
             );
             let condition = clean(&comparison.condition);

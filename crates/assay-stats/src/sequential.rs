@@ -57,8 +57,6 @@ pub struct Look {
     /// The verdict if the comparison ended here. Its interval is the repeated confidence interval: those of all
     /// looks together cover the lift with the probability of the design.
     pub verdict: Verdict,
-    /// The two-sided nominal level of the look: the interval's level is 1 minus it.
-    pub level: f64,
     /// Whether a verdict at the last look is so improbable that further rounds are futile. Not binding: a
     /// comparison that goes on all the same keeps its error rate.
     pub futile: bool,
@@ -116,7 +114,7 @@ impl SequentialPlan {
             && verdict.interval.is_some()
             && (FIRST_FUTILE..self.rounds).contains(&round)
             && self.chance(all, &sample, noise, round).is_some_and(|chance| chance < FUTILITY);
-        Some(Look { verdict, level: levels.two_sided, futile })
+        Some(Look { verdict, futile })
     }
 
     /// The position in [`RATIOS`] of the estimate of φ, given the variance of the tasks' differences and that of

@@ -48,7 +48,7 @@ pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordE
 pub use role::ConditionRole;
 pub use run::{
     Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
-    is_run_name,
+    Stopping, is_run_name,
 };
 pub use runs::RunSummary;
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};

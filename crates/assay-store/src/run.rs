@@ -63,9 +63,19 @@ pub struct RunFolder {
     /// The metrics that conditions are compared by, beside the score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSpec>,
+    /// When comparisons are decided, if they are decided after each round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<Stopping>,
     /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
+}
+
+/// Decisions after each complete round: one repetition of every task under every condition that is not decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// Rounds at most.
+    pub rounds: u32,
 }
 
 /// Settings in which a condition differs from the rest of its experiment.
@@ -203,6 +213,9 @@ impl RunFolder {
         }
         if !self.metrics.is_empty() {
             what["metrics"] = json!(self.metrics);
+        }
+        if let Some(stopping) = &self.stopping {
+            what["stopping"] = json!({ "rounds": stopping.rounds, "repetitions": self.repetitions });
         }
         self.plan = format!("blake3:{}", blake3::hash(canonical(&what).as_bytes()).to_hex());
     }

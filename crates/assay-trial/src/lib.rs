@@ -29,7 +29,7 @@ pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;
 pub use run::env::{EnvError, TaskEnv};
-pub use run::execute::run;
+pub use run::execute::{NextRound, RoundArms, run, run_rounds};
 pub use run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};
 pub use run::life::{Executed, Runner};
 pub use run::open_agent::AgentError;

@@ -11,6 +11,7 @@ mod controls;
 mod explore;
 mod metrics;
 mod plain;
+mod rounds;
 mod scores;
 mod stored;
 mod suite;

@@ -46,6 +46,7 @@ impl Suite {
             warnings: Vec::new(),
             metrics: Vec::new(),
             settings: BTreeMap::new(),
+            stopping: None,
             imported: None,
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)

@@ -16,7 +16,7 @@ mod limits;
 mod power_check;
 
 use crate::plan::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
-use crate::simulate::{Baseline, Design, Effect, Loss};
+use crate::simulate::{Baseline, Design, Effect, Loss, SequentialFigures, simulate_rounds};
 
 pub use limits::{Impossible, Requirement, smallest_p};
 pub use power_check::{PowerCheck, check_power};
@@ -75,6 +75,9 @@ pub struct Shape {
     /// The probability of the right one of `helps` and `harms` at the requested lift.
     pub power: Option<f64>,
 }
+
+/// Suites that give the expected trials of decisions after each round.
+const ROUND_SUITES: u64 = 1_000;
 
 /// Repetitions of the shapes that [`Plan::shapes`] compares.
 const SHAPES: [usize; 5] = [1, 2, 3, 5, 10];
@@ -279,6 +282,15 @@ impl Plan {
             arm_loss: Loss::default(),
             base_loss: Loss::default(),
         }
+    }
+
+    /// The plan with decisions after each of at most `rounds` rounds, at a true lift in [−1, 1], beside the plan itself.
+    /// At 0 no task is affected.
+    pub fn in_rounds(&self, rounds: usize, lift: f64, seed: u64) -> Result<SequentialFigures, Impossible> {
+        let design = self.design_of_lift(lift)?;
+        let effect = if lift == 0.0 { Effect::None } else { design.effect };
+        let design = Design { effect, repetitions: rounds, base_repetitions: rounds, ..design };
+        Ok(simulate_rounds(&design, lift, self.repetitions, ROUND_SUITES, seed))
     }
 
     /// The design with a true lift: [`Plan::design`] with the shift of that lift.

@@ -20,7 +20,9 @@ pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};
 pub use method::{Method, compare};
 pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
-pub use sequential::{Rates, SequentialCell, SequentialFigures, SequentialTruth, sequential_grid};
+pub use sequential::{
+    Rates, SequentialCell, SequentialFigures, SequentialTruth, sequential_grid, simulate_rounds,
+};
 pub use tally::{Cell, Tally, simulate_suites};
 pub use threads::simulate_all;
 pub use truth::{Design, Effect, Loss, Suite};

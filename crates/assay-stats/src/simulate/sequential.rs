@@ -208,71 +208,82 @@ impl SequentialCell {
         };
         let design = self.design(shift);
         let lift = if self.truth.is_null() { 0.0 } else { design.true_lift() };
-        let Some(plan) = SequentialPlan::new(self.rounds(), self.conditions, MARGIN) else {
-            return SequentialFigures::default();
-        };
-        let mut sums = SequentialFigures { lift, ..SequentialFigures::default() };
-        let mut intervals = 0.0;
-        for index in 0..suites {
-            let suite = design.suite(seed, index);
-            let (ends, trials) = self.stop(&plan, &suite.arms);
-            let wrong = |kind: VerdictKind| match kind {
-                VerdictKind::Helps => lift <= 0.0,
-                VerdictKind::Harms => lift >= 0.0,
-                VerdictKind::Negligible | VerdictKind::Inconclusive => false,
-            };
-            let fixed: Vec<VerdictKind> = suite
-                .arms
-                .iter()
-                .map(|tasks| {
-                    verdict(&first_rounds(tasks, self.repetitions), self.conditions, MARGIN, None).kind
-                })
-                .collect();
-            let is = |yes: bool| f64::from(u8::from(yes));
-            sums.false_verdicts += is(ends.iter().any(|look| wrong(look.verdict.kind)));
-            sums.fixed_false_verdicts += is(fixed.iter().any(|kind| wrong(*kind)));
-            let right = |kind: VerdictKind| lift > 0.0 && kind == VerdictKind::Helps;
-            let arms = self.conditions as f64;
-            sums.power += ends.iter().map(|look| is(right(look.verdict.kind))).sum::<f64>() / arms;
-            sums.fixed_power += fixed.iter().map(|kind| is(right(*kind))).sum::<f64>() / arms;
-            sums.share += trials as f64 / ((self.conditions + 1) * self.repetitions) as f64;
-            for interval in ends.iter().filter_map(|look| look.verdict.interval) {
-                intervals += 1.0;
-                sums.coverage += is(interval.low <= lift && lift <= interval.high);
-            }
-        }
-        let suites = suites.max(1) as f64;
-        for sum in [
-            &mut sums.false_verdicts,
-            &mut sums.fixed_false_verdicts,
-            &mut sums.power,
-            &mut sums.fixed_power,
-            &mut sums.share,
-        ] {
-            *sum /= suites;
-        }
-        sums.coverage /= f64::max(intervals, 1.0);
-        sums
+        simulate_rounds(&design, lift, self.repetitions, suites, seed)
     }
+}
 
-    /// The looks at which the comparisons of a suite end, and the trials of each task until then. Conditions that are
-    /// decided stop; the baseline goes on for the others.
-    fn stop(&self, plan: &SequentialPlan, arms: &[Vec<PairedTask>]) -> (Vec<Look>, usize) {
-        let mut ends: Vec<Option<Look>> = vec![None; arms.len()];
-        let mut trials = 0;
-        for round in 1..=self.rounds() {
-            let live = ends.iter().filter(|end| end.is_none()).count();
-            if live == 0 {
-                break;
-            }
-            trials += live + 1;
-            for (end, tasks) in ends.iter_mut().zip(arms).filter(|(end, _)| end.is_none()) {
-                let look = plan.look(&first_rounds(tasks, round), round, None);
-                *end = look.filter(|look| look.ends() || round == self.rounds());
-            }
+/// Simulates a design whose repetitions are rounds, beside the fixed design with `repetitions` of them, at a true
+/// lift of `lift`. Its arms are the family.
+pub fn simulate_rounds(
+    design: &Design,
+    lift: f64,
+    repetitions: usize,
+    suites: u64,
+    seed: u64,
+) -> SequentialFigures {
+    let conditions = design.arms;
+    let Some(plan) = SequentialPlan::new(design.repetitions, conditions, design.margin) else {
+        return SequentialFigures::default();
+    };
+    let mut sums = SequentialFigures { lift, ..SequentialFigures::default() };
+    let mut intervals = 0.0;
+    let is = |yes: bool| f64::from(u8::from(yes));
+    let wrong = |kind: VerdictKind| match kind {
+        VerdictKind::Helps => lift <= 0.0,
+        VerdictKind::Harms => lift >= 0.0,
+        VerdictKind::Negligible | VerdictKind::Inconclusive => false,
+    };
+    let right = |kind: VerdictKind| lift > 0.0 && kind == VerdictKind::Helps;
+    for index in 0..suites {
+        let suite = design.suite(seed, index);
+        let (ends, trials) = stop(&plan, &suite.arms);
+        let fixed: Vec<VerdictKind> = suite
+            .arms
+            .iter()
+            .map(|tasks| verdict(&first_rounds(tasks, repetitions), conditions, design.margin, None).kind)
+            .collect();
+        sums.false_verdicts += is(ends.iter().any(|look| wrong(look.verdict.kind)));
+        sums.fixed_false_verdicts += is(fixed.iter().any(|kind| wrong(*kind)));
+        let arms = conditions as f64;
+        sums.power += ends.iter().map(|look| is(right(look.verdict.kind))).sum::<f64>() / arms;
+        sums.fixed_power += fixed.iter().map(|kind| is(right(*kind))).sum::<f64>() / arms;
+        sums.share += trials as f64 / ((conditions + 1) * repetitions) as f64;
+        for interval in ends.iter().filter_map(|look| look.verdict.interval) {
+            intervals += 1.0;
+            sums.coverage += is(interval.low <= lift && lift <= interval.high);
         }
-        (ends.into_iter().flatten().collect(), trials)
     }
+    let suites = suites.max(1) as f64;
+    for sum in [
+        &mut sums.false_verdicts,
+        &mut sums.fixed_false_verdicts,
+        &mut sums.power,
+        &mut sums.fixed_power,
+        &mut sums.share,
+    ] {
+        *sum /= suites;
+    }
+    sums.coverage /= f64::max(intervals, 1.0);
+    sums
+}
+
+/// The looks at which the comparisons of a suite end, and the trials of each task until then. Conditions that are
+/// decided stop; the baseline goes on for the others.
+fn stop(plan: &SequentialPlan, arms: &[Vec<PairedTask>]) -> (Vec<Look>, usize) {
+    let mut ends: Vec<Option<Look>> = vec![None; arms.len()];
+    let mut trials = 0;
+    for round in 1..=plan.rounds() {
+        let live = ends.iter().filter(|end| end.is_none()).count();
+        if live == 0 {
+            break;
+        }
+        trials += live + 1;
+        for (end, tasks) in ends.iter_mut().zip(arms).filter(|(end, _)| end.is_none()) {
+            let look = plan.look(&first_rounds(tasks, round), round, None);
+            *end = look.filter(|look| look.ends() || round == plan.rounds());
+        }
+    }
+    (ends.into_iter().flatten().collect(), trials)
 }
 
 /// The trials of the first rounds.

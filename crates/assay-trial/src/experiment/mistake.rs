@@ -28,6 +28,18 @@ pub(super) enum Mistake {
     ConditionName(String),
     #[error("`repetitions` of the condition {name:?} must be between 1 and {most}")]
     ConditionRepetitions { name: String, most: u32 },
+    #[error(
+        "`[stopping]` needs `repetitions` of at least {fewest}, not {repetitions}: with fewer, rounds save no trials at equal power. Without it all comparisons are decided once, at the end"
+    )]
+    FewRounds { repetitions: u32, fewest: u32 },
+    #[error("`[stopping]` needs a second condition to compare with the baseline")]
+    NothingToDecide,
+    #[error(
+        "`[stopping]` needs equal repetitions of all conditions: remove `repetitions` from `[condition.{0}]`"
+    )]
+    UnequalRounds(String),
+    #[error("`max_repetitions` must be between {repetitions} and {most}: at least `repetitions`")]
+    Rounds { repetitions: u32, most: u32 },
     #[error("unknown sandbox {0:?}: expected auto, bubblewrap, docker or none")]
     NoSandbox(String),
     #[error(

@@ -4,19 +4,21 @@ mod conditions;
 mod metrics;
 mod mistake;
 mod retries;
+mod stopping;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
-use assay_store::{AgentSpec, ConditionSettings, MetricSpec, SandboxChoice, SandboxKind};
+use assay_store::{AgentSpec, ConditionSettings, MetricSpec, SandboxChoice, SandboxKind, Stopping};
 use serde::Deserialize;
 
 use self::conditions::ConditionTable;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
 pub use self::retries::Retries;
+use self::stopping::StoppingTable;
 use crate::condition::{ConditionRef, Pairing};
 
 /// The format read here.
@@ -59,6 +61,8 @@ pub struct Experiment {
     pub disclosure: Disclosure,
     /// Trials of each cell.
     pub repetitions: u32,
+    /// When comparisons are decided, if they are decided after each round.
+    pub stopping: Option<Stopping>,
     /// The seed of everything drawn at random.
     pub seed: u64,
     /// The equivalence margin.
@@ -146,6 +150,7 @@ struct File {
     disclosure: Disclosure,
     placement: Option<Placement>,
     repetitions: Option<toml::Spanned<i64>>,
+    stopping: Option<toml::Spanned<StoppingTable>>,
     #[serde(default = "default_seed")]
     seed: u64,
     margin: Option<toml::Spanned<f64>>,
@@ -215,9 +220,10 @@ impl Experiment {
         self.settings.get(name).and_then(|settings| settings.disclosure).unwrap_or(self.disclosure)
     }
 
-    /// Trials of each cell under a condition.
+    /// Trials of each cell under a condition; with `[stopping]`, the most.
     pub fn repetitions_of(&self, name: &str) -> u32 {
-        self.settings.get(name).and_then(|settings| settings.repetitions).unwrap_or(self.repetitions)
+        let own = self.settings.get(name).and_then(|settings| settings.repetitions);
+        own.or(self.stopping.map(|stopping| stopping.rounds)).unwrap_or(self.repetitions)
     }
 
     /// Trials of the cells that have the most.
@@ -238,6 +244,7 @@ impl Experiment {
             conditions: Vec::new(),
             disclosure: Disclosure::default(),
             repetitions: 1,
+            stopping: None,
             seed: default_seed(),
             margin: MARGIN,
             primary: None,
@@ -359,6 +366,12 @@ impl Experiment {
             let found = table.into_inner().settings(&name, file.conditions.get_ref());
             settings.insert(name, found.map_err(|mistake| at(offset, mistake.to_string()))?);
         }
+        let mut stopping = None;
+        if let Some(table) = file.stopping {
+            let offset = table.span().start;
+            let found = table.into_inner().stopping(repetitions, file.conditions.get_ref().len(), &settings);
+            stopping = Some(found.map_err(|mistake| at(offset, mistake.to_string()))?);
+        }
         let mut metrics = Vec::new();
         for (name, table) in file.metrics {
             let offset = table.span().start;
@@ -448,6 +461,7 @@ impl Experiment {
             conditions: file.conditions.into_inner(),
             disclosure: file.disclosure,
             repetitions,
+            stopping,
             seed: file.seed,
             margin,
             primary,

@@ -388,6 +388,7 @@ fn run_folder(
         warnings: Vec::new(),
         metrics: Vec::new(),
         settings: BTreeMap::new(),
+        stopping: None,
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }

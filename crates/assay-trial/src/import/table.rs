@@ -736,6 +736,7 @@ fn run_folder(
         warnings: Vec::new(),
         metrics: Vec::new(),
         settings: BTreeMap::new(),
+        stopping: None,
         imported: Some(origin.to_owned()),
     };
     run.seal();

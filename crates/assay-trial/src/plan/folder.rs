@@ -66,6 +66,7 @@ impl Plan {
             warnings: self.warnings().map(str::to_owned).collect(),
             settings: self.experiment.settings.clone(),
             metrics: self.experiment.metrics.clone(),
+            stopping: self.experiment.stopping,
             imported: None,
         };
         folder.seal();

@@ -147,7 +147,14 @@ impl Plan {
             let repetitions = plan.experiment.repetitions_of(&cell.condition);
             (f64::from(cell.repetition) - 0.5) / f64::from(repetitions)
         };
-        plan.cells.sort_by(|one, other| share(one).total_cmp(&share(other)));
+        if plan.experiment.stopping.is_some() {
+            // Ids are hashes of the specification and the seed: the order within a round is random, and recorded in
+            // the plan.
+            plan.cells
+                .sort_by(|one, other| (one.repetition, &one.trial).cmp(&(other.repetition, &other.trial)));
+        } else {
+            plan.cells.sort_by(|one, other| share(one).total_cmp(&share(other)));
+        }
         plan.excluded.sort();
         Ok(plan)
     }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_gateway::{Budget, Caps};
-use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store, TrialSpec};
+use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store, StoreError, TrialSpec};
 use serde_json::Value;
 
+use crate::experiment::Retries;
 use crate::plan::{Check, Plan};
 use crate::run::executor::{Batch, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};
 use crate::run::local::Local;
@@ -21,6 +22,37 @@ pub fn run(
     resolver: &Resolver<'_>,
     options: &RunOptions,
     cancel: &AtomicBool,
+    events: &mut dyn FnMut(Event<'_>),
+) -> Result<RunOutcome, RunError> {
+    run_rounds(plan, run, store, resolver, options, cancel, None, events)
+}
+
+/// Decides who takes part in a round, given the number of the round, from 1: called before each round with all
+/// earlier ones complete.
+pub type NextRound<'a> = dyn FnMut(u32) -> Result<RoundArms, StoreError> + 'a;
+
+/// Who takes part in a round.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoundArms {
+    /// Agent (counted from 0), sandbox and condition; nobody if all comparisons are decided.
+    pub arms: BTreeSet<(usize, String, String)>,
+    /// What was decided since the round before, for the user.
+    pub notes: Vec<String>,
+}
+
+/// Executes a plan's trials that have no result yet: round by round if `next` is given, else all of them.
+///
+/// # Errors
+/// As [`run`], and those of `next`.
+#[expect(clippy::too_many_arguments, reason = "the context of a run, and what decides its rounds")]
+pub fn run_rounds(
+    plan: &Plan,
+    run: &str,
+    store: &Store,
+    resolver: &Resolver<'_>,
+    options: &RunOptions,
+    cancel: &AtomicBool,
+    next: Option<&mut NextRound<'_>>,
     events: &mut dyn FnMut(Event<'_>),
 ) -> Result<RunOutcome, RunError> {
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
@@ -61,38 +93,108 @@ pub fn run(
         }
     }
 
-    let excluded: BTreeSet<&str> =
-        outcome.failed_checks.iter().map(|excluded| excluded.task.as_str()).collect();
-    let mut seen = BTreeSet::new();
-    let trials: Vec<Arc<TrialSpec>> = selected
-        .iter()
-        .filter(|cell| !excluded.contains(cell.task.as_str()) && seen.insert(&cell.trial))
-        .filter_map(|cell| plan.trials.get(&cell.trial).cloned())
-        .collect();
-    let batch = Batch {
-        phase: "trials",
-        specs: &trials,
-        most: options.max_trials,
-        retries,
-        retry_broken: options.retry_broken,
-        stop_after,
+    let excluded: BTreeSet<String> =
+        outcome.failed_checks.iter().map(|excluded| excluded.task.clone()).collect();
+    let specs = |in_round: &dyn Fn(&Cell) -> bool| -> Vec<Arc<TrialSpec>> {
+        let mut seen = BTreeSet::new();
+        let cells = selected.iter().filter(|cell| !excluded.contains(&cell.task) && in_round(cell));
+        cells
+            .filter(|cell| seen.insert(&cell.trial))
+            .filter_map(|cell| plan.trials.get(&cell.trial).cloned())
+            .collect()
     };
-    let done = executor.execute(&batch, &budget, events)?;
-    outcome.planned = trials.len();
-    outcome.executed = done.executed;
-    outcome.spent_usd = budget.spent_usd();
-    outcome.cached = done.cached;
-    for trial in &trials {
-        match store.record(&trial.id) {
-            Ok(Some(record)) if record.outcome.counts() => {}
-            Ok(Some(record)) if record.cause != Some(Cause::Budget) => outcome.infrastructure += 1,
-            Ok(_) | Err(_) => outcome.unfinished += 1,
+    let trials = Trials { executor: &executor, budget: &budget, store, options, retries, stop_after };
+    if let Some(next) = next {
+        for round in 1.. {
+            let RoundArms { arms, notes } = next(round)?;
+            notes.into_iter().for_each(|note| events(Event::Note(note)));
+            let takes_part = |cell: &Cell| {
+                cell.repetition == round
+                    && arms.contains(&(cell.agent, cell.sandbox.clone(), cell.condition.clone()))
+            };
+            let specs = specs(&takes_part);
+            if specs.is_empty() {
+                break;
+            }
+            // A look has used the lost trials of a complete round: a retry would change what it saw.
+            let is_complete =
+                specs.iter().all(|trial| !matches!(state_of(store, trial), TrialState::Missing));
+            if !trials.execute(&specs, options.retry_broken && !is_complete, &mut outcome, events)? {
+                break;
+            }
         }
+    } else {
+        trials.execute(&specs(&|_| true), options.retry_broken, &mut outcome, events)?;
     }
-    outcome.stopped = done.stopped;
+    outcome.spent_usd = budget.spent_usd();
     outcome.capped = budget.capped().map(|capped| capped.reason);
     outcome.interrupted = cancel.load(Ordering::Relaxed);
     Ok(outcome)
+}
+
+/// Executes the trials of a run, as a whole or round by round.
+struct Trials<'a> {
+    executor: &'a Local<'a>,
+    budget: &'a Budget,
+    store: &'a Store,
+    options: &'a RunOptions,
+    retries: Retries,
+    stop_after: u32,
+}
+
+impl Trials<'_> {
+    /// Adds what happened to the outcome. False if the run should not go on: a trial was not executed to its end.
+    fn execute(
+        &self,
+        specs: &[Arc<TrialSpec>],
+        retry_broken: bool,
+        outcome: &mut RunOutcome,
+        events: &mut dyn FnMut(Event<'_>),
+    ) -> Result<bool, RunError> {
+        let batch = Batch {
+            phase: "trials",
+            specs,
+            most: self.options.max_trials.map(|most| most.saturating_sub(outcome.executed)),
+            retries: self.retries,
+            retry_broken,
+            stop_after: self.stop_after,
+        };
+        let done = self.executor.execute(&batch, self.budget, events)?;
+        outcome.planned += specs.len();
+        outcome.executed += done.executed;
+        outcome.cached += done.cached;
+        outcome.stopped = done.stopped;
+        let mut complete = outcome.stopped.is_none();
+        for trial in specs {
+            match state_of(self.store, trial) {
+                TrialState::Counts => {}
+                TrialState::Broken => outcome.infrastructure += 1,
+                TrialState::Missing => {
+                    complete = false;
+                    outcome.unfinished += 1;
+                }
+            }
+        }
+        Ok(complete)
+    }
+}
+
+/// The state of a trial in the store.
+enum TrialState {
+    /// It has a result.
+    Counts,
+    /// It ended with an infrastructure error.
+    Broken,
+    /// It was not executed, or not to its end.
+    Missing,
+}
+
+fn state_of(store: &Store, trial: &TrialSpec) -> TrialState {
+    match store.record(&trial.id) {
+        Ok(Some(record)) if record.outcome.counts() => TrialState::Counts,
+        Ok(Some(record)) if record.cause != Some(Cause::Budget) => TrialState::Broken,
+        Ok(_) | Err(_) => TrialState::Missing,
+    }
 }
 
 /// Why a task's results would be meaningless, according to its checks (oracle and no-op).

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use assay_analysis::{DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, VerdictChances};
+use assay_analysis::{
+    DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, StoppingForecast, VerdictChances,
+};
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, seconds};
 use assay_store::{Limit, LimitSource, Store, TaskLimits};
@@ -146,6 +148,9 @@ fn format_forecast(forecast: &PlanForecast) -> String {
             counted(split.trials_per_task, "trial", "trials")
         ));
     }
+    if let Some(stopping) = &design.stopping {
+        text.push_str(&format_stopping(stopping));
+    }
     text.push_str(&format_shapes(forecast));
     text.push_str(&format_requested(forecast));
     for reason in &forecast.impossible {
@@ -259,6 +264,28 @@ fn format_shapes(forecast: &PlanForecast) -> String {
             points(shape.mde, "+"),
             points(shape.smallest_margin, "±"),
         ));
+    }
+    text
+}
+
+fn format_stopping(stopping: &StoppingForecast) -> String {
+    let mut text = format!(
+        "\nDecisions after each of at most {}, {} at most (fixed design: {})\n",
+        counted(stopping.rounds, "round", "rounds"),
+        counted(stopping.most, "trial", "trials"),
+        group_digits(stopping.fixed)
+    );
+    let power = stopping
+        .power_at_mde
+        .map_or(String::new(), |power| format!(", power {:.0}% (fixed design: 80%)", 100.0 * power));
+    for (what, trials, more) in [
+        ("if the true effect is zero", stopping.if_no_effect, ""),
+        ("at the minimum detectable effect", stopping.at_mde, power.as_str()),
+        ("at twice this effect", stopping.at_twice_mde, ""),
+    ] {
+        if let Some(trials) = trials {
+            text.push_str(&format!("  Expected trials {what}: {trials:.0}{more}\n"));
+        }
     }
     text
 }

@@ -1,6 +1,6 @@
 //! `assay run`: an experiment, from its file to its report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -10,8 +10,11 @@ use assay_diagnostic::group_digits;
 use assay_model::ModelError;
 use assay_report::{WithNotes, counted};
 use assay_skill::Severity;
-use assay_store::{Selection, Store, pattern_matches};
-use assay_trial::{Experiment, MachineContext, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome};
+use assay_store::{RunFolder, Selection, Store, StoreError, pattern_matches};
+use assay_trial::{
+    Event, Experiment, MachineContext, NextRound, Plan, PreflightError, PreflightEvent, RoundArms,
+    RunOptions, RunOutcome,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -56,6 +59,12 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
     let plan = Plan::build(experiment, &store, &here)?;
     check_selection(&plan, &only)?;
+    if plan.experiment.stopping.is_some() && !args.only.is_empty() {
+        return Err(Failure::bad_input(
+            "`--only` cannot be combined with `[stopping]`: a round is complete with all its trials",
+        )
+        .hint("`assay run` on a copy of the experiment without `[stopping]` takes `--only`"));
+    }
     print_notes(&plan, ui);
     if args.dry_run {
         return dry_run(&plan, &only, &store, ui);
@@ -89,9 +98,21 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     }
     let folder = plan.begin_run(&store)?;
     let mut progress = Progress::new(ui);
-    let result = assay_trial::run(&plan, &folder.run, &store, &resolver, &options, &cancel, &mut |event| {
-        progress.report(&event);
-    });
+    let mut decided = BTreeSet::new();
+    let mut next = |round: u32| next_round(&store, &folder, round, &mut decided);
+    let next: Option<&mut NextRound<'_>> =
+        if plan.experiment.stopping.is_some() { Some(&mut next) } else { None };
+    let mut on_event = |event: Event<'_>| progress.report(&event);
+    let result = assay_trial::run_rounds(
+        &plan,
+        &folder.run,
+        &store,
+        &resolver,
+        &options,
+        &cancel,
+        next,
+        &mut on_event,
+    );
     progress.finish();
     store.clear_scratch();
     let outcome = result?;
@@ -99,6 +120,35 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     store.append_history(&history_line(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, &plan, ui)?;
     Ok(status(&outcome, &plan))
+}
+
+/// Who takes part in a round, with the verdicts of comparisons that were decided since the round before.
+fn next_round(
+    store: &Store,
+    run: &RunFolder,
+    round: u32,
+    decided: &mut BTreeSet<String>,
+) -> Result<RoundArms, StoreError> {
+    let state = assay_analysis::round_state(store, run, round)?;
+    let mut notes = Vec::new();
+    for comparison in &state.comparisons {
+        let is_ended = comparison.sequential.is_some_and(|rounds| rounds.ended.is_some());
+        let line = assay_report::verdict_line(comparison, run.margin);
+        if is_ended && decided.insert(format!("{}\n{line}", comparison.who.short())) {
+            notes.push(line);
+        }
+    }
+    let rounds = run.stopping.map_or(round, |stopping| stopping.rounds);
+    let open = state
+        .comparisons
+        .iter()
+        .filter(|found| found.sequential.is_some_and(|rounds| rounds.ended.is_none()));
+    if !state.arms.is_empty() && round <= rounds {
+        let open = counted(open.count(), "comparison", "comparisons");
+        let open = if round == 1 { String::new() } else { format!(": {open} not decided") };
+        notes.push(format!("round {round} of at most {rounds}{open}"));
+    }
+    Ok(RoundArms { arms: state.arms, notes })
 }
 
 /// Sends the preflight requests. False if interrupted.

@@ -52,6 +52,7 @@ mod search_serve;
 mod search_use;
 mod server;
 mod steps;
+mod stopping;
 mod suite;
 mod task_check;
 mod trace;

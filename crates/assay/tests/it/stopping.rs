@@ -1,0 +1,65 @@
+//! Comparisons that are decided after each round of a run.
+
+use serde_json::{Value, json};
+
+use crate::fixture::needs_bubblewrap;
+use crate::suite;
+
+#[test]
+fn a_run_stops_when_its_comparisons_are_decided() {
+    needs_bubblewrap!();
+    let lab = suite::lab(6).experiment(|e| {
+        let design = suite::paired(e.conditions(&["none", "curated", "placebo"]).repetitions(5), 6);
+        design.top("primary = \"curated\"").table("[stopping]\nmax_repetitions = 7\n")
+    });
+    let (document, code) = lab.run(&["--no-checks"]);
+    let comparisons = &document["report"]["comparisons"];
+    let stage = |number: usize| comparisons[number]["sequential"].clone();
+    assert_eq!(code, 0, "{document}");
+    assert_eq!(comparisons[0]["verdict"], json!("helps"));
+    assert_eq!((&stage(0)["rounds"], &stage(0)["ended"]), (&json!(7), &json!("verdict")));
+    // Both end early, so trials are saved; the placebo's end is its own.
+    assert_eq!(stage(1)["ended"], json!("futility"));
+    let [first, second] = [0, 1].map(|number| stage(number)["round"].as_u64().unwrap());
+    let last = first.max(second);
+    assert!(last < 5, "{first} {second}");
+    let expected = 6 * (last + first + second);
+    assert_eq!((&document["planned"], &document["executed"]), (&json!(expected), &json!(expected)));
+    assert_eq!(lab.records().len() as u64, expected);
+
+    // The order is random, and in the plan: round by round, tasks and conditions mixed.
+    let plan = lab.path(".assay/runs/lab/plan.json");
+    let plan: Value = serde_json::from_slice(&std::fs::read(plan).unwrap()).unwrap();
+    let cells = plan["cells"].as_array().unwrap();
+    assert!(cells.windows(2).all(|pair| pair[0]["repetition"].as_u64() <= pair[1]["repetition"].as_u64()));
+    let round: Vec<String> = cells[..18].iter().map(|cell| cell["condition"].to_string()).collect();
+    assert!(round.windows(3).any(|three| three[0] != three[1] && three[0] == three[2]), "{round:?}");
+    assert_eq!(plan["stopping"]["rounds"], json!(7));
+
+    // A second run has nothing to do, and says the same.
+    let (again, _) = lab.run(&["--no-checks"]);
+    assert_eq!((&again["executed"], &again["report"]), (&json!(0), &document["report"]));
+    let report = lab.assay(&["report", "lab"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains(&format!("Stopped after round {first} of 7.")), "{report}");
+    assert!(report.contains("repeated CI"), "{report}");
+}
+
+#[test]
+fn an_interrupted_round_is_not_analysed() {
+    needs_bubblewrap!();
+    let lab = suite::lab(6).experiment(|e| {
+        suite::paired(e.conditions(&["none", "curated"]).repetitions(5), 6).table("[stopping]\n")
+    });
+    let (part, _) = lab.run(&["--no-checks", "--max-trials", "11"]);
+    let found = &part["report"]["comparisons"][0];
+    assert_eq!((&found["sequential"]["round"], &found["verdict"]), (&json!(0), &json!("inconclusive")));
+    assert_eq!(part["unfinished"], json!(1));
+    let report = lab.assay(&["report", "lab"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains("No round of 6 is complete."), "{report}");
+    let (whole, _) = lab.run(&["--no-checks"]);
+    assert_eq!(whole["report"]["comparisons"][0]["verdict"], json!("helps"));
+
+    let only = lab.assay(&["run", "experiment.toml", "--only", "task=t1"]);
+    assert_eq!(only.code, 2, "{}", only.stderr);
+    assert!(only.stderr.contains("`--only` cannot be combined with `[stopping]`"), "{}", only.stderr);
+}
