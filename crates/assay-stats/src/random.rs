@@ -31,6 +31,8 @@ pub(crate) enum Purpose {
     Metric = 10,
     /// Simulated strata by difficulty, one stream a suite.
     Difficulty = 11,
+    /// The order of recorded trials, one stream a cell.
+    Replay = 12,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use crate::interval::{FEWEST_UNITS, PairedTask};
 use crate::moments::Quantiles;
+use crate::random::{Purpose, index, stream};
 use crate::sample::{Sample, mean, scores};
 use crate::spending::{Sides, nominal_levels, upper_tail};
 use crate::verdict::{Levels, Losses, Verdict, VerdictKind, alpha, has_enough_units, verdict_at};
@@ -117,6 +118,15 @@ impl SequentialPlan {
         Some(Look { verdict, futile })
     }
 
+    /// The round at which a comparison with the trials of all rounds stops, and the look there. The trials of a task
+    /// and arm are in order of rounds.
+    pub fn stop(&self, tasks: &[PairedTask]) -> Option<(usize, Look)> {
+        (1..=self.rounds).find_map(|round| {
+            let look = self.look(&first_rounds(tasks, round), round, None)?;
+            (look.ends() || round == self.rounds).then_some((round, look))
+        })
+    }
+
     /// The position in [`RATIOS`] of the estimate of φ, given the variance of the tasks' differences and that of
     /// a trial's difference within a task. After one round the two cannot be told apart.
     fn ratio(&self, variance: f64, noise: f64, round: usize) -> usize {
@@ -153,6 +163,24 @@ impl SequentialPlan {
         let negligible = if enough && room > 0.0 { above(-room) - above(room) } else { 0.0 };
         Some(moved + negligible)
     }
+}
+
+/// Puts the recorded trials of the cell with number `cell` into a random order, so that they can be taken for rounds.
+pub fn shuffle(trials: &mut [f64], seed: u64, cell: u64) {
+    let mut random = stream(seed, Purpose::Replay, cell);
+    // Fisher & Yates.
+    for last in (1..trials.len()).rev() {
+        trials.swap(last, index(&mut random, last + 1));
+    }
+}
+
+/// The trials of the first rounds.
+pub(crate) fn first_rounds(tasks: &[PairedTask], rounds: usize) -> Vec<PairedTask> {
+    let cut = |trials: &[f64]| trials[..rounds.min(trials.len())].to_vec();
+    tasks
+        .iter()
+        .map(|task| PairedTask { arm: cut(&task.arm), base: cut(&task.base), cluster: task.cluster })
+        .collect()
 }
 
 /// σ²: the variance of the difference of one trial of each arm within a task, averaged over tasks.
@@ -200,15 +228,6 @@ mod tests {
         }
     }
 
-    /// The tasks after so many rounds.
-    fn after(tasks: &[PairedTask], round: usize) -> Vec<PairedTask> {
-        let cut = |trials: &[f64]| trials[..round].to_vec();
-        tasks
-            .iter()
-            .map(|task| PairedTask { arm: cut(&task.arm), base: cut(&task.base), cluster: None })
-            .collect()
-    }
-
     #[test]
     fn one_look_is_the_fixed_verdict_bit_for_bit() {
         for (family, effect) in [(1, Effect::None), (4, Effect::Uniform { lift: 0.2, spread: 0.2 })] {
@@ -228,18 +247,11 @@ mod tests {
         let mut sums = [0.0; 3];
         for index in 0..suites {
             let suite = design.suite(11, index);
-            for round in 1..=rounds {
-                let look = plan.look(&after(&suite.arms[0], round), round, None).unwrap();
-                if look.ends() || round == rounds {
-                    sums[0] += f64::from(u8::from(matches!(
-                        look.verdict.kind,
-                        VerdictKind::Helps | VerdictKind::Harms
-                    )));
-                    sums[1] += round as f64 / rounds as f64;
-                    sums[2] += f64::from(u8::from(look.futile));
-                    break;
-                }
-            }
+            let (round, look) = plan.stop(&suite.arms[0]).unwrap();
+            let directed = matches!(look.verdict.kind, VerdictKind::Helps | VerdictKind::Harms);
+            sums[0] += f64::from(u8::from(directed));
+            sums[1] += round as f64 / rounds as f64;
+            sums[2] += f64::from(u8::from(look.futile));
         }
         sums.map(|sum| sum / suites as f64)
     }

@@ -4,7 +4,7 @@
 use super::baseline::Baseline;
 use super::truth::{Design, Effect, Loss};
 use crate::interval::PairedTask;
-use crate::sequential::{Look, SequentialPlan};
+use crate::sequential::{Look, SequentialPlan, first_rounds};
 use crate::verdict::{VerdictKind, verdict};
 
 /// The equivalence margin of all cells.
@@ -270,29 +270,10 @@ pub fn simulate_rounds(
 /// The looks at which the comparisons of a suite end, and the trials of each task until then. Conditions that are
 /// decided stop; the baseline goes on for the others.
 fn stop(plan: &SequentialPlan, arms: &[Vec<PairedTask>]) -> (Vec<Look>, usize) {
-    let mut ends: Vec<Option<Look>> = vec![None; arms.len()];
-    let mut trials = 0;
-    for round in 1..=plan.rounds() {
-        let live = ends.iter().filter(|end| end.is_none()).count();
-        if live == 0 {
-            break;
-        }
-        trials += live + 1;
-        for (end, tasks) in ends.iter_mut().zip(arms).filter(|(end, _)| end.is_none()) {
-            let look = plan.look(&first_rounds(tasks, round), round, None);
-            *end = look.filter(|look| look.ends() || round == plan.rounds());
-        }
-    }
-    (ends.into_iter().flatten().collect(), trials)
-}
-
-/// The trials of the first rounds.
-fn first_rounds(tasks: &[PairedTask], rounds: usize) -> Vec<PairedTask> {
-    let cut = |trials: &[f64]| trials[..rounds.min(trials.len())].to_vec();
-    tasks
-        .iter()
-        .map(|task| PairedTask { arm: cut(&task.arm), base: cut(&task.base), cluster: task.cluster })
-        .collect()
+    let stops: Vec<(usize, Look)> = arms.iter().filter_map(|tasks| plan.stop(tasks)).collect();
+    let base = stops.iter().map(|(round, _)| *round).max().unwrap_or_default();
+    let trials = base + stops.iter().map(|(round, _)| *round).sum::<usize>();
+    (stops.into_iter().map(|(_, look)| look).collect(), trials)
 }
 
 #[cfg(test)]

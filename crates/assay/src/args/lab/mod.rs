@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod corpus;
 pub(crate) mod cta;
 pub(crate) mod health;
+pub(crate) mod replay;
 pub(crate) mod route;
 pub(crate) mod search;
 pub(crate) mod self_test;
@@ -17,6 +18,7 @@ use self::bench::BenchArgs;
 use self::corpus::CorpusArgs;
 use self::cta::CtaArgs;
 use self::health::HealthArgs;
+use self::replay::ReplayArgs;
 use self::route::LabRouteArgs;
 use self::search::LabSearchArgs;
 use self::self_test::SelfTestArgs;
@@ -38,6 +40,7 @@ pub(crate) struct LabArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabWhat {
     Simulate(SimulateArgs),
+    Replay(ReplayArgs),
     Bench(BenchArgs),
     Search(LabSearchArgs),
     Route(LabRouteArgs),

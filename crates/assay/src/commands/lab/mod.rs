@@ -5,6 +5,7 @@ mod bench;
 mod corpus;
 mod cta;
 mod health;
+mod replay;
 mod route;
 mod search;
 mod self_test;
@@ -18,6 +19,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         LabWhat::Simulate(args) => simulate::run(args, ui),
+        LabWhat::Replay(args) => replay::run(args, ui),
         LabWhat::Bench(args) => bench::run(args, ui),
         LabWhat::Search(args) => search::run(args, ui),
         LabWhat::Route(args) => route::run(args, settings, ui),

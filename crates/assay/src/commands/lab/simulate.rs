@@ -121,7 +121,7 @@ fn table(rows: &[Row]) -> String {
     markdown(HEADS, &rows.iter().map(texts).collect::<Vec<_>>())
 }
 
-fn markdown<const N: usize>(heads: [&str; N], lines: &[[String; N]]) -> String {
+pub(super) fn markdown<const N: usize>(heads: [&str; N], lines: &[[String; N]]) -> String {
     let widths: Vec<usize> = (0..N)
         .map(|at| {
             lines
