@@ -1,0 +1,382 @@
+//! `gate.toml`: what a pull request must show.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::PolicyError;
+
+/// The format read here.
+const SCHEMA: &str = "assay.gate-policy/1";
+
+/// The default error budget of a campaign.
+const ERROR_BUDGET: f64 = 0.05;
+
+/// The default margin of `not-harmful` and `non-inferior`.
+const MARGIN: f64 = 0.10;
+
+/// A policy, read and checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// The path of the file.
+    pub path: PathBuf,
+    /// Its folder: patterns and paths are relative to it.
+    pub directory: PathBuf,
+    /// The original bytes.
+    pub source: String,
+    /// The probability of passing any skill that does not meet its requirement, shared by all skills of a gate and all
+    /// looks at a skill.
+    pub error_budget: f64,
+    /// What happens to a changed skill without an experiment.
+    pub without_experiment: Missing,
+    /// Where looks are counted.
+    pub ledger: Option<LedgerSpec>,
+    /// Whether recorded trials of the baseline may be used again.
+    pub reuse: Option<Reuse>,
+    /// In order: the first whose patterns match a skill applies to it.
+    pub rules: Vec<Rule>,
+}
+
+/// What happens to a changed skill without an experiment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// A warning.
+    Warn,
+    /// The gate fails.
+    #[default]
+    Fail,
+}
+
+/// What a rule requires of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requirement {
+    /// The lift over the baseline is above −margin.
+    NotHarmful,
+    /// The lift over the version of the skill at the reference is above −margin.
+    NonInferior,
+    /// The lift over the baseline is above 0.
+    Helps,
+}
+
+impl Requirement {
+    /// The word in policies and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NotHarmful => "not-harmful",
+            Self::NonInferior => "non-inferior",
+            Self::Helps => "helps",
+        }
+    }
+}
+
+/// What is required of the skills in some folders.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Patterns of skill folders, relative to the policy; `!` leaves out.
+    pub skills: Vec<String>,
+    /// The experiment that measures them, relative to the policy. `{skill}` stands for the folder's name.
+    pub experiment: Option<String>,
+    /// What must be shown.
+    pub require: Requirement,
+    /// The largest lift to the worse that is accepted by `not-harmful` and `non-inferior`.
+    #[serde(default = "default_margin")]
+    pub margin: f64,
+    /// The condition compared with, if not the experiment's first.
+    pub baseline: Option<String>,
+    /// A limit of the two-sided p of McNemar's exact test over paired trials.
+    pub exact_p: Option<f64>,
+    /// Trials of the baseline that passed, and all, of an earlier run: for the arithmetic of what can be attained.
+    pub expected_baseline: Option<[u64; 2]>,
+    /// Requirements beside the lift.
+    #[serde(default)]
+    pub guards: Guards,
+}
+
+/// Requirements beside the lift.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guards {
+    /// The largest ratio of costs that is accepted.
+    pub cost_ratio: Option<f64>,
+    /// The lowest severity of lint findings that fails: `error` or `warning`.
+    pub lint: Option<String>,
+    /// The lowest severity of findings of the safety rules that fails.
+    pub scanner: Option<String>,
+    /// The largest median rank of the skill among the skills of the experiment, for the instructions of its tasks.
+    pub discovery_rank: Option<usize>,
+}
+
+/// Where looks are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerSpec {
+    /// Where it is kept.
+    pub place: LedgerPlace,
+    /// Whether a missing ledger blocks the gate.
+    pub required: bool,
+}
+
+/// Where a ledger is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LedgerPlace {
+    /// A file, relative to the policy.
+    File(PathBuf),
+    /// A Git reference whose commits hold the ledger, such as `refs/assay/gate`.
+    GitRef(String),
+    /// A file that the CI system restores before the gate and keeps after it.
+    Artifact(PathBuf),
+}
+
+/// Use of recorded trials of the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reuse {
+    /// The share of the baseline's tasks that is executed again, to compare with the recorded trials.
+    #[serde(default = "default_sentinel")]
+    pub sentinel: f64,
+    /// The standard deviation of the baseline's mean score between sessions, for stores with fewer than
+    /// three sessions.
+    pub drift_sd: Option<f64>,
+}
+
+fn default_margin() -> f64 {
+    MARGIN
+}
+
+fn default_sentinel() -> f64 {
+    0.1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    schema: toml::Spanned<String>,
+    error_budget: Option<toml::Spanned<f64>>,
+    #[serde(default)]
+    without_experiment: Missing,
+    ledger: Option<toml::Spanned<LedgerTable>>,
+    reuse_baseline: Option<toml::Spanned<Reuse>>,
+    rules: toml::Spanned<Vec<toml::Spanned<Rule>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LedgerTable {
+    path: Option<PathBuf>,
+    git_ref: Option<String>,
+    artifact: Option<PathBuf>,
+    #[serde(default = "default_required")]
+    required: bool,
+}
+
+fn default_required() -> bool {
+    true
+}
+
+impl Policy {
+    /// Reads and checks a policy.
+    ///
+    /// # Errors
+    /// An unreadable file, or content that is not a policy, with its line.
+    pub fn load(path: &Path) -> Result<Self, PolicyError> {
+        let source = std::fs::read_to_string(path)
+            .map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
+        Self::parse(path, &source)
+    }
+
+    /// Checks the text of a policy that was read from `path`.
+    ///
+    /// # Errors
+    /// As [`Policy::load`].
+    pub fn parse(path: &Path, source: &str) -> Result<Self, PolicyError> {
+        let at = |offset: usize, message: String| {
+            let before = source.get(..offset).unwrap_or(source);
+            PolicyError::Invalid {
+                path: path.to_owned(),
+                line: before.matches('\n').count() + 1,
+                column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+                message,
+            }
+        };
+        let file: File = toml::from_str(source).map_err(|error| {
+            at(error.span().map_or(0, |span| span.start), error.message().trim().replace('\n', ", "))
+        })?;
+        let check = |holds: bool, offset: usize, message: &str| {
+            if holds { Ok(()) } else { Err(at(offset, message.to_owned())) }
+        };
+        let schema = file.schema.get_ref();
+        check(
+            schema == SCHEMA,
+            file.schema.span().start,
+            &format!("unsupported schema {schema:?}: this version of assay reads {SCHEMA:?}"),
+        )?;
+        let (error_budget, offset) =
+            file.error_budget.map_or((ERROR_BUDGET, 0), |given| (*given.get_ref(), given.span().start));
+        check(
+            error_budget > 0.0 && error_budget <= 0.5,
+            offset,
+            "`error_budget` must be above 0 and at most 0.5",
+        )?;
+        let ledger = match file.ledger {
+            None => None,
+            Some(table) => {
+                let offset = table.span().start;
+                let LedgerTable { path, git_ref, artifact, required } = table.into_inner();
+                let place = match (path, git_ref, artifact) {
+                    (Some(path), None, None) => LedgerPlace::File(path),
+                    (None, Some(name), None) if name.starts_with("refs/") => LedgerPlace::GitRef(name),
+                    (None, Some(_), None) => {
+                        return Err(at(offset, "`git_ref` must begin with `refs/`".to_owned()));
+                    }
+                    (None, None, Some(path)) => LedgerPlace::Artifact(path),
+                    _ => {
+                        let message = "`[ledger]` takes one of `path`, `git_ref` and `artifact`";
+                        return Err(at(offset, message.to_owned()));
+                    }
+                };
+                Some(LedgerSpec { place, required })
+            }
+        };
+        let reuse = match file.reuse_baseline {
+            None => None,
+            Some(table) => {
+                let offset = table.span().start;
+                let reuse = table.into_inner();
+                check(
+                    reuse.sentinel > 0.0 && reuse.sentinel <= 1.0,
+                    offset,
+                    "`sentinel` must be above 0 and at most 1: the share of the baseline's tasks that is executed again",
+                )?;
+                check(
+                    reuse.drift_sd.is_none_or(|sd| sd > 0.0 && sd <= 1.0),
+                    offset,
+                    "`drift_sd` must be above 0 and at most 1",
+                )?;
+                Some(reuse)
+            }
+        };
+        check(
+            !file.rules.get_ref().is_empty(),
+            file.rules.span().start,
+            "no rules: add a `[[rules]]` table",
+        )?;
+        let mut rules = Vec::new();
+        for table in file.rules.into_inner() {
+            let offset = table.span().start;
+            let rule = table.into_inner();
+            check(
+                !rule.skills.is_empty(),
+                offset,
+                "`skills` names no folder: write `skills = [\"skills/*\"]`",
+            )?;
+            check(
+                rule.margin > 0.0 && rule.margin < 1.0,
+                offset,
+                "`margin` must be between 0 and 1: the largest deterioration that is accepted",
+            )?;
+            check(
+                rule.exact_p.is_none_or(|p| p > 0.0 && p < 1.0),
+                offset,
+                "`exact_p` must be between 0 and 1",
+            )?;
+            check(
+                rule.expected_baseline.is_none_or(|[passed, all]| passed <= all && all > 0),
+                offset,
+                "`expected_baseline` takes trials passed, and all trials, such as [15, 18]",
+            )?;
+            check(
+                rule.guards.cost_ratio.is_none_or(|ratio| ratio.is_finite() && ratio >= 1.0),
+                offset,
+                "`cost_ratio` must be at least 1",
+            )?;
+            for (name, severity) in [("lint", &rule.guards.lint), ("scanner", &rule.guards.scanner)] {
+                check(
+                    severity.as_deref().is_none_or(|word| matches!(word, "error" | "warning")),
+                    offset,
+                    &format!("the guard `{name}` takes \"error\" or \"warning\""),
+                )?;
+            }
+            rules.push(rule);
+        }
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Self {
+            path: path.to_owned(),
+            directory: directory.to_owned(),
+            source: source.to_owned(),
+            error_budget,
+            without_experiment: file.without_experiment,
+            ledger,
+            reuse,
+            rules,
+        })
+    }
+
+    /// The folders of the skills of a rule, sorted, without those that an earlier rule has.
+    pub fn skills(&self) -> Vec<(PathBuf, &Rule)> {
+        let mut found: Vec<(PathBuf, &Rule)> = Vec::new();
+        for rule in &self.rules {
+            let folders = |pattern: &str| assay_task::folders(pattern, &self.directory);
+            let left_out: Vec<PathBuf> = rule
+                .skills
+                .iter()
+                .filter_map(|pattern| pattern.strip_prefix('!'))
+                .flat_map(folders)
+                .collect();
+            let patterns = rule.skills.iter().filter(|pattern| !pattern.starts_with('!'));
+            for folder in patterns.flat_map(|pattern| folders(pattern)) {
+                let is_known = found.iter().any(|(known, _)| *known == folder);
+                if folder.join("SKILL.md").is_file() && !is_known && !left_out.contains(&folder) {
+                    found.push((folder, rule));
+                }
+            }
+        }
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        found
+    }
+
+    /// The experiment of a skill, if the rule names one that exists.
+    pub fn experiment(&self, rule: &Rule, skill: &Path) -> Option<PathBuf> {
+        let name = skill.file_name()?.to_string_lossy().into_owned();
+        let path = self.directory.join(rule.experiment.as_ref()?.replace("{skill}", &name));
+        let path = if path.is_dir() { path.join("experiment.toml") } else { path };
+        path.is_file().then_some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str = "[[rules]]\nskills = [\"skills/*\"]\nexperiment = \"e.toml\"\nrequire = \"helps\"\n";
+
+    fn check(text: &str, expected: &str) {
+        let text = format!("schema = \"assay.gate-policy/1\"\n{text}");
+        let found = Policy::parse(Path::new("ci/gate.toml"), &text).map_err(|error| error.to_string());
+        assert!(found.as_ref().is_err_and(|error| error.contains(expected)), "{found:?}");
+    }
+
+    #[test]
+    fn a_policy_has_defaults() {
+        let text = format!("schema = \"assay.gate-policy/1\"\n[ledger]\npath = \"l.jsonl\"\n{RULE}");
+        let policy = Policy::parse(Path::new("ci/gate.toml"), &text).unwrap();
+        assert_eq!((policy.error_budget, policy.without_experiment), (0.05, Missing::Fail));
+        assert_eq!((policy.rules[0].margin, policy.directory.as_path()), (0.1, Path::new("ci")));
+        assert!(policy.ledger.is_some_and(|ledger| ledger.required));
+    }
+
+    #[test]
+    fn mistakes_have_a_line() {
+        check("", "missing field `rules`");
+        check(&format!("error_budget = 0\n{RULE}"), "gate.toml:2:16: `error_budget`");
+        check(&format!("[ledger]\n{RULE}"), "takes one of `path`, `git_ref` and `artifact`");
+        check(&format!("[ledger]\ngit_ref = \"main\"\n{RULE}"), "must begin with `refs/`");
+        check(&RULE.replace("helps", "wins"), "gate.toml:5:");
+        check(&format!("{RULE}margin = 1.0\n"), "`margin` must be between 0 and 1");
+        check(&format!("{RULE}expected_baseline = [19, 18]\n"), "such as [15, 18]");
+        check(&format!("{RULE}guards = {{ lint = \"all\" }}\n"), "takes \"error\" or \"warning\"");
+        check(&format!("[reuse_baseline]\nsentinel = 0\n{RULE}"), "`sentinel` must be above 0");
+    }
+}

@@ -1,0 +1,131 @@
+//! Tests of requirements on a lift: that it is above, or below, a bound.
+//!
+//! They invert the interval that decides verdicts: the p-value is the smallest α at which the (1 − α) interval excludes the
+//! bound and everything beyond it. A test of this kind at level α is wrong with a probability of at most α/2 if the lift
+//! is at the bound.
+
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::quantile::normal_tail;
+use crate::sample::Sample;
+
+/// The smallest p reported, as of `interval_p`.
+const LEAST_P: f64 = 1e-15;
+
+/// Halvings of the ratio of two p-values.
+const HALVINGS: usize = 80;
+
+/// The (1 − α) interval of the lift if both arms were measured at the same time, and if not, with the variance of
+/// the drift between them: `drift` is its standard deviation, 0 for interleaved arms.
+///
+/// Each side is lengthened to the root of the sum of its square and (z·drift)². `None` under 5 tasks or effective
+/// clusters.
+pub fn interval_with_drift(tasks: &[PairedTask], alpha: f64, drift: f64) -> Option<Interval> {
+    let sample = Sample::of(tasks);
+    if !sample.has(FEWEST_UNITS) {
+        return None;
+    }
+    let moments = sample.moments();
+    let interval = moments.interval(0.5 * alpha, (-1.0, 1.0))?;
+    if drift <= 0.0 {
+        return Some(interval);
+    }
+    let more = normal_tail(0.5 * alpha)? * drift;
+    let longer = |side: f64| side.hypot(more);
+    Some(Interval {
+        low: (moments.mean - longer(moments.mean - interval.low)).max(-1.0),
+        high: (moments.mean + longer(interval.high - moments.mean)).min(1.0),
+    })
+}
+
+/// The p-value of the claim that the lift is above `bound`; `None` under 5 tasks or effective clusters.
+pub fn p_above(tasks: &[PairedTask], bound: f64, drift: f64) -> Option<f64> {
+    smallest(|alpha| Some(interval_with_drift(tasks, alpha, drift)?.low > bound))
+}
+
+/// The p-value of the claim that the lift is below `bound`; `None` under 5 tasks or effective clusters.
+pub fn p_below(tasks: &[PairedTask], bound: f64, drift: f64) -> Option<f64> {
+    smallest(|alpha| Some(interval_with_drift(tasks, alpha, drift)?.high < bound))
+}
+
+/// The smallest α in [10⁻¹⁵, 1) at which a claim holds; 1 if it never does.
+fn smallest(holds: impl Fn(f64) -> Option<bool>) -> Option<f64> {
+    let (mut low, mut high) = (LEAST_P, 1.0 - f64::EPSILON);
+    if !holds(high)? {
+        return Some(1.0);
+    }
+    if holds(low)? {
+        return Some(low);
+    }
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        if holds(middle)? { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// McNemar's exact test, two-sided: twice the binomial tail of the smaller of two numbers of discordant pairs, at most 1.
+///
+/// Source: McNemar, Psychometrika 12 (1947), 153–157, with the exact binomial distribution.
+pub fn mcnemar(better: u64, worse: u64) -> f64 {
+    let pairs = better + worse;
+    let Ok(binomial) = Binomial::new(0.5, pairs) else { return 1.0 };
+    (2.0 * binomial.cdf(better.min(worse))).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval_p;
+
+    fn suite(differences: &[f64]) -> Vec<PairedTask> {
+        differences
+            .iter()
+            .map(|difference| PairedTask {
+                arm: vec![0.5 + difference / 2.0; 4],
+                base: vec![0.5 - difference / 2.0; 4],
+                cluster: None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn against_zero_it_is_the_p_of_the_verdict() {
+        let tasks = suite(&[0.5, 0.25, 0.0, 0.75, 0.25, 0.5, -0.25, 0.25]);
+        let p = interval_p(&tasks).unwrap();
+        assert!((p_above(&tasks, 0.0, 0.0).unwrap() / p - 1.0).abs() < 1e-9);
+        let reversed: Vec<PairedTask> = tasks
+            .iter()
+            .map(|task| PairedTask { arm: task.base.clone(), base: task.arm.clone(), cluster: None })
+            .collect();
+        assert!((p_below(&reversed, 0.0, 0.0).unwrap() / p - 1.0).abs() < 1e-9);
+        assert_eq!(p_above(&reversed, 0.0, 0.0), Some(1.0));
+        assert_eq!(p_above(&tasks[..4], 0.0, 0.0), None);
+    }
+
+    #[test]
+    fn a_lower_bound_is_easier_and_drift_makes_it_harder() {
+        let tasks = suite(&[0.1, 0.0, 0.0, 0.2, -0.1, 0.0, 0.1, 0.0, 0.1, 0.0]);
+        let p = |bound: f64, drift: f64| p_above(&tasks, bound, drift).unwrap();
+        assert!(p(-0.2, 0.0) < p(-0.1, 0.0) && p(-0.1, 0.0) < p(0.0, 0.0));
+        assert!(p(-0.2, 0.0) < p(-0.2, 0.05) && p(-0.2, 0.05) < p(-0.2, 0.2));
+        // The half-width is the root of the squares: (mean − low)² + (z·sd)².
+        let [plain, drifted] = [0.0, 0.1].map(|sd| interval_with_drift(&tasks, 0.05, sd).unwrap());
+        let mean = 0.04;
+        let expected = ((mean - plain.low).powi(2) + (1.959_963_984_540_054 * 0.1_f64).powi(2)).sqrt();
+        assert!((mean - drifted.low - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn mcnemar_by_hand() {
+        let check = |better: u64, worse: u64, expected: f64| {
+            assert!((mcnemar(better, worse) - expected).abs() < 1e-12, "{better} {worse}");
+        };
+        check(3, 0, 0.25);
+        check(6, 0, 2.0 / 64.0);
+        check(5, 1, 2.0 * 7.0 / 64.0);
+        check(0, 0, 1.0);
+        check(2, 2, 1.0);
+    }
+}
