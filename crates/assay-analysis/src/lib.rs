@@ -11,6 +11,7 @@ mod comparisons;
 mod contrasts;
 mod controls;
 mod ctrf;
+mod evidence;
 pub mod explore;
 mod forecast;
 mod gather;
@@ -38,6 +39,7 @@ pub use shared::SharedSkills;
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
+pub use evidence::{Evidence, evidence};
 pub use forecast::{
     ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,
     ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,

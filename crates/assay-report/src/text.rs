@@ -8,7 +8,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A difference of two shares in percentage points, with its sign and without its unit.
-pub(crate) fn points(difference: f64) -> String {
+pub fn points(difference: f64) -> String {
     let points = (100.0 * difference).round();
     // No "-0".
     let points = if points == 0.0 { 0.0 } else { points };

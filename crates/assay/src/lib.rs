@@ -67,6 +67,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Plan(args) => commands::plan::run(&args, &settings, &ui),
         Command::Run(args) => commands::run::run(&args, &settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
+        Command::Gate(args) => commands::gate::run(&args, &settings, &ui),
         Command::View(args) => commands::view::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),

@@ -1,51 +1,39 @@
 //! JUnit XML for continuous integration: a suite per skill, a case per client, errors as failures.
 
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
 use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::outcome::Outcome;
 
 /// The outcome as JUnit XML. Warnings and infos are in the suite's output.
 pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {
-    let mut suites = String::new();
-    let (mut tests, mut failures) = (0, 0);
+    let mut report = Report::new("assay lint");
     for skill in &outcome.skills {
-        let mut cases = String::new();
-        let mut failed = 0;
+        let path = printable(&skill.path.to_string_lossy());
+        let mut suite = TestSuite::new(path.as_str());
         for &client in clients {
             let errors: Vec<String> =
                 skill.diagnostics.iter().filter(|found| fails(found, client)).map(line).collect();
-            let name = client.name();
-            let class = escape(&skill.path.to_string_lossy());
-            if errors.is_empty() {
-                cases.push_str(&format!("    <testcase classname=\"{class}\" name=\"{name}\"/>\n"));
-                continue;
-            }
-            failed += 1;
-            cases.push_str(&format!(
-                "    <testcase classname=\"{class}\" name=\"{name}\">\n      <failure message=\"{}\" type=\"error\">{}</failure>\n    </testcase>\n",
-                escape(&errors[0]),
-                escape(&errors.join("\n"))
-            ));
+            let status = errors.first().map_or_else(TestCaseStatus::success, |first| {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                status.set_message(first.as_str()).set_type("error").set_description(errors.join("\n"));
+                status
+            });
+            let mut case = TestCase::new(client.name(), status);
+            case.set_classname(path.as_str());
+            suite.add_test_case(case);
         }
         let rest: Vec<String> =
             skill.diagnostics.iter().filter(|found| found.severity < Severity::Error).map(line).collect();
-        let output = if rest.is_empty() {
-            String::new()
-        } else {
-            format!("    <system-out>{}</system-out>\n", escape(&rest.join("\n")))
-        };
-        suites.push_str(&format!(
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">\n{cases}{output}  </testsuite>\n",
-            escape(&skill.path.to_string_lossy()),
-            clients.len()
-        ));
-        tests += clients.len();
-        failures += failed;
+        if !rest.is_empty() {
+            suite.set_system_out(rest.join("\n"));
+        }
+        report.add_test_suite(suite);
     }
-    let errors = outcome.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay lint\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">\n{suites}</testsuites>\n"
-    )
+    report.errors = outcome.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    // Writing into memory does not fail.
+    report.to_string().unwrap_or_default()
 }
 
 /// Whether a finding is an error for a client. If the configuration raises it to an error, it is
@@ -58,22 +46,17 @@ fn fails(found: &Diagnostic, client: Client) -> bool {
 
 fn line(found: &Diagnostic) -> String {
     let place = found.span.0.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
-    format!("{}{place}: {}: {} [{}]", found.file.display(), found.severity, found.message, found.code)
+    printable(&format!(
+        "{}{place}: {}: {} [{}]",
+        found.file.display(),
+        found.severity,
+        found.message,
+        found.code
+    ))
 }
 
-/// Escapes text for XML 1.0: markup as entities, control characters as U+FFFD.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+/// Text with control characters as U+FFFD, which XML 1.0 allows. Line breaks stay.
+fn printable(text: &str) -> String {
+    let is_bad = |c: char| c != '\n' && c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.chars().map(|c| if is_bad(c) { '\u{fffd}' } else { c }).collect()
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Write a new experiment or a new task
+/// Write a new experiment, task or CI workflow
 ///
 /// Start here: write an experiment, copy skills into its folder `skills`, and write tasks. A
 /// confidence interval needs at least five tasks.
@@ -42,5 +42,17 @@ pub(crate) enum InitWhat {
         /// Folder for the task [default: tasks/<skill>]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+    },
+    /// Write a policy for `assay gate` and workflows that run it
+    ///
+    /// Writes gate.toml, an empty ledger, .github/workflows/assay-gate.yml and assay-gate.gitlab-ci.yml. The
+    /// workflows keep the store in the cache of the CI system. Existing files are not overwritten.
+    #[command(after_help = "Examples:
+  assay init ci
+  assay init ci my-skills")]
+    Ci {
+        /// Root of the repository
+        #[arg(default_value = ".")]
+        dir: PathBuf,
     },
 }

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
@@ -36,6 +37,7 @@ use self::compare::CompareArgs;
 use self::completions::CompletionsArgs;
 use self::doctor::DoctorArgs;
 use self::export::ExportArgs;
+use self::gate::GateArgs;
 use self::gateway::GatewayArgs;
 use self::gc::GcArgs;
 use self::import::ImportArgs;
@@ -120,7 +122,7 @@ const GLOBAL: &str = "Global options";
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
     ("Experiments", &["init", "task", "plan", "run"]),
-    ("Results", &["show", "view", "report", "compare", "audit"]),
+    ("Results", &["show", "view", "report", "compare", "gate", "audit"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
     ("Lab", &["lab"]),
@@ -217,6 +219,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Show(ShowArgs),
     View(ViewArgs),
+    Gate(Box<GateArgs>),
     Report(ReportArgs),
     Compare(CompareArgs),
     Audit(AuditArgs),

@@ -14,11 +14,15 @@ const TASK: &str = include_str!("../templates/task.toml");
 const INSTRUCTION: &str = include_str!("../templates/instruction.md");
 const DOCKERFILE: &str = include_str!("../templates/Dockerfile");
 const TEST: &str = include_str!("../templates/test.sh");
+const POLICY: &str = include_str!("../templates/gate.toml");
+const GITHUB: &str = include_str!("../templates/github.yml");
+const GITLAB: &str = include_str!("../templates/gitlab.yml");
 const SOLUTION: &str = include_str!("../templates/solve.sh");
 
 pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
     match args.what {
         InitWhat::Experiment { dir } => experiment(&dir, ui)?,
+        InitWhat::Ci { dir } => ci(&dir, ui)?,
         InitWhat::Task { skill, out } => task(&skill, out, ui)?,
     }
     Ok(Status::Done)
@@ -38,6 +42,19 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
     ui.note(
         "next: copy a skill into skills/, write tasks with `assay init task skills/NAME`, then `assay run experiment.toml`",
     );
+    Ok(())
+}
+
+fn ci(dir: &Path, ui: &Ui) -> Result<(), Failure> {
+    for (path, text) in [
+        ("gate.toml", POLICY),
+        ("gate-ledger.jsonl", ""),
+        (".github/workflows/assay-gate.yml", GITHUB),
+        ("assay-gate.gitlab-ci.yml", GITLAB),
+    ] {
+        write(&dir.join(path), text, false, ui)?;
+    }
+    ui.note("next: name skills and experiments in gate.toml, then try `assay gate gate.toml`");
     Ok(())
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod dependencies;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;

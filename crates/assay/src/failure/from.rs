@@ -42,6 +42,13 @@ impl From<ExperimentError> for Failure {
     }
 }
 
+impl From<assay_gate::PolicyError> for Failure {
+    fn from(error: assay_gate::PolicyError) -> Self {
+        Self::bad_input(error.to_string())
+            .hint("docs/guide/ci.md describes policies; `assay init ci` writes one")
+    }
+}
+
 impl From<PlanError> for Failure {
     fn from(error: PlanError) -> Self {
         let message = error.to_string();

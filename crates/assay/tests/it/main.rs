@@ -30,6 +30,7 @@ mod exposure;
 mod first_run;
 mod fixture;
 mod formats;
+mod gate;
 mod gateway;
 mod help;
 mod hosted;

@@ -1,0 +1,65 @@
+//! What `assay gate` takes.
+
+use std::path::PathBuf;
+
+use super::lab::replay::Arms;
+
+/// Decide whether changed skills meet a policy
+///
+/// For CI: finds the skills that changed, runs their experiments (only trials that are not in the store), and compares
+/// the results with the requirements of the policy. All skills, and all reruns that the policy's ledger has counted, share
+/// one error budget. A policy that no result can meet is refused before any trial. docs/guide/ci.md describes policies.
+///
+/// Exit status: 0 pass, 1 fail, 2 invalid or unattainable policy, 3 blocked: trials or the ledger are missing, so there
+/// is no decision.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay gate gate.toml --changed-since origin/main --max-usd 20
+  assay gate gate.toml --changed-since origin/main --junit gate.xml --comment comment.md
+  assay gate gate.toml --self-check --table results.jsonl.zst")]
+pub(crate) struct GateArgs {
+    /// The policy
+    pub(crate) policy: PathBuf,
+    /// Gate only skills that differ from those at this Git revision, and compare the policy with that revision's
+    #[arg(long, value_name = "REF")]
+    pub(crate) changed_since: Option<String>,
+    /// Spend at most this many US dollars; what is missing then blocks the gate
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) max_usd: Option<f64>,
+    /// Run paid models without a cap
+    #[arg(long, conflicts_with = "max_usd")]
+    pub(crate) no_cap: bool,
+    /// Concurrent trials [default: as in the experiments]
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Begin a new ledger if the policy's does not exist
+    #[arg(long)]
+    pub(crate) create_ledger: bool,
+    /// Write the decisions as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a comment for the pull request, at most 15 lines of Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) comment: Option<PathBuf>,
+    /// Print how often the gate decides where nothing changed, and run nothing
+    ///
+    /// Splits the repetitions of every task in halves and decides between them, for the runs of the store or for a
+    /// table.
+    #[arg(long)]
+    pub(crate) self_check: bool,
+    /// With --self-check: a table with a row for each trial, in place of the store
+    #[arg(long, value_name = "FILE", requires = "self_check")]
+    pub(crate) table: Option<PathBuf>,
+    /// With --table: the column whose values are compared
+    #[arg(long, value_name = "COLUMN", requires = "table", default_value = "model")]
+    pub(crate) arms: Arms,
+    /// With --table: lowest and highest possible score
+    #[arg(
+        long,
+        value_name = "LOW..HIGH",
+        requires = "table",
+        default_value = "0..1",
+        allow_hyphen_values = true
+    )]
+    pub(crate) range: String,
+}

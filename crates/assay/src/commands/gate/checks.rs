@@ -1,0 +1,65 @@
+//! Checks of verifiers under the baseline and under the skill.
+
+use std::collections::BTreeMap;
+
+use assay_analysis::Report;
+use serde::Serialize;
+
+/// Checks by what became of them: a check passes under a condition if it does so in at least half of the trials.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct CheckChanges {
+    pub(super) fixed: Vec<String>,
+    pub(super) newly_failing: Vec<String>,
+    pub(super) still_passing: usize,
+    pub(super) still_failing: usize,
+}
+
+impl CheckChanges {
+    /// The checks of a report with a baseline and one condition. A task whose verifier reports no tests is one check.
+    pub(super) fn of(report: &Report) -> Self {
+        let mut checks: BTreeMap<String, [[usize; 2]; 2]> = BTreeMap::new();
+        let conditions: Vec<&str> = report.arms.iter().map(|arm| arm.condition.as_str()).collect();
+        let Some(baseline) = conditions.first() else { return Self::default() };
+        let at = |condition: &str| usize::from(condition != *baseline);
+        for row in &report.exploration.tests {
+            let counts = checks.entry(format!("{}: {}", row.task, row.test)).or_default();
+            for arm in &row.arms {
+                let [passed, all] = &mut counts[at(&arm.condition)];
+                *passed += arm.passed;
+                *all += arm.passed + arm.failed;
+            }
+        }
+        for row in &report.tasks {
+            if report.exploration.tests.iter().any(|test| test.task == row.task) {
+                continue;
+            }
+            let counts = checks.entry(row.task.clone()).or_default();
+            for arm in &row.arms {
+                let [passed, all] = &mut counts[at(&arm.condition)];
+                *passed += arm.passed;
+                *all += arm.trials;
+            }
+        }
+        let mut changes = Self::default();
+        for (check, counts) in checks {
+            let passes = |[passed, all]: [usize; 2]| all > 0 && 2 * passed >= all;
+            match counts.map(passes) {
+                [false, true] => changes.fixed.push(check),
+                [true, false] => changes.newly_failing.push(check),
+                [true, true] => changes.still_passing += 1,
+                [false, false] => changes.still_failing += 1,
+            }
+        }
+        changes
+    }
+
+    pub(super) fn summary(&self) -> String {
+        format!(
+            "{} fixed, {} newly failing, {} still passing, {} still failing",
+            self.fixed.len(),
+            self.newly_failing.len(),
+            self.still_passing,
+            self.still_failing
+        )
+    }
+}

@@ -1,0 +1,345 @@
+//! The trials of a skill's experiment, and what they show.
+
+use std::sync::atomic::AtomicBool;
+
+use assay_analysis::{Evidence, Report};
+use assay_gate::{Requirement, Reuse, Session, SkillTerms, drift_sd};
+use assay_report::counted;
+use assay_stats::PairedTask;
+use assay_store::{MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, Selection, Store};
+use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
+
+use crate::args::gate::GateArgs;
+use crate::config::Settings;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::ui::Ui;
+use crate::{machine, prices};
+
+/// The name of the guard on costs among the metrics.
+pub(super) const COST: &str = "cost_usd";
+
+/// The condition that is required to meet the policy.
+const CONDITION: &str = "curated";
+
+/// What the trials of a skill show.
+pub(super) struct Measured {
+    pub(super) run: String,
+    pub(super) report: Report,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) executed: usize,
+    pub(super) reused: usize,
+    /// The drift between reused trials of the baseline and new ones.
+    pub(super) drift: Option<Drift>,
+}
+
+/// Reuse of the baseline.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drift {
+    /// The standard deviation that is added.
+    pub(super) sd: f64,
+    /// The smallest drift that the sentinel detects with 80% power.
+    pub(super) detectable: Option<f64>,
+    /// The drift that it shows: new minus recorded.
+    pub(super) observed: Option<f64>,
+}
+
+/// Why there is no decision on a skill.
+pub(super) enum Unmeasured {
+    /// Trials are missing.
+    Blocked(String),
+    /// The command cannot go on.
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Unmeasured {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// What all skills of a gate have in common.
+pub(super) struct Gate<'a> {
+    pub(super) args: &'a GateArgs,
+    pub(super) settings: &'a Settings,
+    pub(super) store: &'a Store,
+    pub(super) machine: &'a MachineContext<'a>,
+    pub(super) cancel: &'a AtomicBool,
+    pub(super) reuse: Option<Reuse>,
+    /// US dollars that are left.
+    pub(super) budget: Option<f64>,
+    /// Recorded with every run.
+    pub(super) policy_hash: &'a str,
+    pub(super) ui: &'a Ui,
+}
+
+impl Gate<'_> {
+    /// The experiment of a skill: its tasks, the baseline and the skill.
+    fn experiment(&self, name: &str, terms: &SkillTerms, base: Option<&str>) -> Result<Experiment, Failure> {
+        let mut experiment = terms.experiment.clone().ok_or_else(|| Failure::bad_input("no experiment"))?;
+        prices::fill(&mut experiment, None, self.settings)?;
+        let first = experiment.conditions.first().cloned().unwrap_or_default();
+        let baseline = match (terms.rule.require, base) {
+            (Requirement::NonInferior, Some(commit)) => format!("version:{commit}"),
+            _ => terms.rule.baseline.clone().unwrap_or(first),
+        };
+        experiment.name = run_name(name);
+        let folders = terms.tasks.values().map(|task| {
+            std::path::absolute(&task.folder).unwrap_or_else(|_| task.folder.clone()).display().to_string()
+        });
+        experiment.suite = folders.map(|folder| escape_pattern(&folder)).collect();
+        experiment.pairings.retain(|task, _| terms.tasks.contains_key(task));
+        experiment.conditions = vec![baseline, CONDITION.to_owned()];
+        experiment.settings.clear();
+        experiment.primary = None;
+        // Claims of all skills share the error budget by p-values of one look.
+        experiment.stopping = None;
+        if let Some(ratio) = terms.rule.guards.cost_ratio {
+            experiment.metrics = vec![MetricSpec {
+                name: COST.to_owned(),
+                source: MetricSource::CostUsd,
+                unit: Some("USD".to_owned()),
+                direction: MetricDirection::Lower,
+                scale: MetricScale::Log,
+                margin: None,
+                guard: Some(ratio),
+            }];
+        }
+        if let (None, Some(package)) = (self.reuse, &terms.package) {
+            experiment.seed = seed_of(experiment.seed, &package.digest.to_string());
+        }
+        Ok(experiment)
+    }
+
+    /// Executes what is missing and reads the results.
+    pub(super) fn measure(
+        &mut self,
+        name: &str,
+        terms: &SkillTerms,
+        base: Option<&str>,
+    ) -> Result<Measured, Unmeasured> {
+        let experiment = self.experiment(name, terms, base)?;
+        let (plan, folder, outcome) = self.run(experiment)?;
+        let recorded = outcome.cached;
+        let mut measured = Measured {
+            run: folder.run.clone(),
+            report: assay_analysis::report(self.store, &folder)?,
+            evidence: assay_analysis::evidence(self.store, &folder)?,
+            executed: outcome.executed,
+            reused: recorded,
+            drift: None,
+        };
+        if measured.report.model_mismatch {
+            return Err(Unmeasured::Blocked("another model than the requested one replied".to_owned()));
+        }
+        if let Some(reuse) = self.reuse.filter(|_| recorded > 0) {
+            measured.drift = Some(self.drift(&plan, &folder, reuse, &mut measured.executed)?);
+        }
+        Ok(measured)
+    }
+
+    fn run(&mut self, experiment: Experiment) -> Result<(Plan, RunFolder, RunOutcome), Unmeasured> {
+        let plan = Plan::build(experiment, self.store, self.machine)?;
+        for diagnostic in &plan.diagnostics {
+            self.ui.detail(&diagnostic.to_string());
+        }
+        if let Some(excluded) = plan.excluded.first() {
+            let reason = format!("task {} cannot be run: {}", excluded.task, excluded.reason);
+            return Err(Unmeasured::Blocked(reason));
+        }
+        self.check_cap(&plan)?;
+        let resolver = plan.resolver(self.store, self.machine);
+        let options = RunOptions {
+            max_usd: self.budget,
+            checks: true,
+            ..RunOptions::new(self.args.jobs.map_or(plan.experiment.concurrency, usize::from))
+        };
+        assay_trial::preflight(&plan, self.store, &options, &machine::env, self.cancel, &mut |_| {})
+            .map_err(|error| Unmeasured::Blocked(error.to_string()))?;
+        crate::commands::agent::doctor::check_planned_agents(
+            &plan,
+            &Selection::default(),
+            self.store,
+            self.ui,
+        )
+        .map_err(|failure| Unmeasured::Blocked(failure.to_string()))?;
+        let folder = plan.begin_run(self.store)?;
+        let event = serde_json::json!({
+            "event": "gate", "policy_hash": self.policy_hash, "at": jiff::Timestamp::now().to_string(),
+        });
+        self.store.event(&folder.run, &event)?;
+        let mut progress = Progress::new(self.ui);
+        let mut on_event = |event: Event<'_>| progress.report(&event);
+        let result =
+            assay_trial::run(&plan, &folder.run, self.store, &resolver, &options, self.cancel, &mut on_event);
+        progress.finish();
+        self.store.clear_scratch();
+        let outcome = result?;
+        self.budget = self.budget.map(|budget| (budget - outcome.spent_usd).max(0.0));
+        match blocked(&outcome) {
+            Some(reason) => Err(Unmeasured::Blocked(reason)),
+            None => Ok((plan, folder, outcome)),
+        }
+    }
+
+    /// A paid model is not run without a cap.
+    fn check_cap(&self, plan: &Plan) -> Result<(), Failure> {
+        let paid = plan.agents.iter().find(|entry| {
+            let model = entry.spec.model.as_deref();
+            model.is_some_and(|model| machine::is_paid(model, entry.spec.base_url.as_deref()))
+        });
+        let Some(entry) = paid else { return Ok(()) };
+        let model = entry.label.model.as_deref().unwrap_or_default();
+        if self.budget.is_none() && !self.args.no_cap {
+            return Err(Failure::bad_input(format!("{model} is a paid model, and this gate has no cap"))
+                .hint("set --max-usd USD, or pass --no-cap"));
+        }
+        if self.budget.is_some() && entry.price.is_none() {
+            return Err(Failure::bad_input(format!("`--max-usd` needs the price of {model}")).hint(
+                "add `price = { input = …, output = … }`, in USD for a million tokens, to its [[agents]] table",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Executes a part of the baseline again, beside recorded trials of it.
+    fn drift(
+        &mut self,
+        plan: &Plan,
+        folder: &RunFolder,
+        reuse: Reuse,
+        executed: &mut usize,
+    ) -> Result<Drift, Unmeasured> {
+        let baseline = folder.conditions.first().cloned().unwrap_or_default();
+        let sessions = self.sessions(folder, &baseline);
+        let sd = drift_sd(&sessions).or(reuse.drift_sd).ok_or_else(|| {
+            Failure::bad_input(
+                "`reuse_baseline` needs an estimate of drift: the store has fewer than three sessions",
+            )
+            .hint("set `drift_sd`, the standard deviation of the baseline's mean score between sessions")
+        })?;
+        let mut tasks: Vec<&assay_store::PlannedTask> = folder.tasks.iter().collect();
+        // A random part, and the same whenever the plan is.
+        tasks.sort_by_key(|task| blake3::hash(format!("{}{}", folder.plan, task.name).as_bytes()).to_hex());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a small number"
+        )]
+        let part = (reuse.sentinel * tasks.len() as f64).ceil() as usize;
+        let names: Vec<&str> = tasks.iter().take(part.max(1)).map(|task| task.name.as_str()).collect();
+        let mut experiment = plan.experiment.clone();
+        experiment.name = run_name(&format!("{}-sentinel", experiment.name));
+        experiment.suite = plan
+            .tasks
+            .iter()
+            .filter(|task| names.contains(&task.name.as_str()))
+            .map(|task| {
+                escape_pattern(&std::path::absolute(&task.root).unwrap_or_default().display().to_string())
+            })
+            .collect();
+        experiment.pairings.retain(|task, _| names.contains(&task.as_str()));
+        experiment.conditions.truncate(1);
+        experiment.metrics.clear();
+        experiment.seed = seed_of(experiment.seed, &folder.plan);
+        let (_, sentinel, outcome) = self.run(experiment)?;
+        *executed += outcome.executed;
+        let recorded = self.scores(folder, &baseline);
+        let again = self.scores(&sentinel, &baseline);
+        let pairs: Vec<PairedTask> = again
+            .iter()
+            .filter_map(|(task, arm)| {
+                let base = recorded.iter().find(|(known, _)| known == task)?.1.clone();
+                Some(PairedTask { arm: arm.clone(), base, cluster: None })
+            })
+            .collect();
+        let observed = assay_stats::lift(&pairs, 0.95).map(|estimate| estimate.mean);
+        Ok(Drift { sd, detectable: assay_gate::detectable_drift(&pairs), observed })
+    }
+
+    /// The scores of a condition by task.
+    fn scores(&self, folder: &RunFolder, condition: &str) -> Vec<(String, Vec<f64>)> {
+        let mut found: std::collections::BTreeMap<String, Vec<f64>> = std::collections::BTreeMap::new();
+        for cell in folder.cells.iter().filter(|cell| cell.condition == condition) {
+            let score = self.store.record(&cell.trial).ok().flatten().and_then(|record| record.score());
+            found.entry(cell.task.clone()).or_default().extend(score);
+        }
+        found.into_iter().collect()
+    }
+
+    /// The baseline's trials on the tasks of a run, in every run of the store, by day.
+    fn sessions(&self, folder: &RunFolder, baseline: &str) -> Vec<Session> {
+        let mut found: std::collections::BTreeMap<(String, String), Vec<f64>> =
+            std::collections::BTreeMap::new();
+        let mut seen = std::collections::BTreeSet::new();
+        for name in self.store.run_names() {
+            let Ok(run) = self.store.run(&name) else { continue };
+            let same = |task: &str| {
+                let digest = |of: &RunFolder| {
+                    of.tasks.iter().find(|known| known.name == task).map(|known| known.digest.clone())
+                };
+                digest(folder).is_some_and(|own| digest(&run) == Some(own))
+            };
+            for cell in run.cells.iter().filter(|cell| cell.condition == baseline && same(&cell.task)) {
+                if !seen.insert(cell.trial.clone()) {
+                    continue;
+                }
+                let Some(record) = self.store.record(&cell.trial).ok().flatten() else { continue };
+                let day = record.started_at.get(..10).unwrap_or_default().to_owned();
+                if let Some(score) = record.score() {
+                    found.entry((day, cell.task.clone())).or_default().push(score);
+                }
+            }
+        }
+        found.into_iter().map(|((session, task), scores)| Session { session, task, scores }).collect()
+    }
+}
+
+/// Why the outcome of a run allows no decision.
+fn blocked(outcome: &RunOutcome) -> Option<String> {
+    if let Some(failed) = outcome.failed_checks.first() {
+        return Some(format!("task {}: {}", failed.task, failed.reason));
+    }
+    if outcome.interrupted {
+        return Some("interrupted".to_owned());
+    }
+    if let Some(reason) = outcome.stopped.as_ref().or(outcome.capped.as_ref()) {
+        return Some(reason.clone());
+    }
+    if outcome.infrastructure > 0 {
+        let errors = counted(outcome.infrastructure, "infrastructure error", "infrastructure errors");
+        return Some(format!("{errors}: run the gate again to retry"));
+    }
+    (outcome.unfinished > 0).then(|| format!("{} unfinished", counted(outcome.unfinished, "trial", "trials")))
+}
+
+/// A seed for one version of a skill: its trials, and those of the baseline beside them, are executed together.
+fn seed_of(seed: u64, of: &str) -> u64 {
+    let hash = blake3::hash(format!("{seed} {of}").as_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.as_bytes()[..8]);
+    // TOML and JSON have signed numbers.
+    u64::from_le_bytes(bytes) >> 1
+}
+
+/// The run of a skill.
+fn run_name(skill: &str) -> String {
+    let name: String = skill
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' })
+        .collect();
+    let name = name.trim_start_matches("gate-").trim_matches('-');
+    format!("gate-{}", name.chars().take(60).collect::<String>())
+}
+
+/// A path as a pattern that matches nothing else.
+fn escape_pattern(path: &str) -> String {
+    let mut pattern = String::new();
+    for c in path.chars() {
+        match c {
+            '*' | '?' | '[' | ']' | '{' | '}' => pattern.extend(['[', c, ']']),
+            c => pattern.push(c),
+        }
+    }
+    pattern
+}

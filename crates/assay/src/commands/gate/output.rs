@@ -1,0 +1,216 @@
+//! The decision of a gate as text, Markdown, JSON and JUnit.
+
+use assay_gate::Decision;
+use assay_report::{clean, counted, pp};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use serde::Serialize;
+
+use super::checks::CheckChanges;
+
+/// The lines of a comment at most.
+const LINES: usize = 15;
+
+/// By this an older comment is found and replaced.
+const MARK: &str = "<!-- assay gate -->";
+
+/// The word of a gate or of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Word {
+    /// It meets the policy.
+    Pass,
+    /// Not gated: it did not change.
+    Unchanged,
+    /// It has no experiment, and the policy only warns.
+    Warn,
+    /// It does not meet the policy.
+    Fail,
+    /// There is no decision.
+    Blocked,
+}
+
+impl Word {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Unchanged => "unchanged",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// The decision on a skill.
+#[derive(Debug, Serialize)]
+pub(super) struct SkillRow {
+    pub(super) skill: String,
+    pub(super) changed: bool,
+    pub(super) verdict: Word,
+    pub(super) reason: String,
+    pub(super) trials_executed: usize,
+    pub(super) trials_reused: usize,
+    pub(super) require: Option<&'static str>,
+    pub(super) run: Option<String>,
+    pub(super) lift: Option<f64>,
+    /// The CI of the lift at the level of the decision.
+    pub(super) interval: Option<[f64; 2]>,
+    pub(super) look: Option<u32>,
+    #[serde(flatten)]
+    pub(super) decision: Option<Decision>,
+    pub(super) checks: CheckChanges,
+    pub(super) notes: Vec<String>,
+}
+
+/// The decision of a gate.
+#[derive(Debug, Serialize)]
+pub(super) struct Document {
+    pub(super) schema: &'static str,
+    pub(super) policy: String,
+    pub(super) policy_hash: String,
+    pub(super) commit: Option<String>,
+    pub(super) changed_since: Option<String>,
+    pub(super) verdict: Word,
+    /// How the policy demands less than at the revision compared with.
+    pub(super) weakened: Vec<String>,
+    pub(super) skills: Vec<SkillRow>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Document {
+    /// For a terminal.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("Policy: {} ({})\n", clean(&self.policy), self.policy_hash);
+        for note in &self.notes {
+            text.push_str(&format!("! {}\n", clean(note)));
+        }
+        for weaker in &self.weakened {
+            text.push_str(&format!("Weaker than at the base revision: {}\n", clean(weaker)));
+        }
+        let width = self.skills.iter().map(|row| row.skill.chars().count()).max().unwrap_or(0);
+        for row in &self.skills {
+            let skill = clean(&row.skill);
+            text.push_str(&format!(
+                "\n {:<9}  {skill:<width$}  {}\n",
+                row.verdict.word(),
+                clean(&row.reason)
+            ));
+            if row.changed && row.run.is_some() {
+                text.push_str(&format!(
+                    "   trials: {} executed, {} reused; checks: {}\n",
+                    row.trials_executed,
+                    row.trials_reused,
+                    row.checks.summary()
+                ));
+            }
+            for check in &row.checks.newly_failing {
+                text.push_str(&format!("   newly failing: {}\n", clean(check)));
+            }
+            for note in &row.notes {
+                text.push_str(&format!("   {}\n", clean(note)));
+            }
+        }
+        text.push_str(&format!("\nGate: {}\n", self.verdict.word()));
+        text
+    }
+
+    /// At most 15 lines for a pull request, skills that changed first.
+    pub(super) fn comment(&self) -> String {
+        let mut lines =
+            vec![MARK.to_owned(), format!("**assay gate: {}**", self.verdict.word()), String::new()];
+        let weaker =
+            self.weakened.iter().take(3).map(|weaker| format!("- Weaker policy: {}", markdown(weaker)));
+        lines.extend(weaker);
+        let rows: Vec<&SkillRow> = self.skills.iter().filter(|row| row.changed).collect();
+        let end = format!(
+            "Policy `{}`, {} changed, {} unchanged.",
+            self.policy_hash.get(..19).unwrap_or(&self.policy_hash),
+            counted(rows.len(), "skill", "skills"),
+            self.skills.len() - rows.len()
+        );
+        if rows.is_empty() {
+            lines.push(end);
+            return lines.join("\n") + "\n";
+        }
+        lines.extend(["| skill | verdict | why |".to_owned(), "|---|---|---|".to_owned()]);
+        let left = LINES - lines.len() - 3;
+        for row in rows.iter().take(left) {
+            lines.push(format!(
+                "| {} | {} | {} |",
+                markdown(&row.skill),
+                row.verdict.word(),
+                markdown(&row.reason)
+            ));
+        }
+        if rows.len() > left {
+            lines.push(format!("| and {} more | | |", rows.len() - left));
+        }
+        lines.extend([String::new(), end]);
+        lines.join("\n") + "\n"
+    }
+
+    /// A suite with a case for each skill that changed, and one for the policy.
+    pub(super) fn junit(&self) -> Result<String, quick_junit::SerializeError> {
+        let mut suite = TestSuite::new("assay gate");
+        let case = |name: &str, kind: Option<NonSuccessKind>, message: &str| {
+            let status = kind.map_or_else(TestCaseStatus::success, |kind| {
+                let mut status = TestCaseStatus::non_success(kind);
+                status.set_message(message).set_type("gate");
+                status
+            });
+            let mut case = TestCase::new(name, status);
+            case.set_classname("assay gate");
+            case
+        };
+        let weaker = self.weakened.join("; ");
+        let kind = (!weaker.is_empty()).then_some(NonSuccessKind::Failure);
+        suite.add_test_case(case("policy", kind, &weaker));
+        for row in self.skills.iter().filter(|row| row.changed) {
+            let kind = match row.verdict {
+                Word::Pass | Word::Unchanged | Word::Warn => None,
+                Word::Fail => Some(NonSuccessKind::Failure),
+                Word::Blocked => Some(NonSuccessKind::Error),
+            };
+            suite.add_test_case(case(&row.skill, kind, &row.reason));
+        }
+        let mut report = Report::new("assay gate");
+        report.add_test_suite(suite);
+        report.to_string()
+    }
+}
+
+/// The reason of a decision on a claim.
+pub(super) fn reason(
+    require: &str,
+    decision: &Decision,
+    figures: Option<(f64, [f64; 2])>,
+    tasks: usize,
+) -> String {
+    let Some(p) = decision.p else {
+        return format!("{require} is not shown: no CI with {}", counted(tasks, "task", "tasks"));
+    };
+    let shown = if decision.shown { "is shown" } else { "is not shown" };
+    let compared = if p <= decision.level { "≤" } else { ">" };
+    let figures = figures.map_or(String::new(), |(lift, [low, high])| {
+        format!(": {} ({} to {})", pp(lift), assay_report::points(low), assay_report::points(high))
+    });
+    format!(
+        "{require} {shown}{figures}, p {} {compared} {:.4}, {}",
+        if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") },
+        decision.level,
+        counted(tasks, "task", "tasks")
+    )
+    .replace("p < 0.0001 ≤", "p < 0.0001,")
+}
+
+/// Text in a cell of a Markdown table.
+fn markdown(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in clean(text).chars() {
+        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '@' | '#' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(if c == '\n' { ' ' } else { c });
+    }
+    escaped
+}

@@ -1,0 +1,221 @@
+//! The gate on a Git repository with skills that improve, worsen and stay.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Fixture, Ran, needs_bubblewrap};
+use crate::suite::body;
+
+const POLICY: &str = r#"schema = "assay.gate-policy/1"
+[ledger]
+path = "ledger.jsonl"
+[[rules]]
+skills = ["skills/reports", "skills/invoices", "skills/letters"]
+experiment = "experiment.toml"
+require = "helps"
+"#;
+
+/// A repository with three skills and six tasks each. At the base, `reports` says the wrong word and the others the right
+/// one; then `reports` improves, `invoices` worsens and `letters` stays.
+fn repository() -> Fixture {
+    let mut lab = Fixture::new();
+    let mut rules = Vec::new();
+    for (skill, word) in [("reports", "wrong"), ("invoices", "right"), ("letters", "right")] {
+        lab = lab.skill(
+            skill,
+            &format!("Ends {skill} with the agreed word. Use it for all {skill}."),
+            &body(word),
+        );
+        let read = format!("cat /skills/{skill}/SKILL.md");
+        let task = format!("{skill}-*");
+        rules.push(json!({ "task": task, "turn": 0, "seen": "Skills are folders", "run": read }));
+        for number in 1..=6 {
+            lab = lab.task(&format!("{skill}-{number}"), |task| task);
+        }
+    }
+    for word in ["right", "wrong"] {
+        let seen = format!("agreed word for this kind of report is `{word}`");
+        rules.push(json!({ "turn": 1, "seen": seen, "run": format!("echo {word} > answer.txt") }));
+    }
+    let lab =
+        lab.script(&rules).file("gate.toml", POLICY).file(".gitignore", ".assay\nhome\n*.xml\n*.md.out\n");
+    let lab = lab.experiment(|e| {
+        let design = e.conditions(&["none", "curated"]).repetitions(3);
+        ["reports", "invoices", "letters"].iter().fold(design, |design, skill| {
+            (1..=6).fold(design, |design, number| design.pair(&format!("{skill}-{number}"), &[skill]))
+        })
+    });
+    git(&lab, &["init", "--quiet", "--initial-branch=main"]);
+    save(&lab, "base");
+    git(&lab, &["tag", "base"]);
+    lab.write("skills/reports/SKILL.md", skill("reports", "right"));
+    lab.write("skills/invoices/SKILL.md", skill("invoices", "wrong"));
+    save(&lab, "change");
+    lab
+}
+
+fn skill(name: &str, word: &str) -> String {
+    format!(
+        "---\nname: {name}\ndescription: Ends {name} with the agreed word. Use it for all {name}.\n---\n\n{}\n",
+        body(word)
+    )
+}
+
+fn git(lab: &Fixture, args: &[&str]) {
+    let identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
+    let status = Command::new("git").current_dir(lab.folder()).args(identity).args(args).status().unwrap();
+    assert!(status.success(), "git {args:?}");
+}
+
+fn save(lab: &Fixture, message: &str) {
+    git(lab, &["add", "--all"]);
+    git(lab, &["commit", "--quiet", "--message", message]);
+}
+
+fn gate(lab: &Fixture, more: &[&str]) -> (Value, i32) {
+    let args = ["gate", "gate.toml", "--changed-since", "base", "--format", "json"];
+    let ran = lab.assay(&[&args, more].concat());
+    assert!(!ran.stdout.is_empty(), "{}", ran.stderr);
+    (ran.json(), ran.code)
+}
+
+fn verdicts(document: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let rows = document["skills"].as_array().unwrap().iter();
+    rows.map(|row| (text(&row["skill"]), text(&row["verdict"]))).collect()
+}
+
+fn expected(rows: [(&str, &str); 3]) -> Vec<(String, String)> {
+    rows.map(|(skill, verdict)| (format!("skills/{skill}"), verdict.to_owned())).to_vec()
+}
+
+#[test]
+fn improved_worsened_and_unchanged_skills_are_told_apart() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let outputs = ["--create-ledger", "--junit", "gate.xml", "--comment", "comment.md.out"];
+    let (document, code) = gate(&lab, &outputs);
+    let all = expected([("invoices", "fail"), ("letters", "unchanged"), ("reports", "pass")]);
+    assert_eq!((code, verdicts(&document)), (1, all.clone()), "{document:#}");
+    assert_eq!(document["verdict"], json!("fail"));
+    let row = |document: &Value, number: usize, key: &str| document["skills"][number][key].clone();
+    assert_eq!(
+        [0, 1, 2].map(|number| row(&document, number, "changed")),
+        [json!(true), json!(false), json!(true)]
+    );
+    // 6 tasks, 3 repetitions, 2 conditions; nothing of the skill that stayed.
+    assert_eq!(
+        [0, 1, 2].map(|number| row(&document, number, "trials_executed")),
+        [json!(36), json!(0), json!(36)]
+    );
+    assert_eq!(row(&document, 2, "checks")["fixed"].as_array().unwrap().len(), 6);
+    assert_eq!(row(&document, 0, "checks")["still_failing"], json!(6));
+
+    let xml = std::fs::read_to_string(lab.path("gate.xml")).unwrap();
+    assert!(xml.contains("tests=\"3\"") && xml.contains("failures=\"1\""), "{xml}");
+    assert!(xml.contains("name=\"skills/invoices\"") && xml.contains("helps is not shown"), "{xml}");
+    let comment = std::fs::read_to_string(lab.path("comment.md.out")).unwrap();
+    assert!(comment.lines().count() <= 15 && comment.contains("| skills/reports | pass |"), "{comment}");
+
+    // A second run executes nothing, and is the same look.
+    let (again, code) = gate(&lab, &[]);
+    assert_eq!((code, verdicts(&again)), (1, all.clone()));
+    assert_eq!([0, 2].map(|number| row(&again, number, "trials_executed")), [json!(0), json!(0)]);
+    assert_eq!([0, 2].map(|number| row(&again, number, "trials_reused")), [json!(36), json!(36)]);
+    assert_eq!(row(&again, 2, "look"), json!(1));
+    assert_eq!(std::fs::read_to_string(lab.path("ledger.jsonl")).unwrap().lines().count(), 1);
+    let events = std::fs::read_to_string(lab.path(".assay/runs/gate-skills-reports/events.jsonl")).unwrap();
+    assert!(events.contains(document["policy_hash"].as_str().unwrap()), "{events}");
+
+    // A look that someone else had at other results of the same skill makes the next one stricter.
+    std::fs::remove_dir_all(lab.path(".assay")).unwrap();
+    let ledger = std::fs::read_to_string(lab.path("ledger.jsonl")).unwrap();
+    let evidence = serde_json::from_str::<Value>(&ledger).unwrap()["skills"][1]["evidence"].clone();
+    lab.write("ledger.jsonl", ledger.replace(evidence.as_str().unwrap(), "blake3:other"));
+    let (rerun, _) = gate(&lab, &[]);
+    assert_eq!([0, 2].map(|number| row(&rerun, number, "look")), [json!(1), json!(2)]);
+    assert_eq!(verdicts(&rerun), all);
+    assert!(row(&rerun, 2, "level").as_f64().unwrap() < row(&document, 2, "level").as_f64().unwrap() / 4.0);
+
+    // Without the ledger there is no decision.
+    std::fs::remove_file(lab.path("ledger.jsonl")).unwrap();
+    let (blocked, code) = gate(&lab, &[]);
+    assert_eq!((code, &blocked["verdict"]), (3, &json!("blocked")));
+    assert!(blocked["notes"].to_string().contains("--create-ledger"), "{blocked}");
+}
+
+#[test]
+fn a_weakened_policy_fails_without_a_trial() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let weaker =
+        POLICY.replace("\"skills/reports\", \"skills/invoices\", ", "").replace("helps", "not-harmful");
+    lab.write("gate.toml", weaker);
+    let (document, code) = gate(&lab, &["--create-ledger"]);
+    assert_eq!((code, &document["verdict"]), (1, &json!("fail")));
+    let found = document["weakened"].to_string();
+    for part in ["skills/reports: no longer covered", "skills/letters: require: helps → not-harmful"] {
+        assert!(found.contains(part), "{found}");
+    }
+    assert!(lab.records().is_empty());
+}
+
+#[test]
+fn a_version_that_is_worse_than_the_base_is_not_non_inferior() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let text = POLICY.replace("\"helps\"", "\"non-inferior\"\nmargin = 0.45");
+    lab.write("gate.toml", text.replace("[ledger]\npath = \"ledger.jsonl\"\n", ""));
+    git(&lab, &["add", "--all"]);
+    // At the base as well, so that nothing is weaker.
+    git(&lab, &["stash", "--quiet"]);
+    git(&lab, &["checkout", "--quiet", "base"]);
+    lab.write("gate.toml", text.replace("[ledger]\npath = \"ledger.jsonl\"\n", ""));
+    save(&lab, "policy");
+    git(&lab, &["tag", "--force", "base"]);
+    lab.write("skills/reports/SKILL.md", skill("reports", "right"));
+    lab.write("skills/invoices/SKILL.md", skill("invoices", "wrong"));
+    let (document, code) = gate(&lab, &[]);
+    let all = expected([("invoices", "fail"), ("letters", "unchanged"), ("reports", "pass")]);
+    assert_eq!((code, verdicts(&document)), (1, all), "{document:#}");
+    assert_eq!(document["skills"][0]["checks"]["newly_failing"].as_array().unwrap().len(), 6);
+}
+
+/// What a policy is refused with.
+fn refused(rule: &str) -> Ran {
+    let lab = repository();
+    lab.write("gate.toml", POLICY.replace("require = \"helps\"\n", rule));
+    let ran = lab.assay(&["gate", "gate.toml", "--create-ledger"]);
+    assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
+    assert!(lab.records().is_empty());
+    ran
+}
+
+#[test]
+fn policies_that_nothing_can_meet_are_refused_with_the_arithmetic() {
+    needs_bubblewrap!();
+    // The gate of the context-engineering plan: the control passes 15 of 18, and p ≤ .05 is required.
+    let ran = refused("require = \"helps\"\nexact_p = 0.05\nexpected_baseline = [15, 18]\n");
+    for part in ["passes 15 of 18 trials", "only 3 pairs can differ", "2 × ½^3 = 0.25", "no trial was run"]
+    {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    let ran = refused("require = \"not-harmful\"\nmargin = 0.01\n");
+    assert!(ran.stderr.contains("`not-harmful` is unattainable"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_store_with_runs_checks_itself() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let (_, _) = gate(&lab, &["--create-ledger"]);
+    let ran = lab.assay(&["gate", "gate.toml", "--self-check", "--format", "json"]);
+    let found = ran.json();
+    // Two conditions of two runs, each split once: deterministic trials have equal halves.
+    assert_eq!(
+        (&found["recorded"]["splits"], &found["recorded"]["flips"]),
+        (&json!(4), &json!(0)),
+        "{found}"
+    );
+}
