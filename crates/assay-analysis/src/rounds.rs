@@ -69,7 +69,9 @@ pub fn round_state(store: &Store, run: &RunFolder, next: u32) -> Result<RoundSta
             table.looks.iter().filter(|(_, look)| look.ended.is_none()).map(|(name, _)| name).collect();
         if let (Some(baseline), false) = (run.conditions.first(), open.is_empty()) {
             add(baseline);
-            open.into_iter().for_each(|name| add(name));
+            for name in open {
+                add(name);
+            }
         }
     }
     let comparisons = comparisons::comparisons(run, &gathered.tables, run.primary.as_deref());
@@ -133,7 +135,9 @@ pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
         if ended.len() == same.looks.len() {
             controls.cut(baseline, ended.iter().map(|(_, round)| *round).max().unwrap_or_default());
         }
-        ended.iter().for_each(|(name, round)| controls.cut(name, *round));
+        for (name, round) in &ended {
+            controls.cut(name, *round);
+        }
     }
 }
 
@@ -175,7 +179,9 @@ impl Table {
     pub(crate) fn at(&self, round: u32) -> Table {
         let mut table = self.clone();
         let conditions: Vec<String> = table.cells.keys().cloned().collect();
-        conditions.iter().for_each(|name| table.cut(name, round));
+        for name in &conditions {
+            table.cut(name, round);
+        }
         table.void_unusable();
         table
     }

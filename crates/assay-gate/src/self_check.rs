@@ -66,7 +66,7 @@ mod tests {
         assert!(found.rate().unwrap() <= 0.1, "{found:?}");
         // In the order of the table, the second half is always better: drift is found.
         let drift = vec![vec![0.0, 0.0, 1.0, 1.0]; 20];
-        assert_eq!(null_splits(&[drift.clone()], 1, 0.1), NullSplits { splits: 1, flips: 1 });
+        assert_eq!(null_splits(std::slice::from_ref(&drift), 1, 0.1), NullSplits { splits: 1, flips: 1 });
         assert_eq!(null_splits(&[drift[..4].to_vec()], 5, 0.1).rate(), None);
     }
 }

@@ -220,11 +220,8 @@ fn weakened_skill(skill: &str, before: &SkillTerms, now: &SkillTerms, check: &mu
     let (was, is) = (&old.guards, &new.guards);
     check(looser(was.cost_ratio, is.cost_ratio), format!("{skill}: guard cost_ratio removed or raised"));
     for (name, was, is) in [("lint", &was.lint, &is.lint), ("scanner", &was.scanner, &is.scanner)] {
-        let weaker = match (was.as_deref(), is.as_deref()) {
-            (None, _) => false,
-            (Some(_), None) | (Some("warning"), Some("error")) => true,
-            (Some(_), Some(_)) => false,
-        };
+        let weaker =
+            matches!((was.as_deref(), is.as_deref()), (Some(_), None) | (Some("warning"), Some("error")));
         check(weaker, format!("{skill}: guard {name} removed or lowered"));
     }
     check(

@@ -92,11 +92,7 @@ pub fn note(note: &Note) -> String {
         ),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
-        Note::Sequential { rounds } => format!(
-            "Comparisons are decided after each complete round, at most {rounds}, at group-sequential levels \
-             (docs/STATISTICS.md). Repeated CIs are for tasks of this kind and hold at every round. The lift of a \
-             comparison that stopped early is on average too far from zero."
-        ),
+        Note::Sequential { rounds } => sequential(*rounds),
         Note::Extended { earlier } => format!(
             "This run contains all trials of `{earlier}` and more. If the report of `{earlier}` prompted the extension, the \
              error rates are higher than stated (optional stopping)."
@@ -249,4 +245,12 @@ fn list_names(ArmNames { arms, of }: &ArmNames) -> String {
         [some @ .., last] if some.len() < 3 => format!("{} and {last}", some.join(", ")),
         many => format!("{} of {of} comparisons", many.len()),
     }
+}
+
+fn sequential(rounds: u32) -> String {
+    format!(
+        "Comparisons are decided after each complete round, at most {rounds}, at group-sequential levels \
+         (docs/STATISTICS.md). Repeated CIs are for tasks of this kind and hold at every round. The lift of a comparison \
+         that stopped early is on average too far from zero."
+    )
 }

@@ -23,10 +23,17 @@ fn a_comparison_stops_at_its_first_verdict() {
         assert_eq!(stage(&found), expected, "{base} {arm}");
     };
     let (verdict, last) = (Some(End::Verdict), Some(End::LastRound));
+    check("FFFFFF", "PPPPPP", (1, verdict, VerdictKind::Helps));
+    check("PPPPPP", "FFFFFF", (1, verdict, VerdictKind::Harms));
     // Trials that other runs left do not count: the comparison had ended.
+    check("FFFFFF", "PFFFFF", (1, verdict, VerdictKind::Helps));
+    check("FFFFFF", "FPPPPP", (2, verdict, VerdictKind::Helps));
     // 20 tasks are too few for `negligible`.
+    check("FFFFFF", "FFFFFF", (2, Some(End::Futility), VerdictKind::Inconclusive));
     // The second round is not complete.
+    check("FP....", "F.PPPP", (1, None, VerdictKind::Inconclusive));
     // A lost trial was executed: its round is complete.
+    check("iFFFFF", "iPPPPP", (2, verdict, VerdictKind::Helps));
     let half = suite(&["none", "curated"], &["PFPFPF", "FPFPFP"]).each(|record| {
         // Half of the tasks the other way round: no effect, much noise.
         if record.task.as_str() < "t10" {

@@ -107,7 +107,9 @@ pub fn run_rounds(
     if let Some(next) = next {
         for round in 1.. {
             let RoundArms { arms, notes } = next(round)?;
-            notes.into_iter().for_each(|note| events(Event::Note(note)));
+            for note in notes {
+                events(Event::Note(note));
+            }
             let takes_part = |cell: &Cell| {
                 cell.repetition == round
                     && arms.contains(&(cell.agent, cell.sandbox.clone(), cell.condition.clone()))

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         document.skills = gated.into_iter().map(|gated| gated.row).collect();
         return finish(&document, args, ui);
     }
-    let (mut ledger, missing) = open_ledger(args, &policy)?;
+    let (mut ledger, missing) = open_ledger(args, &policy);
     document.notes.extend(missing.note);
     if let Some(reason) = missing.blocked {
         document.verdict = Word::Blocked;
@@ -172,13 +172,13 @@ struct MissingLedger {
     blocked: Option<String>,
 }
 
-fn open_ledger(args: &GateArgs, policy: &Policy) -> Result<(Option<Ledger>, MissingLedger), Failure> {
+fn open_ledger(args: &GateArgs, policy: &Policy) -> (Option<Ledger>, MissingLedger) {
     let Some(spec) = &policy.ledger else {
         let note = Some("The policy has no ledger: reruns are not counted.".to_owned());
-        return Ok((None, MissingLedger { note, blocked: None }));
+        return (None, MissingLedger { note, blocked: None });
     };
     let blocked = |reason: String| (None, MissingLedger { note: None, blocked: Some(reason) });
-    Ok(match Ledger::read(&spec.place, &policy.directory) {
+    match Ledger::read(&spec.place, &policy.directory) {
         Ok(ledger) => (Some(ledger), MissingLedger::default()),
         Err(LedgerError::Missing(_)) if args.create_ledger || !spec.required => {
             (Some(Ledger::empty(&spec.place, &policy.directory)), MissingLedger::default())
@@ -187,7 +187,7 @@ fn open_ledger(args: &GateArgs, policy: &Policy) -> Result<(Option<Ledger>, Miss
             "{error}, so earlier looks at these skills are unknown: restore it, or begin a new one with --create-ledger"
         )),
         Err(error) => blocked(error.to_string()),
-    })
+    }
 }
 
 /// Refuses requirements that no result can meet, with the arithmetic.

@@ -41,6 +41,8 @@ const ROWS: &[(&str, How)] = &[
     (".ci/run", Not("runs this test")),
     ("scripts/fetch-minilm", Not(NETWORK)),
     ("assay view", Elsewhere("view")),
+    ("assay gate", Elsewhere("gate")),
+    ("assay init ci", Elsewhere("gate")),
     ("scripts/agent-cpu", Not(LONG)),
     ("scripts/retrieval-speed", Not(WHOLE)),
     ("ASSAY_FUZZ_SECONDS=60 cargo", Not(LONG)),

@@ -219,3 +219,19 @@ fn a_store_with_runs_checks_itself() {
         "{found}"
     );
 }
+
+#[test]
+fn init_writes_a_policy_and_workflows() {
+    let lab = Fixture::new();
+    let ran = lab.assay(&["init", "ci"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for path in
+        ["gate.toml", "gate-ledger.jsonl", ".github/workflows/assay-gate.yml", "assay-gate.gitlab-ci.yml"]
+    {
+        assert!(lab.path(path).is_file(), "{path}");
+    }
+    // The policy is valid; there is no skill yet.
+    let ran = lab.assay(&["gate", "gate.toml", "--format", "json"]);
+    assert_eq!((ran.code, &ran.json()["skills"]), (0, &json!([])), "{}", ran.stderr);
+    assert_eq!(lab.assay(&["init", "ci"]).code, 2);
+}

@@ -26,7 +26,7 @@ pub(super) fn violated(terms: &SkillTerms, report: Option<&Report>) -> Vec<Strin
         match discovery_rank(terms) {
             Some(rank) if rank <= most as f64 => {}
             Some(rank) => {
-                found.push(format!("discovery: median rank {rank} of its tasks, at most {most} allowed"))
+                found.push(format!("discovery: median rank {rank} of its tasks, at most {most} allowed"));
             }
             None => found.push("discovery: the skill is not in the library of the experiment".to_owned()),
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_report::counted;
 use assay_stats::sequential::{SequentialPlan, shuffle};
 use assay_stats::{PairedTask, VerdictKind};
-use assay_table::{ReadError, TableReader, Value};
+use assay_table::{TableReader, Value};
 use serde::Serialize;
 
 use super::simulate::markdown;
@@ -163,11 +163,7 @@ fn read(path: &Path, arms: Arms) -> Result<Scores, Failure> {
         Arms::Condition => ("condition", "model"),
     };
     while let Some(row) = reader.next() {
-        let row = match row {
-            Ok(row) => row,
-            Err(error @ ReadError::Row { .. }) => return Err(bad(&error)),
-            Err(error) => return Err(bad(&error)),
-        };
+        let row = row.map_err(|error| bad(&error))?;
         let columns = reader.columns();
         let get =
             |name: &str| columns.iter().position(|column| column == name).and_then(|at| row.values.get(at));
