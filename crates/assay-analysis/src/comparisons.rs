@@ -180,8 +180,9 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     let is_sequential = rounds.is_some();
     let stage = rounds.as_ref().map(|(stage, _)| *stage);
     // Of the comparison in its family, and alone.
-    let looks = rounds
-        .map(|(stage, plans)| [family, 1].map(|family| plans.look(family, stage.round, &counted, &losses)));
+    let looks = rounds.map(|(stage, plans)| {
+        [family, 1].map(|family| plans.decide_round(family, stage.round, &counted, &losses))
+    });
     let [look, alone] = looks.unwrap_or_default();
     let verdict = look.map_or_else(
         || assay_stats::verdict(&counted, family, pairing.margin, Some(&losses)),

@@ -103,7 +103,7 @@ pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
             let seen = table.at(round);
             for name in std::mem::take(&mut open) {
                 let (counted, losses) = compared_tasks(&seen, baseline, name, &clusters);
-                let look = plans.look(families.size_of(name), round, &counted, &losses);
+                let look = plans.decide_round(families.size_of(name), round, &counted, &losses);
                 let ended = match look {
                     Some(look) if look.verdict.kind != VerdictKind::Inconclusive => Some(End::Verdict),
                     Some(look) if look.futile => Some(End::Futility),
@@ -154,7 +154,7 @@ impl Plans {
     }
 
     /// The look at a round of a comparison.
-    pub(crate) fn look(
+    pub(crate) fn decide_round(
         &mut self,
         family: usize,
         round: u32,
@@ -164,7 +164,7 @@ impl Plans {
         let (rounds, margin) = (self.rounds as usize, self.margin);
         let plan =
             self.by_family.entry(family).or_insert_with(|| SequentialPlan::new(rounds, family, margin));
-        plan.as_ref()?.look(tasks, round as usize, Some(losses))
+        plan.as_ref()?.decide_round(tasks, round as usize, Some(losses))
     }
 }
 

@@ -120,7 +120,7 @@ impl Ledger {
 
     /// The number of the look at a version of a skill that has this evidence: its own if it was looked at before, or
     /// the next.
-    pub fn look(&self, skill: &str, digest: &str, evidence: &str) -> u32 {
+    pub fn look_number(&self, skill: &str, digest: &str, evidence: &str) -> u32 {
         let mut seen: Vec<&str> = Vec::new();
         let skills = self.entries.iter().flat_map(|entry| &entry.skills);
         for entry in skills.filter(|entry| entry.skill == skill && entry.digest == digest) {
@@ -268,7 +268,7 @@ mod tests {
         }
         let read = Ledger::read(place, folder).unwrap();
         assert_eq!(read.entries, ledger.entries);
-        let look = |digest: &str, evidence: &str| read.look("skills/a", digest, evidence);
+        let look = |digest: &str, evidence: &str| read.look_number("skills/a", digest, evidence);
         // The same evidence is the same look; another version of the skill begins anew.
         assert_eq!(["one", "two", "three"].map(|evidence| look("blake3:a", evidence)), [1, 2, 3]);
         assert_eq!(look("blake3:b", "one"), 1);

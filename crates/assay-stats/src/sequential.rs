@@ -103,7 +103,7 @@ impl SequentialPlan {
     /// The look after `round` complete rounds. Trials beyond the round must be left out by the caller: an
     /// incomplete round is not analysed. `losses` is `None` if no trial was lost. `None` for a round that the plan
     /// does not have.
-    pub fn look(&self, tasks: &[PairedTask], round: usize, losses: Option<&Losses>) -> Option<Look> {
+    pub fn decide_round(&self, tasks: &[PairedTask], round: usize, losses: Option<&Losses>) -> Option<Look> {
         let at = round.checked_sub(1).filter(|at| *at < self.rounds)?;
         let sample = Sample::of(tasks);
         let noise = within_variance(tasks);
@@ -122,7 +122,7 @@ impl SequentialPlan {
     /// and arm are in order of rounds.
     pub fn stop(&self, tasks: &[PairedTask]) -> Option<(usize, Look)> {
         (1..=self.rounds).find_map(|round| {
-            let look = self.look(&first_rounds(tasks, round), round, None)?;
+            let look = self.decide_round(&first_rounds(tasks, round), round, None)?;
             (look.ends() || round == self.rounds).then_some((round, look))
         })
     }
@@ -203,7 +203,7 @@ fn within_variance(tasks: &[PairedTask]) -> f64 {
 /// Whether the verdict of a plan with one look is that of the fixed design.
 #[cfg(test)]
 fn is_fixed(plan: &SequentialPlan, tasks: &[PairedTask], fixed: &Verdict) -> bool {
-    plan.look(tasks, 1, None).is_some_and(|look| look.verdict == *fixed && !look.futile)
+    plan.decide_round(tasks, 1, None).is_some_and(|look| look.verdict == *fixed && !look.futile)
 }
 
 #[cfg(test)]
@@ -270,9 +270,12 @@ mod tests {
     fn rounds_that_the_plan_does_not_have_have_no_look() {
         let plan = SequentialPlan::new(3, 1, 0.1).unwrap();
         let suite = design(Effect::None, 30, 3).suite(1, 0);
-        assert!(plan.look(&suite.arms[0], 0, None).is_none() && plan.look(&suite.arms[0], 4, None).is_none());
+        assert!(
+            plan.decide_round(&suite.arms[0], 0, None).is_none()
+                && plan.decide_round(&suite.arms[0], 4, None).is_none()
+        );
         assert!(SequentialPlan::new(0, 1, 0.1).is_none());
-        let few = plan.look(&suite.arms[0][..4], 3, None).unwrap();
+        let few = plan.decide_round(&suite.arms[0][..4], 3, None).unwrap();
         assert!(!few.ends() && few.verdict.interval.is_none());
         assert!(SequentialPlan::new(MOST_ROUNDS + 1, 1, 0.1).is_none());
     }

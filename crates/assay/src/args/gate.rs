@@ -20,10 +20,14 @@ use super::lab::replay::Arms;
 pub(crate) struct GateArgs {
     /// The policy
     pub(crate) policy: PathBuf,
-    /// Gate only skills that differ from those at this Git revision, and compare the policy with that revision's
+    /// Gate only skills that differ from this Git revision
+    ///
+    /// The policy is compared with that revision's, too: one that demands less fails.
     #[arg(long, value_name = "REF")]
     pub(crate) changed_since: Option<String>,
-    /// Spend at most this many US dollars; what is missing then blocks the gate
+    /// Spend at most this many US dollars
+    ///
+    /// Trials that are missing then block the gate.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
     /// Run paid models without a cap
@@ -38,10 +42,12 @@ pub(crate) struct GateArgs {
     /// Write the decisions as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Write a comment for the pull request, at most 15 lines of Markdown
+    /// Write a comment for the pull request
+    ///
+    /// At most 15 lines of Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) comment: Option<PathBuf>,
-    /// Print how often the gate decides where nothing changed, and run nothing
+    /// Print how often the gate decides where nothing changed
     ///
     /// Splits the repetitions of every task in halves and decides between them, for the runs of the store or for a
     /// table.

@@ -120,7 +120,7 @@ pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Statu
             }
         }
     }
-    judge(&policy, &terms, &mut gated, ledger.as_ref());
+    decide_skills(&policy, &terms, &mut gated, ledger.as_ref());
     if let Some(ledger) = &mut ledger {
         record(ledger, &document, &gated, &terms)?;
     }
@@ -258,7 +258,7 @@ fn check_feasible(policy: &Policy, open: &[(&String, &SkillTerms)]) -> Result<()
 }
 
 /// Decides on every skill that was measured: all claims share the error budget.
-fn judge(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Option<&Ledger>) {
+fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Option<&Ledger>) {
     let mut claims = Vec::new();
     let mut owners = Vec::new();
     for (number, gated) in gated.iter().enumerate() {
@@ -272,8 +272,9 @@ fn judge(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Option<&Le
                 require: of.rule.require,
                 margin: of.rule.margin,
                 tasks: evidence.tasks.clone(),
-                look: ledger
-                    .map_or(1, |ledger| ledger.look(&gated.row.skill, &digest, &measured_digest(measured))),
+                look: ledger.map_or(1, |ledger| {
+                    ledger.look_number(&gated.row.skill, &digest, &measured_digest(measured))
+                }),
                 drift: measured.drift.map_or(0.0, |drift| drift.sd),
             });
         }

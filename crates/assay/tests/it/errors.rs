@@ -38,7 +38,9 @@ fn a_file_that_is_not_there() {
 
 #[test]
 fn a_key_that_does_not_exist() {
-    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @"error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `placement`, `repetitions`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `primary`, `concurrency`, `memory_mb`, `cpus`, `retry`, `stop_after`, `agents`, `prices`, `condition`, `metrics`, `tasks`");
+    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @r"
+    error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `placement`, `repetitions`, `stopping`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `primary`, `concurrency`, `memory_mb`, `cpus`, `retry`, `stop_after`, `agents`, `prices`, `condition`, `metrics`, `tasks`
+    ");
 }
 
 #[test]

@@ -14,10 +14,11 @@ use clap::ValueEnum;
   assay lab replay results.jsonl.zst --arms model --repetitions 4
   assay lab replay results.csv --arms condition --repetitions 10 --format json")]
 pub(crate) struct ReplayArgs {
-    /// Table with a row for each trial: CSV, JSON Lines or Parquet with columns `task`, `score`, and `model` or
-    /// `condition`
+    /// Table with a row for each trial
+    ///
+    /// CSV, JSON Lines or Parquet, with the columns `task`, `score`, and `model` or `condition`.
     pub(crate) table: PathBuf,
-    /// Column whose values are compared, within equal values of the other
+    /// Column whose values are compared
     #[arg(long, value_name = "COLUMN")]
     pub(crate) arms: Arms,
     /// Trials of each task and arm, and rounds at most

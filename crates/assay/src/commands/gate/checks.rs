@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_analysis::Report;
 use serde::Serialize;
 
-/// Checks by what became of them: a check passes under a condition if it does so in at least half of the trials.
+/// Checks by whether they changed: a check passes under a condition if it does so in at least half of the trials.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct CheckChanges {
     pub(super) fixed: Vec<String>,
