@@ -139,7 +139,7 @@ fn the_screen_of_assay() {
       route        Show which skill would be chosen for a request
 
     Experiments:
-      init         Write a new experiment or a new task
+      init         Write a new experiment, task or CI workflow
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills
@@ -149,6 +149,7 @@ fn the_screen_of_assay() {
       view         Show runs, trials, pairs and skills in a browser
       report       Report whether each skill helped in a run
       compare      Compare two runs, condition by condition
+      gate         Decide whether changed skills meet a policy
       audit        Show how a skill changed agents' behavior
 
     Data:
