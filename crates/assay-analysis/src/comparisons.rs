@@ -6,9 +6,9 @@ use assay_stats::{Interval, Losses, LossyTask, PairedTask, VerdictKind};
 use assay_store::RunFolder;
 
 use crate::gather::{Slot, Table};
-use crate::model::{AgentKey, Comparison, FamilyInterval};
+use crate::model::{AgentKey, Comparison, FamilyInterval, Rounds};
 use crate::overlap::Times;
-use crate::rounds::{Plans, Rounds};
+use crate::round_plans::Plans;
 
 /// Differences of scores below this are rounding errors.
 pub(crate) const EQUAL: f64 = 1e-9;

@@ -5,9 +5,9 @@ use std::thread;
 
 use assay_store::{Cause, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
-use crate::model::AgentKey;
+use crate::model::{AgentKey, Rounds};
 use crate::result::TrialResult;
-use crate::rounds::{self, Rounds};
+use crate::rounds;
 
 /// More threads than this do not read small files faster.
 const MOST_THREADS: usize = 8;

@@ -26,6 +26,7 @@ mod overlap;
 mod provenance;
 mod report;
 mod result;
+mod round_plans;
 mod rounds;
 mod settings;
 mod shared;
@@ -47,11 +48,12 @@ pub use forecast::{
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{
-    AgentKey, Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, TaskArm, TaskRow, TokenCounts,
+    AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, Rounds, TaskArm, TaskRow,
+    TokenCounts,
 };
 pub use models::RepliedModel;
 pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use report::{Report, SCHEMA, analyze, report, report_selected};
-pub use rounds::{End, RoundState, Rounds, round_state};
+pub use rounds::{RoundState, round_state};

@@ -7,8 +7,6 @@ use assay_store::PlannedAgent;
 use assay_trace::Placement;
 use serde::Serialize;
 
-use crate::rounds::Rounds;
-
 /// Agent, model and sandbox. Arms with the same key are compared with each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AgentKey {
@@ -209,6 +207,29 @@ pub struct Comparison {
     /// Whether its trials were executed by another program and cannot be retried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+}
+
+/// How far a comparison that is decided round by round has come.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Rounds {
+    /// The last complete round that was analysed; 0 before the first.
+    pub round: u32,
+    /// Rounds at most.
+    pub rounds: u32,
+    /// Why it ended; `null` if it goes on.
+    pub ended: Option<End>,
+}
+
+/// Why a comparison ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// A verdict.
+    Verdict,
+    /// A verdict in the remaining rounds was improbable.
+    Futility,
+    /// There were no more rounds.
+    LastRound,
 }
 
 /// The adjusted CI.

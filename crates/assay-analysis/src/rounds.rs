@@ -7,36 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::VerdictKind;
-use assay_stats::sequential::{Look, SequentialPlan};
 use assay_store::{RunFolder, Selection, Store, StoreError};
-use serde::Serialize;
 
 use crate::comparisons::{self, Families, compared_tasks};
 use crate::gather::{Gathered, Table};
-use crate::model::Comparison;
-
-/// How far a comparison that is decided round by round has come.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Rounds {
-    /// The last complete round that was analysed; 0 before the first.
-    pub round: u32,
-    /// Rounds at most.
-    pub rounds: u32,
-    /// Why it ended; `null` if it goes on.
-    pub ended: Option<End>,
-}
-
-/// Why a comparison ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// A verdict.
-    Verdict,
-    /// A verdict in the remaining rounds was improbable.
-    Futility,
-    /// There were no more rounds.
-    LastRound,
-}
+use crate::model::{Comparison, End, Rounds};
+use crate::round_plans::Plans;
 
 /// The comparisons of a run at their last complete rounds, and who takes part in the next.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,33 +114,6 @@ pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
         for (name, round) in &ended {
             controls.cut(name, *round);
         }
-    }
-}
-
-/// The plans of families, by size: their levels take a while to compute.
-pub(crate) struct Plans {
-    rounds: u32,
-    margin: f64,
-    by_family: BTreeMap<usize, Option<SequentialPlan>>,
-}
-
-impl Plans {
-    pub(crate) fn new(rounds: u32, margin: f64) -> Self {
-        Self { rounds, margin, by_family: BTreeMap::new() }
-    }
-
-    /// The look at a round of a comparison.
-    pub(crate) fn decide_round(
-        &mut self,
-        family: usize,
-        round: u32,
-        tasks: &[assay_stats::PairedTask],
-        losses: &assay_stats::Losses,
-    ) -> Option<Look> {
-        let (rounds, margin) = (self.rounds as usize, self.margin);
-        let plan =
-            self.by_family.entry(family).or_insert_with(|| SequentialPlan::new(rounds, family, margin));
-        plan.as_ref()?.decide_round(tasks, round as usize, Some(losses))
     }
 }
 

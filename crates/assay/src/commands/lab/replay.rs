@@ -9,7 +9,7 @@ use assay_stats::{PairedTask, VerdictKind};
 use assay_table::{TableReader, Value};
 use serde::Serialize;
 
-use super::simulate::markdown;
+use super::simulate::table::markdown;
 use crate::args::lab::replay::{Arms, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

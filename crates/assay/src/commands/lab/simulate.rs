@@ -3,13 +3,13 @@
 mod difficulty;
 mod metrics;
 mod sequential;
-
-use std::num::NonZeroUsize;
+pub(super) mod table;
 
 use assay_report::counted;
 use assay_stats::simulate::{Cell, Design, GridCell, Miss, planned_grid, simulate_all, validity_grid};
 use serde::Serialize;
 
+use self::table::{markdown, thread_count};
 use crate::args::lab::simulate::{Grid, SimulateArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -78,11 +78,6 @@ fn validity(seed: u64) -> Result<Vec<GridCell>, Failure> {
     Ok(validity_grid().into_iter().chain(planned).collect())
 }
 
-fn thread_count(jobs: Option<u16>) -> NonZeroUsize {
-    let requested = jobs.and_then(|jobs| NonZeroUsize::new(usize::from(jobs)));
-    requested.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
-}
-
 fn row(cell: &GridCell, got: &Cell, verdicts: Option<[f64; 4]>) -> Row {
     Row {
         helps: verdicts.map(|[helps, ..]| helps),
@@ -119,35 +114,6 @@ const HEADS: [&str; 11] = [
 /// A Markdown table with aligned columns. Shares are in percent; `!` marks a figure outside its limit.
 fn table(rows: &[Row]) -> String {
     markdown(HEADS, &rows.iter().map(texts).collect::<Vec<_>>())
-}
-
-pub(super) fn markdown<const N: usize>(heads: [&str; N], lines: &[[String; N]]) -> String {
-    let widths: Vec<usize> = (0..N)
-        .map(|at| {
-            lines
-                .iter()
-                .map(|line| line[at].chars().count())
-                .chain([heads[at].chars().count()])
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let line = |texts: &[String]| {
-        let padded = texts.iter().zip(&widths).enumerate().map(|(at, (text, &width))| {
-            if at == 0 { format!(" {text:width$} ") } else { format!(" {text:>width$} ") }
-        });
-        format!("|{}|\n", padded.collect::<Vec<_>>().join("|"))
-    };
-    let rule = widths
-        .iter()
-        .enumerate()
-        .map(|(at, width)| format!("{}{}", "-".repeat(width + 1), if at == 0 { "-" } else { ":" }));
-    let mut text = line(&heads.map(str::to_owned));
-    text.push_str(&format!("|{}|\n", rule.collect::<Vec<_>>().join("|")));
-    for texts in lines {
-        text.push_str(&line(texts));
-    }
-    text
 }
 
 fn texts(row: &Row) -> [String; 11] {

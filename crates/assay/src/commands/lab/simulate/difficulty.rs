@@ -5,7 +5,7 @@ use assay_stats::Difficulty;
 use assay_stats::simulate::difficulty_grid;
 use serde::Serialize;
 
-use super::markdown;
+use super::table::markdown;
 use crate::args::lab::simulate::SimulateArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

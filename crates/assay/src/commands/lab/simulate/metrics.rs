@@ -8,7 +8,7 @@ use assay_stats::MetricScale;
 use assay_stats::simulate::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 use serde::Serialize;
 
-use super::{markdown, thread_count};
+use super::table::{markdown, thread_count};
 use crate::args::lab::simulate::SimulateArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

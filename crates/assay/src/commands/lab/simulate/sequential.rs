@@ -9,7 +9,7 @@ use assay_report::counted;
 use assay_stats::simulate::{SequentialCell, SequentialFigures, SequentialTruth, sequential_grid};
 use serde::Serialize;
 
-use super::{markdown, thread_count};
+use super::table::{markdown, thread_count};
 use crate::args::lab::simulate::SimulateArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
