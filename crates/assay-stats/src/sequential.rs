@@ -4,7 +4,7 @@
 //! tasks has the variance (τ² + σ²/k)/n, and the covariance of two rounds is the variance of the later one: the
 //! canonical joint distribution of group-sequential designs. With φ = τ²/(σ²/K), the information after round k is
 //! (φ + 1)/(φ + K/k) of that after round K. φ = 0, whose times are k/K, is the most cautious; φ is estimated from
-//! round 2 on, divided by [`CAUTION`] and rounded down to one of [`RATIOS`].
+//! round 2 on, divided by 1.5 and rounded down to a power of two from ¼ to 16, or 0.
 
 use std::sync::OnceLock;
 

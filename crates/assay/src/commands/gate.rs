@@ -326,9 +326,9 @@ fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Op
         }
         if let Some(drift) = measured.drift {
             notes.push(format!(
-                "baseline reused: drift sd {} added; the sentinel detects a drift of {} with 80% power and shows {}",
-                pp(drift.sd),
-                drift.detectable.map_or("no size".to_owned(), pp),
+                "baseline reused: a drift of {:.1} pp (sd) is part of the interval; the sentinel detects a drift of {} with 80% power and shows {}",
+                100.0 * drift.sd,
+                drift.detectable.map_or("no size".to_owned(), |drift| format!("{:.0} pp", 100.0 * drift)),
                 drift.observed.map_or("none".to_owned(), pp)
             ));
         }

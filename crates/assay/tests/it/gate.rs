@@ -235,3 +235,58 @@ fn init_writes_a_policy_and_workflows() {
     assert_eq!((ran.code, &ran.json()["skills"]), (0, &json!([])), "{}", ran.stderr);
     assert_eq!(lab.assay(&["init", "ci"]).code, 2);
 }
+
+#[test]
+fn a_reused_baseline_has_the_variance_of_drift() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let rules = POLICY
+        .replace("path = \"ledger.jsonl\"", "git_ref = \"refs/assay/gate\"")
+        .replace("\"skills/reports\", \"skills/invoices\", \"skills/letters\"", "\"skills/reports\"");
+    lab.write("gate.toml", format!("{rules}[reuse_baseline]\nsentinel = 0.34\ndrift_sd = 0.05\n"));
+    let run = || {
+        let ran = lab.assay(&["gate", "gate.toml", "--create-ledger", "--format", "json"]);
+        (ran.json()["skills"][0].clone(), ran.code)
+    };
+    let (first, code) = run();
+    assert_eq!((code, &first["trials_executed"], &first["notes"]), (0, &json!(36), &json!([])), "{first:#}");
+    let text = skill("reports", "right").replace("Every report", "Each report");
+    lab.write("skills/reports/SKILL.md", text);
+    let (again, code) = run();
+    // 18 trials of the skill, and 3 tasks of the baseline again.
+    assert_eq!(
+        (code, &again["trials_executed"], &again["trials_reused"]),
+        (0, &json!(27), &json!(18)),
+        "{again:#}"
+    );
+    let note = again["notes"].to_string();
+    assert!(note.contains("5.0 pp (sd)") && note.contains("with 80% power"), "{note}");
+    let width = |row: &Value| row["interval"][1].as_f64().unwrap() - row["interval"][0].as_f64().unwrap();
+    assert!(width(&again) > width(&first) + 0.01, "{} {}", width(&again), width(&first));
+    git(&lab, &["rev-parse", "--verify", "--quiet", "refs/assay/gate"]);
+}
+
+#[test]
+fn guards_that_do_not_hold_fail() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let secret = skill("reports", "right").replace("# The answer", "# The answer\n\nSee [more](missing.md).");
+    lab.write("skills/reports/SKILL.md", secret);
+    lab.write(
+        "gate.toml",
+        format!("{POLICY}guards = {{ lint = \"warning\" }}\n")
+            .replace("path = \"ledger", "artifact = \"ledger"),
+    );
+    let ran = lab.assay(&["gate", "gate.toml", "--create-ledger", "--format", "json"]);
+    let document = ran.json();
+    let row =
+        document["skills"].as_array().unwrap().iter().find(|row| row["skill"] == "skills/reports").unwrap();
+    assert_eq!((ran.code, &row["verdict"]), (1, &json!("fail")), "{row:#}");
+    let reason = row["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("helps is shown")
+            && reason.contains("guards: lint: ")
+            && reason.contains("link-broken"),
+        "{reason}"
+    );
+}

@@ -190,17 +190,15 @@ pub(super) fn reason(
         return format!("{require} is not shown: no CI with {}", counted(tasks, "task", "tasks"));
     };
     let shown = if decision.shown { "is shown" } else { "is not shown" };
-    let compared = if p <= decision.level { "≤" } else { ">" };
     let figures = figures.map_or(String::new(), |(lift, [low, high])| {
         format!(": {} ({} to {})", pp(lift), assay_report::points(low), assay_report::points(high))
     });
+    let p = if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") };
     format!(
-        "{require} {shown}{figures}, p {} {compared} {:.4}, {}",
-        if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") },
+        "{require} {shown}{figures}, {p} (at most {:.4}), {}",
         decision.level,
         counted(tasks, "task", "tasks")
     )
-    .replace("p < 0.0001 ≤", "p < 0.0001,")
 }
 
 /// Text in a cell of a Markdown table.
