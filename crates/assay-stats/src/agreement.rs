@@ -98,7 +98,7 @@ fn percent(items: &[&(usize, usize)]) -> Option<f64> {
     (!items.is_empty()).then(|| agreed as f64 / items.len() as f64)
 }
 
-fn kappa(items: &[&(usize, usize)]) -> Option<f64> {
+pub(crate) fn kappa(items: &[&(usize, usize)]) -> Option<f64> {
     let observed = percent(items)?;
     let mut counts = std::collections::BTreeMap::<usize, (usize, usize)>::new();
     for (a, b) in items {
@@ -113,7 +113,7 @@ fn kappa(items: &[&(usize, usize)]) -> Option<f64> {
     })
 }
 
-fn alpha(items: &[&Vec<usize>]) -> Option<f64> {
+pub(crate) fn alpha(items: &[&Vec<usize>]) -> Option<f64> {
     let mut totals = std::collections::BTreeMap::<usize, usize>::new();
     let mut disagreed = 0.0;
     for item in items {

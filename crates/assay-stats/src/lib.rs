@@ -17,6 +17,7 @@ mod bootstrap;
 mod difficulty;
 mod gain;
 mod interval;
+pub mod judge;
 mod metric;
 mod moments;
 mod noise;

@@ -33,6 +33,8 @@ pub(crate) enum Purpose {
     Difficulty = 11,
     /// The order of recorded trials, one stream a cell.
     Replay = 12,
+    /// Groups that change places in the test for equal errors of a judge, and simulated judges.
+    JudgeErrors = 13,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

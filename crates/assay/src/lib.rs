@@ -68,6 +68,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Run(args) => commands::run::run(&args, &settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Gate(args) => commands::gate::run(&args, &settings, &ui),
+        Command::Judge(args) => commands::judge::run(&args, &ui),
         Command::View(args) => commands::view::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),

@@ -8,6 +8,7 @@
 mod baseline;
 mod difficulty;
 mod grid;
+mod judges;
 mod method;
 mod metric;
 mod sequential;
@@ -18,6 +19,7 @@ mod truth;
 pub use baseline::Baseline;
 pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};
+pub use judges::{JudgeCell, JudgeCoverage, TrueItem, simulate_judges};
 pub use method::{Method, compare};
 pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 pub use sequential::{

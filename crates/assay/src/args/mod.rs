@@ -11,6 +11,7 @@ pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod lint;
 pub(crate) mod moved;
@@ -42,6 +43,7 @@ use self::gateway::GatewayArgs;
 use self::gc::GcArgs;
 use self::import::ImportArgs;
 use self::init::InitArgs;
+use self::judge::JudgeArgs;
 use self::lab::LabArgs;
 use self::lint::LintArgs;
 use self::plan::PlanArgs;
@@ -122,7 +124,7 @@ const GLOBAL: &str = "Global options";
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
     ("Experiments", &["init", "task", "plan", "run"]),
-    ("Results", &["show", "view", "report", "compare", "gate", "audit"]),
+    ("Results", &["show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
     ("Lab", &["lab"]),
@@ -220,6 +222,7 @@ pub(crate) enum Command {
     Show(ShowArgs),
     View(ViewArgs),
     Gate(Box<GateArgs>),
+    Judge(JudgeArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
     Audit(AuditArgs),

@@ -12,6 +12,7 @@ pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod lint;
 pub(crate) mod plan;

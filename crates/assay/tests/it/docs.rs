@@ -43,6 +43,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay view", Elsewhere("view")),
     ("assay gate", Elsewhere("gate")),
     ("assay init ci", Elsewhere("gate")),
+    ("assay judge", Elsewhere("judge")),
+    ("assay lab judge", Elsewhere("judge")),
     ("scripts/agent-cpu", Not(LONG)),
     ("scripts/retrieval-speed", Not(WHOLE)),
     ("ASSAY_FUZZ_SECONDS=60 cargo", Not(LONG)),

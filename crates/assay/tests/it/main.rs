@@ -37,6 +37,7 @@ mod hosted;
 mod import_benchmark;
 mod import_table;
 mod interrupted;
+mod judge;
 mod lint;
 mod metrics;
 mod output;

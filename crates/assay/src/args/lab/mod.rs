@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod corpus;
 pub(crate) mod cta;
 pub(crate) mod health;
+pub(crate) mod judge;
 pub(crate) mod replay;
 pub(crate) mod route;
 pub(crate) mod search;
@@ -18,6 +19,7 @@ use self::bench::BenchArgs;
 use self::corpus::CorpusArgs;
 use self::cta::CtaArgs;
 use self::health::HealthArgs;
+use self::judge::LabJudgeArgs;
 use self::replay::ReplayArgs;
 use self::route::LabRouteArgs;
 use self::search::LabSearchArgs;
@@ -41,6 +43,7 @@ pub(crate) struct LabArgs {
 pub(crate) enum LabWhat {
     Simulate(SimulateArgs),
     Replay(ReplayArgs),
+    Judge(LabJudgeArgs),
     Bench(BenchArgs),
     Search(LabSearchArgs),
     Route(LabRouteArgs),

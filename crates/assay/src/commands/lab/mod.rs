@@ -5,6 +5,7 @@ mod bench;
 mod corpus;
 mod cta;
 mod health;
+mod judge;
 mod replay;
 mod route;
 mod search;
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status
     match &args.what {
         LabWhat::Simulate(args) => simulate::run(args, ui),
         LabWhat::Replay(args) => replay::run(args, ui),
+        LabWhat::Judge(args) => judge::run(args, ui),
         LabWhat::Bench(args) => bench::run(args, ui),
         LabWhat::Search(args) => search::run(args, ui),
         LabWhat::Route(args) => route::run(args, settings, ui),

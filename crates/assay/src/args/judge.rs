@@ -1,0 +1,110 @@
+//! What `assay judge` takes.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+/// Measure the errors of a judge, and correct rates for them
+///
+/// A judge is a model or a program that decides whether an item of a rubric is met. Both commands read tables
+/// of recorded verdicts: CSV, JSON Lines (also .zst) or Parquet. docs/JUDGING.md describes the method.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge calibrate labels.jsonl --label human --verdict judge --by model --cluster task
+  assay judge correct verdicts.jsonl --calibration labels.jsonl")]
+pub(crate) struct JudgeArgs {
+    #[command(subcommand)]
+    pub(crate) what: JudgeWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JudgeWhat {
+    Calibrate(CalibrateArgs),
+    Correct(CorrectArgs),
+}
+
+/// Compare a judge's verdicts with labels
+///
+/// Prints accuracy, sensitivity, specificity, Cohen's kappa with the base rate, Krippendorff's alpha, and how
+/// often the verdict stays the same in the other order. Verdicts and labels may be true and false (also yes
+/// and no, met and not met, pass and fail, 1 and 0), 1 and 2, or any words; sensitivity and specificity are those of true
+/// or 1. Rows without a label or a verdict are counted and left out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge calibrate labels.jsonl.zst --label human --verdict judge --cluster task
+  assay judge calibrate pairs.csv --label label --verdict winner --second-order winner_swapped")]
+pub(crate) struct CalibrateArgs {
+    /// Table with a row for each judged item
+    pub(crate) table: PathBuf,
+    /// Column with the labels
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: String,
+    /// Column with the verdicts
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) verdict: String,
+    /// Column that names groups, such as judges; may be repeated
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) by: Vec<String>,
+    /// Column whose items are not independent, such as the task
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) cluster: Option<String>,
+    /// Column with the verdicts in the other order
+    ///
+    /// For judges that choose one of two answers and were asked twice. Both columns name the same answer by the
+    /// same value.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) second_order: Option<String>,
+    /// Who wrote the labels
+    ///
+    /// A judge counts as calibrated only with labels of people.
+    #[arg(long, value_name = "WHO", default_value = "unknown")]
+    pub(crate) labels_by: LabelsBy,
+}
+
+/// Correct rates for the errors of the judge
+///
+/// Prints the share of met items in each group and the differences of groups, as judged and corrected. The
+/// error rates come from a calibration set: items of the same kind with verdicts and labels. The command
+/// refuses if the verdicts say too little about the labels, or if the calibration set shows that the judge errs
+/// differently in different groups.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge correct verdicts.jsonl --calibration labels.jsonl
+  assay judge correct all.csv --calibration labels.csv --label human --verdict judge --by agent")]
+pub(crate) struct CorrectArgs {
+    /// Table with a row for each judged item
+    pub(crate) table: PathBuf,
+    /// Table with a row for each judged and labeled item
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) calibration: PathBuf,
+    /// Column of the calibration set with the labels
+    #[arg(long, value_name = "COLUMN", default_value = "label")]
+    pub(crate) label: String,
+    /// Column of both tables with the verdicts
+    #[arg(long, value_name = "COLUMN", default_value = "verdict")]
+    pub(crate) verdict: String,
+    /// Column with the groups [default: `condition`, if there is one]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) by: Option<String>,
+    /// Column whose items are not independent [default: `task`, if there is one]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) cluster: Option<String>,
+    /// Correct each group by its own error rates
+    ///
+    /// Use it where the judge errs differently in different groups. The calibration set must have labels of
+    /// every group, and intervals are wider.
+    #[arg(long)]
+    pub(crate) separate: bool,
+}
+
+/// Who wrote labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LabelsBy {
+    /// People
+    People,
+    /// A language model
+    Model,
+    /// Not recorded
+    Unknown,
+}

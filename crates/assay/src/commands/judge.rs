@@ -1,0 +1,35 @@
+//! `assay judge`: the errors of judges, and rates corrected for them.
+
+mod calibrate;
+mod correct;
+pub(in crate::commands) mod verdicts;
+
+use assay_stats::Interval;
+use assay_stats::judge::Figure;
+
+use crate::args::judge::{JudgeArgs, JudgeWhat};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &JudgeArgs, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
+        JudgeWhat::Correct(args) => correct::run(args, ui),
+    }
+}
+
+/// An interval in JSON.
+fn ends(interval: Option<Interval>) -> Option<[f64; 2]> {
+    interval.map(|interval| [interval.low, interval.high])
+}
+
+/// A figure and its interval in a table: `.81 (.74 to .87)`.
+fn cell(figure: Option<Figure>) -> String {
+    let Some(figure) = figure else { return "-".to_owned() };
+    match figure.interval {
+        Some(interval) => {
+            format!("{:.3} ({:.3} to {:.3})", figure.value, interval.low, interval.high)
+        }
+        None => format!("{:.3}", figure.value),
+    }
+}

@@ -1,0 +1,205 @@
+//! The errors of judges, on recorded verdicts beside people's labels.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+
+fn document(lab: &Fixture, args: &[&str]) -> Value {
+    lab.assay(&[&["judge"], args, &["--format", "json"]].concat()).ok().json()
+}
+
+fn rows(path: &std::path::Path) -> Vec<Value> {
+    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Kappa of DevAI's three agents, computed from the same table with Python.
+#[test]
+#[ignore = "needs shared data"]
+fn kappa_of_recorded_judges_is_reproduced() {
+    let path = assay_test::shared("judges/devai.jsonl.zst").display().to_string();
+    let lab = Fixture::new();
+    let columns = ["--label", "human_as_a_judge", "--verdict", "agent_as_a_judge/gray_box"];
+    let args = [&["calibrate", &path], &columns[..], &["--by", "agent", "--cluster", "task"]].concat();
+    let found = document(&lab, &args);
+    let kappas = [("GPT-Pilot", 0.791_594_16), ("MetaGPT", 0.803_357_52), ("OpenHands", 0.800_244_51)];
+    for (group, (by, kappa)) in found["groups"].as_array().unwrap().iter().zip(kappas) {
+        assert_eq!(group["by"], by);
+        assert_eq!(group["n"], 173);
+        assert!((group["kappa"].as_f64().unwrap() - kappa).abs() < 1e-8, "{group}");
+        let [low, high] = [0, 1].map(|at| group["ci95"]["kappa"][at].as_f64().unwrap());
+        assert!(low < kappa && kappa < high, "{group}");
+    }
+    assert_eq!(found["calibrated"], false);
+    let found = document(&lab, &[&args[..], &["--labels-by", "people"]].concat());
+    assert_eq!(found["calibrated"], true);
+    // The same tables corrected: the labels' own rates come out again, within the interval.
+    let path = path.as_str();
+    let args = [&["correct", path, "--calibration", path, "--by", "agent"], &columns[..]].concat();
+    let found = document(&lab, &args);
+    for (group, rate) in found["groups"].as_array().unwrap().iter().zip([0.456, 0.254, 0.433]) {
+        assert!(group["ci95"][0].as_f64().unwrap() < rate && rate < group["ci95"][1].as_f64().unwrap());
+    }
+    assert_eq!(found["differences"].as_array().unwrap().len(), 3);
+}
+
+/// Accuracy and order consistency of 44 judges, counted here from the rows.
+#[test]
+#[ignore = "needs shared data"]
+fn accuracy_and_order_consistency_are_counted() {
+    let path = assay_test::shared("judges/llmbar.jsonl.zst");
+    let mut counts = BTreeMap::<String, [f64; 5]>::new();
+    for row in rows(&path) {
+        let (first, second) = (row["winner"].as_str(), row["winner_swapped"].as_str());
+        let label = row["label"].as_i64().unwrap().to_string();
+        let of = counts.entry(row["judge"].as_str().unwrap().to_owned()).or_default();
+        if let Some(first) = first {
+            of[0] += 1.0;
+            of[1] += f64::from(u8::from(first == label));
+        }
+        if let (Some(first), Some(second)) = (first, second) {
+            of[2] += 1.0;
+            of[3] += f64::from(u8::from(first == second));
+        }
+    }
+    let lab = Fixture::new();
+    let path = path.display().to_string();
+    let columns = ["--label", "label", "--verdict", "winner", "--second-order", "winner_swapped"];
+    let found = document(&lab, &[&["calibrate", &path, "--by", "judge"], &columns[..]].concat());
+    let groups = found["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 44);
+    for group in groups {
+        let [n, right, both, same, _] = counts[group["by"].as_str().unwrap()];
+        assert!((group["accuracy"].as_f64().unwrap() - right / n).abs() < 1e-12, "{group}");
+        assert!((group["order_consistency"].as_f64().unwrap() - same / both).abs() < 1e-12, "{group}");
+    }
+}
+
+/// Coverage of corrected intervals on real labels, with simulated judges.
+#[test]
+#[ignore = "needs shared data"]
+fn corrected_intervals_cover_the_rates_of_labels() {
+    let path = assay_test::shared("judges/devai.jsonl.zst").display().to_string();
+    let args = ["lab", "judge", &path, "--label", "human_as_a_judge", "--by", "agent", "--cluster", "task"];
+    for more in [&["--repetitions", "200"][..], &["--repetitions", "1000", "--items"]] {
+        let ran = Fixture::new().assay(&[&args[..], more, &["--format", "json"]].concat());
+        let found = ran.ok().json();
+        assert_eq!(found["cells"].as_array().unwrap().len(), 20);
+        for cell in found["cells"].as_array().unwrap() {
+            for figures in [&cell["rates"], &cell["differences"]] {
+                assert!(figures["corrected"].as_f64().unwrap() >= 0.935, "{cell}");
+                assert!(figures["width"].as_f64().unwrap() <= 1.5, "{cell}");
+            }
+        }
+    }
+}
+
+/// A table with a row for each item: `n` of each group, with label and verdict.
+fn table(cells: &[(&str, bool, bool, usize)]) -> String {
+    let mut text = "condition,label,verdict\n".to_owned();
+    for (group, label, verdict, n) in cells {
+        for _ in 0..*n {
+            writeln!(text, "{group},{label},{verdict}").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn rates_and_differences_are_corrected() {
+    // Sensitivity .9 and specificity .8 in both groups; .62 and .48 as judged are .6 and .4.
+    let cells = |a: &'static str| {
+        [(a, true, true, 90), (a, true, false, 10), (a, false, false, 80), (a, false, true, 20)]
+    };
+    let lab = Fixture::new().file("labels.csv", table(&[cells("none"), cells("skill")].concat())).file(
+        "verdicts.csv",
+        "condition,verdict\n".to_owned()
+            + &"skill,yes\n".repeat(62)
+            + &"skill,no\n".repeat(38)
+            + &"none,yes\n".repeat(48)
+            + &"none,no\n".repeat(52),
+    );
+    let found = document(&lab, &["correct", "verdicts.csv", "--calibration", "labels.csv"]);
+    let near = |value: &Value, expected: f64| {
+        assert!((value.as_f64().unwrap() - expected).abs() < 1e-9, "{found}");
+    };
+    near(&found["groups"][0]["corrected"], 0.4);
+    near(&found["groups"][1]["corrected"], 0.6);
+    assert_eq!(found["differences"][0]["a"], "none");
+    near(&found["differences"][0]["raw"], -0.14);
+    near(&found["differences"][0]["corrected"], -0.2);
+    let separate = document(&lab, &["correct", "verdicts.csv", "--calibration", "labels.csv", "--separate"]);
+    near(&separate["differences"][0]["corrected"], -0.2);
+    let width = |found: &Value| {
+        let ends = &found["differences"][0]["ci95"];
+        ends[1].as_f64().unwrap() - ends[0].as_f64().unwrap()
+    };
+    assert!(width(&separate) > width(&found));
+    insta::assert_snapshot!(
+        lab.assay(&["judge", "correct", "verdicts.csv", "--calibration", "labels.csv"]).ok().stdout,
+        @r"
+    Sensitivity 0.900, specificity 0.800 on 400 labeled items
+
+    Group         as judged                   corrected
+    none          0.480 (0.385 to 0.577)      0.400 (0.248 to 0.547)
+    skill         0.620 (0.522 to 0.709)      0.600 (0.456 to 0.743)
+    none - skill  -0.140 (-0.275 to -0.005)   -0.200 (-0.397 to -0.007)
+    "
+    );
+    let ran = lab.assay(&["judge", "calibrate", "labels.csv", "--label", "label", "--verdict", "verdict"]);
+    insta::assert_snapshot!(ran.ok().stdout, @r"
+    all: 400 items; base rate 0.500
+      accuracy              0.850 (0.812 to 0.882)
+      sensitivity           0.900 (0.851 to 0.934)
+      specificity           0.800 (0.739 to 0.850)
+      kappa                 0.700 (0.630 to 0.770)
+      alpha                 0.700 (0.629 to 0.770)
+    ");
+}
+
+#[test]
+fn corrections_that_would_mislead_are_refused() {
+    let check = |labels: &[(&str, bool, bool, usize)], expected: &str| {
+        let lab = Fixture::new()
+            .file("labels.csv", table(labels))
+            .file("verdicts.csv", "condition,verdict\na,true\na,false\nb,true\nb,false\n");
+        let ran = lab.assay(&["judge", "correct", "verdicts.csv", "--calibration", "labels.csv"]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    };
+    let uninformative =
+        [("a", true, true, 30), ("a", true, false, 20), ("a", false, true, 28), ("a", false, false, 22)];
+    check(&uninformative, "is not distinguishable from 1");
+    let differs = [
+        ("a", true, true, 48),
+        ("a", true, false, 2),
+        ("a", false, false, 45),
+        ("a", false, true, 5),
+        ("b", true, true, 30),
+        ("b", true, false, 20),
+        ("b", false, false, 45),
+        ("b", false, true, 5),
+    ];
+    check(&differs, "the judge errs differently in different groups");
+    check(&[("a", true, true, 10)], "the calibration set has no negative items");
+}
+
+#[test]
+fn tables_without_verdicts_are_errors() {
+    let lab = Fixture::new().file("labels.csv", "label,verdict\ntrue,\n,true\n");
+    let check = |args: &[&str], expected: &str| {
+        let ran = lab.assay(&[&["judge"], args].concat());
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    };
+    let both = ["calibrate", "labels.csv", "--label", "label", "--verdict"];
+    check(
+        &[&both[..], &["verdict"]].concat(),
+        "no row has both a label in `label` and a verdict in `verdict`",
+    );
+    check(&[&both[..], &["other"]].concat(), "no column `other`");
+    check(&["calibrate", "none.csv", "--label", "label", "--verdict", "verdict"], "none.csv");
+}
