@@ -60,4 +60,4 @@ pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
 pub use suite::{Suite, Unreadable, folders};
-pub use task::{Environment, Layout, Step, Task, VERIFIERS};
+pub use task::{Environment, Layout, RUBRIC_FILE, Step, Task, VERIFIERS};

@@ -6,6 +6,7 @@ use assay_diagnostic::escape;
 use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Digest, Encoding, FileKind, Hasher, Package, Severity, decode};
 
+use super::RUBRIC_FILE;
 use super::layout::{Layout, missing};
 use super::model::{Environment, Task};
 use super::steps::{self, Step, is_in};
@@ -41,6 +42,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     diagnostics.extend(found);
     let walk = tree::walk(dir);
     let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
+    let has_rubric =
+        walk.nodes.iter().any(|node| node.path == Path::new(RUBRIC_FILE) && node.kind == FileKind::File);
     let has_unlisted_steps = steps::are_unlisted(&walk.nodes, &config);
     let is_whole = steps.is_empty() && !has_unlisted_steps;
     let instruction = instruction(&root, &steps, is_whole, &mut diagnostics)?;
@@ -118,6 +121,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         solution_folder: PathBuf::from("solution"),
         steps,
         has_unlisted_steps,
+        has_rubric,
         name: root.name,
         config,
         environment,
@@ -316,6 +320,7 @@ impl<'a> Root<'a> {
             Some(FileKind::Link) if !tree::escapes(self.dir, Path::new("tests/test.sh")) => {}
             // Each step was found to have its tests.
             _ if !is_whole => {}
+            None if kind(RUBRIC_FILE) == Some(FileKind::File) => {}
             None if kind("tests/test.bat").is_some() => {
                 return Err(self.part(
                     "tests/test.sh",

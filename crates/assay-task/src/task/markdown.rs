@@ -89,6 +89,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         shared,
         steps: Vec::new(),
         has_unlisted_steps: false,
+        has_rubric: false,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),
     })

@@ -26,6 +26,8 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// Whether there is a folder `steps/` without `[[steps]]`: then what the task is cannot be known.
     pub has_unlisted_steps: bool,
+    /// Whether it has a `tests/rubric.json`: requirements that a judge decides. Such a task may do without `tests/test.sh`.
+    pub has_rubric: bool,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,
     /// `environment/`; for a task of `task.md` what `starting/` amounts to.

@@ -98,6 +98,7 @@ fn useless_tasks_are_errors() {
     check(&[("instruction.md", Some(" \n\t"))], "instruction.md: empty");
     check(&[("instruction.md", Some("<!-- a canary -->\n\n"))], "instruction.md: empty");
     check(&[("tests/test.sh", None)], "tests/test.sh: not there");
+    check(&[("tests/test.sh", None), ("tests/rubric.json/x", Some(""))], "tests/test.sh: not there");
     check(&[("tests/test.sh", None), ("tests/test.bat", Some(""))], "Windows");
     check(&[("tests/test.sh", None), ("tests/test.sh/x", Some(""))], "not a regular file");
     check(&[("environment", None)], "environment: not there");

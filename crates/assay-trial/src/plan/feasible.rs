@@ -16,6 +16,9 @@ pub(crate) enum Infeasible {
     /// A folder of steps that are not listed.
     #[error("it has a folder `steps/`, but no `[[steps]]` in task.toml")]
     UnlistedSteps,
+    /// Requirements that a judge decides.
+    #[error("it is graded by tests/rubric.json, and judging trials is not supported yet")]
+    Rubric,
     /// A step with another network.
     #[error("its step `{0}` has a `network_mode` of its own, which is not supported")]
     StepNetwork(String),
@@ -66,6 +69,9 @@ pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Inf
     let config = &task.config;
     if task.has_unlisted_steps {
         return Err(Infeasible::UnlistedSteps);
+    }
+    if task.has_rubric {
+        return Err(Infeasible::Rubric);
     }
     let own =
         config.steps.iter().find(|step| step.agent_network.is_some() || step.verifier_network.is_some());

@@ -21,6 +21,46 @@ pub(crate) struct ExportArgs {
 pub(crate) enum ExportWhat {
     Data(ExportDataArgs),
     Run(ExportRunArgs),
+    Rubric(ExportRubricArgs),
+}
+
+/// A format of rubrics that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RubricFormat {
+    /// task.md and criteria.json with a checklist
+    Tessl,
+    /// The same with `criteria`, as in Adobe's skills
+    TesslCriteria,
+    /// evals.json
+    SkillCreator,
+    /// eval.yaml and a file for each task
+    Waza,
+    /// A JSON file for each task
+    #[value(name = "devai")]
+    DevAi,
+}
+
+/// Export rubrics of tasks
+///
+/// Writes the instructions and rubrics of tasks with tests/rubric.json in the format of another tool. What the
+/// format has no place for is said.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay export rubric tasks/* --as tessl --out scenarios
+  assay export rubric tasks/* --as skill-creator --skill notes --out skills/notes")]
+pub(crate) struct ExportRubricArgs {
+    /// Folders of tasks
+    #[arg(required = true, value_name = "TASK")]
+    pub(crate) tasks: Vec<PathBuf>,
+    /// Format to write
+    #[arg(long = "as", value_name = "FORMAT")]
+    pub(crate) rubric_format: RubricFormat,
+    /// Name of the skill, for formats that state one
+    #[arg(long, value_name = "NAME", default_value = "skill")]
+    pub(crate) skill: String,
+    /// Folder to write to; created if missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 /// Export a run to one file

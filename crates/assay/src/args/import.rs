@@ -28,6 +28,7 @@ pub(crate) enum ImportWhat {
     SkillsBench(ImportSkillsBenchArgs),
     #[command(name = "jsonl-benchflow")]
     BenchFlow(ImportBenchFlowArgs),
+    Rubric(ImportRubricArgs),
     Run(ImportRunArgs),
 }
 
@@ -98,6 +99,32 @@ pub(crate) struct ImportRunArgs {
     /// Name of the run [default: the name that it was exported with]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+}
+
+/// Import rubrics as tasks
+///
+/// Reads scenarios of Tessl (task.md with criteria.json), evals.json of skill-creator, eval.yaml of waza and of
+/// dotnet/skills, promptfooconfig.yaml with llm-rubric, judge.toml of Harbor's rewardkit, and tasks of DevAI. Each
+/// becomes a task whose verifier is tests/rubric.json; `assay judge check` looks for defects in it. Rubrics
+/// without an instruction, such as the trees of PaperBench, become NAME.rubric.json. What cannot be used is
+/// listed, and the exit status is then 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay import rubric skills/notes/evals --out tasks
+  assay import rubric scenarios --dry-run")]
+pub(crate) struct ImportRubricArgs {
+    /// Folder to search, or a file
+    #[arg(value_name = "DIR")]
+    pub(crate) path: PathBuf,
+    /// Folder for the tasks; created if missing
+    #[arg(long, value_name = "DIR", default_value = "tasks")]
+    pub(crate) out: PathBuf,
+    /// Image of the tasks' environments
+    #[arg(long, value_name = "IMAGE", default_value = "python:3.12-slim-bookworm")]
+    pub(crate) image: String,
+    /// Write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Import job folders of Harbor

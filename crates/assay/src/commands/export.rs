@@ -1,5 +1,7 @@
 //! `assay export`: results as tables for other tools, and runs as files.
 
+mod rubric;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     match &args.what {
         ExportWhat::Data(args) => data(args, settings, ui),
         ExportWhat::Run(args) => whole_run(args, settings, ui),
+        ExportWhat::Rubric(args) => rubric::run(args, ui),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `assay import`: trials that were executed elsewhere, as a run.
 
+mod rubric;
+
 use std::path::{Path, PathBuf};
 
 use assay_store::Store;
@@ -28,6 +30,7 @@ pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             from_benchmark(&args.file, BenchmarkLayout::SkillsBench, settings, ui)
         }
         ImportWhat::BenchFlow(args) => from_benchmark(&args.file, BenchmarkLayout::BenchFlow, settings, ui),
+        ImportWhat::Rubric(args) => rubric::run(args, ui),
         ImportWhat::Run(args) => from_archive(args, settings, ui),
     }
 }

@@ -1,0 +1,24 @@
+//! Rubrics: lists of requirements by which a result is judged that no test can check.
+//!
+//! - [`Rubric`] is one as data, with its own file format; [`Rubric::scores`] computes scores from verdicts.
+//! - [`find`] reads the formats in use below a folder into [`Scenario`]s: an instruction with its rubric.
+//! - [`write_task`] writes a scenario as a task in Harbor's layout whose verifier is `tests/rubric.json`.
+//! - [`format`] has the readers and writers by format.
+//!
+//! A rubric that is read is checked; nothing here calls a model.
+
+mod export;
+pub mod format;
+mod rubric;
+mod scenario;
+mod score;
+mod task;
+
+pub use export::{ExportError, Exported, export};
+pub use format::Format;
+pub use rubric::{
+    Aggregation, Check, Class, Item, Kind, MAX_DEPTH, Rubric, RubricError, SCHEMA, Set, Unverifiable,
+};
+pub use scenario::{Found, Infeasible, Input, Refused, Scenario, find};
+pub use score::{ScoreError, Scores, Verdict};
+pub use task::{RUBRIC, TaskError, write_task};

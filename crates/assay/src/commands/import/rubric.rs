@@ -1,0 +1,149 @@
+//! `assay import rubric`: rubrics in the formats of other tools, as tasks.
+
+use std::fs;
+
+use assay_judge::{Found, Scenario, TaskError, find, write_task};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::import::ImportRubricArgs;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// Refusals and notes that are printed; the others are counted.
+const SHOWN: usize = 10;
+
+/// A scenario that was imported.
+#[derive(Debug, Serialize)]
+struct Imported {
+    /// The folder of the task, or the file of a rubric without an instruction.
+    task: String,
+    /// Where it was read from.
+    path: String,
+    format: &'static str,
+    /// Items that are judged.
+    items: usize,
+    points: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<Recorded>,
+    notes: Vec<String>,
+}
+
+/// Recorded scores of groups, compared with those computed.
+#[derive(Debug, Serialize)]
+struct Recorded {
+    groups: usize,
+    equal: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Refusal {
+    path: String,
+    reason: String,
+}
+
+pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
+    let found = find(&args.path)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", args.path.display())))?;
+    let Found { scenarios, refused, infeasible } = found;
+    let mut refused: Vec<Refusal> =
+        refused.into_iter().map(|one| Refusal { path: one.path, reason: one.reason }).collect();
+    if scenarios.is_empty() && refused.is_empty() {
+        return Err(Failure::bad_input(format!("{} contains no rubric", args.path.display())).hint(
+            "expected criteria.json with task.md, evals.json, eval.yaml, promptfooconfig.yaml, judge.toml, or a JSON file of DevAI or PaperBench",
+        ));
+    }
+    let mut imported = Vec::new();
+    for scenario in &scenarios {
+        match written(scenario, args) {
+            Ok(task) => imported.push(summary(scenario, task)),
+            Err(reason) => refused.push(Refusal { path: scenario.path.display().to_string(), reason }),
+        }
+    }
+    if ui.json() {
+        let infeasible: Vec<_> = infeasible
+            .iter()
+            .map(|list| json!({"path": list.path.display().to_string(), "scenarios": list.scenarios}))
+            .collect();
+        ui.document(&json!({
+            "schema": "assay.import-rubric/1", "imported": imported.len(), "refused": refused,
+            "tasks": imported, "infeasible": infeasible,
+        }))?;
+    } else {
+        ui.out(&text(&imported, &refused, args))?;
+        for list in &infeasible {
+            let count = assay_report::counted(list.scenarios.len(), "scenario", "scenarios");
+            ui.note(&format!(
+                "{} lists {count} that its author found impossible to judge",
+                list.path.display()
+            ));
+        }
+        if !args.dry_run && imported.iter().any(|one| !one.task.ends_with(".json")) {
+            ui.note(&format!("`assay judge check {}` looks for defects in the rubrics", args.out.display()));
+        }
+    }
+    Ok(if refused.is_empty() { Status::Done } else { Status::DidNotHold })
+}
+
+/// Writes a scenario, and returns where.
+fn written(scenario: &Scenario, args: &ImportRubricArgs) -> Result<String, String> {
+    if scenario.instruction.is_none() {
+        let file = args.out.join(format!("{}.rubric.json", scenario.name));
+        if !args.dry_run {
+            if file.symlink_metadata().is_ok() {
+                return Err(format!("{} exists", file.display()));
+            }
+            let write =
+                fs::create_dir_all(&args.out).and_then(|()| fs::write(&file, scenario.rubric.to_json()));
+            write.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        }
+        return Ok(file.display().to_string());
+    }
+    let folder = args.out.join(&scenario.name);
+    if args.dry_run {
+        return if folder.symlink_metadata().is_ok() {
+            Err(TaskError::Exists(folder).to_string())
+        } else {
+            Ok(folder.display().to_string())
+        };
+    }
+    write_task(scenario, &args.image, &folder).map_err(|error| assay_diagnostic::chain(&error))?;
+    Ok(folder.display().to_string())
+}
+
+fn summary(scenario: &Scenario, task: String) -> Imported {
+    Imported {
+        task,
+        path: scenario.path.display().to_string(),
+        format: scenario.format.name(),
+        items: scenario.rubric.leaves().count(),
+        points: scenario.rubric.sets.iter().flat_map(|set| &set.items).map(|item| item.points).sum(),
+        recorded: scenario.recorded.map(|(equal, groups)| Recorded { groups, equal }),
+        notes: scenario.notes.clone(),
+    }
+}
+
+fn text(imported: &[Imported], refused: &[Refusal], args: &ImportRubricArgs) -> String {
+    let mut text = String::new();
+    let width = imported.iter().map(|one| one.task.chars().count()).max().unwrap_or(0).min(60);
+    for one in imported {
+        let items = assay_report::counted(one.items, "item", "items");
+        text.push_str(&format!("{:width$}  {:14}  {items}\n", one.task, one.format));
+        if let Some(Recorded { groups, equal }) = &one.recorded {
+            text.push_str(&format!("  recorded scores of groups: {equal} of {groups} as computed\n"));
+        }
+        for note in &one.notes {
+            text.push_str(&format!("  note: {note}\n"));
+        }
+    }
+    for one in refused.iter().take(SHOWN) {
+        text.push_str(&format!("refused: {}: {}\n", one.path, one.reason));
+    }
+    if let Some(more) = refused.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text.push_str(&format!("refused: {more} more; `--format json` lists them\n"));
+    }
+    let verb = if args.dry_run { "would be imported" } else { "imported" };
+    let (rubrics, refused) = (assay_report::counted(imported.len(), "rubric", "rubrics"), refused.len());
+    text.push_str(&format!("{rubrics} {verb}, {refused} refused\n"));
+    text
+}
