@@ -116,7 +116,7 @@ pub fn export(
                 files.push((format!("{}.json", slug(&task.name)).into(), devai::write(&own)));
             }
         }
-        Format::Dotnet | Format::PaperBench | Format::RewardKit | Format::Promptfoo => {
+        Format::Dotnet | Format::PaperBench | Format::RewardKit | Format::Promptfoo | Format::Assay => {
             return Err(ExportError::ReadOnly(format.name()));
         }
     }

@@ -3,10 +3,12 @@
 //! - [`Rubric`] is one as data, with its own file format; [`Rubric::scores`] computes scores from verdicts.
 //! - [`find`] reads the formats in use below a folder into [`Scenario`]s: an instruction with its rubric.
 //! - [`write_task`] writes a scenario as a task in Harbor's layout whose verifier is `tests/rubric.json`.
+//! - [`check`] finds defects of a rubric.
 //! - [`format`] has the readers and writers by format.
 //!
 //! A rubric that is read is checked; nothing here calls a model.
 
+mod check;
 mod export;
 pub mod format;
 mod rubric;
@@ -14,6 +16,7 @@ mod scenario;
 mod score;
 mod task;
 
+pub use check::{Defect, Finding, Material, check};
 pub use export::{ExportError, Exported, export};
 pub use format::Format;
 pub use rubric::{

@@ -44,6 +44,9 @@ pub struct Scenario {
     pub inputs: Vec<Input>,
     /// Texts that the agent must not see, such as the answers of a simulated user: name and content.
     pub hidden: Vec<(String, String)>,
+    /// Skills that it is about: each SKILL.md below the folder that contains `evals`, relative to the root of the
+    /// search.
+    pub skills: Vec<PathBuf>,
     /// For a graded tree: recorded scores of groups that are those computed, of how many.
     pub recorded: Option<(usize, usize)>,
     /// What is odd about it.
@@ -105,6 +108,9 @@ pub fn find(path: &Path) -> std::io::Result<Found> {
         search.read(&file);
     }
     let mut found = search.found;
+    for scenario in &mut found.scenarios {
+        scenario.skills = skills_of(&scenario.path, &search.files);
+    }
     name_uniquely(&mut found.scenarios);
     Ok(found)
 }
@@ -114,6 +120,26 @@ fn files_below(root: &Path) -> Vec<PathBuf> {
         |path: &Path| path.components().any(|part| SKIPPED.iter().any(|name| part.as_os_str() == *name));
     let files = walk(root).nodes.into_iter().filter(|node| node.kind == FileKind::File);
     files.map(|node| node.path).filter(|path| !is_skipped(path)).collect()
+}
+
+/// Most skills of a scenario: of more it is not known which it is about.
+const MOST_SKILLS: usize = 100;
+
+/// The `SKILL.md` files below the folder that contains `evals`.
+fn skills_of(scenario: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
+    let Some(evals) =
+        scenario.ancestors().find(|above| above.file_name().is_some_and(|name| name == "evals"))
+    else {
+        return Vec::new();
+    };
+    let owner = evals.parent().unwrap_or(Path::new(""));
+    let is_skill = |file: &&PathBuf| file.starts_with(owner) && file.ends_with("SKILL.md");
+    let skills: Vec<PathBuf> = files.iter().filter(is_skill).cloned().collect();
+    let own = owner.join("SKILL.md");
+    if skills.contains(&own) {
+        return vec![own];
+    }
+    if skills.len() > MOST_SKILLS { Vec::new() } else { skills }
 }
 
 /// Puts the group before the names of scenarios, and numbers those that are still equal.
@@ -159,6 +185,7 @@ impl New<'_> {
             rubric,
             inputs: Vec::new(),
             hidden: Vec::new(),
+            skills: Vec::new(),
             recorded: None,
             notes: Vec::new(),
         }
@@ -180,6 +207,7 @@ impl Search {
             },
             "evals.json" => self.skill_creator(file),
             "eval.yaml" | "eval.yml" => self.evaluation(file),
+            "rubric.json" => self.own(file),
             "promptfooconfig.yaml" | "promptfooconfig.yml" => self.promptfoo(file),
             _ if name.ends_with(".toml") => self.rewardkit(file),
             _ if name.ends_with(".json") => self.json(file),
@@ -257,6 +285,22 @@ impl Search {
             scenario.inputs.extend(self.below(&folder.join(fixture))?);
         }
         Ok(scenario)
+    }
+
+    /// The rubric of a task of ours.
+    fn own(&mut self, file: &Path) {
+        let Some(task) = file.parent().filter(|tests| tests.ends_with("tests")).and_then(Path::parent) else {
+            return;
+        };
+        let instruction = self.text(&task.join("instruction.md")).ok();
+        match self.text(file).and_then(|text| Rubric::parse(&text).map_err(|error| error.to_string())) {
+            Ok(rubric) => {
+                let name = self.folder_name(task);
+                let new = New { path: task, format: Format::Assay, group: String::new(), name };
+                self.found.scenarios.push(new.scenario(instruction, rubric));
+            }
+            Err(reason) => self.refuse(file, None, reason),
+        }
     }
 
     /// The files below a folder, as inputs.

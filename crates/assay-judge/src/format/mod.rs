@@ -38,6 +38,8 @@ pub enum Format {
     RewardKit,
     /// `promptfooconfig.yaml` with `llm-rubric`.
     Promptfoo,
+    /// A task with `tests/rubric.json`.
+    Assay,
 }
 
 impl Format {
@@ -53,6 +55,7 @@ impl Format {
             Self::PaperBench => "paperbench",
             Self::RewardKit => "rewardkit",
             Self::Promptfoo => "promptfoo",
+            Self::Assay => "assay",
         }
     }
 }

@@ -21,6 +21,26 @@ pub(crate) struct JudgeArgs {
 pub(crate) enum JudgeWhat {
     Calibrate(CalibrateArgs),
     Correct(CorrectArgs),
+    Check(CheckArgs),
+}
+
+/// Look for defects in rubrics
+///
+/// Reads tasks with tests/rubric.json, and scenarios in every format that `assay import rubric` reads. Reported
+/// are points that do not add up, items that reward the skill's own words instead of a result, items that the
+/// instruction states already, items that any result meets, and items that ask for the same. The exit status is 1
+/// if there are any.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge check tasks
+  assay judge check tasks/notes-1 --skill skills/notes")]
+pub(crate) struct CheckArgs {
+    /// Folders of tasks or scenarios, or folders that contain them
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Skill that the rubrics are about; repeatable [default: those beside the scenarios]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) skill: Vec<PathBuf>,
 }
 
 /// Compare a judge's verdicts with labels

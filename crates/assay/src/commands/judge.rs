@@ -1,6 +1,7 @@
 //! `assay judge`: the errors of judges, and rates corrected for them.
 
 mod calibrate;
+mod check;
 mod correct;
 pub(in crate::commands) mod verdicts;
 
@@ -14,6 +15,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &JudgeArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
+        JudgeWhat::Check(args) => check::run(args, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),
     }
 }

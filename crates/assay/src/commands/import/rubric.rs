@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_judge::{Found, Scenario, TaskError, find, write_task};
+use assay_judge::{Format, Found, Scenario, TaskError, find, write_task};
 use serde::Serialize;
 use serde_json::json;
 
@@ -87,6 +87,9 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
 
 /// Writes a scenario, and returns where.
 fn written(scenario: &Scenario, args: &ImportRubricArgs) -> Result<String, String> {
+    if scenario.format == Format::Assay {
+        return Err("it is a task already".to_owned());
+    }
     if scenario.instruction.is_none() {
         let file = args.out.join(format!("{}.rubric.json", scenario.name));
         if !args.dry_run {
