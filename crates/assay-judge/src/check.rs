@@ -47,14 +47,14 @@ pub struct Finding {
     pub item: String,
     /// What was found, in a sentence without its full stop.
     pub message: String,
-    /// What stands in the instruction or the skill, or the other item's id.
+    /// What the instruction or the skill says, or the other item's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
 }
 
 /// The texts that a rubric is compared with.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Material<'a> {
+pub struct Context<'a> {
     /// What the agent is told.
     pub instruction: &'a str,
     /// The names and texts of the skills that it is about, as far as they are known.
@@ -70,7 +70,7 @@ const FEWEST: usize = 4;
 const EQUAL: f64 = 0.9;
 
 /// The defects of a rubric, in the order of its items.
-pub fn check(rubric: &Rubric, material: &Material<'_>) -> Vec<Finding> {
+pub fn check(rubric: &Rubric, material: &Context<'_>) -> Vec<Finding> {
     let mut findings = sums(rubric);
     let leaves: Vec<&Item> = rubric.leaves().collect();
     let instruction = Text::new(material.instruction);
@@ -87,7 +87,7 @@ pub fn check(rubric: &Rubric, material: &Material<'_>) -> Vec<Finding> {
 fn sums(rubric: &Rubric) -> Vec<Finding> {
     let is_odd = |items: &[Item]| {
         let sum: f64 = items.iter().map(|item| item.points).sum();
-        let is_equal = items.iter().all(|item| item.points == items[0].points);
+        let is_equal = items.iter().all(|item| (item.points - items[0].points).abs() < 1e-9);
         let is_share = (sum - 1.0).abs() < 1e-6;
         (!is_equal && !is_share && (sum - 100.0).abs() > 1e-6).then_some(sum)
     };
@@ -156,7 +156,7 @@ fn in_task(item: &Item, instruction: &Text<'_>) -> Option<Finding> {
     })
 }
 
-fn skill_words(item: &Item, material: &Material<'_>) -> Option<Finding> {
+fn skill_words(item: &Item, material: &Context<'_>) -> Option<Finding> {
     let lower = item.text.to_lowercase();
     let finding = |message: &str, evidence: Option<String>| Finding {
         defect: Defect::SkillWords,

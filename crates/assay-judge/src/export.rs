@@ -139,7 +139,7 @@ fn lost(task: &Exported, format: Format) -> Vec<String> {
     let leaves: Vec<_> = task.rubric.leaves().collect();
     let first = leaves.first().map_or(1.0, |item| item.points);
     let found = [
-        (!has_points && leaves.iter().any(|item| item.points != first), "points"),
+        (!has_points && leaves.iter().any(|item| (item.points - first).abs() > 1e-9), "points"),
         (task.rubric.sets.len() > 1, "sets"),
         (task.rubric.all().any(|item| !item.items.is_empty()), "groups"),
         (leaves.iter().any(|item| item.kind != Kind::Binary), "scales"),

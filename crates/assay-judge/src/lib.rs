@@ -4,7 +4,7 @@
 //! - [`find`] reads the formats in use below a folder into [`Scenario`]s: an instruction with its rubric.
 //! - [`write_task`] writes a scenario as a task in Harbor's layout whose verifier is `tests/rubric.json`.
 //! - [`check`] finds defects of a rubric.
-//! - [`format`] has the readers and writers by format.
+//! - [`mod@format`] has the readers and writers by format.
 //!
 //! A rubric that is read is checked; nothing here calls a model.
 
@@ -16,12 +16,12 @@ mod scenario;
 mod score;
 mod task;
 
-pub use check::{Defect, Finding, Material, check};
+pub use check::{Context, Defect, Finding, check};
 pub use export::{ExportError, Exported, export};
 pub use format::Format;
 pub use rubric::{
     Aggregation, Check, Class, Item, Kind, MAX_DEPTH, Rubric, RubricError, SCHEMA, Set, Unverifiable,
 };
-pub use scenario::{Found, Infeasible, Input, Refused, Scenario, find};
+pub use scenario::{Infeasible, Input, Refused, Scenario, Scenarios, find};
 pub use score::{ScoreError, Scores, Verdict};
 pub use task::{RUBRIC, TaskError, write_task};

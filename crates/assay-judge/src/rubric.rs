@@ -19,7 +19,7 @@ pub struct Rubric {
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it tests, for whoever reads or judges by it. The agent never sees it.
+    /// What it tests, for those who read it or judge by it. The agent never sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// What an item counts that the judged material neither shows nor rules out.
@@ -145,7 +145,7 @@ impl Check {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// A property of the result that whoever asked for it would check.
+    /// A property of the result that the person who asked for it would check.
     Outcome,
     /// The way to the result that the skill prescribes.
     Technique,

@@ -171,6 +171,7 @@ fn mean(scores: &[(f64, Option<f64>)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::Verdict::{CannotTell, Met, NotMet, Points};
     use super::*;
     use crate::rubric::Set;
 
@@ -194,7 +195,6 @@ mod tests {
             let scores = rubric.scores(&verdicts(&[("a", a), ("b", b), ("c", c), ("d", d)])).unwrap();
             assert!((scores.overall.unwrap() - expected).abs() < 1e-12, "{scores:?}");
         };
-        use Verdict::{CannotTell, Met, NotMet, Points};
         // (10 + 30 + 20 × (4 − 1) / 4 + 40) / 100
         check(Met, Met, Points(4.0), NotMet, 0.95);
         // Without its prerequisite the second item is worth nothing.
@@ -240,7 +240,6 @@ mod tests {
             rubric.sets[0].aggregation = how;
             assert_eq!(rubric.scores(&verdicts(&[("a", a), ("b", b)])).unwrap().overall, Some(expected));
         };
-        use Verdict::{Met, NotMet};
         check(Aggregation::All, Met, Met, 1.0);
         check(Aggregation::All, NotMet, Met, 0.0);
         check(Aggregation::Any, NotMet, Met, 1.0);

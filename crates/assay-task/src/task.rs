@@ -23,15 +23,12 @@ use crate::{Service, TaskError};
 
 use layout::{IMAGE, STARTING, WORKDIR};
 
-pub use layout::Layout;
+pub use layout::{Layout, RUBRIC_FILE};
 pub use model::{Environment, Task};
 pub use steps::Step;
 
 /// Most bytes of a Dockerfile.
 const DOCKERFILE_CAP: u64 = 1 << 20;
-
-/// The file of a task with requirements that a judge decides.
-pub const RUBRIC_FILE: &str = "tests/rubric.json";
 
 /// The folder of a build context with the verifier's copies of skills that are removed from it.
 pub const VERIFIERS: &str = "assay-verifier-copies";

@@ -6,7 +6,7 @@ const INSTRUCTION: &str =
 fn findings(items: &[&str], skill: Option<&str>) -> Vec<String> {
     let items = items.iter().enumerate().map(|(at, text)| Item::new(at.to_string(), *text, 1.0)).collect();
     let skills: Vec<_> = skill.iter().map(|text| ("invoices".to_owned(), (*text).to_owned())).collect();
-    let material = Material { instruction: INSTRUCTION, skills: &skills };
+    let material = Context { instruction: INSTRUCTION, skills: &skills };
     let found = check(&Rubric::of_items("criteria", items), &material);
     found.into_iter().map(|found| format!("{} {}", found.item, found.defect.name())).collect()
 }
@@ -40,7 +40,7 @@ fn the_words_of_a_skill_are_found_with_it() {
 fn sums_of_unequal_points() {
     let check = |points: &[f64], expected: usize| {
         let items = points.iter().enumerate().map(|(at, points)| Item::new(at.to_string(), "text", *points));
-        let found = check(&Rubric::of_items("criteria", items.collect()), &Material::default());
+        let found = check(&Rubric::of_items("criteria", items.collect()), &Context::default());
         assert_eq!(found.iter().filter(|found| found.defect == Defect::Sum).count(), expected, "{points:?}");
     };
     check(&[60.0, 40.0], 0);

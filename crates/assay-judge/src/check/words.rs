@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn stems_match_forms_of_a_word() {
         let words = Words::of("Records the counting");
-        assert_eq!(words.share_in(&Words::of("it recorded counts")), 1.0);
-        assert_eq!(Words::of("the of").share_in(&words), 0.0);
+        assert!(words.share_in(&Words::of("it recorded counts")) > 0.999);
+        assert!(Words::of("the of").share_in(&words) < 0.001);
     }
 }

@@ -28,7 +28,8 @@ struct File {
 
 #[derive(Serialize, Deserialize)]
 struct Requirement {
-    requirement_id: Id,
+    #[serde(rename = "requirement_id")]
+    id: Id,
     #[serde(default)]
     prerequisites: Vec<Id>,
     criteria: String,
@@ -47,7 +48,7 @@ pub fn read(text: &str) -> Result<Task, String> {
     let items = file.requirements.into_iter().map(|own| Item {
         category: own.category,
         prerequisites: own.prerequisites.iter().map(Id::to_string).collect(),
-        ..Item::new(own.requirement_id.to_string(), own.criteria, 1.0)
+        ..Item::new(own.id.to_string(), own.criteria, 1.0)
     });
     let rubric = Rubric::of_items(SET, items.collect());
     rubric.check().map_err(|error| error.to_string())?;
@@ -57,7 +58,7 @@ pub fn read(text: &str) -> Result<Task, String> {
 /// The text of a task. Points and kinds have no place in the format.
 pub fn write(task: &Task) -> String {
     let requirements = task.read.rubric.leaves().map(|item| Requirement {
-        requirement_id: Id::of(&item.id),
+        id: Id::of(&item.id),
         prerequisites: item.prerequisites.iter().map(|id| Id::of(id)).collect(),
         criteria: item.text.clone(),
         category: item.category.clone(),

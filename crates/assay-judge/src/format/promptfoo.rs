@@ -109,7 +109,7 @@ fn item(ids: &mut Ids, assertion: &Assertion, vars: &BTreeMap<&str, String>) -> 
     };
     let name = assertion.metric.clone();
     let id = ids.unique(&name.clone().unwrap_or_else(|| super::first_words(&text)));
-    Some(Item { name, check, negated, ..Item::new(id, text.trim(), assertion.weight.unwrap_or(1.0)) })
+    Some(Item { name, negated, check, ..Item::new(id, text.trim(), assertion.weight.unwrap_or(1.0)) })
 }
 
 /// A template with its variables filled in.

@@ -192,10 +192,8 @@ pub fn write(rubric: &Rubric, dialect: Dialect) -> String {
 
 /// A number as JSON, whole ones without a fraction.
 fn number(value: f64) -> serde_json::Number {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        return serde_json::Number::from(value as i64);
-    }
-    serde_json::Number::from_f64(value).unwrap_or_else(|| 0.into())
+    // Rust writes whole numbers without a fraction.
+    serde_json::from_str(&value.to_string()).unwrap_or_else(|_| 0.into())
 }
 
 /// A scenario that cannot be judged, by `summary_infeasible.json`.

@@ -24,7 +24,7 @@ pub struct Evaluation {
     pub files: Vec<String>,
     /// Tasks in the file itself.
     pub tasks: Vec<Task>,
-    graders: Vec<Grader>,
+    graders: Vec<Criterion>,
 }
 
 /// A task.
@@ -36,7 +36,7 @@ pub struct Task {
     pub name: Option<String>,
     /// The instruction.
     pub prompt: String,
-    /// Input files: path in the work folder, and content if it stands in the task.
+    /// Input files: path in the work folder, and content if it is in the task.
     pub files: Vec<(String, Option<String>)>,
     /// The rubric, or why there is none.
     pub rubric: Result<Rubric, String>,
@@ -50,7 +50,7 @@ struct EvaluationFile {
     #[serde(default)]
     tasks: Vec<TaskEntry>,
     #[serde(default)]
-    graders: Vec<Grader>,
+    graders: Vec<Criterion>,
 }
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ struct TaskFile {
     prompt: Option<String>,
     expected: Option<Value>,
     #[serde(default, alias = "validators")]
-    graders: Vec<Grader>,
+    graders: Vec<Criterion>,
 }
 
 #[derive(Deserialize, Default)]
@@ -85,7 +85,7 @@ struct InputFile {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-struct Grader {
+struct Criterion {
     #[serde(rename = "type", default)]
     kind: String,
     name: Option<String>,
@@ -98,9 +98,12 @@ struct Grader {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Expected {
-    output_contains: Option<OneOrMany>,
-    output_contains_any: Option<OneOrMany>,
-    output_not_contains: Option<OneOrMany>,
+    #[serde(rename = "output_contains")]
+    contains: Option<OneOrMany>,
+    #[serde(rename = "output_contains_any")]
+    contains_any: Option<OneOrMany>,
+    #[serde(rename = "output_not_contains")]
+    contains_not: Option<OneOrMany>,
 }
 
 /// Reads the text of an `eval.yaml`.
@@ -181,14 +184,14 @@ fn texts(ids: &mut Ids, expected: &Expected) -> Vec<Item> {
         let check = Check::AnswerContains(any_of.into_iter().map(str::to_owned).collect());
         items.push(Item { check: Some(check), negated, ..Item::new(ids.unique(name), text, 1.0) });
     };
-    for text in expected.output_contains.iter().flat_map(OneOrMany::texts) {
+    for text in expected.contains.iter().flat_map(OneOrMany::texts) {
         add(&format!("contains {text}"), format!("The answer contains {text:?}."), vec![text], false);
     }
-    if let Some(any) = &expected.output_contains_any {
+    if let Some(any) = &expected.contains_any {
         let list = any.texts();
         add("contains any", format!("The answer contains one of {list:?}."), list, false);
     }
-    for text in expected.output_not_contains.iter().flat_map(OneOrMany::texts) {
+    for text in expected.contains_not.iter().flat_map(OneOrMany::texts) {
         add(&format!("contains {text}"), format!("The answer contains {text:?}."), vec![text], true);
     }
     items
@@ -201,7 +204,7 @@ struct WrittenTask<'a> {
     inputs: WrittenInputs<'a>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     expected: BTreeMap<&'a str, Vec<&'a str>>,
-    graders: Vec<WrittenGrader<'a>>,
+    graders: Vec<WrittenCriterion<'a>>,
 }
 
 #[derive(Serialize)]
@@ -210,7 +213,7 @@ struct WrittenInputs<'a> {
 }
 
 #[derive(Serialize)]
-struct WrittenGrader<'a> {
+struct WrittenCriterion<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     kind: &'a str,
@@ -241,10 +244,10 @@ pub fn write(task: &Task, rubric: &Rubric) -> Result<String, String> {
             Some(Check::AnswerContains(any_of)) if !item.negated => {
                 expected.entry("output_contains_any").or_default().extend(any_of.iter().map(String::as_str));
             }
-            _ => graders.push(WrittenGrader {
+            _ => graders.push(WrittenCriterion {
                 name: item.name.as_deref().unwrap_or(&item.id),
                 kind: "prompt",
-                weight: (item.points != 1.0).then_some(item.points),
+                weight: ((item.points - 1.0).abs() > 1e-9).then_some(item.points),
                 config: BTreeMap::from([("prompt", item.text.as_str())]),
             }),
         }

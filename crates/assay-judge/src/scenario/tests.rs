@@ -1,7 +1,7 @@
 use super::*;
 
 /// Writes files and finds scenarios among them.
-fn found(files: &[(&str, &str)]) -> Found {
+fn found(files: &[(&str, &str)]) -> Scenarios {
     let folder = tempfile::tempdir().unwrap();
     for (path, content) in files {
         let path = folder.path().join(path);

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// The file of a task with requirements that a judge decides.
+pub const RUBRIC_FILE: &str = "tests/rubric.json";
+
 /// The files that make a folder a task of `task.md`.
 pub(super) const PARTS: [&str; 3] = ["task.md", "verify.sh", "metadata.json"];
 /// The initial content of the work folder.

@@ -6,8 +6,7 @@ use assay_diagnostic::escape;
 use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Digest, Encoding, FileKind, Hasher, Package, Severity, decode};
 
-use super::RUBRIC_FILE;
-use super::layout::{Layout, missing};
+use super::layout::{Layout, RUBRIC_FILE, missing};
 use super::model::{Environment, Task};
 use super::steps::{self, Step, is_in};
 use super::writable::writable;

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-/// Measure the errors of a judge, and correct rates for them
+/// Check rubrics, and measure the errors of judges
 ///
-/// A judge is a model or a program that decides whether an item of a rubric is met. Both commands read tables
-/// of recorded verdicts: CSV, JSON Lines (also .zst) or Parquet. docs/JUDGING.md describes the method.
+/// A rubric lists requirements; a judge is a model or a program that decides whether they are met. `check` reads
+/// rubrics. `calibrate` and `correct` read tables of recorded verdicts: CSV, JSON Lines (also .zst) or Parquet.
+/// docs/JUDGING.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay judge calibrate labels.jsonl --label human --verdict judge --by model --cluster task

@@ -64,6 +64,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay init experiment my-suite", Elsewhere("docs::guides")),
     ("assay import run", Elsewhere("export_run")),
     ("assay export run", Elsewhere("export_run")),
+    ("assay import rubric", Elsewhere("rubrics")),
+    ("assay judge check", Elsewhere("rubrics")),
     ("assay import table", Elsewhere("import_table")),
     ("assay import jsonl-", Elsewhere("import_benchmark")),
     ("assay lab self-test", Elsewhere("lint")),

@@ -45,7 +45,7 @@ fn the_screen_of_assay() {
       compare      Compare two runs, condition by condition
       gate         Decide whether changed skills meet a policy
       audit        Show how a skill changed agents' behavior
-      judge        Measure the errors of a judge, and correct rates for them
+      judge        Check rubrics, and measure the errors of judges
 
     Data:
       trace        Convert, show and summarize agent transcripts
@@ -152,7 +152,7 @@ fn the_screen_of_assay() {
       compare      Compare two runs, condition by condition
       gate         Decide whether changed skills meet a policy
       audit        Show how a skill changed agents' behavior
-      judge        Measure the errors of a judge, and correct rates for them
+      judge        Check rubrics, and measure the errors of judges
 
     Data:
       trace        Convert, show and summarize agent transcripts

@@ -45,6 +45,7 @@ mod pre_commit;
 mod prices;
 mod processes;
 mod route;
+mod rubrics;
 mod runs;
 mod scores;
 mod screens;

@@ -1,8 +1,9 @@
 //! `assay import rubric`: rubrics in the formats of other tools, as tasks.
 
 use std::fs;
+use std::path::Path;
 
-use assay_judge::{Format, Found, Scenario, TaskError, find, write_task};
+use assay_judge::{Format, Scenario, Scenarios, TaskError, find, write_task};
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,6 +19,8 @@ const SHOWN: usize = 10;
 struct Imported {
     /// The folder of the task, or the file of a rubric without an instruction.
     task: String,
+    #[serde(skip)]
+    is_task: bool,
     /// Where it was read from.
     path: String,
     format: &'static str,
@@ -45,9 +48,9 @@ struct Refusal {
 pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
     let found = find(&args.path)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", args.path.display())))?;
-    let Found { scenarios, refused, infeasible } = found;
+    let Scenarios { scenarios, refused, infeasible } = found;
     let mut refused: Vec<Refusal> =
-        refused.into_iter().map(|one| Refusal { path: one.path, reason: one.reason }).collect();
+        refused.into_iter().map(|one| Refusal { path: shown(args, &one.path), reason: one.reason }).collect();
     if scenarios.is_empty() && refused.is_empty() {
         return Err(Failure::bad_input(format!("{} contains no rubric", args.path.display())).hint(
             "expected criteria.json with task.md, evals.json, eval.yaml, promptfooconfig.yaml, judge.toml, or a JSON file of DevAI or PaperBench",
@@ -56,14 +59,14 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut imported = Vec::new();
     for scenario in &scenarios {
         match written(scenario, args) {
-            Ok(task) => imported.push(summary(scenario, task)),
-            Err(reason) => refused.push(Refusal { path: scenario.path.display().to_string(), reason }),
+            Ok(task) => imported.push(summary(scenario, task, args)),
+            Err(reason) => refused.push(Refusal { path: shown(args, &scenario.path), reason }),
         }
     }
     if ui.json() {
         let infeasible: Vec<_> = infeasible
             .iter()
-            .map(|list| json!({"path": list.path.display().to_string(), "scenarios": list.scenarios}))
+            .map(|list| json!({"path": shown(args, &list.path), "scenarios": list.scenarios}))
             .collect();
         ui.document(&json!({
             "schema": "assay.import-rubric/1", "imported": imported.len(), "refused": refused,
@@ -73,16 +76,20 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
         ui.out(&text(&imported, &refused, args))?;
         for list in &infeasible {
             let count = assay_report::counted(list.scenarios.len(), "scenario", "scenarios");
-            ui.note(&format!(
-                "{} lists {count} that its author found impossible to judge",
-                list.path.display()
-            ));
+            let path = shown(args, &list.path);
+            ui.note(&format!("{path} lists {count} that its author found impossible to judge"));
         }
-        if !args.dry_run && imported.iter().any(|one| !one.task.ends_with(".json")) {
+        if !args.dry_run && imported.iter().any(|one| one.is_task) {
             ui.note(&format!("`assay judge check {}` looks for defects in the rubrics", args.out.display()));
         }
     }
     Ok(if refused.is_empty() { Status::Done } else { Status::DidNotHold })
+}
+
+/// A path below the folder that was searched, as the user can open it.
+fn shown(args: &ImportRubricArgs, path: impl AsRef<Path>) -> String {
+    let folder = if args.path.is_dir() { &args.path } else { args.path.parent().unwrap_or(Path::new("")) };
+    folder.join(path).display().to_string()
 }
 
 /// Writes a scenario, and returns where.
@@ -114,10 +121,11 @@ fn written(scenario: &Scenario, args: &ImportRubricArgs) -> Result<String, Strin
     Ok(folder.display().to_string())
 }
 
-fn summary(scenario: &Scenario, task: String) -> Imported {
+fn summary(scenario: &Scenario, task: String, args: &ImportRubricArgs) -> Imported {
     Imported {
         task,
-        path: scenario.path.display().to_string(),
+        is_task: scenario.instruction.is_some(),
+        path: shown(args, &scenario.path),
         format: scenario.format.name(),
         items: scenario.rubric.leaves().count(),
         points: scenario.rubric.sets.iter().flat_map(|set| &set.items).map(|item| item.points).sum(),

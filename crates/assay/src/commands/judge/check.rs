@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_judge::{Defect, Finding, Material, Refused, Scenario, check, find};
+use assay_judge::{Context, Defect, Finding, Refused, Scenario, check, find};
 use assay_skill::{DOCUMENT_CAP, Package};
 use serde::Serialize;
 use serde_json::json;
@@ -70,7 +70,7 @@ fn findings(root: &Path, scenario: &Scenario, given: &[(String, String)]) -> Che
     Checked {
         path: root.join(&scenario.path).display().to_string(),
         items: scenario.rubric.leaves().count(),
-        findings: check(&scenario.rubric, &Material { instruction, skills: &skills }),
+        findings: check(&scenario.rubric, &Context { instruction, skills: &skills }),
     }
 }
 
