@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Design, Fixture};
 
 const CRITERIA: &str = r#"{"context": "Tests the report", "type": "weighted_checklist", "checklist": [
     {"name": "File", "max_score": 20, "description": "report.md exists"},
@@ -87,8 +87,7 @@ fn rubrics_are_written_in_other_formats() {
 /// A task with a rubric is not run as if it had a verifier.
 #[test]
 fn trials_of_tasks_with_a_rubric_are_left_out() {
-    let lab =
-        Fixture::new().script(&[serde_json::json!({"say": "done"})]).experiment(|design| design.no_sandbox());
+    let lab = Fixture::new().script(&[serde_json::json!({"say": "done"})]).experiment(Design::no_sandbox);
     scenarios(&lab);
     lab.assay(&["import", "rubric", "reports/evals/sums"]).ok();
     let planned = lab.assay(&["plan", "experiment.toml"]);
@@ -117,7 +116,7 @@ fn published_rubrics_are_imported() {
     }
     let tree = assay_test::shared("judges/paperbench-rice.json.zst");
     let text = zstd::decode_all(std::fs::File::open(tree).unwrap()).unwrap();
-    lab.write("trees/rice.json", &String::from_utf8(text).unwrap());
+    lab.write("trees/rice.json", String::from_utf8(text).unwrap());
     let found = lab.assay(&["import", "rubric", "trees", "--format", "json"]).ok().json();
     let recorded = &found["tasks"][0]["recorded"];
     assert_eq!(recorded["groups"], recorded["equal"], "{found}");
