@@ -4,20 +4,26 @@
 //! - [`find`] reads the formats in use below a folder into [`Scenario`]s: an instruction with its rubric.
 //! - [`write_task`] writes a scenario as a task in Harbor's layout whose verifier is `tests/rubric.json`.
 //! - [`check`] finds defects of a rubric.
+//! - [`Case`] is what a judge is asked about a result; its reply counts only with evidence.
 //! - [`mod@format`] has the readers and writers by format.
 //!
 //! A rubric that is read is checked; nothing here calls a model.
 
+mod ask;
 mod check;
 mod export;
+mod family;
 pub mod format;
+pub mod planted;
 mod rubric;
 mod scenario;
 mod score;
 mod task;
 
+pub use ask::{Case, LEAST_QUOTE, PROTOCOL, Request, Ruling, Undecided, majority};
 pub use check::{Context, Defect, Finding, check};
 pub use export::{ExportError, Exported, export};
+pub use family::{family, is_same_family};
 pub use format::Format;
 pub use rubric::{
     Aggregation, Check, Class, Item, Kind, MAX_DEPTH, Rubric, RubricError, SCHEMA, Set, Unverifiable,

@@ -11,6 +11,7 @@ mod prices;
 mod progress;
 #[cfg(test)]
 mod reference;
+mod replies;
 mod ui;
 
 use std::ffi::OsString;
@@ -68,7 +69,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Run(args) => commands::run::run(&args, &settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Gate(args) => commands::gate::run(&args, &settings, &ui),
-        Command::Judge(args) => commands::judge::run(&args, &ui),
+        Command::Judge(args) => commands::judge::run(&args, &settings, &ui),
         Command::View(args) => commands::view::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),

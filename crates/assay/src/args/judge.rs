@@ -23,6 +23,67 @@ pub(crate) enum JudgeWhat {
     Calibrate(CalibrateArgs),
     Correct(CorrectArgs),
     Check(CheckArgs),
+    Items(Box<ItemsArgs>),
+}
+
+/// Judge items of a table with a language model
+///
+/// Each row has a requirement and the material that it is judged by. Rows with the same material are judged in
+/// one request. A verdict counts only with a quotation that occurs in the material; a judge of the candidate's own
+/// family is refused; items with known answers are planted, and two misses block the batch. Replies are
+/// kept in the store, so that a repeated command sends only what is missing. The result is the table with the
+/// columns `verdict` (true, false or null), `undecided`, `quote`, `reason` and `agreement`, which
+/// `assay judge calibrate` and `assay judge correct` read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge items items.jsonl --judge openai:gpt-5 --price 1.25,10 --max-usd 2 --out verdicts.jsonl
+  assay judge items items.csv --judge anthropic:claude --judge gemini:gemini-3-pro --no-cap --out verdicts.jsonl
+  assay judge items items.jsonl --judge openai:gpt-5 --price 1.25,10 --dry-run")]
+pub(crate) struct ItemsArgs {
+    /// Table with a row for each item
+    pub(crate) table: PathBuf,
+    /// Model that judges, as provider:name; repeat it for a panel
+    #[arg(long, required = true, value_name = "PROVIDER:MODEL")]
+    pub(crate) judge: Vec<String>,
+    /// File to write, as JSON Lines
+    #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub(crate) out: Option<PathBuf>,
+    /// Requests for each item and judge; the majority counts
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=25))]
+    pub(crate) repeats: u32,
+    /// Requests at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) concurrency: u32,
+    /// Print the number of requests and their maximum cost, and send none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Send requests to this URL [default: the URL of the provider's API]
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// Price of input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
+    pub(crate) price: Vec<f64>,
+    /// Send no request that could bring the cost above this; needs --price
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Use a paid model without --max-usd
+    #[arg(long)]
+    pub(crate) no_cap: bool,
+    /// Column with the requirement
+    #[arg(long, value_name = "COLUMN", default_value = "criterion", help_heading = "Columns")]
+    pub(crate) criterion: String,
+    /// Column with material to judge by; repeatable
+    #[arg(long, value_name = "COLUMN", default_value = "material", help_heading = "Columns")]
+    pub(crate) material: Vec<String>,
+    /// Column with what the candidate was told [default: instruction, if there is one]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) instruction: Option<String>,
+    /// Column with the model that is judged [default: model, if there is one]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) candidate: Option<String>,
 }
 
 /// Look for defects in rubrics

@@ -3,18 +3,21 @@
 mod calibrate;
 mod check;
 mod correct;
+mod items;
 pub(in crate::commands) mod verdicts;
 
 use assay_stats::Interval;
 use assay_stats::judge::Figure;
 
 use crate::args::judge::{JudgeArgs, JudgeWhat};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &JudgeArgs, ui: &Ui) -> Result<Status, Failure> {
+pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
+        JudgeWhat::Items(args) => items::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),
     }

@@ -66,6 +66,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay export run", Elsewhere("export_run")),
     ("assay import rubric", Elsewhere("rubrics")),
     ("assay judge check", Elsewhere("rubrics")),
+    ("assay judge items", Elsewhere("judge_items")),
     ("assay import table", Elsewhere("import_table")),
     ("assay import jsonl-", Elsewhere("import_benchmark")),
     ("assay lab self-test", Elsewhere("lint")),

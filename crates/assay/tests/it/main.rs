@@ -38,6 +38,7 @@ mod import_benchmark;
 mod import_table;
 mod interrupted;
 mod judge;
+mod judge_items;
 mod lint;
 mod metrics;
 mod output;

@@ -1,7 +1,5 @@
 //! Directives that a model finds in a skill, with its replies cached in the store.
 
-use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use assay_audit::directive::ask::{Proposals, parse, prompt};
 use assay_audit::evidence::SkillText;
-use assay_diagnostic::Io;
 use assay_model::{
     Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Price, ScriptContext, Usage,
 };
@@ -21,6 +18,7 @@ use crate::args::audit::DirectivesArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::machine;
+use crate::replies;
 use crate::ui::Ui;
 
 /// Raised when requests change in more than their text.
@@ -112,10 +110,11 @@ impl<'a> DirectiveModel<'a> {
         let digest = blake3::hash(identity.to_string().as_bytes()).to_hex().to_string();
         let path = self.folder.join(format!("{digest}.json"));
         self.skills += 1;
-        let found = match read(&path)? {
+        let found = match replies::read::<StoredReply>(&path)? {
             Some(stored) => {
                 self.cached += 1;
-                parse(&stored.reply, &skill.package).map_err(|error| invalid(&path, &error.to_string()))?
+                parse(&stored.reply, &skill.package)
+                    .map_err(|error| replies::invalid(&path, &error.to_string()))?
             }
             None => match self.request_directives(&text, skill, &path)? {
                 Some(found) => found,
@@ -160,7 +159,7 @@ impl<'a> DirectiveModel<'a> {
                         reply: reply.text,
                         usage: reply.usage,
                     };
-                    write(path, &stored)?;
+                    replies::write(path, &stored)?;
                     return Ok(Some(found));
                 }
                 Err(error) => {
@@ -260,35 +259,4 @@ fn chat(model: &dyn ChatModel, messages: &[Message], skill: &str) -> Result<Chat
     let messages = messages.to_vec();
     let max_output_tokens = Some(REPLY_TOKENS);
     model.chat(&ChatRequest { messages, max_output_tokens, ..ChatRequest::default() }, &call)
-}
-
-fn read(path: &Path) -> Result<Option<StoredReply>, Failure> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(unusable(&Io { action: "read", path: path.to_owned(), source })),
-    };
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| invalid(path, &error.to_string()))
-}
-
-/// Stores a reply atomically.
-fn write(path: &Path, stored: &StoredReply) -> Result<(), Failure> {
-    let failed = |action: &'static str| move |source| unusable(&Io { action, path: path.to_owned(), source });
-    let text = serde_json::to_vec_pretty(stored)
-        .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(failed("create the folder of"))?;
-    let mut draft = tempfile::NamedTempFile::new_in(folder).map_err(failed("create a file beside"))?;
-    draft.write_all(&text).and_then(|()| draft.as_file().sync_all()).map_err(failed("write"))?;
-    draft.persist(path).map_err(|error| failed("write")(error.error))?;
-    Ok(())
-}
-
-fn unusable(error: &Io) -> Failure {
-    Failure::infrastructure(error.to_string()).hint("check that the store is writable and has free space")
-}
-
-fn invalid(path: &Path, what: &str) -> Failure {
-    Failure::bad_input(format!("{} is not a cached reply: {what}", path.display()))
-        .hint("remove the file; the model is then asked again")
 }

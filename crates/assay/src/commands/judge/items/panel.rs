@@ -1,0 +1,353 @@
+//! The judges of a batch: their requests, cached replies, cost and failures.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use assay_judge::planted::is_missed;
+use assay_judge::{Case, PROTOCOL, Request, Ruling};
+use assay_model::{
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Price, ScriptContext, Usage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::batch::{Batch, Group};
+use crate::args::judge::ItemsArgs;
+use crate::config::Settings;
+use crate::failure::Failure;
+use crate::{machine, replies};
+
+/// Most tokens of a reply.
+const REPLY_TOKENS: u32 = 16_000;
+
+/// Longest wait for a reply, retries included.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Requests for one answer: a reply that cannot be read is asked for again once.
+const TRIES: u64 = 2;
+
+/// A cached reply.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredReply {
+    judge: String,
+    repeat: u32,
+    request: String,
+    reply: String,
+    /// The model that the provider reported.
+    replied_model: Option<String>,
+    usage: Option<Usage>,
+}
+
+/// What a batch needs.
+#[derive(Debug)]
+pub(super) struct Forecast {
+    pub(super) requests: usize,
+    pub(super) cached: usize,
+    pub(super) max_usd: Option<f64>,
+}
+
+/// The rulings of a batch.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// By row: one for each judge and repeat.
+    pub(super) rulings: Vec<Vec<Ruling>>,
+    pub(super) requests: usize,
+    pub(super) cached: usize,
+    /// Planted items that were asked, by judge and repeat, and those that were missed.
+    pub(super) planted: usize,
+    pub(super) missed: usize,
+    pub(super) cost_usd: Option<f64>,
+    pub(super) usage: Usage,
+}
+
+/// The rulings of one request, and whether they were cached.
+type Answered = (Vec<Ruling>, bool);
+
+struct Judge {
+    spec: String,
+    model: Arc<dyn ChatModel>,
+    identity: serde_json::Value,
+}
+
+pub(super) struct Panel<'a> {
+    args: &'a ItemsArgs,
+    folder: PathBuf,
+    judges: Vec<Judge>,
+    price: Option<Price>,
+}
+
+/// One request: a group of items, a judge, a repeat.
+struct Work<'a> {
+    group: &'a Group,
+    judge: &'a Judge,
+    repeat: u32,
+    request: Request,
+    path: PathBuf,
+}
+
+impl<'a> Panel<'a> {
+    /// Opens the models. No request is sent yet.
+    pub(super) fn new(args: &'a ItemsArgs, settings: &Settings) -> Result<Self, Failure> {
+        let price = match args.price[..] {
+            [] => None,
+            [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
+            _ => {
+                return Err(Failure::bad_input("--price needs two numbers, for input and output")
+                    .hint("--price 3,15, in USD per million tokens"));
+            }
+        };
+        if args.max_usd.is_some() && price.is_none() {
+            return Err(Failure::bad_input("--max-usd needs --price").hint("--price IN,OUT"));
+        }
+        let mut judges: Vec<Judge> = Vec::new();
+        for spec in &args.judge {
+            if judges.iter().any(|judge| judge.spec == *spec) {
+                return Err(Failure::bad_input(format!("--judge {spec} is given twice"))
+                    .hint("--repeats asks one judge several times"));
+            }
+            let options = ModelOptions {
+                base_url: args.base_url.clone(),
+                api_key_env: args.api_key_env.clone(),
+                ..ModelOptions::default()
+            };
+            let model = assay_model::open(spec, &options, &machine::env)
+                .map_err(|error| Failure::bad_input(format!("--judge: {error}")))?;
+            judges.push(Judge { spec: spec.clone(), identity: model.identity(), model });
+        }
+        Ok(Self { args, folder: settings.store.join("judgements"), judges, price })
+    }
+
+    fn work<'b>(&'b self, batch: &'b Batch) -> Vec<Work<'b>> {
+        let mut all = Vec::new();
+        for group in &batch.groups {
+            let request = group.case().request();
+            for judge in &self.judges {
+                for repeat in 1..=self.args.repeats {
+                    let identity = json!({
+                        "protocol": PROTOCOL, "model": judge.spec, "script": judge.identity, "repeat": repeat,
+                        "system": request.system, "text": request.text, "url": self.args.base_url,
+                    });
+                    let digest = blake3::hash(identity.to_string().as_bytes()).to_hex();
+                    let path = self.folder.join(format!("{digest}.json"));
+                    all.push(Work { group, judge, repeat, request: request.clone(), path });
+                }
+            }
+        }
+        all
+    }
+
+    /// What is to be sent, and what it costs at most.
+    pub(super) fn forecast(&self, batch: &Batch) -> Result<Forecast, Failure> {
+        let work = self.work(batch);
+        let mut cached = 0;
+        let mut cost = 0.0;
+        for one in &work {
+            if replies::read::<StoredReply>(&one.path)?.is_some() {
+                cached += 1;
+            } else {
+                cost += self.max_cost(&one.request);
+            }
+        }
+        Ok(Forecast { requests: work.len() - cached, cached, max_usd: self.price.map(|_| cost) })
+    }
+
+    /// Refuses paid judges without a cap.
+    pub(super) fn check_cap(&self, forecast: &Forecast) -> Result<(), Failure> {
+        let url = self.args.base_url.as_deref();
+        let paid = self.args.judge.iter().find(|judge| machine::is_paid(judge, url));
+        match paid.filter(|_| forecast.requests > 0 && self.args.max_usd.is_none() && !self.args.no_cap) {
+            Some(judge) => {
+                Err(Failure::bad_input(format!("{judge} is a paid model, and this batch has no cap"))
+                    .hint("--max-usd USD with --price, or --no-cap"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The maximum cost of an answer in USD: all replies of full length, and a quarter for differences between
+    /// tokenizers.
+    fn max_cost(&self, request: &Request) -> f64 {
+        let tokens = assay_model::tokens(&request.system) + assay_model::tokens(&request.text);
+        let output = u64::from(REPLY_TOKENS);
+        let input = u64::try_from(tokens).unwrap_or(u64::MAX).saturating_mul(TRIES).saturating_add(output);
+        let usage = Usage { input, output: TRIES * output, ..Usage::default() };
+        self.price.map_or(0.0, |price| 1.25 * price.cost(&usage))
+    }
+
+    /// Judges a batch. The first failure of a judge ends it; replies so far are in the store.
+    pub(super) fn judge_all(&self, batch: &Batch) -> Result<Judged, Failure> {
+        let work = self.work(batch);
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let spent = Mutex::new(Spent::default());
+        let failure = Mutex::new(None);
+        let replies: Vec<Mutex<Option<Answered>>> = work.iter().map(|_| Mutex::new(None)).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..self.args.concurrency {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(one) = work.get(at) else { return };
+                        match self.answer(one, &spent, &stop) {
+                            Ok(answer) => *lock(&replies[at]) = Some(answer),
+                            Err(error) => {
+                                stop.store(true, Ordering::Relaxed);
+                                lock(&failure).get_or_insert(error);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        if let Some(failure) = lock(&failure).take() {
+            return Err(failure);
+        }
+        let mut judged = Judged {
+            rulings: vec![Vec::new(); batch.rows],
+            requests: 0,
+            cached: 0,
+            planted: 0,
+            missed: 0,
+            cost_usd: None,
+            usage: Usage::default(),
+        };
+        for (one, reply) in work.iter().zip(replies) {
+            let reply = reply.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let Some((rulings, is_cached)) = reply else { continue };
+            judged.requests += usize::from(!is_cached);
+            judged.cached += usize::from(is_cached);
+            if let Some(planted) = &one.group.planted {
+                judged.planted += 1;
+                judged.missed += usize::from(is_missed(planted, &rulings));
+            }
+            for (ruling, (_, row)) in rulings.into_iter().zip(&one.group.items) {
+                if let Some(row) = row {
+                    judged.rulings[*row].push(ruling);
+                }
+            }
+        }
+        let spent = spent.into_inner().unwrap_or_else(PoisonError::into_inner);
+        judged.usage = spent.usage;
+        judged.cost_usd = self.price.map(|price| price.cost(&spent.usage));
+        Ok(judged)
+    }
+
+    /// The rulings of one request, and whether they were cached.
+    fn answer(&self, one: &Work<'_>, spent: &Mutex<Spent>, stop: &AtomicBool) -> Result<Answered, Failure> {
+        let case = one.group.case();
+        if let Some(stored) = replies::read::<StoredReply>(&one.path)? {
+            let rulings = case.read(&stored.reply).map_err(|error| replies::invalid(&one.path, &error))?;
+            return Ok((rulings, true));
+        }
+        self.reserve(&one.request, spent)?;
+        let requested = request_rulings(one, &case, spent, stop);
+        lock(spent).reserved -= self.max_cost(&one.request);
+        requested.map(|rulings| (rulings, false))
+    }
+
+    /// Sets the cost of a request aside, unless that exceeds the cap.
+    fn reserve(&self, request: &Request, spent: &Mutex<Spent>) -> Result<(), Failure> {
+        let most = self.max_cost(request);
+        let mut spent = lock(spent);
+        let so_far = self.price.map_or(0.0, |price| price.cost(&spent.usage));
+        if let Some(cap) = self.args.max_usd.filter(|cap| so_far + spent.reserved + most > *cap) {
+            return Err(Failure::bad_input(format!(
+                "--max-usd {cap} is reached: ${so_far:.4} is spent, and the next request may cost ${most:.4}"
+            ))
+            .hint("run the command again with a higher cap, which uses the replies so far"));
+        }
+        spent.reserved += most;
+        Ok(())
+    }
+}
+
+fn request_rulings(
+    one: &Work<'_>,
+    case: &Case<'_>,
+    spent: &Mutex<Spent>,
+    stop: &AtomicBool,
+) -> Result<Vec<Ruling>, Failure> {
+    let mut messages = vec![Message::User { text: one.request.text.clone() }];
+    let mut fault = String::new();
+    for _ in 0..TRIES {
+        let reply = chat(one, &messages, stop).map_err(|error| failed(&one.judge.spec, &error))?;
+        if let Some(usage) = reply.usage {
+            lock(spent).usage += usage;
+        }
+        match case.read(&reply.text) {
+            Ok(rulings) => {
+                store(one, &reply)?;
+                return Ok(rulings);
+            }
+            Err(error) => {
+                fault = error;
+                let complaint = format!("{fault}. Reply with the JSON object only.");
+                messages.push(Message::Assistant {
+                    text: reply.text,
+                    tool_calls: Vec::new(),
+                    raw: reply.raw,
+                });
+                messages.push(Message::User { text: complaint });
+            }
+        }
+    }
+    Err(Failure::infrastructure(format!("cannot read the replies of {}: {fault}", one.judge.spec))
+        .hint("use another judge; the replies so far are kept"))
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    usage: Usage,
+    /// Cost of requests under way, at most.
+    reserved: f64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn chat(one: &Work<'_>, messages: &[Message], stop: &AtomicBool) -> Result<ChatReply, ModelError> {
+    let repetition = one.repeat;
+    let script_context = ScriptContext { task: "judge".to_owned(), repetition, ..ScriptContext::default() };
+    let call =
+        Call { deadline: Some(Instant::now() + PATIENCE), cancel: stop, script_context: &script_context };
+    let request = ChatRequest {
+        system: one.request.system.clone(),
+        messages: messages.to_vec(),
+        max_output_tokens: Some(REPLY_TOKENS),
+        ..ChatRequest::default()
+    };
+    one.judge.model.chat(&request, &call)
+}
+
+fn store(one: &Work<'_>, reply: &ChatReply) -> Result<(), Failure> {
+    let stored = StoredReply {
+        judge: one.judge.spec.clone(),
+        repeat: one.repeat,
+        request: one.request.text.clone(),
+        reply: reply.text.clone(),
+        replied_model: reply.model.clone(),
+        usage: reply.usage,
+    };
+    replies::write::<StoredReply>(Path::new(&one.path), &stored)
+}
+
+/// A judge that gives no reply. Nothing is known about the items then.
+fn failed(judge: &str, error: &ModelError) -> Failure {
+    let message = format!("the judge {judge} gives no reply");
+    let hint = match error {
+        ModelError::Refused { .. } => "check the model's name and its API key (--api-key-env)",
+        ModelError::Script(_) => "add a rule that answers to the script",
+        ModelError::ContextExceeded { .. } => "use a judge with a larger context window, or shorter material",
+        _ => "run the command again, which uses the replies so far",
+    };
+    let (hint, source) = (Some(hint.to_owned()), Some(error.to_string().into()));
+    match error {
+        ModelError::Script(_) | ModelError::Spec(_) => {
+            Failure::BadInput { message, hint, source, details: Vec::new() }
+        }
+        _ => Failure::Infrastructure { message, hint, source },
+    }
+}
