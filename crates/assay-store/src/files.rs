@@ -36,7 +36,7 @@ fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreErro
 
 /// Syncs a file's directory entry, so that it survives a power cut. Windows opens no folders as
 /// files and journals names by itself.
-fn sync_folder(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     if cfg!(unix) {
         let folder = fs::File::open(folder_of(path)).map_err(failed("open the parent folder of", path))?;
         folder.sync_all().map_err(failed("sync the parent folder of", path))?;

@@ -22,6 +22,7 @@ mod owner;
 #[cfg(target_os = "linux")]
 mod process;
 mod record;
+mod review;
 mod role;
 mod run;
 mod runs;
@@ -45,6 +46,10 @@ pub use metric::{LINES_CHANGED, MetricDirection, MetricError, MetricScale, Metri
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
+pub use review::{
+    ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,
+    decide, is_annotator_name,
+};
 pub use role::ConditionRole;
 pub use run::{
     Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
