@@ -8,6 +8,9 @@ pub(crate) enum PageError {
     /// There is nothing at this address.
     #[error("not found: {0}")]
     NotFound(String),
+    /// A form with a field that cannot be used.
+    #[error("{0}")]
+    BadForm(String),
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -20,6 +23,7 @@ impl PageError {
     /// The HTTP status.
     pub(crate) fn status(&self) -> u16 {
         match self {
+            Self::BadForm(_) => 400,
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => 404,
             Self::Store(_) | Self::Template(_) => 500,
         }

@@ -1,9 +1,10 @@
-//! Runs, trials, pairs and skills of a store in a browser.
+//! Runs, trials, pairs and skills of a store in a browser, and items that people label.
 //!
 //! [`Site`] makes pages from a store; [`serve_site`] serves them on loopback, and [`export`] writes the same
 //! pages to a folder. Pages are rendered on the server and work without JavaScript. Everything that came
 //! from skills, tasks, agents and models is escaped by the templates, with its control characters replaced,
-//! and files of attempts are only ever sent as downloads or as images.
+//! and files of attempts are only ever sent as downloads or as images. Only the forms below `/review/` write,
+//! and only marks; exports leave them out.
 
 mod attempt;
 mod data;
@@ -12,6 +13,7 @@ mod export;
 mod live;
 mod pages;
 mod reply;
+mod requests;
 mod server;
 mod site;
 mod text;

@@ -1,12 +1,14 @@
 //! The HTTP server of pages and of JSON services.
 //!
-//! Reads from this machine need no token. Reads from elsewhere and writes do; there are no writes so far.
+//! Reads from this machine need no token. Reads from elsewhere and writes do. The only writes are forms below
+//! `/review/`, which add people's marks to the store; no other page changes anything.
 //! A page of another site cannot read anything: the Host header must name this machine unless the request has
-//! the token, an Origin header must be that of the server, and the content policy allows nothing foreign.
+//! the token, an Origin header must be that of the server, and the content policy allows nothing foreign. Nor
+//! can it write: a form must also come from a page of this server, as the browser says.
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,19 +21,22 @@ use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use futures_util::StreamExt as _;
 use ring::rand::SecureRandom;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::live::Progress;
-use crate::pages::reply;
+use crate::pages::{reply, reply_to_form};
 use crate::reply::{Content, Reply};
+use crate::requests::{is_foreign, is_form, is_from_own_page, names_this_machine, read_body};
 use crate::site::{RunState, Site};
 use crate::urls;
 
 /// What pages may load: their own style, script, images and updates, and nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Pages below this address have forms that write.
+const REVIEWS: &str = "/review/";
 
 /// The cookie that keeps the token.
 const COOKIE: &str = "assay_token";
@@ -42,8 +47,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Requests that are answered at once.
 const AT_ONCE: usize = 64;
 
-/// A body that is too long is read up to this multiple of the cap.
-const DRAINED: usize = 16;
+/// Longest form that is read, in bytes.
+const LONGEST_FORM: usize = 64 << 10;
 
 /// Time between two looks at a run that is in progress.
 const POLL: Duration = Duration::from_secs(1);
@@ -236,55 +241,21 @@ async fn answer_json(
     }
 }
 
-/// A body, with one byte more than `cap` if it is longer; `None` if it cannot be read. A client that is
-/// still sending does not read a reply: some of what is too long is read and dropped.
-async fn read_body(request: Request, cap: usize) -> Option<Vec<u8>> {
-    let mut stream = request.into_body().into_data_stream();
-    let (mut body, mut total) = (Vec::new(), 0_usize);
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.ok()?;
-        total += chunk.len();
-        let room = (cap + 1).saturating_sub(body.len());
-        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if total > DRAINED * cap {
-            break;
-        }
-    }
-    Some(body)
-}
-
 fn json_response(status: u16, document: &serde_json::Value) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(header::CONTENT_TYPE, "application/json")], document.to_string()).into_response()
 }
 
-/// Whether the Host header names this machine. A page of another site can have its own name resolved to this
-/// machine (DNS rebinding), but cannot change the header.
-fn names_this_machine(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST) else { return true };
-    host.to_str().is_ok_and(|value| {
-        let name = value.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
-        let name = name.map_or(value, |(name, _)| name).trim_matches(['[', ']']);
-        name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-    })
-}
-
-/// Whether a request comes from a page of another site.
-fn is_foreign(headers: &HeaderMap) -> bool {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some(origin) = text(header::ORIGIN) else { return false };
-    let own = text(header::HOST).map(|host| [format!("http://{host}"), format!("https://{host}")]);
-    !own.is_some_and(|own| own.iter().any(|own| own == origin))
-}
-
 /// The checks before any page.
 async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let refuse = |status: StatusCode, message: &str| harden((status, message.to_owned()).into_response());
+    let uri = request.uri();
+    let is_review = uri.path().starts_with(REVIEWS);
+    let refuse =
+        |status: StatusCode, message: &str| harden((status, message.to_owned()).into_response(), is_review);
     if is_foreign(headers) {
         return refuse(StatusCode::FORBIDDEN, "the request comes from a page of another site");
     }
-    let uri = request.uri();
     let given = urls::field(uri.query().unwrap_or_default(), "token");
     let by_link = given.as_deref().is_some_and(|token| access.is_token(token));
     let has_token = by_link || cookie(headers).is_some_and(|token| access.is_token(token));
@@ -298,7 +269,16 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
         );
     }
     if !is_read {
-        return refuse(StatusCode::METHOD_NOT_ALLOWED, "the pages are read-only");
+        if *request.method() != Method::POST || !is_review {
+            return refuse(StatusCode::METHOD_NOT_ALLOWED, "the pages are read-only");
+        }
+        if !is_from_own_page(headers) {
+            return refuse(StatusCode::FORBIDDEN, "the form is not from a page of this server");
+        }
+        if !is_form(headers) {
+            return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not that of a form");
+        }
+        return harden(next.run(request).await, is_review);
     }
     if by_link && let Some(token) = given {
         // The token must not stay in the address bar, in the history and in links that are passed on.
@@ -309,9 +289,9 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
         // One slash only: `//name` would be another machine.
         let path = format!("/{}", uri.path().trim_start_matches(['/', '\\']));
         let headers = [(header::LOCATION, format!("{path}{query}")), (header::SET_COOKIE, cookie)];
-        return harden((StatusCode::SEE_OTHER, headers).into_response());
+        return harden((StatusCode::SEE_OTHER, headers).into_response(), is_review);
     }
-    harden(next.run(request).await)
+    harden(next.run(request).await, is_review)
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -320,13 +300,15 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
 }
 
-/// Adds what every response has.
-fn harden(mut response: Response) -> Response {
+/// Adds what every response has. With the policy `no-referrer` browsers send forms without their origin, so
+/// pages with forms that write have another one, which tells other sites nothing either.
+fn harden(mut response: Response, has_forms: bool) -> Response {
+    let referrer = if has_forms { "same-origin" } else { "no-referrer" };
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        (header::REFERRER_POLICY, referrer),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -338,12 +320,31 @@ fn harden(mut response: Response) -> Response {
 
 type Shared = (Arc<Site>, Arc<Semaphore>);
 
-async fn page(State((site, limit)): State<Shared>, uri: Uri) -> Response {
+async fn page(State((site, limit)): State<Shared>, request: Request) -> Response {
     let Ok(_permit) = limit.acquire_owned().await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
+    let uri = request.uri();
     let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
-    match tokio::task::spawn_blocking(move || reply(&site, &path, &query)).await {
+    let form = if *request.method() == Method::POST {
+        let body = match read_body(request, LONGEST_FORM).await {
+            Some(body) if body.len() > LONGEST_FORM => {
+                return (StatusCode::PAYLOAD_TOO_LARGE, "the form is too long").into_response();
+            }
+            body => body.and_then(|body| String::from_utf8(body).ok()),
+        };
+        let Some(form) = body else {
+            return (StatusCode::BAD_REQUEST, "the form cannot be read").into_response();
+        };
+        Some(form)
+    } else {
+        None
+    };
+    let answer = tokio::task::spawn_blocking(move || match form {
+        Some(form) => reply_to_form(&site, &path, &form),
+        None => reply(&site, &path, &query),
+    });
+    match answer.await {
         Ok(found) => response(found),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be shown").into_response(),
     }
@@ -410,22 +411,6 @@ async fn events(State((site, _)): State<Shared>, uri: Uri) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hosts_of_this_machine_are_known() {
-        let check = |host: &str, expected| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, host.parse().unwrap());
-            assert_eq!(names_this_machine(&headers), expected, "{host}");
-        };
-        check("localhost", true);
-        check("localhost:80", true);
-        check("127.0.0.1:1", true);
-        check("[::1]:1", true);
-        check("127.0.0.1.example.com", false);
-        check("example.com:8000", false);
-        check("10.0.0.1", false);
-    }
 
     #[test]
     fn tokens_are_random_and_compared_whole() {

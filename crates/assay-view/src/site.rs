@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use assay_diagnostic::chain;
-use assay_store::{Store, StoreError};
+use assay_store::{Sheet, Store, StoreError};
 
 use crate::data::RunData;
 use crate::pages::behaviour::Behaviour;
@@ -31,7 +31,11 @@ pub struct Site {
     runs: Mutex<HashMap<String, Entry>>,
     changed: Condvar,
     behaviours: Mutex<BTreeMap<String, Arc<Behaviour>>>,
+    /// Sheets by name, each with the length of its file and the time of its last change.
+    sheets: Mutex<BTreeMap<String, (SheetVersion, Arc<Sheet>)>>,
 }
+
+type SheetVersion = Option<(u64, SystemTime)>;
 
 /// The state of the files that a loaded run depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +74,7 @@ impl Site {
             runs: Mutex::default(),
             changed: Condvar::new(),
             behaviours: Mutex::default(),
+            sheets: Mutex::default(),
         }
     }
 
@@ -155,6 +160,22 @@ impl Site {
             events: length("events.jsonl"),
             checks: length("checks.json"),
         })
+    }
+
+    /// A sheet, read once for each state of its file.
+    pub(crate) fn sheet(&self, name: &str) -> Result<Arc<Sheet>, StoreError> {
+        let metadata = fs::metadata(self.store.review_folder(name).join("items.jsonl")).ok();
+        let version = metadata.and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?)));
+        let lock = || self.sheets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, sheet)) = lock().get(name)
+            && *known == version
+            && version.is_some()
+        {
+            return Ok(Arc::clone(sheet));
+        }
+        let sheet = Arc::new(self.store.sheet(name)?);
+        lock().insert(name.to_owned(), (version, Arc::clone(&sheet)));
+        Ok(sheet)
     }
 
     /// What audits of a run found, computed once for each state of the run.

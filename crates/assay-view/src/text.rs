@@ -5,6 +5,9 @@ use assay_report::clean;
 /// Longest text in a page, in characters; attempts keep the files.
 pub(crate) const SHOWN: usize = 20_000;
 
+/// Longest text that is shown to be judged, in characters.
+const WHOLE: usize = 1_000_000;
+
 /// Longest line in a page, in characters.
 const LINE: usize = 2_000;
 
@@ -25,13 +28,22 @@ impl Passage {
         Self::up_to(text, SHOWN)
     }
 
+    /// A text with long lines whole, up to a million characters.
+    pub(crate) fn whole(text: &str) -> Self {
+        Self::cut(text, WHOLE, WHOLE)
+    }
+
     /// At most `most` characters of a text.
     pub(crate) fn up_to(text: &str, most: usize) -> Self {
+        Self::cut(text, most, LINE)
+    }
+
+    fn cut(text: &str, most: usize, longest: usize) -> Self {
         let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
         let mut more = text[end..].chars().count();
         let mut lines = Vec::new();
         for line in text[..end].lines() {
-            let cut = line.char_indices().nth(LINE).map_or(line.len(), |(at, _)| at);
+            let cut = line.char_indices().nth(longest).map_or(line.len(), |(at, _)| at);
             let left = line[cut..].chars().count();
             more += left;
             let mark = if left > 0 { "…" } else { "" };

@@ -82,6 +82,21 @@ pub(crate) fn compare(first: &str, second: &str) -> String {
     format!("/compare/{}/{}/", segment(first), segment(second))
 }
 
+/// The page of a sheet.
+pub(crate) fn sheet(sheet: &str) -> String {
+    format!("/review/{}/", segment(sheet))
+}
+
+/// An annotator's page of a sheet.
+pub(crate) fn annotator(sheet: &str, annotator: &str) -> String {
+    format!("/review/{}/{}/", segment(sheet), segment(annotator))
+}
+
+/// An item of a sheet, by its place from 1.
+pub(crate) fn sheet_item(sheet: &str, annotator: &str, number: usize) -> String {
+    format!("/review/{}/{}/{number}/", segment(sheet), segment(annotator))
+}
+
 /// The anchor of a check of the verifier: the same on every page, without its place among the checks
 /// being known. FNV-1a (Fowler, Noll and Vo), 64 bits.
 pub(crate) fn check_anchor(check: &str) -> String {

@@ -11,6 +11,13 @@
     next.focus();
     next.scrollIntoView({ block: "nearest" });
   };
+  // A form is sent once: a key that is pressed twice marks no item that was not seen.
+  let sent = false;
+  document.addEventListener("submit", (event) => {
+    if (sent) event.preventDefault();
+    else if (event.target.method === "post") sent = true;
+  });
+  addEventListener("pageshow", () => { sent = false; });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, select, textarea");
@@ -21,7 +28,11 @@
       return;
     }
     if (field) return;
-    if (event.key === "j") move(1);
+    const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (button && !sent) {
+      event.preventDefault();
+      button.click();
+    } else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if (event.key === "/") {
       const search = document.getElementById("search");

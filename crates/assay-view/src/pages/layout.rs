@@ -20,6 +20,8 @@ pub(crate) struct Layout {
     /// The name of the style.
     pub(crate) style: &'static str,
     pub(crate) is_export: bool,
+    /// What browsers tell other pages of the address of this one.
+    pub(crate) referrer: &'static str,
 }
 
 impl Layout {
@@ -30,8 +32,14 @@ impl Layout {
             trail: vec![("Runs".to_owned(), Some("/".to_owned())), (title.to_owned(), None)],
             style: "view",
             is_export: site.is_export,
+            referrer: "no-referrer",
             ..Self::default()
         }
+    }
+
+    /// A page below the page of all sheets, whose forms need their origin sent with them.
+    pub(crate) fn in_reviews(site: &Site, title: &str) -> Self {
+        Self { referrer: "same-origin", ..Self::new(site, title) }.below("Review", "/review/".to_owned())
     }
 
     /// A page below the page of a run.

@@ -6,6 +6,7 @@ mod comparison;
 mod files;
 mod layout;
 mod pair;
+mod review;
 mod run;
 mod runs;
 mod search;
@@ -31,17 +32,33 @@ const WAIT: Duration = Duration::from_millis(1_200);
 
 /// The content of an address. Errors are pages too.
 pub(crate) fn reply(site: &Arc<Site>, path: &str, query: &str) -> Reply {
-    match route(site, path, query) {
-        Ok(reply) => reply,
-        Err(error) => {
-            let status = error.status();
-            let heading = if status == 404 { "Not found" } else { "This page cannot be shown" };
-            let message = assay_report::clean(&assay_diagnostic::chain(&error));
-            let page = Layout::new(site, heading);
-            let html = ErrorPage { page, heading, message }.render();
-            Reply { status, content: Content::Html(site.redact(&html.unwrap_or_default())) }
-        }
-    }
+    route(site, path, query).unwrap_or_else(|error| error_page(site, &error))
+}
+
+/// Writes what a form says, and returns where to go then.
+pub(crate) fn reply_to_form(site: &Arc<Site>, path: &str, form: &str) -> Reply {
+    let segments: Option<Vec<String>> =
+        path.split('/').filter(|segment| !segment.is_empty()).map(urls::decode).collect();
+    let segments = segments.unwrap_or_default();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let written = match segments.as_slice() {
+        ["review", sheet, annotator, number] => review::submit(site, sheet, annotator, number, form),
+        _ => Err(PageError::NotFound(assay_report::clean(path))),
+    };
+    written.unwrap_or_else(|error| error_page(site, &error))
+}
+
+fn error_page(site: &Site, error: &PageError) -> Reply {
+    let status = error.status();
+    let heading = match status {
+        404 => "Not found",
+        400 => "This form cannot be used",
+        _ => "This page cannot be shown",
+    };
+    let message = assay_report::clean(&assay_diagnostic::chain(error));
+    let page = Layout::new(site, heading);
+    let html = ErrorPage { page, heading, message }.render();
+    Reply { status, content: Content::Html(site.redact(&html.unwrap_or_default())) }
 }
 
 fn route(site: &Arc<Site>, path: &str, query: &str) -> Result<Reply, PageError> {
@@ -81,6 +98,7 @@ fn route(site: &Arc<Site>, path: &str, query: &str) -> Result<Reply, PageError> 
             };
             return of_run(site, &data, rest, query, missing);
         }
+        ["review", rest @ ..] if !site.is_export => return review::route(site, rest, query, missing),
         _ => return Err(missing()),
     };
     Ok(Reply::ok(Content::Html(site.redact(&html))))

@@ -24,6 +24,8 @@ struct RunsPage {
     names: Vec<String>,
     /// Runs side by side with the one before.
     pairs: Vec<(String, String)>,
+    /// Whether there are items for people to label.
+    has_sheets: bool,
 }
 
 struct Run {
@@ -63,7 +65,8 @@ pub(super) fn page(site: &Arc<Site>) -> Result<String, PageError> {
         ..Layout::new(site, "Runs")
     };
     let store = clean(&site.store.root().display().to_string());
-    Ok(RunsPage { page, store, runs, names, pairs }.render()?)
+    let has_sheets = !site.store.sheet_names().is_empty();
+    Ok(RunsPage { page, store, runs, names, pairs, has_sheets }.render()?)
 }
 
 fn line(name: &str, data: &RunData) -> Run {
