@@ -127,6 +127,14 @@ pub fn clustered_alpha(pairs: &[((usize, usize), Option<usize>)]) -> Option<Figu
     })
 }
 
+/// Krippendorff's alpha for nominal data with two raters or more of each item; the interval as in
+/// [`clustered_kappa`].
+pub fn clustered_alpha_of_raters(items: &[(&Vec<usize>, Option<usize>)]) -> Option<Figure> {
+    jackknife(items, |items| {
+        crate::agreement::alpha(&items.iter().map(|(ratings, _)| *ratings).collect::<Vec<_>>())
+    })
+}
+
 fn jackknife<T: Copy>(
     items: &[(T, Option<usize>)],
     statistic: impl Fn(&[(T, Option<usize>)]) -> Option<f64>,
@@ -534,6 +542,19 @@ mod tests {
         // The asymptotic standard error is .1280 (Fleiss, Cohen & Everitt 1969).
         let half = kappa.interval.expect("has one").width() / 2.0;
         assert!((half / 2.01 - 0.128).abs() < 0.006, "{half}");
+    }
+
+    #[test]
+    fn alpha_of_two_raters_is_a_case_of_alpha_of_several() {
+        let pairs: Vec<((usize, usize), Option<usize>)> =
+            [(0, 0), (1, 1), (0, 1), (1, 1), (2, 2), (0, 2)].into_iter().map(|pair| (pair, None)).collect();
+        let lists: Vec<Vec<usize>> = pairs.iter().map(|((a, b), _)| vec![*a, *b]).collect();
+        let items: Vec<(&Vec<usize>, Option<usize>)> = lists.iter().map(|list| (list, None)).collect();
+        assert_eq!(clustered_alpha_of_raters(&items), clustered_alpha(&pairs));
+        // Three raters who all agree.
+        let same = [vec![0, 0, 0], vec![1, 1, 1], vec![0, 0, 0]];
+        let items: Vec<(&Vec<usize>, Option<usize>)> = same.iter().map(|list| (list, None)).collect();
+        assert_eq!(clustered_alpha_of_raters(&items).map(|alpha| alpha.value), Some(1.0));
     }
 
     #[test]

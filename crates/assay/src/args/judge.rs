@@ -1,14 +1,18 @@
 //! What `assay judge` takes.
 
+mod people;
+
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+
+pub(crate) use self::people::{LabelsArgs, SheetArgs};
 
 /// Check rubrics, and measure the errors of judges
 ///
 /// A rubric lists requirements; a judge is a model or a program that decides whether they are met. `check` reads
 /// rubrics. `calibrate` and `correct` read tables of recorded verdicts: CSV, JSON Lines (also .zst) or Parquet.
-/// docs/JUDGING.md describes the method.
+/// `sheet` and `labels` are for labels of people. docs/JUDGING.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay judge calibrate labels.jsonl --label human --verdict judge --by model --cluster task
@@ -24,6 +28,8 @@ pub(crate) enum JudgeWhat {
     Correct(CorrectArgs),
     Check(CheckArgs),
     Items(Box<ItemsArgs>),
+    Sheet(SheetArgs),
+    Labels(LabelsArgs),
 }
 
 /// Judge items of a table with a language model

@@ -3,7 +3,10 @@
 mod calibrate;
 mod check;
 mod correct;
+mod feedback;
 mod items;
+mod labels;
+mod sheet;
 pub(in crate::commands) mod verdicts;
 
 use assay_stats::Interval;
@@ -20,6 +23,8 @@ pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         JudgeWhat::Items(args) => items::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),
+        JudgeWhat::Sheet(args) => sheet::run(args, settings, ui),
+        JudgeWhat::Labels(args) => labels::run(args, settings, ui),
     }
 }
 
