@@ -45,7 +45,8 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
 }
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
+    // The parent of a bare file name is the empty path, which cannot be opened.
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
