@@ -1,6 +1,7 @@
 //! `assay view`: the pages over HTTP and as files.
 
 mod browser;
+mod review;
 
 use std::collections::BTreeSet;
 use std::fs;

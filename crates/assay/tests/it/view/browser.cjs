@@ -40,9 +40,12 @@ async function open(browser, base, settings = {}) {
 /** The kind of a page: its path without names, ids and numbers. */
 const kind = (url) =>
   new URL(url).pathname
-    .replace(/.*?(?=\/(runs|compare|index)|\/$)/, "")
+    .replace(/.*?(?=\/(runs|compare|review|index)|\/$)/, "")
     .replace(/\/index\.html$/, "/")
     .replace(/\/compare\/[^/]+\/[^/]+/, "/compare/A/B")
+    .replace(/\/review\/[^/]+/, "/review/SHEET")
+    .replace(/(\/review\/SHEET)\/(?!adjudicate)[^/]+/, "$1/NAME")
+    .replace(/(\/review\/SHEET\/[^/]+)\/\d+/, "$1/N")
     .replace(/\/runs\/[^/]+/, "/runs/RUN")
     .replace(/\/skills\/[^/]+/, "/skills/SKILL")
     .replace(/[0-9a-f]{64}/g, "ID")
@@ -225,6 +228,45 @@ const scenarios = {
     if (!(await page.evaluate(() => window.sameDocument))) fail("the page was loaded again");
     if (found.length > 0) fail(found.join("; "));
     return { seen, planned, report };
+  },
+
+  // Labels by keys alone, then one by a button without JavaScript.
+  async label(browser, url, sheet) {
+    const origin = new URL(url).origin;
+    const { page, found } = await open(browser, origin);
+    await page.goto(url);
+    await page.goto(`${origin}/review/${sheet}/`);
+    await page.fill("input[name=annotator]", "ann");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/review/${sheet}/ann/`);
+    await page.click("text=Continue");
+    const heading = async () => (await page.textContent("h1")).replace(/.*?(?=Item)/s, "").trim();
+    const press = async (key, expected) => {
+      await page.keyboard.press(key);
+      await page.waitForFunction((text) => document.querySelector("h1").textContent.includes(text), expected);
+    };
+    await press("1", "Item 2 of 8");
+    await press("0", "Item 3 of 8");
+    await press("?", "Item 4 of 8");
+    await press("u", "Item 3 of 8");
+    const undone = await heading();
+    await press("ArrowRight", "Item 4 of 8");
+    await press("ArrowLeft", "Item 3 of 8");
+    // Keys that are typed into the note mark nothing.
+    await page.fill("#note", "");
+    await page.focus("#note");
+    await page.keyboard.type("seen 1 and 0");
+    await page.keyboard.press("Escape");
+    await press("1", "Item 4 of 8");
+    const stolen = await page.evaluate(() => "stolen" in window);
+    await accessible(page, "an item");
+    const plain = await open(browser, origin, { javaScriptEnabled: false });
+    await plain.page.goto(url);
+    await plain.page.goto(`${origin}/review/${sheet}/ben/1/`);
+    await plain.page.click("button[value='0']");
+    await plain.page.waitForURL(`**/review/${sheet}/ben/2/`);
+    for (const { found: errors } of [{ found }, plain]) if (errors.length > 0) fail(errors.join("; "));
+    return { undone, stolen };
   },
 
   // Hostile content: nothing of it becomes markup.

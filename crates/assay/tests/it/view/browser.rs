@@ -146,6 +146,28 @@ fn from_a_verdict_to_the_step_of_a_rule() {
 
 #[test]
 #[ignore = "needs Chromium"]
+fn items_are_labeled_with_keys_and_without_scripts() {
+    let lab = super::review::lab();
+    let viewer = Viewer::start(&lab);
+    let found = drive("label", &viewer.url(&format!("/?token={}", viewer.token)), &["notes"]);
+    assert_eq!(found["undone"], "Item 3 of 8", "{found}");
+    assert_eq!(found["stolen"], json!(false), "{found}");
+    let marks = std::fs::read_to_string(lab.path(".assay/reviews/notes/marks.jsonl")).unwrap();
+    let marks: Vec<Value> = marks.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let labels: Vec<_> =
+        marks.iter().map(|mark| (mark["annotator"].as_str().unwrap(), &mark["label"])).collect();
+    let (yes, no, unknown) = (json!(true), json!(false), Value::Null);
+    let expected =
+        [("ann", &yes), ("ann", &no), ("ann", &unknown), ("ann", &unknown), ("ann", &yes), ("ben", &no)];
+    assert_eq!(labels, expected, "{marks:?}");
+    assert_eq!((&marks[3]["undo"], &marks[4]["note"]), (&json!(true), &json!("seen 1 and 0")));
+    // Marks, pages of annotators and final labels in both color schemes.
+    let crawled = drive("crawl", &viewer.url("/review/"), &["4"]);
+    assert!(kinds(&crawled).len() >= 5, "{crawled}");
+}
+
+#[test]
+#[ignore = "needs Chromium"]
 fn an_imported_table_has_all_pages() {
     let Some(table) = assay_test::shared_if_present("trials/skill-receipts.jsonl.zst") else {
         println!("skipped: ASSAY_SHARED names no folder with trials/skill-receipts.jsonl.zst");
