@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 /// Columns that the page shows. It shows no other column.
-const SHOWN: [&str; 5] = ["criterion", "task", "context", "material", "materials"];
+const SHOWN: [&str; 6] = ["criterion", "instruction", "task", "context", "material", "materials"];
 
 /// Columns that a table of labels has beside those of its sheet.
 pub const COLUMNS_OF_LABELS: [&str; 3] = ["label", "decided", "annotators"];
@@ -57,7 +57,7 @@ impl SheetItem {
 
     /// What helps to understand the material, with the name of each text.
     pub fn context(&self) -> Vec<(&'static str, &str)> {
-        let columns = [("Task", "task"), ("Context", "context")];
+        let columns = [("Instruction", "instruction"), ("Task", "task"), ("Context", "context")];
         columns.into_iter().filter_map(|(name, key)| Some((name, self.text(key)?))).collect()
     }
 
@@ -161,7 +161,7 @@ fn read_item(number: usize, row: Value) -> Result<SheetItem, String> {
         Some(_) => return Err("`item` must be a text or a number".to_owned()),
     };
     row.insert("item".to_owned(), Value::String(id.clone()));
-    for key in ["criterion", "task", "context", "material"] {
+    for key in ["criterion", "instruction", "task", "context", "material"] {
         if row.get(key).is_some_and(|value| !value.is_string() && !value.is_null()) {
             return Err(format!("`{key}` must be a text"));
         }

@@ -45,13 +45,13 @@ fn rows_that_are_no_items_are_errors_with_their_line() {
 #[test]
 fn items_have_texts_and_hidden_columns() {
     let row = json!({
-        "criterion": "c", "task": "t", "context": "x", "materials": { "diff": "d", "answer": "a" },
+        "criterion": "c", "task": "t", "context": "x", "instruction": "i", "materials": { "diff": "d", "answer": "a" },
         "condition": "none", "cluster": 3, "verdict": null,
     });
     let sheet = Sheet::new("s", vec![(1, row)]).unwrap();
     let item = &sheet.items()[0];
     assert_eq!((item.id(), item.criterion(), item.cluster().as_deref()), ("1", "c", Some("3")));
-    assert_eq!(item.context(), [("Task", "t"), ("Context", "x")]);
+    assert_eq!(item.context(), [("Instruction", "i"), ("Task", "t"), ("Context", "x")]);
     assert_eq!(item.materials(), [("diff", "d"), ("answer", "a")]);
     assert_eq!(sheet.hidden().into_iter().collect::<Vec<_>>(), ["cluster", "condition", "item", "verdict"]);
 }

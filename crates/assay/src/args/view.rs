@@ -7,7 +7,7 @@ use std::path::PathBuf;
 ///
 /// Serves pages for the runs of the store until it is interrupted. Each figure of a run links to the
 /// trials behind it. Pages work without JavaScript, load nothing from elsewhere, and follow a run that
-/// is in progress. The printed address contains a token, which is needed to read from other machines.
+/// is in progress. Below /review/, people label the items of `assay judge sheet`. The printed address contains a token, which is needed to label items, and to read from other machines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay view

@@ -43,6 +43,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay view", Elsewhere("view")),
     ("assay gate", Elsewhere("gate")),
     ("assay init ci", Elsewhere("gate")),
+    ("assay judge sheet", Elsewhere("view")),
+    ("assay judge labels", Elsewhere("view")),
     ("assay judge", Elsewhere("judge")),
     ("assay lab judge", Elsewhere("judge")),
     ("scripts/agent-cpu", Not(LONG)),

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 /// Add a sheet of items for people to label
 ///
 /// A sheet is a JSON Lines file (also .zst) with a row for each item: `criterion` (what is true of the material
-/// or not) and `material`, a text, or `materials`, texts by name; optionally `item` (a unique id), `task` and
-/// `context` (texts that are shown), `cluster`, and any other column. Only the criterion and these texts are
-/// shown to people, at /review/ in `assay view`. A sheet cannot be changed once it is in the store.
+/// or not) and `material`, a text, or `materials`, texts by name; optionally `item` (a unique id),
+/// `instruction`, `task` and `context` (texts that are shown), `cluster`, and any other column. Only the
+/// criterion and these texts are shown to people, at /review/ in `assay view`. The output of
+/// `assay judge items` is such a file. A sheet cannot be changed once it is in the store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay judge sheet items.jsonl
