@@ -106,7 +106,7 @@ impl Store {
     /// # Errors
     /// The log cannot be written.
     pub fn add_marks(&self, sheet: &str, marks: &[Mark]) -> Result<(), StoreError> {
-        self.append_marks(sheet, |_| marks.iter().map(Mark::line).collect()).map(|_| ())
+        self.append_marks(sheet, |_| marks.iter().map(Mark::line).collect())
     }
 
     /// Undoes the last mark of an annotator, and returns its item; `None` if there is no mark left.

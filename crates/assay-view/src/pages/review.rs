@@ -265,9 +265,10 @@ fn annotator_page(site: &Site, visit: &Visit) -> Result<String, PageError> {
         Some((visit.address(*number), format!("{number}. {}", line(item.criterion(), IN_LIST)), mark))
     };
     let sheet = visit.sheet.name();
-    let (heading, title) = match visit.is_adjudication() {
-        true => ("final labels", "Adjudicate"),
-        false => ("labels by", visit.name.as_str()),
+    let (heading, title) = if visit.is_adjudication() {
+        ("final labels", "Adjudicate")
+    } else {
+        ("labels by", visit.name.as_str())
     };
     let marked = places.len() - unmarked.len();
     let html = AnnotatorPage {

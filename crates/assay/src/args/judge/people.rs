@@ -29,8 +29,7 @@ pub(crate) struct SheetArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay judge labels devai --out labels.jsonl
-  assay judge labels devai --feedback workspace/feedback.json --annotator ann
-  assay judge calibrate labels.jsonl --label label --verdict verdict --labels-by people")]
+  assay judge labels devai --feedback workspace/feedback.json --annotator ann")]
 pub(crate) struct LabelsArgs {
     /// Name of the sheet
     pub(crate) sheet: String,
