@@ -6,8 +6,8 @@ use assay_report::counted;
 use assay_stats::judge::{Figure, clustered_alpha, clustered_kappa, proportion};
 use serde_json::json;
 
+use super::figures::{cell, ends};
 use super::verdicts::{ClusterNumbers, VerdictColumns, VerdictRow, as_booleans, positive, read};
-use super::{cell, ends};
 use crate::args::judge::{CalibrateArgs, LabelsBy};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_stats::judge::{Calibration, Corrected, Judged, Labelled, equal_errors, separate_difference};
 use serde_json::json;
 
+use super::figures::{cell, ends};
 use super::verdicts::{ClusterNumbers, VerdictColumns, VerdictRow, as_booleans, has_column, positive, read};
-use super::{cell, ends};
 use crate::args::judge::CorrectArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -11,7 +11,7 @@ use assay_store::{
 use serde_json::{Value, json};
 
 use super::feedback::{self, AddedFeedback};
-use super::{cell, ends};
+use super::figures::{cell, ends};
 use crate::args::judge::LabelsArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
