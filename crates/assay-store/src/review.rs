@@ -145,7 +145,7 @@ impl Store {
             file.set_len(complete as u64).map_err(io("write", &path))?;
         }
         let lines: String = lines(&marks).into_iter().map(|line| line + "\n").collect();
-        // In one write: another reader sees a line whole or not at all.
+        // In one write: a reader sees no part of a line.
         file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()).map_err(io("write", &path))?;
         if is_new { sync_folder(&path) } else { Ok(()) }
     }

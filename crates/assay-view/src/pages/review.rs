@@ -1,7 +1,7 @@
 //! Items that people label, and the forms that take their marks.
 //!
 //! People are blind: a page shows the criterion, the context and the material of an item, and never its id or
-//! another column. Annotators do not see the marks of others; whoever adjudicates sees all of them.
+//! another column. Annotators do not see the marks of others; the pages for final labels show all of them.
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn see(target: String) -> Reply {
     Reply { status: 303, content: Content::Redirect(target) }
 }
 
-/// A sheet as one annotator, or whoever adjudicates, works on it.
+/// A sheet as one annotator works on it, or the person who sets final labels.
 struct Visit {
     sheet: Arc<Sheet>,
     marks: Marks,
@@ -302,7 +302,7 @@ struct ItemPage {
     mark: &'static str,
     note: String,
     is_adjudication: bool,
-    /// For whoever adjudicates: name, label and note of each annotator.
+    /// For final labels: name, label and note of each annotator.
     marks: Vec<(String, &'static str, String)>,
 }
 
