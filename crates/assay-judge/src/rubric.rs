@@ -25,6 +25,9 @@ pub struct Rubric {
     /// What an item counts that the judged material neither shows nor rules out.
     #[serde(default)]
     pub unverifiable: Unverifiable,
+    /// The weight of the task's own tests in the overall score, if it has any [default: as much as all sets together].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_weight: Option<f64>,
     /// The sets. Their names are unique.
     pub sets: Vec<Set>,
 }
@@ -251,6 +254,9 @@ impl Rubric {
         let mut ids = BTreeSet::new();
         if self.sets.is_empty() {
             return Err(fault("sets", "there is none"));
+        }
+        if self.tests_weight.is_some_and(|weight| !is_weight(weight)) {
+            return Err(fault("tests_weight", "not a number from 0 up"));
         }
         for (number, set) in self.sets.iter().enumerate() {
             let place = format!("sets[{number}]");

@@ -364,6 +364,37 @@ impl Calibration {
         })
     }
 
+    /// A difference of mean scores, corrected. Scores are means of binary items, weighted or not, so that a score has
+    /// the expectation 1 − s₀ + Jθ like a single item.
+    ///
+    /// `raw` is the difference as judged with its 95% interval over `units` tasks or clusters. The variance is read
+    /// off the interval: V = (h/t)² for the half width h, with Student's t at units − 1 degrees of freedom.
+    ///
+    /// # Errors
+    ///
+    /// [`CorrectionError::FewClusters`] without an interval or with fewer than two units,
+    /// [`CorrectionError::Uninformative`] as for [`Calibration::rate`].
+    pub fn score_difference(&self, raw: Figure, units: usize) -> Result<Corrected, CorrectionError> {
+        let interval = raw.interval.filter(|_| units > 1).ok_or(CorrectionError::FewClusters)?;
+        let own = student_tail(units as f64 - 1.0, 0.025).ok_or(CorrectionError::FewClusters)?;
+        let t = quantile(self.clusters().chain([units])).ok_or(CorrectionError::FewClusters)?;
+        // An end beyond ±1 was cut off.
+        let half = (raw.value - interval.low).max(interval.high - raw.value);
+        let (square, j, variance) = (t * t, self.youden(), (half / own).powi(2));
+        let solved = solve(
+            j * j - square * self.sum_variance,
+            -2.0 * raw.value * j,
+            raw.value * raw.value - square * variance,
+        );
+        let solved = solved.filter(|_| j > 0.0).ok_or_else(|| self.uninformative())?;
+        let clip = |value: f64| value.clamp(-1.0, 1.0);
+        let corrected = Figure {
+            value: clip(raw.value / j),
+            interval: Some(Interval { low: clip(solved.low), high: clip(solved.high) }),
+        };
+        Ok(Corrected { raw, corrected })
+    }
+
     fn uninformative(&self) -> CorrectionError {
         CorrectionError::Uninformative {
             sensitivity: self.sensitivity.value,
@@ -555,6 +586,26 @@ mod tests {
         let same = [vec![0, 0, 0], vec![1, 1, 1], vec![0, 0, 0]];
         let items: Vec<(&Vec<usize>, Option<usize>)> = same.iter().map(|list| (list, None)).collect();
         assert_eq!(clustered_alpha_of_raters(&items).map(|alpha| alpha.value), Some(1.0));
+    }
+
+    #[test]
+    fn differences_of_scores_by_hand() {
+        // J = 0.9 + 0.8 - 1 = 0.7: 0.35 as judged is 0.5, and the ends of an interval without doubt of J scale likewise.
+        let raw = Figure { value: 0.35, interval: Some(Interval { low: 0.14, high: 0.56 }) };
+        let found = Calibration::known(0.9, 0.8).score_difference(raw, 12).expect("corrected").corrected;
+        let interval = found.interval.expect("has one");
+        assert!((found.value - 0.5).abs() < 1e-12);
+        assert!((interval.low - 0.2).abs() < 1e-9 && (interval.high - 0.8).abs() < 1e-9, "{interval:?}");
+        // A perfect judge changes nothing.
+        let same = Calibration::known(1.0, 1.0).score_difference(raw, 12).expect("corrected").corrected;
+        assert!((same.value - 0.35).abs() < 1e-12);
+        let ends = same.interval.expect("has one");
+        assert!((ends.low - 0.14).abs() < 1e-9 && (ends.high - 0.56).abs() < 1e-9);
+        // One that guesses is refused.
+        assert!(Calibration::known(0.5, 0.5).score_difference(raw, 12).is_err());
+        assert!(
+            Calibration::known(0.9, 0.8).score_difference(Figure { value: 0.1, interval: None }, 12).is_err()
+        );
     }
 
     #[test]

@@ -91,6 +91,8 @@ pub enum Reason {
     Losses,
     /// The variance between tasks is too large for their number.
     Noise,
+    /// The judge gave wrong answers to planted items, so that no verdict of it counts.
+    Judge,
 }
 
 /// Sign of a lift.
@@ -296,7 +298,7 @@ pub(crate) fn verdict_at(
     let tasks_needed = match reason {
         Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin)
             .map(|needed| needed.max(fewest_for_negligible(&sample, m, margin))),
-        Some(Reason::Losses) | None => None,
+        Some(Reason::Losses | Reason::Judge) | None => None,
     };
     Verdict {
         kind,

@@ -13,6 +13,7 @@ mod error;
 mod execution;
 mod files;
 mod identity;
+mod judgement;
 #[cfg(target_os = "linux")]
 mod lease;
 mod limits;
@@ -39,6 +40,7 @@ pub use error::StoreError;
 pub use execution::CleanupReport;
 pub use files::{pretty, write_atomically, write_json, write_new};
 pub use identity::{InvalidTrialId, TrialId, canonical};
+pub use judgement::{JudgedItem, Judgement, SET_SCORE, SetScore};
 #[cfg(target_os = "linux")]
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
@@ -59,6 +61,7 @@ pub use runs::RunSummary;
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_matches};
 pub use spec::agent::AgentSpec;
+pub use spec::judge::{JudgeMode, JudgeModel, JudgeSpec, Material};
 pub use spec::network::NetworkPolicy;
 pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};
 pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::identity::TrialId;
+use crate::judgement::Judgement;
 use crate::sandbox::{Enforcement, SandboxUsage};
 use crate::step_record::StepRecord;
 
@@ -53,6 +54,9 @@ pub struct Record {
     /// The verifier's tests, if it wrote a CTRF report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctrf: Option<Value>,
+    /// The judge's verdicts, if the task has a rubric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
     /// Why the agent stopped; absent when it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
@@ -205,6 +209,7 @@ impl Record {
             rewards: BTreeMap::new(),
             numbers: BTreeMap::new(),
             ctrf: None,
+            judgement: None,
             ended: None,
             turns: 0,
             usage: None,
@@ -343,6 +348,9 @@ pub enum Cause {
     ModelProvider,
     /// The verifier: no reward, an unreadable one, no end.
     Verifier,
+    /// The judge of the rubric: no answer, or one that cannot be read. The agent's work is kept, and judged by the next
+    /// run without another trial.
+    Judge,
     /// assay itself, or the disk under it.
     Harness,
     /// The run's budget was spent during the trial: the next run executes it again.
@@ -358,6 +366,7 @@ impl Cause {
             Self::AgentSetup => "agent_setup",
             Self::ModelProvider => "model_provider",
             Self::Verifier => "verifier",
+            Self::Judge => "judge",
             Self::Harness => "harness",
             Self::Budget => "budget",
         }

@@ -10,6 +10,7 @@ use crate::identity::{TrialId, canonical};
 use crate::metric::MetricSpec;
 use crate::record::AgentLabel;
 use crate::role::ConditionRole;
+use crate::spec::judge::JudgeSpec;
 
 /// `plan.json`: everything that a report needs in addition to the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,9 @@ pub struct RunFolder {
     /// When comparisons are decided, if they are decided after each round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopping: Option<Stopping>,
+    /// The judges of tasks with a rubric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeSpec>,
     /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
@@ -213,6 +217,12 @@ impl RunFolder {
         }
         if !self.metrics.is_empty() {
             what["metrics"] = json!(self.metrics);
+        }
+        if let Some(judge) = &self.judge {
+            // Prices change nothing that is measured.
+            let mut judge = judge.clone();
+            judge.models.iter_mut().for_each(|model| model.price = None);
+            what["judge"] = json!(judge);
         }
         if let Some(stopping) = &self.stopping {
             what["stopping"] = json!({ "rounds": stopping.rounds, "repetitions": self.repetitions });

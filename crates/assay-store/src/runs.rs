@@ -96,6 +96,27 @@ impl Store {
         Err(StoreError::NotFound("more runs than there are numbers".to_owned()))
     }
 
+    /// Keeps the labels by which a run's report corrects the scores of judges.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_calibration(&self, run: &str, calibration: &Value) -> Result<(), StoreError> {
+        write_json(&self.calibration_path(run), calibration)
+    }
+
+    /// The labels by which a run's report corrects the scores of judges; `None` if there are none.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn calibration(&self, run: &str) -> Result<Option<Value>, StoreError> {
+        let path = self.calibration_path(run);
+        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    fn calibration_path(&self, run: &str) -> PathBuf {
+        self.run_folder(run).join("calibration.json")
+    }
+
     /// A run by its name.
     pub fn run(&self, name: &str) -> Result<RunFolder, StoreError> {
         let known = || {

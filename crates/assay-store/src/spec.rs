@@ -2,6 +2,7 @@
 //! there.
 
 pub(crate) mod agent;
+pub(crate) mod judge;
 pub(crate) mod network;
 pub(crate) mod sandbox;
 pub(crate) mod trial;

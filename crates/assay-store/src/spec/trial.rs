@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::identity::{TrialId, canonical};
 use crate::record::AgentLabel;
 use crate::spec::agent::AgentSpec;
+use crate::spec::judge::JudgeSpec;
 use crate::spec::network::NetworkPolicy;
 use crate::spec::sandbox::{SandboxChoice, SandboxLimits};
 
@@ -73,6 +74,9 @@ pub struct TrialSpec {
     /// Variables of the host that `${VAR}` in the task may name.
     #[serde(with = "shared")]
     pub allow_env: Arc<Vec<String>>,
+    /// The judges, if the task has a rubric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeSpec>,
 }
 
 impl TrialSpec {
