@@ -8,6 +8,7 @@
 pub mod condition;
 mod experiment;
 pub mod import;
+pub mod judging;
 mod plan;
 mod reference;
 mod run;

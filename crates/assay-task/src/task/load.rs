@@ -43,6 +43,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
     let has_rubric =
         walk.nodes.iter().any(|node| node.path == Path::new(RUBRIC_FILE) && node.kind == FileKind::File);
+    // What is missing without a rubric is an error below.
+    let has_tests = !has_rubric || !steps.is_empty() || dir.join("tests/test.sh").is_file();
     let has_unlisted_steps = steps::are_unlisted(&walk.nodes, &config);
     let is_whole = steps.is_empty() && !has_unlisted_steps;
     let instruction = instruction(&root, &steps, is_whole, &mut diagnostics)?;
@@ -121,6 +123,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         steps,
         has_unlisted_steps,
         has_rubric,
+        has_tests,
         name: root.name,
         config,
         environment,
@@ -347,7 +350,11 @@ impl<'a> Root<'a> {
             return Err(self.part(ENVIRONMENT, "not there", hint));
         }
         if is_whole {
-            self.check_solution(nodes, "write a script that solves the task", diagnostics);
+            // Without tests a solution would prove nothing.
+            let is_judged_only = kind("tests/test.sh").is_none() && kind(RUBRIC_FILE).is_some();
+            if !is_judged_only {
+                self.check_solution(nodes, "write a script that solves the task", diagnostics);
+            }
         }
         Ok(())
     }

@@ -90,6 +90,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         steps: Vec::new(),
         has_unlisted_steps: false,
         has_rubric: false,
+        has_tests: true,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),
     })

@@ -28,6 +28,8 @@ pub struct Task {
     pub has_unlisted_steps: bool,
     /// Whether it has a `tests/rubric.json`: requirements that a judge decides. Such a task may do without `tests/test.sh`.
     pub has_rubric: bool,
+    /// Whether it has tests: its own, or those of its steps.
+    pub has_tests: bool,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,
     /// `environment/`; for a task of `task.md` what `starting/` amounts to.

@@ -40,6 +40,18 @@ pub(super) enum Mistake {
     UnequalRounds(String),
     #[error("`max_repetitions` must be between {repetitions} and {most}: at least `repetitions`")]
     Rounds { repetitions: u32, most: u32 },
+    #[error("`[judge]` needs at least one model, such as `models = [\"openai:gpt-5\"]`")]
+    NoJudge,
+    #[error("`[judge]` lists {0:?} twice: `repeats` asks one judge several times")]
+    JudgeTwice(String),
+    #[error("`repeats` of `[judge]` must be between 1 and {0}")]
+    JudgeRepeats(u32),
+    #[error("`material` of `[judge]` is empty: use answer, workspace, diff or trajectory")]
+    NoMaterial,
+    #[error(
+        "`[judge]` needs `max_turns` of at least 1 and a `timeout` above 0 and at most 86,400 seconds (a day)"
+    )]
+    JudgeLimits,
     #[error("unknown sandbox {0:?}: expected auto, bubblewrap, docker or none")]
     NoSandbox(String),
     #[error(

@@ -1,6 +1,7 @@
 //! `experiment.toml`: the comparison, as its author wrote it.
 
 mod conditions;
+mod judge;
 mod metrics;
 mod mistake;
 mod retries;
@@ -11,10 +12,13 @@ use std::path::{Path, PathBuf};
 
 use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
-use assay_store::{AgentSpec, ConditionSettings, MetricSpec, SandboxChoice, SandboxKind, Stopping};
+use assay_store::{
+    AgentSpec, ConditionSettings, JudgeSpec, MetricSpec, SandboxChoice, SandboxKind, Stopping,
+};
 use serde::Deserialize;
 
 use self::conditions::ConditionTable;
+use self::judge::JudgeTable;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
 pub use self::retries::Retries;
@@ -95,6 +99,10 @@ pub struct Experiment {
     pub settings: BTreeMap<String, ConditionSettings>,
     /// The metrics that conditions are compared by, beside the score; in order of name.
     pub metrics: Vec<MetricSpec>,
+    /// Who decides the rubrics of tasks that have one.
+    pub judge: Option<JudgeSpec>,
+    /// A table of labeled items, by which reports correct the scores of the judges.
+    pub calibration: Option<PathBuf>,
     /// Which skills belong to which task, unless the task names them.
     pub pairings: BTreeMap<String, Pairing>,
 }
@@ -175,6 +183,7 @@ struct File {
     condition: BTreeMap<String, toml::Spanned<ConditionTable>>,
     #[serde(default)]
     metrics: BTreeMap<String, toml::Spanned<MetricTable>>,
+    judge: Option<toml::Spanned<JudgeTable>>,
     #[serde(default)]
     tasks: BTreeMap<String, Pairing>,
 }
@@ -260,6 +269,8 @@ impl Experiment {
             agents: Vec::new(),
             settings: BTreeMap::new(),
             metrics: Vec::new(),
+            judge: None,
+            calibration: None,
             pairings: BTreeMap::new(),
         }
     }
@@ -378,7 +389,9 @@ impl Experiment {
             metrics.push(table.into_inner().metric(&name).map_err(|error| at(offset, error.to_string()))?);
         }
         for name in file.prices.keys() {
-            let is_used = agents.iter().any(|agent| agent.model.as_ref() == Some(name));
+            let judges = file.judge.iter().flat_map(|table| table.get_ref().models());
+            let is_used =
+                agents.iter().filter_map(|agent| agent.model.as_ref()).chain(judges).any(|own| own == name);
             let message = format!("`[prices]` has {name:?}, but no agent uses that model");
             check(is_used, agents_at, &message)?;
         }
@@ -439,6 +452,14 @@ impl Experiment {
                 &format!("duplicate agent {:?} with equal settings", agent.name),
             )?;
         }
+        let (mut judge, mut calibration) = (None, None);
+        if let Some(table) = file.judge {
+            let offset = table.span().start;
+            let mut table = table.into_inner();
+            calibration = table.calibration.take();
+            let found = table.judge(&file.prices);
+            judge = Some(found.map_err(|mistake| at(offset, mistake.to_string()))?);
+        }
         let sandbox = match &file.sandbox {
             None => SandboxChoice::default(),
             Some(value) => sandbox_choice(value.get_ref())
@@ -477,6 +498,8 @@ impl Experiment {
             agents,
             settings,
             metrics,
+            judge,
+            calibration: calibration.map(|table| directory.join(table)),
             pairings: file.tasks,
         })
     }

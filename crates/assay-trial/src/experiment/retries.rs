@@ -19,6 +19,8 @@ pub struct Retries {
     pub model_provider: Option<u32>,
     /// After an error of the verifier.
     pub verifier: Option<u32>,
+    /// After an error of a judge: its answer only, without another trial.
+    pub judge: Option<u32>,
     /// After an error of assay itself or of the disk.
     pub harness: Option<u32>,
 }
@@ -37,6 +39,7 @@ impl Retries {
             Some(Cause::Sandbox) => self.sandbox,
             Some(Cause::ModelProvider) => self.model_provider,
             Some(Cause::Verifier) => self.verifier,
+            Some(Cause::Judge) => self.judge,
             Some(Cause::Harness) => self.harness,
             None => None,
         };

@@ -389,6 +389,7 @@ fn run_folder(
         metrics: Vec::new(),
         settings: BTreeMap::new(),
         stopping: None,
+        judge: None,
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }

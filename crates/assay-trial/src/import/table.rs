@@ -737,6 +737,7 @@ fn run_folder(
         metrics: Vec::new(),
         settings: BTreeMap::new(),
         stopping: None,
+        judge: None,
         imported: Some(origin.to_owned()),
     };
     run.seal();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use assay_store::StoreError;
 use assay_task::TaskError;
 
+use crate::judging::PanelError;
 use crate::run::open_agent::AgentError;
 
 /// Why nothing can be planned.
@@ -23,6 +24,14 @@ pub enum PlanError {
         agent: String,
         /// The cause.
         error: AgentError,
+    },
+    /// Judges that cannot be used.
+    #[error("{}: {error}", path.display())]
+    Judge {
+        /// The experiment.
+        path: PathBuf,
+        /// The cause.
+        error: PanelError,
     },
     /// An unknown name or id.
     #[error("{}: {message}", path.display())]

@@ -16,9 +16,15 @@ pub(crate) enum Infeasible {
     /// A folder of steps that are not listed.
     #[error("it has a folder `steps/`, but no `[[steps]]` in task.toml")]
     UnlistedSteps,
-    /// Requirements that a judge decides.
-    #[error("it is graded by tests/rubric.json, and judging trials is not supported yet")]
-    Rubric,
+    /// Requirements that a judge decides, without one.
+    #[error("it is graded by tests/rubric.json, and the experiment has no `[judge]`")]
+    NoJudge,
+    /// A rubric that cannot be used.
+    #[error("its tests/rubric.json cannot be used: {0}")]
+    Rubric(String),
+    /// A rubric and steps.
+    #[error("it has a rubric and `[[steps]]`, which cannot be judged together")]
+    RubricOfSteps,
     /// A step with another network.
     #[error("its step `{0}` has a `network_mode` of its own, which is not supported")]
     StepNetwork(String),
@@ -71,7 +77,12 @@ pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Inf
         return Err(Infeasible::UnlistedSteps);
     }
     if task.has_rubric {
-        return Err(Infeasible::Rubric);
+        if experiment.judge.is_none() {
+            return Err(Infeasible::NoJudge);
+        }
+        if !task.steps.is_empty() {
+            return Err(Infeasible::RubricOfSteps);
+        }
     }
     let own =
         config.steps.iter().find(|step| step.agent_network.is_some() || step.verifier_network.is_some());

@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::Agent;
+use assay_judge::Rubric;
 use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
 use assay_store::{
     AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, SandboxChoice, SandboxLimits, SkillRef, Store,
     TaskRef, TrialId, TrialSpec,
 };
-use assay_task::{Suite, Task, Unreadable};
+use assay_task::{RUBRIC_FILE, Suite, Task, Unreadable};
 use serde_json::Value;
 
 use self::agents::{AgentEntry, open_agents};
@@ -27,6 +28,7 @@ use self::error::PlanError;
 use self::feasible::{Infeasible, check_task, policy};
 use crate::Experiment;
 use crate::condition::{self, ConditionContext, ConditionRef, Provision};
+use crate::judging::{Panel, TrialJudge};
 use crate::reference::{skill_ref, task_ref};
 use crate::run::backend::Backend;
 use crate::run::context::MachineContext;
@@ -42,6 +44,9 @@ const CAPPED: &str = "cpus-capped";
 /// Limits for tasks that name none: enough for a build, and an end for a runaway process.
 const DEFAULT_STORAGE: u64 = 4 << 30;
 const DEFAULT_PIDS: u32 = 1024;
+
+/// Most bytes of a rubric.
+const RUBRIC_CAP: u64 = 16 << 20;
 
 /// What an experiment amounts to on this machine.
 pub struct Plan {
@@ -72,6 +77,8 @@ pub struct Plan {
     pub unreadable: Vec<String>,
     /// Diagnostics about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
+    /// The judges, opened, if a task has a rubric.
+    pub(crate) panel: Option<Arc<Panel>>,
 }
 
 /// The oracle and no-op trials that check a task.
@@ -116,7 +123,9 @@ impl Plan {
             packages: BTreeMap::new(),
             curated: BTreeMap::new(),
             diagnostics: Vec::new(),
+            panel: None,
         };
+        plan.open_judges(machine)?;
         if left_out > 0 {
             let plural = if left_out == 1 { "" } else { "s" };
             let message = format!("{left_out} task{plural} excluded by patterns with `!` in `suite`");
@@ -157,6 +166,19 @@ impl Plan {
         }
         plan.excluded.sort();
         Ok(plan)
+    }
+
+    /// Opens the judges if a task needs them. None may be of the family of a candidate.
+    fn open_judges(&mut self, machine: &MachineContext<'_>) -> Result<(), PlanError> {
+        let Experiment { judge, path, directory, .. } = &self.experiment;
+        let Some(spec) = judge.as_ref().filter(|_| self.tasks.iter().any(|task| task.has_rubric)) else {
+            return Ok(());
+        };
+        let wrong = |error| PlanError::Judge { path: path.clone(), error };
+        let candidates = self.agents.iter().filter_map(|entry| entry.spec.model.as_deref());
+        Panel::check_family(spec, candidates).map_err(wrong)?;
+        self.panel = Some(Arc::new(Panel::open(spec, directory, machine).map_err(wrong)?));
+        Ok(())
     }
 
     fn add_task(&mut self, task: &Arc<Task>, store: &Store, machine: &MachineContext<'_>) {
@@ -201,22 +223,36 @@ impl Plan {
             return;
         }
         self.backends.insert(task.name.clone(), setup.backend.clone());
+        let judge = match self.panel.as_ref().filter(|_| task.has_rubric) {
+            None => None,
+            Some(panel) => match rubric_of(task) {
+                Ok(rubric) => Some(TrialJudge { panel: panel.clone(), rubric: Arc::new(rubric) }),
+                Err(error) => {
+                    let reason = Infeasible::Rubric(error).to_string();
+                    self.excluded.push(Exclusion { task: task.name.clone(), condition: None, reason });
+                    return;
+                }
+            },
+        };
         let no_skills = Provided::new("", Provision::default(), &own);
         let checker = |agent: Arc<dyn Agent>| {
             let entry = AgentEntry::new(&AgentSpec::named(agent.name()), agent);
-            Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1))
+            Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1, None))
         };
-        self.checks.push(Check {
-            task: task.name.clone(),
-            oracle: task.solution_digest.map(|_| checker(Arc::new(assay_agent::Oracle))),
-            nop: checker(Arc::new(assay_agent::Nop)),
-        });
+        // Without tests there is nothing to check: judges are not asked about solutions.
+        if task.has_tests {
+            self.checks.push(Check {
+                task: task.name.clone(),
+                oracle: task.solution_digest.map(|_| checker(Arc::new(assay_agent::Oracle))),
+                nop: checker(Arc::new(assay_agent::Nop)),
+            });
+        }
         let skills = provisions.iter().flat_map(|provided| &provided.provision.skills).chain(&own);
         self.packages.extend(skills.map(|skill| ((skill.digest, skill.directory.clone()), skill.clone())));
         for (number, entry) in self.agents.iter().enumerate() {
             for provision in &provisions {
                 for repetition in 1..=self.experiment.repetitions_of(&provision.condition) {
-                    let trial = setup.trial(&self.experiment, entry, provision, repetition);
+                    let trial = setup.trial(&self.experiment, entry, provision, repetition, judge.as_ref());
                     self.cells.push(Cell {
                         task: task.name.clone(),
                         agent: number,
@@ -229,6 +265,11 @@ impl Plan {
                 }
             }
         }
+    }
+
+    /// Whether a task has a rubric that judges decide.
+    pub fn is_judged(&self) -> bool {
+        self.panel.is_some()
     }
 
     /// Agents that take more memory by themselves than tasks allow: they would be killed, and seem
@@ -423,6 +464,7 @@ impl Setup {
         entry: &AgentEntry,
         provided: &Provided,
         repetition: u32,
+        judge: Option<&TrialJudge>,
     ) -> TrialSpec {
         let live = ResolvedTrial {
             id: TrialId::of(&Value::Null),
@@ -448,6 +490,7 @@ impl Setup {
             repetition,
             absent: provided.absent.clone(),
             env: self.env.clone(),
+            judge: judge.cloned(),
         };
         let specification = live.specify(experiment.seed);
         let is = experiment.condition_of(&provided.condition);
@@ -473,8 +516,17 @@ impl Setup {
             repetition,
             seed: experiment.seed,
             allow_env: self.allow_env.clone(),
+            judge: judge.map(|judge| judge.panel.spec.clone()),
         }
     }
+}
+
+/// The rubric of a task that has one.
+pub(crate) fn rubric_of(task: &Task) -> Result<Rubric, String> {
+    let read = assay_fs::read_within(&task.root, Path::new(RUBRIC_FILE), RUBRIC_CAP);
+    let bytes = read.map_err(|error| assay_diagnostic::chain(&error))?.bytes;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    Rubric::parse(&text).map_err(|error| assay_diagnostic::chain(&error))
 }
 
 /// The skills that the library's patterns match. A pattern without a match is an error: the run

@@ -100,9 +100,6 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
     }
     for cell in &plan.cells {
         let entry = &plan.agents[cell.agent];
-        let Some(model) = entry.spec.model.clone().filter(|_| entry.agent.measures_a_model()) else {
-            continue;
-        };
         if !options.only.matches(cell, &entry.label.name) {
             continue;
         }
@@ -113,6 +110,22 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             })
         });
         let Some(trial) = plan.trials.get(&cell.trial).filter(|_| !is_done) else { continue };
+        for judge in trial.judge.iter().flat_map(|judge| &judge.models) {
+            let key = ModelKey {
+                model: judge.model.clone(),
+                base_url: judge.base_url.clone(),
+                api_key_env: judge.api_key_env.clone(),
+                max_output_tokens: None,
+                api: Api::Chat,
+            };
+            if !judge.model.starts_with("scripted:") {
+                let most = trial.judge.as_ref().map_or(0.0, |judge| judge.timeout);
+                models.insert(key, Duration::from_secs_f64(most));
+            }
+        }
+        let Some(model) = entry.spec.model.clone().filter(|_| entry.agent.measures_a_model()) else {
+            continue;
+        };
         let model = ModelKey {
             model,
             base_url: entry.spec.base_url.clone(),

@@ -1,8 +1,10 @@
 //! What an attempt has found so far, and the outcome that follows from it.
 
+use std::collections::BTreeMap;
+
 use assay_agent::{AgentRun, Ended};
 use assay_sandbox::Enforcement;
-use assay_store::{Cause, Metered, Outcome, Seconds, StepRecord};
+use assay_store::{Cause, Judgement, Metered, Outcome, Seconds, StepRecord};
 use assay_trace::Exposure;
 
 use crate::run::verifier::Reward;
@@ -15,6 +17,9 @@ pub(crate) struct Findings {
     pub(crate) exposure: Vec<Exposure>,
     pub(crate) reward: Option<Reward>,
     pub(crate) ctrf: Option<serde_json::Value>,
+    pub(crate) judgement: Option<Judgement>,
+    /// The scores of its sets, and of the tests beside it.
+    pub(crate) judged_numbers: BTreeMap<String, f64>,
     pub(crate) contaminated: Vec<String>,
     pub(crate) tampered: Vec<String>,
     pub(crate) outside: Vec<String>,

@@ -15,6 +15,7 @@ use assay_sandbox::{Exec, Exit, Sink, changed_lines};
 use assay_store::{Cause, Estimated, LINES_CHANGED, Lease, Outcome, Record, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
+use crate::judging::{self, JudgeContext, TrialJudge};
 use crate::run::attempt::Attempt;
 use crate::run::backend::BackendKind;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
@@ -31,7 +32,7 @@ use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
 use crate::run::steps;
 use crate::run::trial::ResolvedTrial;
-use crate::run::verifier;
+use crate::run::verifier::{self, Reward};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -69,6 +70,9 @@ pub enum Executed {
 impl Runner<'_> {
     /// Executes a trial under its lease, and records the result.
     pub fn execute(&self, trial: &ResolvedTrial, lease: &Lease) -> Result<Executed, StoreError> {
+        if let Some(executed) = self.judge_again(trial, lease)? {
+            return Ok(executed);
+        }
         let (number, folder) = self.store.begin(&trial.id, &trial.specification, lease)?;
         let started_at = jiff::Timestamp::now();
         let clock = Instant::now();
@@ -102,6 +106,44 @@ impl Runner<'_> {
         let record = record(trial, number, started_at, findings, result);
         self.store.finish(&record, lease)?;
         Ok(Executed::Recorded { record: Box::new(record), folder, kept })
+    }
+}
+
+impl Runner<'_> {
+    /// Judges the work of the last attempt, if nothing but a judge's answer was missing. `None` if the trial has to be
+    /// executed.
+    fn judge_again(&self, trial: &ResolvedTrial, lease: &Lease) -> Result<Option<Executed>, StoreError> {
+        let Some(judge) = &trial.judge else { return Ok(None) };
+        let last = self.store.record(&trial.id).ok().flatten();
+        let Some(last) =
+            last.filter(|last| last.cause == Some(Cause::Judge) && judging::is_kept(self.store, last))
+        else {
+            return Ok(None);
+        };
+        let Self { store, budget, cancel, .. } = *self;
+        let (rubric, panel) = (Some(&*judge.rubric), &*judge.panel);
+        let judged = judging::judge_again(
+            store,
+            &last,
+            &trial.id,
+            &trial.specification,
+            rubric,
+            panel,
+            budget,
+            cancel,
+            lease,
+        );
+        match judged {
+            Ok(Some(record)) => {
+                let number = record.attempt.to_string();
+                let folder = store.trial_folder(&trial.id).join("attempts").join(number);
+                Ok(Some(Executed::Recorded { record: Box::new(record), folder, kept: None }))
+            }
+            Ok(None) => Ok(Some(Executed::Interrupted)),
+            Err(judging::RegradeError::Store(error)) => Err(error),
+            // Files that cannot be used: the trial is executed once more.
+            Err(_) => Ok(None),
+        }
     }
 }
 
@@ -167,7 +209,7 @@ impl<'a> Attempt<'a> {
         another_follows: bool,
     ) -> Result<Option<S::Snapshot>, Broken> {
         let (changes, compared) = stopped.compare()?;
-        let Changes { tampered, outside, diff } = changes;
+        let Changes { tampered, outside, changed, diff } = changes;
         findings.tampered = tampered;
         findings.outside = outside;
         findings.lines_changed = changed_lines(&diff);
@@ -175,10 +217,71 @@ impl<'a> Attempt<'a> {
             let _ = fs::write(self.folder.join("workspace.diff"), diff);
         }
         let Some(mut compared) = compared else { return Ok(None) };
+        // Before the verifier writes to it: what is judged is what the agent left.
+        if let Some(judge) = &self.trial.judge {
+            self.keep_judged(judge, &mut compared, &changed)?;
+        }
         // Before the verifier writes to it: the next step gets nothing of the tests.
         let snapshot = if another_follows { Some(compared.snapshot()?) } else { None };
-        self.verify(compared, findings)?;
+        if self.trial.task.has_tests {
+            self.verify(compared, findings)?;
+        } else {
+            drop(compared);
+        }
+        if let Some(judge) = &self.trial.judge {
+            self.judge(judge, findings)?;
+        }
         Ok(snapshot)
+    }
+
+    /// Keeps what judges need: the rubric, the instruction, and the work folder as the agent left it.
+    fn keep_judged(
+        &self,
+        judge: &TrialJudge,
+        compared: &mut impl Compared,
+        changed: &[PathBuf],
+    ) -> Result<(), Broken> {
+        let kept = judging::keep_rubric(self.folder, &judge.rubric)
+            .and_then(|()| judging::keep_instruction(self.folder, &self.trial.task.instruction));
+        let broken = |error: std::io::Error| Broken::harness(format!("cannot keep what is judged: {error}"));
+        kept.map_err(broken)?;
+        let left_out = compared.copy_work(&judging::work_folder(self.folder), &judging::KEPT)?;
+        let left_out = left_out
+            .iter()
+            .map(|left| format!("{} ({})", assay_diagnostic::escape_path(&left.path), left.reason));
+        judging::write_list(self.folder, changed, left_out).map_err(broken)
+    }
+
+    /// Has judges decide the rubric. The reward of tests becomes a part of the score.
+    fn judge(&self, judge: &TrialJudge, findings: &mut Findings) -> Result<(), Broken> {
+        let tests = findings.reward.take().map(|reward| reward.value);
+        if let Some(tests) = tests {
+            // Kept even if no judge answers: what was graded is not graded again.
+            findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests);
+        }
+        let script = self.trial.script_context();
+        let context = JudgeContext {
+            budget: self.budget,
+            cancel: self.cancel,
+            scratch: self.scratch,
+            script: &script,
+            trial: self.trial.id.as_str(),
+        };
+        let instruction = &self.trial.task.instruction;
+        let graded =
+            judging::judge_work(self.folder, instruction, &judge.rubric, tests, &judge.panel, &context);
+        let judgement = graded
+            .map_err(|error| {
+                let (cause, message) = judging::broken(&error);
+                Broken::new(cause, message)
+            })?
+            .judgement;
+        findings.judged_numbers.extend(judging::numbers(&judgement));
+        findings.ctrf = Some(judging::checks(findings.ctrf.take(), &judgement));
+        let keys = BTreeMap::from([("reward".to_owned(), judgement.overall)]);
+        findings.reward = Some(Reward { value: judgement.overall, keys, numbers: BTreeMap::new() });
+        findings.judgement = Some(judgement);
+        Ok(())
     }
 
     /// The agent's phase, from starting the sandbox to stopping all its processes.
@@ -407,6 +510,7 @@ fn record(
         numbers: numbers(&findings),
         rewards: findings.reward.map(|reward| reward.keys).unwrap_or_default(),
         ctrf: findings.ctrf,
+        judgement: findings.judgement,
         ended,
         turns: findings.run.as_ref().map_or(0, |run| run.trajectory.turns()),
         usage,
@@ -439,6 +543,7 @@ fn record(
 /// The numbers of a trial that are no part of its score.
 fn numbers(findings: &Findings) -> BTreeMap<String, f64> {
     let mut numbers = findings.reward.as_ref().map(|reward| reward.numbers.clone()).unwrap_or_default();
+    numbers.extend(findings.judged_numbers.clone());
     numbers.extend(findings.lines_changed.map(|lines| (LINES_CHANGED.to_owned(), lines as f64)));
     numbers
 }

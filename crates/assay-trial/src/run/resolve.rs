@@ -11,8 +11,10 @@ use assay_task::{Task, TaskError};
 use serde_json::{Value, json};
 
 use crate::condition::{Provision, VersionError, extract_version, placebo_of, version_of};
+use crate::judging::{Panel, PanelError, TrialJudge};
 use crate::plan::agents::label;
 use crate::plan::limits::step_seconds;
+use crate::plan::rubric_of;
 use crate::reference::task_ref;
 use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
@@ -129,6 +131,17 @@ pub enum ResolveError {
         /// Why.
         error: EnvError,
     },
+    /// Judges that cannot be used.
+    #[error("cannot set up the judges: {0}")]
+    Judge(Box<PanelError>),
+    /// A rubric that cannot be used.
+    #[error("the rubric of the task `{task}` cannot be used: {error}")]
+    Rubric {
+        /// The task.
+        task: String,
+        /// Why.
+        error: String,
+    },
     /// A trial that would differ from the plan here.
     #[error("trial {id} would differ from the plan here: `{key}` is {found}, planned {planned}")]
     Differs {
@@ -175,6 +188,7 @@ struct Opened {
     agents: BTreeMap<String, OpenedAgent>,
     backends: BTreeMap<String, Arc<Backend>>,
     envs: BTreeMap<String, Arc<TaskEnv>>,
+    panels: BTreeMap<String, Arc<Panel>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -235,6 +249,7 @@ impl<'a> Resolver<'a> {
         }
         let agent = self.agent(&mut opened, spec)?;
         let env = self.env(&mut opened, spec, &task)?;
+        let judge = self.judge(&mut opened, spec, &task)?;
         drop(opened);
         let step_seconds = step_seconds(&spec.options, &task.config);
         let mut trial = ResolvedTrial {
@@ -261,6 +276,7 @@ impl<'a> Resolver<'a> {
             repetition: spec.repetition,
             absent,
             env,
+            judge,
         };
         let variables = |task: &Task| TaskEnv::of(task, &spec.allow_env, self.machine.env);
         trial.steps = trial
@@ -484,6 +500,29 @@ impl<'a> Resolver<'a> {
             .map_err(|error| ResolveError::Agent { agent: name.clone(), error })?;
         opened.agents.insert(key, agent.clone());
         Ok(agent)
+    }
+
+    fn judge(
+        &self,
+        opened: &mut Opened,
+        spec: &TrialSpec,
+        task: &Task,
+    ) -> Result<Option<TrialJudge>, ResolveError> {
+        let Some(judge) = &spec.judge else { return Ok(None) };
+        let scripts = self.scripts(spec);
+        let key = format!("{judge:?} {}", scripts.display());
+        let panel = match opened.panels.get(&key) {
+            Some(panel) => panel.clone(),
+            None => {
+                let panel = Panel::open(judge, scripts, self.machine);
+                let panel = Arc::new(panel.map_err(|error| ResolveError::Judge(Box::new(error)))?);
+                opened.panels.insert(key, panel.clone());
+                panel
+            }
+        };
+        let rubric =
+            rubric_of(task).map_err(|error| ResolveError::Rubric { task: task.name.clone(), error })?;
+        Ok(Some(TrialJudge { panel, rubric: Arc::new(rubric) }))
     }
 
     fn env(&self, opened: &mut Opened, spec: &TrialSpec, task: &Task) -> Result<Arc<TaskEnv>, ResolveError> {

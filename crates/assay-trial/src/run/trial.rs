@@ -13,6 +13,7 @@ use assay_trace::Disclosure;
 use serde_json::{Value, json};
 
 use crate::condition::Provision;
+use crate::judging::TrialJudge;
 use crate::run::backend::Backend;
 use crate::run::env::TaskEnv;
 use crate::run::route::{CliAgentContext, ModelRoute};
@@ -67,6 +68,8 @@ pub struct ResolvedTrial {
     pub absent: Arc<Vec<AbsentSkill>>,
     /// Variables of its commands.
     pub env: Arc<TaskEnv>,
+    /// Who decides the task's rubric, if it has one.
+    pub judge: Option<TrialJudge>,
 }
 
 /// A skill that must not be found in a sandbox.
@@ -168,6 +171,9 @@ impl ResolvedTrial {
         });
         if !self.step_seconds.is_empty() {
             specification["steps"] = json!(self.step_seconds);
+        }
+        if let Some(judge) = &self.judge {
+            specification["judge"] = judge.panel.identity();
         }
         // Only the oracle gets them, and no other identity contains them.
         if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_diagnostic::chain;
-use assay_fs::{Caps, FileKind, Manifest, copy_tree};
+use assay_fs::{Caps, FileKind, LeftOut, Manifest, copy_tree};
 use assay_sandbox::{Mount, Root, Sandbox, Session, Spec, Usage, unified_diff};
 use assay_store::{Cause, NetworkPolicy};
 
@@ -410,7 +410,9 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
                     read: &|path| read_small(&mount.source, path),
                 },
             ));
-            if !workdir.starts_with(path) {
+            if workdir.starts_with(path) {
+                found.add_changed(path, &workdir, &changes);
+            } else {
                 found.add_outside(path, &changes);
             }
             let room = DIFF_CAP.saturating_sub(found.diff.len());
@@ -439,6 +441,21 @@ impl<'a> Compared for ComparedFolders<'a> {
 
     fn snapshot(&mut self) -> Result<Arc<Base>, Broken> {
         self.folders.snapshot("after")
+    }
+
+    fn copy_work(&mut self, to: &Path, caps: &Caps) -> Result<Vec<LeftOut>, Broken> {
+        let workdir = self.folders.attempt.workdir();
+        let own = self
+            .folders
+            .writable
+            .iter()
+            .find_map(|mount| Some(mount.source.join(workdir.strip_prefix(&mount.target).ok()?)));
+        create_folder(to)?;
+        let Some(from) = own.filter(|from| from.symlink_metadata().is_ok_and(|found| found.is_dir())) else {
+            return Ok(Vec::new());
+        };
+        let report = copy_tree(&from, to, caps).map_err(|error| Broken::harness_error(&error))?;
+        Ok(report.left_out)
     }
 
     fn start_verifier(self) -> Result<VerifierInFolders<'a>, Broken> {

@@ -15,7 +15,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::escape_path;
-use assay_fs::Change;
+use assay_fs::{Caps, Change, ChangeKind, LeftOut};
 use assay_sandbox::{Session, Usage};
 use assay_task::Healthcheck;
 
@@ -112,6 +112,9 @@ pub(crate) trait Compared {
     /// Keeps the agent's work as it is now.
     fn snapshot(&mut self) -> Result<Self::Snapshot, Broken>;
 
+    /// Copies the work folder as the agent left it, for judges, up to caps. Returns what was left out, and why.
+    fn copy_work(&mut self, to: &Path, caps: &Caps) -> Result<Vec<LeftOut>, Broken>;
+
     /// Starts the verifier's sandbox: the agent's work, fresh tests, and a new reward folder.
     fn start_verifier(self) -> Result<Self::Verifier, Broken>;
 }
@@ -139,11 +142,21 @@ pub(crate) struct Changes {
     pub(crate) tampered: Vec<String>,
     /// Changes outside the work folder.
     pub(crate) outside: Vec<String>,
+    /// Files in the work folder that the agent created or changed, relative to it.
+    pub(crate) changed: Vec<PathBuf>,
     /// The work folder before and after.
     pub(crate) diff: Vec<u8>,
 }
 
 impl Changes {
+    /// Lists what was created or changed below a folder that is, or contains, the work folder.
+    pub(crate) fn add_changed(&mut self, root: &Path, workdir: &Path, changes: &[Change]) {
+        let kept = changes.iter().filter(|change| change.kind != ChangeKind::Removed);
+        let inside =
+            kept.filter_map(|change| root.join(&change.path).strip_prefix(workdir).ok().map(Path::to_owned));
+        self.changed.extend(inside);
+    }
+
     /// Lists what changed below a folder outside the work folder.
     pub(crate) fn add_outside(&mut self, root: &Path, changes: &[Change]) {
         let room = OUTSIDE.saturating_sub(self.outside.len());

@@ -201,6 +201,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
                     },
                 },
             ));
+            found.add_changed(&environment.workdir, &environment.workdir, &changes);
             if let (Some(now), Some((was, _))) = (now, &environment.scan.work) {
                 found.diff = unified_diff(was, &now, &changes, DIFF_CAP);
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_fs::{Caps, ChangeKind};
+use assay_fs::{Caps, ChangeKind, LeftOut};
 use assay_sandbox::Session;
 use assay_sandbox::docker::{Changed, Container, Owner};
 use assay_task::VerifierMode;
@@ -167,6 +167,15 @@ impl<'a> Compared for ComparedContainer<'a> {
 
     fn snapshot(&mut self) -> Result<ContainerSnapshot, Broken> {
         self.keep_files()
+    }
+
+    fn copy_work(&mut self, to: &Path, caps: &Caps) -> Result<Vec<LeftOut>, Broken> {
+        create_folder(to)?;
+        if self.environment.workdir == Path::new("/") {
+            return Ok(Vec::new());
+        }
+        let report = self.container.fetch(&self.environment.workdir, to, caps)?;
+        Ok(report.map(|report| report.left_out).unwrap_or_default())
     }
 
     fn start_verifier(mut self) -> Result<VerifierInContainer<'a>, Broken> {

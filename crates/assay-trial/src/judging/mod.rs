@@ -1,0 +1,20 @@
+//! Judges: models that decide the items of a rubric by what an agent left.
+//!
+//! [`ask`] sends one request and reads its reply. [`Panel`] is the judges of an experiment, opened. [`judge_work`]
+//! decides a rubric by the files of an attempt, which are in the store: a trial is judged when its agent is dead, and
+//! can be judged again later without another trial.
+
+mod agent;
+mod ask;
+mod material;
+mod panel;
+mod regrade;
+mod work;
+
+pub use ask::{AskError, Question, REPLY_TOKENS, TRIES, ask};
+pub use material::{keep_instruction, keep_rubric};
+pub use panel::{Panel, PanelError, TrialJudge};
+pub use regrade::{RegradeError, is_kept, judge_again};
+pub(crate) use regrade::{TESTS_NUMBER, broken, checks, numbers};
+pub use work::{Graded, JudgeContext, JudgeError, judge_work};
+pub(crate) use work::{KEPT, work_folder, write_list};

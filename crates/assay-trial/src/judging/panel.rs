@@ -1,0 +1,142 @@
+//! The judges of an experiment, opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use assay_judge::{PROTOCOL, Rubric, is_same_family};
+use assay_model::{ChatModel, ModelError, ModelOptions};
+use assay_sandbox::Sandbox;
+use assay_store::{JudgeMode, JudgeModel, JudgeSpec};
+use serde_json::{Value, json};
+
+use crate::run::context::MachineContext;
+
+/// The judges of an experiment.
+pub struct Panel {
+    /// As the experiment has them.
+    pub spec: JudgeSpec,
+    /// One for each of its models.
+    pub(crate) judges: Vec<OpenedJudge>,
+    /// Where judges that are agents work.
+    pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
+}
+
+/// A model that judges.
+pub(crate) struct OpenedJudge {
+    pub(crate) entry: JudgeModel,
+    pub(crate) model: Arc<dyn ChatModel>,
+}
+
+/// The judges of a trial, and what they judge by.
+#[derive(Clone)]
+pub struct TrialJudge {
+    /// The judges.
+    pub panel: Arc<Panel>,
+    /// The task's rubric.
+    pub rubric: Arc<Rubric>,
+}
+
+/// Why judges cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PanelError {
+    /// A model that cannot be opened.
+    #[error("judge {judge:?}: {source}")]
+    Model {
+        /// `provider:model`.
+        judge: String,
+        /// Why.
+        source: ModelError,
+    },
+    /// A judge of the candidate's family.
+    #[error("the judge {judge} is of the family of {candidate}, which it would judge")]
+    SameFamily {
+        /// `provider:model`.
+        judge: String,
+        /// The model of an agent.
+        candidate: String,
+    },
+    /// Judges that are agents need a sandbox.
+    #[error("judges with `mode = \"agent\"` need bubblewrap: {0}")]
+    NoSandbox(String),
+}
+
+impl Panel {
+    /// Opens the judges. Relative paths of scripts start from `directory`.
+    ///
+    /// # Errors
+    /// A model that cannot be opened, or no sandbox for judges that need one.
+    pub fn open(
+        spec: &JudgeSpec,
+        directory: &Path,
+        machine: &MachineContext<'_>,
+    ) -> Result<Self, PanelError> {
+        let open = |entry: &JudgeModel| {
+            let options = ModelOptions {
+                base_url: entry.base_url.clone(),
+                api_key_env: entry.api_key_env.clone(),
+                needs_key: !machine.dry,
+                directory: directory.to_owned(),
+                ..ModelOptions::default()
+            };
+            let model = assay_model::open(&entry.model, &options, &machine.env)
+                .map_err(|source| PanelError::Model { judge: entry.model.clone(), source })?;
+            Ok(OpenedJudge { entry: entry.clone(), model })
+        };
+        let judges = spec.models.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let sandbox: Option<Arc<dyn Sandbox>> = match (spec.mode, &machine.sandboxes.bubblewrap) {
+            (JudgeMode::Call, _) => None,
+            (JudgeMode::Agent, Ok(bubblewrap)) => Some(bubblewrap.clone()),
+            (JudgeMode::Agent, Err(reason)) => return Err(PanelError::NoSandbox(reason.to_string())),
+        };
+        Ok(Self { spec: spec.clone(), judges, sandbox })
+    }
+
+    /// Refuses judges of the family of a candidate.
+    ///
+    /// # Errors
+    /// The first judge and candidate of one family.
+    pub fn check_family<'a>(
+        spec: &JudgeSpec,
+        candidates: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<(), PanelError> {
+        for judge in &spec.models {
+            let own = candidates.clone().find(|candidate| is_same_family(&judge.model, candidate));
+            if let Some(candidate) = own {
+                return Err(PanelError::SameFamily {
+                    judge: judge.model.clone(),
+                    candidate: candidate.to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no judge is a script.
+    pub(crate) fn measures_models(&self) -> bool {
+        self.judges.iter().all(|judge| judge.model.measures_a_model())
+    }
+
+    /// Everything about the judges that can change a verdict: no address, key or price.
+    pub fn identity(&self) -> Value {
+        let JudgeSpec { mode, repeats, material, max_turns, pass, .. } = &self.spec;
+        let models: Vec<Value> = self
+            .judges
+            .iter()
+            .map(|judge| {
+                let name = if judge.model.measures_a_model() { judge.model.id() } else { "scripted" };
+                json!({ "model": name, "script": judge.model.identity() })
+            })
+            .collect();
+        let mut identity = json!({
+            "protocol": PROTOCOL, "models": models, "mode": mode, "repeats": repeats, "material": material,
+        });
+        if *mode == JudgeMode::Agent {
+            identity["max_turns"] = json!(max_turns);
+        }
+        if *pass > 0 {
+            identity["pass"] = json!(pass);
+        }
+        identity
+    }
+}

@@ -1,0 +1,213 @@
+//! Judging the work of an earlier attempt, without another trial.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use assay_agent::Ended;
+use assay_fs::{Caps, copy_tree, read_beneath, remove_tree};
+use assay_gateway::Budget;
+use assay_judge::Rubric;
+use assay_model::ScriptContext;
+use assay_store::{
+    Cause, JudgedItem, Judgement, Lease, Outcome, Record, SET_SCORE, Store, StoreError, TrialId,
+};
+use serde_json::{Value, json};
+
+use super::material::{FOLDER, INSTRUCTION, RUBRIC};
+use super::panel::Panel;
+use super::work::{JudgeContext, JudgeError, judge_work};
+
+/// Most bytes of a kept rubric or instruction.
+const TEXT_CAP: u64 = 16 << 20;
+
+/// Most characters of an item in the list of checks.
+const NAME_CHARS: usize = 100;
+
+/// The key of a record's numbers with the reward of the task's own tests.
+pub(crate) const TESTS_NUMBER: &str = "rubric:tests";
+
+/// Why an attempt is not judged again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegradeError {
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its files cannot be copied.
+    #[error("cannot copy the files of attempt {attempt} of {trial}: {reason}")]
+    Copy {
+        /// The trial.
+        trial: String,
+        /// Which attempt.
+        attempt: u32,
+        /// Why.
+        reason: String,
+    },
+    /// What was judged was not kept.
+    #[error("attempt {attempt} of {trial} has no {what} to judge by")]
+    NotKept {
+        /// The trial.
+        trial: String,
+        /// Which attempt.
+        attempt: u32,
+        /// What is missing.
+        what: &'static str,
+    },
+}
+
+/// The folder of an attempt.
+fn attempt_folder(store: &Store, id: &TrialId, number: u32) -> PathBuf {
+    store.trial_folder(id).join("attempts").join(number.to_string())
+}
+
+/// Whether the work of a record's attempt can be judged again.
+pub fn is_kept(store: &Store, record: &Record) -> bool {
+    let folder = attempt_folder(store, &record.trial, record.attempt).join(FOLDER);
+    folder.join(RUBRIC).is_file() && folder.join(INSTRUCTION).is_file()
+}
+
+/// Copies the files of an attempt, without its judgement.
+///
+/// # Errors
+/// A file cannot be copied.
+fn copy_work(from: &Path, to: &Path) -> io::Result<()> {
+    let report = copy_tree(from, to, &Caps { links: false, ..Caps::default() }).map_err(io::Error::other)?;
+    if let Some(left) = report.left_out.first() {
+        return Err(io::Error::other(format!("{}: {}", left.path.display(), left.reason)));
+    }
+    match fs::remove_file(to.join("judgement.json")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Judges the work of the attempt that `earlier` is the record of, as an attempt at the trial `id`, and records it.
+/// `rubric` replaces the one that was kept. `None` if it was interrupted.
+///
+/// # Errors
+/// The store cannot be used, or the work was not kept. A judge without an answer is an infrastructure error in the
+/// record.
+#[expect(clippy::too_many_arguments, reason = "an attempt and who judges it")]
+pub fn judge_again(
+    store: &Store,
+    earlier: &Record,
+    id: &TrialId,
+    specification: &Value,
+    rubric: Option<&Rubric>,
+    panel: &Panel,
+    budget: &Budget,
+    cancel: &AtomicBool,
+    lease: &Lease,
+) -> Result<Option<Record>, RegradeError> {
+    let from = attempt_folder(store, &earlier.trial, earlier.attempt);
+    let trial = || earlier.trial.short().to_owned();
+    let missing = |what| RegradeError::NotKept { trial: trial(), attempt: earlier.attempt, what };
+    let text = |name: &str, what: &'static str| {
+        let read = read_beneath(&from.join(FOLDER), Path::new(name), TEXT_CAP).ok().flatten();
+        read.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| missing(what))
+    };
+    let instruction = text(INSTRUCTION, "instruction")?;
+    let kept = match rubric {
+        Some(_) => None,
+        None => Some(Rubric::parse(&text(RUBRIC, "rubric")?).map_err(|_| missing("valid rubric"))?),
+    };
+    let Some(own) = rubric.or(kept.as_ref()) else { return Err(missing("rubric")) };
+    let started_at = jiff::Timestamp::now();
+    let (attempt, folder) = store.begin(id, specification, lease)?;
+    let copied = copy_work(&from, &folder).and_then(|()| super::material::keep_rubric(&folder, own));
+    copied.map_err(|error| RegradeError::Copy {
+        trial: trial(),
+        attempt: earlier.attempt,
+        reason: error.to_string(),
+    })?;
+    let scratch = store.scratch()?.join(format!("judge-{}-{attempt}", id.short()));
+    let script = ScriptContext {
+        task: earlier.task.clone(),
+        condition: earlier.condition.clone(),
+        repetition: earlier.repetition,
+        seed: id.seed(),
+    };
+    let context = JudgeContext { budget, cancel, scratch: &scratch, script: &script, trial: id.as_str() };
+    let tests = earlier.numbers.get(TESTS_NUMBER).copied();
+    let result = judge_work(&folder, &instruction, own, tests, panel, &context);
+    let _ = remove_tree(&scratch);
+    let mut record = Record {
+        trial: id.clone(),
+        attempt,
+        started_at: started_at.to_string(),
+        finished_at: jiff::Timestamp::now().to_string(),
+        ..earlier.clone()
+    };
+    record.numbers.retain(|key, _| !key.starts_with(SET_SCORE) || key == TESTS_NUMBER);
+    match result {
+        Err(JudgeError::Cancelled) => {
+            let _ = remove_tree(&folder);
+            return Ok(None);
+        }
+        Err(error) => {
+            record.outcome = Outcome::Infrastructure;
+            record.cause = Some(error.cause());
+            record.reason = Some(error.to_string());
+            (record.reward, record.judgement, record.ctrf) = (None, None, None);
+            record.rewards.clear();
+        }
+        Ok(graded) => apply(&mut record, graded.judgement),
+    }
+    store.finish(&record, lease)?;
+    Ok(Some(record))
+}
+
+/// Makes a judgement the result of a record whose agent has ended.
+fn apply(record: &mut Record, judgement: Judgement) {
+    let is_late = record.ended == Some(Ended::Deadline);
+    record.outcome = match () {
+        () if is_late => Outcome::TimedOut,
+        () if judgement.overall >= 1.0 => Outcome::Passed,
+        () => Outcome::Failed,
+    };
+    (record.cause, record.reason) = (None, None);
+    record.reward = Some(judgement.overall);
+    record.rewards = [("reward".to_owned(), judgement.overall)].into();
+    record.numbers.extend(numbers(&judgement));
+    record.ctrf = Some(checks(record.ctrf.take(), &judgement));
+    record.judgement = Some(judgement);
+}
+
+/// The scores of a judgement's sets, as numbers of a record.
+pub(crate) fn numbers(judgement: &Judgement) -> impl Iterator<Item = (String, f64)> {
+    let sets = judgement.sets.iter();
+    sets.filter_map(|set| Some((format!("{SET_SCORE}{}", set.name), set.score?)))
+}
+
+/// The tests of a report together with the items of a judgement, in place of those of an earlier one.
+pub(crate) fn checks(report: Option<Value>, judgement: &Judgement) -> Value {
+    let mut report = report.unwrap_or_else(|| json!({ "tests": [] }));
+    if let Some(tests) = report.get_mut("tests").and_then(Value::as_array_mut) {
+        tests.retain(|test| test.get("rubric").is_none());
+        tests.extend(judgement.items.iter().map(check));
+    }
+    report
+}
+
+fn check(item: &JudgedItem) -> Value {
+    let status = match item.score {
+        None => "other",
+        Some(_) if item.verdict == "cannot-tell" => "other",
+        Some(score) if score >= 1.0 => "passed",
+        Some(_) => "failed",
+    };
+    let text: String = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name: String = format!("{}: {text}", item.id).chars().take(NAME_CHARS).collect();
+    let message = match &item.undecided {
+        Some(why) => format!("{why}: {}", item.reason),
+        None => item.reason.clone(),
+    };
+    json!({ "name": name, "status": status, "duration": 0, "message": message, "rubric": item.set })
+}
+
+/// The cause and reason of an attempt whose judge gave no answer.
+pub(crate) fn broken(error: &JudgeError) -> (Cause, String) {
+    (error.cause(), error.to_string())
+}
