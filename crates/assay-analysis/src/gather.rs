@@ -5,6 +5,7 @@ use std::thread;
 
 use assay_store::{Cause, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
+use crate::judged::CalibrationSet;
 use crate::model::{AgentKey, Rounds};
 use crate::result::TrialResult;
 use crate::rounds;
@@ -23,6 +24,8 @@ pub struct Gathered {
     pub(crate) excluded: Vec<Exclusion>,
     /// Records that are there and cannot be read.
     pub(crate) unreadable: usize,
+    /// Labels by which the scores of judges are corrected.
+    pub(crate) calibration: Option<CalibrationSet>,
 }
 
 /// All arms of one agent in one sandbox.
@@ -94,6 +97,12 @@ impl Gathered {
         mut record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
     ) -> Result<Self, StoreError> {
         Self::from_states(run, failed, only, |trial| classify_record(record(trial)))
+    }
+
+    /// Has the report correct the scores of judges by labels.
+    #[must_use]
+    pub fn calibrated(self, calibration: Option<CalibrationSet>) -> Self {
+        Self { calibration, ..self }
     }
 
     /// All cells, those of negative controls last.

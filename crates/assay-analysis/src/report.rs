@@ -7,6 +7,7 @@ use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
 use crate::gather::{Gathered, Slot};
+use crate::judged::{self, CalibrationSet, JudgedReport};
 use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
 use crate::models::RepliedModel;
@@ -50,6 +51,9 @@ pub struct Report {
     pub metrics: Vec<MetricComparison>,
     /// Task by task. Exploratory: no verdict rests on one row.
     pub tasks: Vec<TaskRow>,
+    /// Scores by rubric; `null` if no trial was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<JudgedReport>,
     /// Tasks on which no skill should help, reported separately; `null` without any.
     pub negative_controls: Option<NegativeControls>,
     /// Exploratory results.
@@ -83,7 +87,23 @@ pub fn report(store: &Store, run: &RunFolder) -> Result<Report, StoreError> {
 /// # Errors
 /// As [`report`].
 pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Result<Report, StoreError> {
-    Ok(analyze(run, &Gathered::read(store, run, only)?))
+    let calibration = store.calibration(&run.run)?;
+    // One of another version is none.
+    let calibration = calibration.and_then(|value| serde_json::from_value(value).ok());
+    Ok(analyze(run, &Gathered::read(store, run, only)?.calibrated(calibration)))
+}
+
+/// As [`report_selected`], with labels by which the scores of judges are corrected.
+///
+/// # Errors
+/// As [`report`].
+pub fn report_calibrated(
+    store: &Store,
+    run: &RunFolder,
+    only: &Selection,
+    calibration: CalibrationSet,
+) -> Result<Report, StoreError> {
+    Ok(analyze(run, &Gathered::read(store, run, only)?.calibrated(Some(calibration))))
 }
 
 /// The report, from records alone.
@@ -96,6 +116,8 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     for comparison in comparisons.iter_mut().chain(on_controls) {
         comparison.imported = run.imported.is_some();
     }
+    let judged = judged::judged(run, gathered, &comparisons, &comparisons::clusters(run));
+    judged::block(judged.as_ref(), &mut comparisons);
     let replied_models = models::replied(run, gathered);
     let findings = Findings {
         arms: &arms,
@@ -121,6 +143,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         comparisons,
         contrasts: contrasts::contrasts(run, tables, &comparisons::clusters(run)),
         metrics: metrics::metrics(run, tables, &comparisons::clusters(run)),
+        judged,
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_store::{Cause, Estimated, Metered, Outcome, Record, TrialId};
+use assay_store::{Cause, Estimated, Judgement, Metered, Outcome, Record, TrialId};
 use assay_usage::Usage;
 
 use crate::ctrf::verdicts;
@@ -48,6 +48,8 @@ pub(crate) struct TrialResult {
     pub(crate) numbers: BTreeMap<String, f64>,
     /// The verifier's tests by name, and whether each passed.
     pub(crate) tests: BTreeMap<String, bool>,
+    /// The judge's verdicts, without quotations and reasons.
+    pub(crate) judgement: Option<Box<Judgement>>,
 }
 
 impl From<&Record> for TrialResult {
@@ -81,8 +83,17 @@ impl From<&Record> for TrialResult {
             // A key that is part of the score can be a metric too.
             numbers: record.rewards.clone().into_iter().chain(record.numbers.clone()).collect(),
             tests: record.ctrf.as_ref().map(verdicts).unwrap_or_default(),
+            judgement: record.judgement.as_ref().map(|own| Box::new(without_evidence(own))),
         }
     }
+}
+
+fn without_evidence(judgement: &Judgement) -> Judgement {
+    let mut judgement = judgement.clone();
+    for item in &mut judgement.items {
+        (item.quote, item.reason) = (None, String::new());
+    }
+    judgement
 }
 
 /// The lowest and the highest reward of a trial, if one is outside [0, 1].

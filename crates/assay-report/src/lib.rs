@@ -9,6 +9,7 @@ mod exhibit;
 mod grids;
 mod html;
 mod json;
+mod judged;
 mod labels;
 mod links;
 mod markdown;

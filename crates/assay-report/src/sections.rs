@@ -10,7 +10,7 @@ use crate::links::Target;
 use crate::next_steps::next_step;
 use crate::sentences::{answer, groups, lost, replied, sentence, who};
 use crate::text::{clean, count, counted};
-use crate::{grids, metrics, plot};
+use crate::{grids, judged, metrics, plot};
 
 /// Arranges a report into sections.
 pub(crate) fn document(report: &Report) -> Document {
@@ -18,6 +18,7 @@ pub(crate) fn document(report: &Report) -> Document {
     let sections = [
         verdicts(report, &labels),
         arms(report, &labels),
+        judged::section(report, &labels),
         metrics::section(report, &labels),
         agents(report),
         controls(report),

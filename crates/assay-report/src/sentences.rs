@@ -63,6 +63,9 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
                 .map_or(String::new(), |sign| format!(" The remaining difference is {}.", sign.word()));
             format!("{between} Within the equivalence margin of ±{margin:.0} pp.{direction}")
         }
+        (VerdictKind::Inconclusive, Some(Reason::Judge)) => {
+            format!("{between} Blocked: the judge gave wrong answers to planted items, so no verdict counts.")
+        }
         (VerdictKind::Inconclusive, Some(Reason::Losses)) => {
             format!("{between} {}", loss_advice(comparison))
         }

@@ -46,6 +46,10 @@ pub(crate) fn fill(
             agent.list_price = Some(found.from.to_string());
         }
     }
+    for judge in experiment.judge.iter_mut().flat_map(|judge| &mut judge.models) {
+        let name = judge.model.split_once(':').map_or(judge.model.as_str(), |(_, name)| name);
+        judge.price = judge.price.or_else(|| prices.of(name, today).map(|found| found.price));
+    }
     Ok(())
 }
 

@@ -47,6 +47,7 @@ impl Suite {
             metrics: Vec::new(),
             settings: BTreeMap::new(),
             stopping: None,
+            judge: None,
             imported: None,
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)

@@ -4,6 +4,7 @@ mod people;
 
 use std::path::PathBuf;
 
+use assay_store::{JudgeMode, Material};
 use clap::{Subcommand, ValueEnum};
 
 pub(crate) use self::people::{LabelsArgs, SheetArgs};
@@ -28,6 +29,7 @@ pub(crate) enum JudgeWhat {
     Correct(CorrectArgs),
     Check(CheckArgs),
     Items(Box<ItemsArgs>),
+    Regrade(Box<RegradeArgs>),
     Sheet(SheetArgs),
     Labels(LabelsArgs),
 }
@@ -90,6 +92,102 @@ pub(crate) struct ItemsArgs {
     /// Column with the model that is judged [default: model, if there is one]
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) candidate: Option<String>,
+}
+
+/// Judge the trials of a run again, without running them
+///
+/// Everything that a judge needs was kept: the work of the agent, its messages and the rubric. The result is a
+/// new run with the same trials and new judgements, which `assay report`, `assay compare` and `assay view` read. Also
+/// printed is how often both judgements agree. Without options the judges of the run are asked again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge regrade my-suite
+  assay judge regrade my-suite --judge anthropic:claude-opus-4-5 --price 5,25 --max-usd 3
+  assay judge regrade my-suite --tasks tasks --name my-suite-new-rubric")]
+pub(crate) struct RegradeArgs {
+    /// Name of the run; `assay show` lists the names
+    pub(crate) run: String,
+    /// Model that judges, as provider:name; repeat it for a panel [default: the judges of the run]
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    pub(crate) judge: Vec<String>,
+    /// How judges are asked [default: as in the run]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<ModeName>,
+    /// What judges see; repeatable [default: as in the run]
+    #[arg(long, value_name = "MATERIAL")]
+    pub(crate) material: Vec<MaterialName>,
+    /// Answers of each judge to each item [default: as in the run]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=25))]
+    pub(crate) repeats: Option<u32>,
+    /// Folder of tasks whose rubrics replace those that were kept; repeatable
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tasks: Vec<PathBuf>,
+    /// Name of the new run [default: the run's name and `-regraded`]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Trials judged at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) concurrency: u32,
+    /// Folder that relative paths of scripts start from
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) scripts: PathBuf,
+    /// Send requests to this URL [default: the URL of the provider's API]
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// Price of input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
+    pub(crate) price: Vec<f64>,
+    /// Send no request once this cost is reached; needs prices
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Use a paid model without --max-usd
+    #[arg(long)]
+    pub(crate) no_cap: bool,
+}
+
+/// How judges are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeName {
+    /// One request with the material in it
+    Call,
+    /// As an agent with a shell, on a read-only copy
+    Agent,
+}
+
+impl From<ModeName> for JudgeMode {
+    fn from(name: ModeName) -> Self {
+        match name {
+            ModeName::Call => Self::Call,
+            ModeName::Agent => Self::Agent,
+        }
+    }
+}
+
+/// What judges see of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MaterialName {
+    /// The agent's last message
+    Answer,
+    /// The files in the work folder
+    Workspace,
+    /// The work folder before and after
+    Diff,
+    /// What the agent did and read
+    Trajectory,
+}
+
+impl From<MaterialName> for Material {
+    fn from(name: MaterialName) -> Self {
+        match name {
+            MaterialName::Answer => Self::Answer,
+            MaterialName::Workspace => Self::Workspace,
+            MaterialName::Diff => Self::Diff,
+            MaterialName::Trajectory => Self::Trajectory,
+        }
+    }
 }
 
 /// Look for defects in rubrics

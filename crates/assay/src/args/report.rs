@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use assay_store::MetricSpec;
 
+use super::judge::LabelsBy;
+
 /// Report whether each skill helped in a run
 ///
 /// Computes verdicts and figures from the trials in the store. Nothing is executed and no model is
@@ -38,6 +40,21 @@ pub(crate) struct ReportArgs {
     /// deterioration that is accepted).
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<MetricSpec>,
+    /// Correct the scores of judges by a table of labeled items
+    ///
+    /// The table has a row for each item with its label and the judge's verdict, and may have the columns
+    /// `condition` and `task`. `assay judge labels` writes such a table.
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) calibration: Option<PathBuf>,
+    /// Column of --calibration with the labels
+    #[arg(long, value_name = "COLUMN", default_value = "label", requires = "calibration")]
+    pub(crate) label: String,
+    /// Column of --calibration with the verdicts
+    #[arg(long, value_name = "COLUMN", default_value = "verdict", requires = "calibration")]
+    pub(crate) verdict: String,
+    /// Who wrote the labels of --calibration
+    #[arg(long, value_name = "WHO", default_value = "unknown", requires = "calibration")]
+    pub(crate) labels_by: LabelsBy,
     /// Show more tables: cost against pass rate, variance, and groups of tasks
     #[arg(long)]
     pub(crate) details: bool,

@@ -1,12 +1,14 @@
 //! `assay judge`: the errors of judges, and rates corrected for them.
 
 mod calibrate;
+pub(in crate::commands) mod calibration;
 mod check;
 mod correct;
 mod feedback;
 mod figures;
 mod items;
 mod labels;
+mod regrade;
 mod sheet;
 pub(in crate::commands) mod verdicts;
 
@@ -20,6 +22,7 @@ pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
         JudgeWhat::Items(args) => items::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
+        JudgeWhat::Regrade(args) => regrade::run(args, settings, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),
         JudgeWhat::Sheet(args) => sheet::run(args, settings, ui),
         JudgeWhat::Labels(args) => labels::run(args, settings, ui),

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use assay_analysis::Report;
 use assay_report::{Style, redact};
-use assay_store::Store;
+use assay_store::{Selection, Store};
 
+use super::judge::calibration::read_set;
 use crate::args::Format;
 use crate::args::report::ReportArgs;
 use crate::config::Settings;
@@ -19,7 +20,19 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     // One that the plan has under the same name is replaced.
     run.metrics.retain(|planned| args.metric.iter().all(|asked| asked.name != planned.name));
     run.metrics.extend(args.metric.iter().cloned());
-    let report = assay_analysis::report(&store, &run)?;
+    let report = match &args.calibration {
+        None => assay_analysis::report(&store, &run)?,
+        Some(table) => {
+            let set = read_set(table, &args.label, &args.verdict, args.labels_by)?;
+            assay_analysis::report_calibrated(&store, &run, &Selection::default(), set)?
+        }
+    };
+    if args.calibration.is_some() && report.judged.is_none() {
+        return Err(Failure::bad_input(format!(
+            "no trial of {} was judged: there is nothing to correct",
+            run.run
+        )));
+    }
     let asked = |name: &str| args.metric.iter().any(|asked| asked.name == name);
     if let Some(empty) =
         report.metrics.iter().find(|metric| metric.trials == [0, 0] && asked(&metric.metric.name))

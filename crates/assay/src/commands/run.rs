@@ -18,6 +18,8 @@ use assay_trial::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::judge::calibration::read_set;
+use crate::args::judge::LabelsBy;
 use crate::args::run::RunArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -96,7 +98,14 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     if !args.no_checks && args.replay.is_none() {
         super::agent::doctor::check_planned_agents(&plan, &only, &store, ui)?;
     }
+    let calibration = match &plan.experiment.calibration {
+        None => None,
+        Some(table) => Some(read_set(table, "label", "verdict", LabelsBy::Unknown)?),
+    };
     let folder = plan.begin_run(&store)?;
+    if let Some(calibration) = calibration {
+        store.save_calibration(&folder.run, &json!(calibration))?;
+    }
     let mut progress = Progress::new(ui);
     let mut decided = BTreeSet::new();
     let mut next = |round: u32| next_round(&store, &folder, round, &mut decided);
@@ -119,6 +128,10 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let report = assay_analysis::report_selected(&store, &folder, &only)?;
     store.append_history(&history_line(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, &plan, ui)?;
+    if report.judged.as_ref().is_some_and(|judged| judged.blocked) {
+        ui.note("warning: the judge gave wrong answers to planted items, so no verdict counts; use another judge with `assay judge regrade`");
+        return Ok(Status::Infrastructure);
+    }
     Ok(status(&outcome, &plan))
 }
 
@@ -295,6 +308,28 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
         return Err(Failure::bad_input(format!("`--max-usd` needs the price of {model}")).hint(
             "add `price = { input = …, output = … }`, in USD for a million tokens, to its [[agents]] table",
         ));
+    }
+    let judges = plan.experiment.judge.iter().filter(|_| plan.is_judged()).flat_map(|judge| &judge.models);
+    let judges: Vec<_> =
+        judges.filter(|judge| machine::is_paid(&judge.model, judge.base_url.as_deref())).collect();
+    if args.max_usd.is_some()
+        && let Some(judge) = judges.iter().find(|judge| judge.price.is_none())
+    {
+        return Err(Failure::bad_input(format!("`--max-usd` needs the price of the judge {}", judge.model)).hint(
+            "add it to `[prices]`: `\"PROVIDER:MODEL\" = { input = …, output = … }`, in USD for a million tokens",
+        ));
+    }
+    if let Some(judge) = judges.first()
+        && args.max_usd.is_none()
+        && args.max_tokens.is_none()
+        && args.max_trials.is_none()
+        && !args.no_cap
+    {
+        return Err(Failure::bad_input(format!(
+            "the judge {} is a paid model, and this run has no cap",
+            judge.model
+        ))
+        .hint("set --max-usd USD, --max-tokens N or --max-trials N, or pass --no-cap"));
     }
     if let Some(entry) = paid.first()
         && args.max_usd.is_none()

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_judge::planted::is_missed;
 use assay_judge::{Case, PROTOCOL, Request, Ruling};
-use assay_model::{
-    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Price, ScriptContext, Usage,
-};
+use assay_model::{ChatModel, ChatReply, ModelError, ModelOptions, Price, ScriptContext, Usage};
+use assay_trial::judging::{AskError, Question, REPLY_TOKENS, TRIES, ask};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -19,14 +18,8 @@ use crate::config::Settings;
 use crate::failure::Failure;
 use crate::{machine, replies};
 
-/// Most tokens of a reply.
-const REPLY_TOKENS: u32 = 16_000;
-
 /// Longest wait for a reply, retries included.
 const PATIENCE: Duration = Duration::from_mins(10);
-
-/// Requests for one answer: a reply that cannot be read is asked for again once.
-const TRIES: u64 = 2;
 
 /// A cached reply.
 #[derive(Debug, Serialize, Deserialize)]
@@ -171,8 +164,9 @@ impl<'a> Panel<'a> {
     fn max_cost(&self, request: &Request) -> f64 {
         let tokens = assay_model::tokens(&request.system) + assay_model::tokens(&request.text);
         let output = u64::from(REPLY_TOKENS);
-        let input = u64::try_from(tokens).unwrap_or(u64::MAX).saturating_mul(TRIES).saturating_add(output);
-        let usage = Usage { input, output: TRIES * output, ..Usage::default() };
+        let input =
+            u64::try_from(tokens).unwrap_or(u64::MAX).saturating_mul(u64::from(TRIES)).saturating_add(output);
+        let usage = Usage { input, output: u64::from(TRIES) * output, ..Usage::default() };
         self.price.map_or(0.0, |price| 1.25 * price.cost(&usage))
     }
 
@@ -269,32 +263,24 @@ fn request_rulings(
     spent: &Mutex<Spent>,
     stop: &AtomicBool,
 ) -> Result<Vec<Ruling>, Failure> {
-    let mut messages = vec![Message::User { text: one.request.text.clone() }];
-    let mut fault = String::new();
-    for _ in 0..TRIES {
-        let reply = chat(one, &messages, stop).map_err(|error| failed(&one.judge.spec, &error))?;
+    let context =
+        ScriptContext { task: "judge".to_owned(), repetition: one.repeat, ..ScriptContext::default() };
+    let question = Question {
+        name: &one.judge.spec,
+        model: &*one.judge.model,
+        request: &one.request,
+        patience: PATIENCE,
+        context: &context,
+        cancel: stop,
+    };
+    let mut on_reply = |reply: &ChatReply| {
         if let Some(usage) = reply.usage {
             lock(spent).usage += usage;
         }
-        match case.read(&reply.text) {
-            Ok(rulings) => {
-                store(one, &reply)?;
-                return Ok(rulings);
-            }
-            Err(error) => {
-                fault = error;
-                let complaint = format!("{fault}. Reply with the JSON object only.");
-                messages.push(Message::Assistant {
-                    text: reply.text,
-                    tool_calls: Vec::new(),
-                    raw: reply.raw,
-                });
-                messages.push(Message::User { text: complaint });
-            }
-        }
-    }
-    Err(Failure::infrastructure(format!("cannot read the replies of {}: {fault}", one.judge.spec))
-        .hint("use another judge; the replies so far are kept"))
+    };
+    let (rulings, reply) = ask(&question, &|text| case.read(text), &mut on_reply).map_err(failed)?;
+    store(one, &reply)?;
+    Ok(rulings)
 }
 
 #[derive(Debug, Default)]
@@ -306,20 +292,6 @@ struct Spent {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn chat(one: &Work<'_>, messages: &[Message], stop: &AtomicBool) -> Result<ChatReply, ModelError> {
-    let repetition = one.repeat;
-    let script_context = ScriptContext { task: "judge".to_owned(), repetition, ..ScriptContext::default() };
-    let call =
-        Call { deadline: Some(Instant::now() + PATIENCE), cancel: stop, script_context: &script_context };
-    let request = ChatRequest {
-        system: one.request.system.clone(),
-        messages: messages.to_vec(),
-        max_output_tokens: Some(REPLY_TOKENS),
-        ..ChatRequest::default()
-    };
-    one.judge.model.chat(&request, &call)
 }
 
 fn store(one: &Work<'_>, reply: &ChatReply) -> Result<(), Failure> {
@@ -334,20 +306,27 @@ fn store(one: &Work<'_>, reply: &ChatReply) -> Result<(), Failure> {
     replies::write::<StoredReply>(Path::new(&one.path), &stored)
 }
 
-/// A judge that gives no reply. Nothing is known about the items then.
-fn failed(judge: &str, error: &ModelError) -> Failure {
+/// A judge that gives no answer. Nothing is known about the items then.
+fn failed(error: AskError) -> Failure {
+    let (judge, source) = match error {
+        AskError::NoReply { judge, source } => (judge, source),
+        error => {
+            return Failure::infrastructure(error.to_string())
+                .hint("use another judge; the replies so far are kept");
+        }
+    };
     let message = format!("the judge {judge} gives no reply");
-    let hint = match error {
+    let hint = match &source {
         ModelError::Refused { .. } => "check the model's name and its API key (--api-key-env)",
         ModelError::Script(_) => "add a rule that answers to the script",
         ModelError::ContextExceeded { .. } => "use a judge with a larger context window, or shorter material",
         _ => "run the command again, which uses the replies so far",
     };
-    let (hint, source) = (Some(hint.to_owned()), Some(error.to_string().into()));
-    match error {
-        ModelError::Script(_) | ModelError::Spec(_) => {
-            Failure::BadInput { message, hint, source, details: Vec::new() }
-        }
-        _ => Failure::Infrastructure { message, hint, source },
+    let is_input = matches!(source, ModelError::Script(_) | ModelError::Spec(_));
+    let (hint, source) = (Some(hint.to_owned()), Some(source.to_string().into()));
+    if is_input {
+        Failure::BadInput { message, hint, source, details: Vec::new() }
+    } else {
+        Failure::Infrastructure { message, hint, source }
     }
 }

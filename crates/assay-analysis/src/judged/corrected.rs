@@ -1,0 +1,187 @@
+//! Lifts corrected for the errors of the judge.
+
+use std::collections::BTreeMap;
+
+use assay_stats::PairedTask;
+use assay_stats::judge::{Calibration, Figure, Judged, Labelled, equal_errors};
+use assay_store::{Judgement, RunFolder};
+use serde::{Deserialize, Serialize};
+
+use super::{Pair, means, paired, pairs};
+use crate::gather::Table;
+
+/// Below this p-value error rates count as different between conditions.
+const DIFFERENT: f64 = 0.01;
+
+/// The seed of the permutation test, which has no other use of chance.
+const SEED: u64 = 1;
+
+/// Items with a label and a verdict of the judge.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CalibrationSet {
+    /// `assay.calibration/1`.
+    pub schema: String,
+    /// The file that they come from.
+    pub source: String,
+    /// Who wrote the labels: `people`, `model` or `unknown`. Only labels of people calibrate a judge.
+    pub labels_by: String,
+    /// The items.
+    pub items: Vec<CalibrationItem>,
+}
+
+/// An item with a label and a verdict.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CalibrationItem {
+    /// Whether it is met, according to the label.
+    pub label: bool,
+    /// Whether it is met, according to the judge.
+    pub verdict: bool,
+    /// Items of a cluster are not independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<usize>,
+    /// The condition whose results were judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+}
+
+impl CalibrationSet {
+    /// The format of its file.
+    pub const SCHEMA: &str = "assay.calibration/1";
+
+    fn labelled<'a>(&'a self, condition: Option<&'a str>) -> impl Iterator<Item = Labelled> + 'a {
+        let own = self
+            .items
+            .iter()
+            .filter(move |item| condition.is_none() || item.condition.as_deref() == condition);
+        own.map(|item| Labelled {
+            label: item.label,
+            judged: Judged { verdict: item.verdict, cluster: item.cluster },
+        })
+    }
+}
+
+/// A lift with and without the errors of the judge, on the items that it decides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CorrectedLift {
+    /// Who, and what is compared.
+    #[serde(flatten)]
+    pub pair: Pair,
+    /// Tasks with judged items under both.
+    pub tasks: usize,
+    /// Mean judged score without, in [0, 1].
+    pub without: f64,
+    /// Mean judged score with.
+    pub with: f64,
+    /// The difference as judged.
+    pub raw: f64,
+    /// Its 95% CI.
+    pub raw_ci95: Option<[f64; 2]>,
+    /// The corrected difference; `null` if it is refused.
+    pub corrected: Option<f64>,
+    /// Its 95% CI, with the uncertainty of the calibration.
+    pub ci95: Option<[f64; 2]>,
+    /// Why there is no corrected difference.
+    pub refused: Option<String>,
+    /// Sensitivity in the calibration set.
+    pub sensitivity: Option<f64>,
+    /// Specificity in the calibration set.
+    pub specificity: Option<f64>,
+    /// Who wrote the labels.
+    pub labels_by: String,
+    /// Share of the score, over all judged trials, that the corrected items decide.
+    pub share: f64,
+}
+
+/// The corrected lift of each condition.
+pub(super) fn lifts(
+    run: &RunFolder,
+    tables: &[Table],
+    calibration: &CalibrationSet,
+    clusters: &BTreeMap<&str, u64>,
+) -> Vec<CorrectedLift> {
+    let all: Vec<Labelled> = calibration.labelled(None).collect();
+    let rates = Calibration::new(&all);
+    let unequal = unequal_errors(run, calibration);
+    pairs(run, tables)
+        .into_iter()
+        .filter_map(|(table, pair)| {
+            let tasks = paired(table, &pair.baseline, &pair.condition, |result| {
+                let own = result.judgement.as_deref()?;
+                judged_score(own).map(|found| found.0)
+            });
+            let [without, with] = means(&tasks)?;
+            let units: Vec<PairedTask> = tasks
+                .iter()
+                .map(|(task, [base, arm])| PairedTask {
+                    arm: arm.clone(),
+                    base: base.clone(),
+                    cluster: clusters.get(task).copied(),
+                })
+                .collect();
+            let lift = assay_stats::lift(&units, 0.95)?;
+            let raw = Figure { value: lift.mean, interval: lift.interval };
+            let number = lift.clusters.unwrap_or(tasks.len());
+            let found = match (&rates, &unequal) {
+                (Err(error), _) => Err(error.to_string()),
+                (_, Some(reason)) => Err(reason.clone()),
+                (Ok(_), None) if lift.interval.is_none() => {
+                    Err("at least 5 tasks or effective clusters are needed".to_owned())
+                }
+                (Ok(rates), None) => rates.score_difference(raw, number).map_err(|error| error.to_string()),
+            };
+            let ends = |figure: Figure| figure.interval.map(|interval| [interval.low, interval.high]);
+            let corrected = found.as_ref().ok().map(|found| found.corrected);
+            Some(CorrectedLift {
+                share: share(table, &pair),
+                pair,
+                tasks: tasks.len(),
+                without,
+                with,
+                raw: raw.value,
+                raw_ci95: ends(raw),
+                corrected: corrected.map(|figure| figure.value),
+                ci95: corrected.and_then(ends),
+                refused: found.err(),
+                sensitivity: rates.as_ref().ok().map(Calibration::sensitivity),
+                specificity: rates.as_ref().ok().map(Calibration::specificity),
+                labels_by: calibration.labels_by.clone(),
+            })
+        })
+        .collect()
+}
+
+/// Why the labels do not allow to pool conditions, if they have any.
+fn unequal_errors(run: &RunFolder, calibration: &CalibrationSet) -> Option<String> {
+    let groups: Vec<Vec<Labelled>> = run
+        .conditions
+        .iter()
+        .map(|condition| calibration.labelled(Some(condition)).collect::<Vec<_>>())
+        .filter(|group| !group.is_empty())
+        .collect();
+    let p = equal_errors(&groups, SEED).filter(|p| *p < DIFFERENT)?;
+    Some(format!("the judge errs differently in different conditions (p = {p:.4})"))
+}
+
+/// The mean of the items whose verdict is the score up to the judge's errors, weighted by what they decide, and
+/// their share of the whole score. `None` without such an item.
+fn judged_score(judgement: &Judgement) -> Option<(f64, f64)> {
+    let weight = |set: &str| judgement.sets.iter().find(|one| one.name == set).map_or(0.0, |one| one.weight);
+    let total: f64 = judgement.sets.iter().filter(|set| set.score.is_some()).map(|set| set.weight).sum();
+    let (mut sum, mut of) = (0.0, 0.0);
+    for item in judgement.items.iter().filter(|item| item.is_plain) {
+        let own = item.share * weight(&item.set);
+        sum += own * item.score?;
+        of += own;
+    }
+    (of > 0.0 && total > 0.0).then(|| (sum / of, of / total))
+}
+
+fn share(table: &Table, pair: &Pair) -> f64 {
+    let slots = [&pair.baseline, &pair.condition].into_iter().filter_map(|name| table.cells.get(name));
+    let results = slots.flat_map(BTreeMap::values).flat_map(|slot| slot.valid());
+    let shares: Vec<f64> = results
+        .filter_map(|result| result.judgement.as_deref())
+        .map(|one| judged_score(one).map_or(0.0, |found| found.1))
+        .collect();
+    if shares.is_empty() { 0.0 } else { shares.iter().sum::<f64>() / shares.len() as f64 }
+}

@@ -1,0 +1,173 @@
+//! Scores by model and set, and by domain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_stats::{MetricScale, MetricVerdict, PairedTask};
+use assay_store::{Outcome, RunFolder, SET_SCORE};
+use serde::Serialize;
+
+use super::{Pair, means, paired, pairs};
+use crate::gather::{Slot, Table};
+use crate::model::{Comparison, FamilyInterval};
+
+/// The name of the score over all sets.
+const OVERALL: &str = "overall";
+
+/// A set of items under a condition, against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetScoreRow {
+    /// Who, and what is compared.
+    #[serde(flatten)]
+    pub pair: Pair,
+    /// The set; `overall` for the weighted score of all.
+    pub set: String,
+    /// Tasks with a score under both.
+    pub tasks: usize,
+    /// Mean over tasks without, in [0, 1].
+    pub without: f64,
+    /// Mean over tasks with.
+    pub with: f64,
+    /// The mean over tasks of the difference.
+    pub difference: f64,
+    /// Its unadjusted 95% CI; `null` below 5 tasks or effective clusters.
+    pub ci95: Option<[f64; 2]>,
+    /// The adjusted CI, which decides.
+    pub family: Option<FamilyInterval>,
+    /// `improves`, `worsens`, `negligible` or `inconclusive`; for the overall score the verdict of the comparison.
+    pub verdict: String,
+}
+
+/// The overall score of a domain under a condition, against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DomainScore {
+    /// Who, and what is compared.
+    #[serde(flatten)]
+    pub pair: Pair,
+    /// `[metadata] category`.
+    pub domain: String,
+    /// Tasks with a score under both.
+    pub tasks: usize,
+    /// Mean over tasks without, in [0, 1].
+    pub without: f64,
+    /// Mean over tasks with.
+    pub with: f64,
+}
+
+/// Rows by model, condition and set. The comparisons of sets are one family, apart from those of scores.
+pub(super) fn sets(
+    run: &RunFolder,
+    tables: &[Table],
+    comparisons: &[Comparison],
+    clusters: &BTreeMap<&str, u64>,
+) -> Vec<SetScoreRow> {
+    let pairs = pairs(run, tables);
+    let names: Vec<BTreeSet<String>> = pairs.iter().map(|(table, pair)| set_names(table, pair)).collect();
+    let family = names.iter().map(BTreeSet::len).sum::<usize>().max(1);
+    let mut rows = Vec::new();
+    for ((table, pair), sets) in pairs.into_iter().zip(names) {
+        for set in sets {
+            rows.extend(row(run, table, &pair, &set, clusters, family));
+        }
+        let own = comparisons.iter().find(|one| one.who == pair.who && one.condition == pair.condition);
+        let overall = paired(table, &pair.baseline, &pair.condition, |result| {
+            result.score.filter(|_| result.judgement.is_some())
+        });
+        if let Some((comparison, [without, with])) = own.zip(means(&overall)) {
+            rows.push(SetScoreRow {
+                set: OVERALL.to_owned(),
+                tasks: overall.len(),
+                without,
+                with,
+                difference: with - without,
+                ci95: comparison.ci95,
+                family: comparison.family,
+                verdict: comparison.verdict.word().to_owned(),
+                pair,
+            });
+        }
+    }
+    rows
+}
+
+/// The sets that were scored under both conditions of a pair.
+fn set_names(table: &Table, pair: &Pair) -> BTreeSet<String> {
+    let of = |condition: &str| -> BTreeSet<String> {
+        let slots = table.cells.get(condition).into_iter().flat_map(BTreeMap::values);
+        let results = slots.flat_map(Slot::valid).filter_map(|result| result.judgement.as_deref());
+        results.flat_map(|one| &one.sets).map(|set| set.name.clone()).collect()
+    };
+    of(&pair.baseline).intersection(&of(&pair.condition)).cloned().collect()
+}
+
+fn row(
+    run: &RunFolder,
+    table: &Table,
+    pair: &Pair,
+    set: &str,
+    clusters: &BTreeMap<&str, u64>,
+    family: usize,
+) -> Option<SetScoreRow> {
+    let key = format!("{SET_SCORE}{set}");
+    let tasks = paired(table, &pair.baseline, &pair.condition, |result| {
+        // A trial without a result in time scores 0 in everything.
+        let is_void = matches!(result.outcome, Outcome::TimedOut | Outcome::Tampered);
+        result.numbers.get(&key).map(|own| if is_void { 0.0 } else { *own })
+    });
+    let [without, with] = means(&tasks)?;
+    let paired: Vec<PairedTask> = tasks
+        .iter()
+        .map(|(task, [base, arm])| PairedTask {
+            arm: arm.clone(),
+            base: base.clone(),
+            cluster: clusters.get(task).copied(),
+        })
+        .collect();
+    let level = 1.0 - 0.05 / family as f64;
+    let found = assay_stats::metric_effect(&paired, MetricScale::Linear, 0.95);
+    let adjusted =
+        assay_stats::metric_effect(&paired, MetricScale::Linear, level).and_then(|found| found.interval);
+    let verdict = adjusted.map_or(MetricVerdict::Inconclusive, |interval| {
+        assay_stats::metric_verdict(interval, MetricScale::Linear, Some(run.margin))
+    });
+    Some(SetScoreRow {
+        pair: pair.clone(),
+        set: set.to_owned(),
+        tasks: tasks.len(),
+        without,
+        with,
+        difference: with - without,
+        ci95: found.and_then(|found| found.interval).map(|interval| [interval.low, interval.high]),
+        family: adjusted.map(|interval| FamilyInterval { level, low: interval.low, high: interval.high }),
+        verdict: match verdict {
+            MetricVerdict::Higher => "improves",
+            MetricVerdict::Lower => "worsens",
+            MetricVerdict::Negligible => "negligible",
+            MetricVerdict::Inconclusive => "inconclusive",
+        }
+        .to_owned(),
+    })
+}
+
+/// Rows by model, condition and domain; empty if no task names one.
+pub(super) fn domains(run: &RunFolder, tables: &[Table]) -> Vec<DomainScore> {
+    let domain: BTreeMap<&str, &str> =
+        run.tasks.iter().filter_map(|task| Some((task.name.as_str(), task.category.as_deref()?))).collect();
+    let mut rows = Vec::new();
+    for (table, pair) in pairs(run, tables) {
+        let all = paired(table, &pair.baseline, &pair.condition, |result| {
+            result.score.filter(|_| result.judgement.is_some())
+        });
+        let mut by_domain: BTreeMap<&str, BTreeMap<&str, [Vec<f64>; 2]>> = BTreeMap::new();
+        for (task, values) in all {
+            if let Some(domain) = domain.get(task) {
+                by_domain.entry(domain).or_default().insert(task, values);
+            }
+        }
+        for (domain, tasks) in by_domain {
+            let Some([without, with]) = means(&tasks) else { continue };
+            let (domain, tasks) = (domain.to_owned(), tasks.len());
+            rows.push(DomainScore { pair: pair.clone(), domain, tasks, without, with });
+        }
+    }
+    rows
+}
