@@ -1,6 +1,7 @@
 //! Scores by rubrics: by set, by item, and corrected for the errors of the judge.
 
 mod corrected;
+mod diagnosis;
 mod items;
 mod sets;
 
@@ -15,6 +16,7 @@ use crate::model::{AgentKey, Comparison};
 use crate::result::TrialResult;
 
 pub use corrected::{CalibrationItem, CalibrationSet, CorrectedLift};
+pub use diagnosis::{Diagnosis, ItemDirective, diagnose};
 pub use items::ItemGain;
 pub use sets::{DomainScore, SetScoreRow};
 

@@ -179,8 +179,8 @@ fn items(judged: &JudgedReport, labels: &Labels) -> Vec<Block> {
         return Vec::new();
     }
     let mut grid = labels.grid(
-        "Items by gain (share of trials in which an item is met, exploratory)",
-        &["task", "item"],
+        "Items by gain (share of trials in which an item is met, mean over tasks, exploratory)",
+        &["tasks", "item"],
         &["without", "with", "gain", "opened", "with, opened", "with, not opened", "line"],
     );
     let rows: Vec<&ItemGain> = if judged.items.len() > SHOWN {
@@ -195,11 +195,14 @@ fn items(judged: &JudgedReport, labels: &Labels) -> Vec<Block> {
         let mut cells = pair_cells(&row.pair, labels);
         let text = assay_diagnostic::clean_start(&row.text, ITEM_CHARS);
         cells.extend([
-            Cell::Name(clean(&row.task)).link(Target::Cell {
-                who: row.pair.who.clone(),
-                task: row.task.clone(),
-                condition: row.pair.condition.clone(),
-            }),
+            match &row.tasks[..] {
+                [task] => Cell::Name(clean(task)).link(Target::Cell {
+                    who: row.pair.who.clone(),
+                    task: task.clone(),
+                    condition: row.pair.condition.clone(),
+                }),
+                tasks => counted(tasks.len(), "task", "tasks").into(),
+            },
             Cell::Name(text),
             share(row.without),
             share(row.with),

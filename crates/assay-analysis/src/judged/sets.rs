@@ -136,8 +136,12 @@ fn row(
         without,
         with,
         difference: with - without,
-        ci95: found.and_then(|found| found.interval).map(|interval| [interval.low, interval.high]),
-        family: adjusted.map(|interval| FamilyInterval { level, low: interval.low, high: interval.high }),
+        ci95: found.and_then(|found| found.interval).map(|interval| [interval.low, interval.high].map(cut)),
+        family: adjusted.map(|interval| FamilyInterval {
+            level,
+            low: cut(interval.low),
+            high: cut(interval.high),
+        }),
         verdict: match verdict {
             MetricVerdict::Higher => "improves",
             MetricVerdict::Lower => "worsens",
@@ -146,6 +150,11 @@ fn row(
         }
         .to_owned(),
     })
+}
+
+/// A difference of scores is between -1 and 1.
+fn cut(end: f64) -> f64 {
+    end.clamp(-1.0, 1.0)
 }
 
 /// Rows by model, condition and domain; empty if no task names one.

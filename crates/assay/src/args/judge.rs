@@ -30,6 +30,7 @@ pub(crate) enum JudgeWhat {
     Check(CheckArgs),
     Items(Box<ItemsArgs>),
     Regrade(Box<RegradeArgs>),
+    Diagnose(DiagnoseArgs),
     Sheet(SheetArgs),
     Labels(LabelsArgs),
 }
@@ -92,6 +93,22 @@ pub(crate) struct ItemsArgs {
     /// Column with the model that is judged [default: model, if there is one]
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) candidate: Option<String>,
+}
+
+/// Show which directives of the skill explain the gains of items
+///
+/// Lists the items of the rubrics by gain. Beside each are the directives of the skill that it tests: those at the
+/// line that the rubric names, or whose subject is in the text of the item. For each directive, the trials are
+/// counted whose agent received it, followed it and violated it, and those that followed it without the skill
+/// (docs/AUDIT.md describes the method). An item without gain whose directive was never received asks for
+/// a better description; one whose directive was received and not followed, for a clearer skill.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge diagnose my-suite
+  assay judge diagnose my-suite --format json")]
+pub(crate) struct DiagnoseArgs {
+    /// Name of the run; `assay show` lists the names
+    pub(crate) run: String,
 }
 
 /// Judge the trials of a run again, without running them

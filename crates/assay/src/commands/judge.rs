@@ -4,6 +4,7 @@ mod calibrate;
 pub(in crate::commands) mod calibration;
 mod check;
 mod correct;
+mod diagnose;
 mod feedback;
 mod figures;
 mod items;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
         JudgeWhat::Items(args) => items::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
+        JudgeWhat::Diagnose(args) => diagnose::run(args, settings, ui),
         JudgeWhat::Regrade(args) => regrade::run(args, settings, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),
         JudgeWhat::Sheet(args) => sheet::run(args, settings, ui),

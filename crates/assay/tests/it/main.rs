@@ -39,6 +39,8 @@ mod import_table;
 mod interrupted;
 mod judge;
 mod judge_items;
+mod judge_model;
+mod judged;
 mod lint;
 mod metrics;
 mod output;

@@ -1,0 +1,418 @@
+//! Trials that judges decide: what they see, what counts, and what happens without an answer.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Fixture, attempt, needs_bubblewrap, read_json};
+use crate::server::{Answer, Request, Server};
+
+/// Five tasks whose agent writes `style` into notes.md if it has read the skill, and a rubric of two sets.
+fn lab(judge: &str) -> Fixture {
+    let rubric = json!({
+        "schema": "assay.rubric/1",
+        "sets": [
+            {"name": "instruction following", "items": [
+                {"id": "style", "text": "The notes are in the style of the house", "points": 60},
+                {"id": "signed", "text": "The notes are signed by the author", "points": 40}]},
+            {"name": "goal completion", "items": [
+                {"id": "written", "text": "There are notes", "points": 70},
+                {"id": "told", "text": "The last message says where they are", "points": 30,
+                 "check": {"answer-contains": ["notes.md"]}}]}]
+    });
+    let mut fixture = Fixture::new().env("OPENAI_API_KEY", "k");
+    for task in ["a", "b", "c", "d", "e"] {
+        fixture.write(&format!("tasks/{task}/task.toml"), "version = \"1.0\"\n");
+        fixture.write(
+            &format!("tasks/{task}/instruction.md"),
+            &format!("Write notes about {task} to notes.md.\n"),
+        );
+        fixture.write(
+            &format!("tasks/{task}/environment/Dockerfile"),
+            "FROM python:3.11-slim-bookworm\nWORKDIR /app\n",
+        );
+        fixture.write(&format!("tasks/{task}/tests/rubric.json"), rubric.to_string());
+    }
+    fixture = fixture
+        .skill("notes", "How notes are written. Use for notes.", "Write the line: In the style of the house.\n")
+        .script(&[
+            json!({"turn": 0, "seen": "/skills/notes", "run": ["cat /skills/notes/SKILL.md"]}),
+            json!({"turn": [0, 1], "seen": "Write the line:", "run": ["echo 'In the style of the house.' >notes.md"]}),
+            json!({"turn": 0, "run": ["echo 'Some notes about it, as usual.' >notes.md"]}),
+            json!({"say": "The notes are in notes.md."}),
+        ]);
+    let pairs: String = ["a", "b", "c", "d", "e"]
+        .iter()
+        .map(|task| format!("[tasks.\"{task}\"]\ncurated = [\"notes\"]\n"))
+        .collect();
+    fixture.experiment(|design| {
+        design
+            .conditions(&["none", "curated"])
+            .repetitions(2)
+            .no_sandbox()
+            .table(&format!("{judge}\n[sandbox]\nkind = \"bubblewrap\"\nroots = {{ \"python:3.11-slim-bookworm\" = \"host\" }}\n{pairs}"))
+    })
+}
+
+fn judge_at(url: &str) -> String {
+    format!("[judge]\nmodels = [\"openai:judge\"]\nbase_url = \"{url}\"\n")
+}
+
+/// The requirements of a request and its material.
+fn parts(request: &Request) -> (Vec<Value>, String) {
+    let messages = request.body["messages"].as_array().unwrap();
+    let text = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
+    let text = text["content"].as_str().unwrap();
+    let list = &text[text.find("REQUIREMENTS").unwrap()..];
+    let list = &list[list.find('[').unwrap()..];
+    let mut documents = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>();
+    let material =
+        text.split_once("\nMATERIAL ").map(|(_, material)| material.to_owned()).unwrap_or_default();
+    (documents.next().unwrap().unwrap(), material)
+}
+
+/// What an attentive judge answers.
+fn answers((items, material): &(Vec<Value>, String)) -> Vec<Value> {
+    items
+        .iter()
+        .map(|item| {
+            let text = item["requirement"].as_str().unwrap();
+            let line =
+                |part: &str| material.lines().find(|line| line.contains(part)).unwrap_or_default().to_owned();
+            let (answer, quote) = match text.strip_prefix("The material contains the following line: ") {
+                Some(line) => ("met", line.to_owned()),
+                None if text.contains("style") && material.contains("In the style") => {
+                    ("met", line("In the style"))
+                }
+                None if text == "There are notes" => {
+                    let line = if material.contains("In the style") {
+                        line("In the style")
+                    } else {
+                        line("Some notes")
+                    };
+                    ("met", line)
+                }
+                None => ("not met", String::new()),
+            };
+            json!({"id": item["id"], "answer": answer, "quote": quote, "reason": "as it says"})
+        })
+        .collect()
+}
+
+fn reply(request: &Request) -> Answer {
+    if request.is_preflight() {
+        return Answer::done("ok");
+    }
+    Answer::done(&json!({ "items": answers(&parts(request)) }).to_string())
+}
+
+fn run(lab: &Fixture) -> (Value, i32) {
+    lab.run(&["--no-cap"])
+}
+
+fn sets(report: &Value) -> Vec<(String, f64, f64, String)> {
+    let rows = report["judged"]["sets"].as_array().unwrap();
+    rows.iter()
+        .map(|row| {
+            let number = |name: &str| row[name].as_f64().unwrap();
+            let text = |name: &str| row[name].as_str().unwrap().to_owned();
+            (text("set"), number("without"), number("with"), text("verdict"))
+        })
+        .collect()
+}
+
+#[test]
+fn a_rubric_gives_scores_by_set_and_gains_by_item() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url()));
+    let (document, code) = run(&lab);
+    assert_eq!((code, &document["executed"]), (0, &json!(20)), "{document:#}");
+    let report = &document["report"];
+    // Without the skill 0 of 100 and 100 of 100 points, with it 60 and 100: 50 and 80 of 100 overall.
+    assert_eq!(
+        sets(report),
+        [
+            ("goal completion".to_owned(), 1.0, 1.0, "negligible".to_owned()),
+            ("instruction following".to_owned(), 0.0, 0.6, "improves".to_owned()),
+            ("overall".to_owned(), 0.5, 0.8, "helps".to_owned()),
+        ]
+    );
+    let items = report["judged"]["items"].as_array().unwrap();
+    assert_eq!(
+        (&items[0]["item"], &items[0]["gain"], &items[0]["with_if_opened"]),
+        (&json!("style"), &json!(1.0), &json!(1.0))
+    );
+    let record = &lab.records()[0];
+    let judgement = read_json(&attempt(record, "judgement.json")).unwrap();
+    assert_eq!(judgement["judgement"]["judges"], json!(["openai:judge"]));
+    let told =
+        judgement["judgement"]["items"].as_array().unwrap().iter().find(|item| item["id"] == "told").unwrap();
+    assert_eq!(told["checked"], true);
+    // What was decided without the judge was not asked.
+    let asked = server
+        .requests()
+        .iter()
+        .filter(|request| !request.is_preflight())
+        .map(|request| parts(request).0)
+        .collect::<Vec<_>>();
+    assert!(asked.iter().flatten().all(|item| item["id"] != "told"));
+    assert_eq!(asked.len(), 20);
+
+    let found = lab.assay(&["judge", "diagnose", "lab", "--format", "json"]).ok().json();
+    assert_eq!(found["items"][0]["item"], "style", "{found:#}");
+    let again = lab.run(&["--no-cap"]).0;
+    assert_eq!((&again["executed"], &again["cached"]), (&json!(0), &json!(20)));
+}
+
+#[test]
+fn a_judge_that_is_down_loses_no_work() {
+    needs_bubblewrap!();
+    let is_down = Arc::new(AtomicBool::new(true));
+    let down = is_down.clone();
+    let server = Server::start(move |_, request| {
+        if down.load(Ordering::Relaxed) && !request.is_preflight() {
+            return Answer::of(400, json!({"error": {"message": "no such model"}}));
+        }
+        reply(request)
+    });
+    let lab = lab(&judge_at(&server.url()));
+    let (document, code) = lab.run(&["--no-cap", "--only", "task=a"]);
+    assert_eq!((code, &document["infrastructure"]), (3, &json!(4)), "{document:#}");
+    let broken = &lab.records()[0];
+    assert_eq!((&broken["outcome"], &broken["cause"]), (&json!("infrastructure"), &json!("judge")));
+    assert!(broken["reason"].as_str().unwrap().contains("gives no reply"), "{broken:#}");
+    is_down.store(false, Ordering::Relaxed);
+    let (document, code) = lab.run(&["--no-cap", "--only", "task=a"]);
+    assert_eq!(
+        (code, &document["executed"], &document["infrastructure"]),
+        (0, &json!(4), &json!(0)),
+        "{document:#}"
+    );
+    for record in lab.records() {
+        assert_eq!((&record["attempt"], &record["outcome"]), (&json!(2), &json!("failed")), "{record:#}");
+        // The agent did not work again.
+        let trajectories = ["1", "2"].map(|number| {
+            let attempts = attempt(&record, "x").parent().unwrap().parent().unwrap().to_owned();
+            fs::read(attempts.join(number).join("trajectory.json")).unwrap()
+        });
+        assert_eq!(trajectories[0], trajectories[1]);
+    }
+}
+
+#[test]
+fn a_judge_of_the_candidates_family_is_refused_before_any_trial() {
+    let lab = lab("[judge]\nmodels = [\"openai:o3\"]\nbase_url = \"http://127.0.0.1:9/v1\"\n");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replace("scripted:turns.jsonl", "openai:gpt-5"));
+    let ran = lab.assay(&["run", "experiment.toml", "--no-cap"]).ended(2);
+    assert!(ran.stderr.contains("is of the family of openai:gpt-5"), "{}", ran.stderr);
+    assert!(lab.trials().is_empty());
+}
+
+#[test]
+fn a_quotation_that_is_not_there_does_not_count() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        let (items, material) = parts(request);
+        let planted = answers(&(items, material));
+        let items: Vec<Value> = planted
+            .into_iter()
+            .map(|answer| match answer["id"].as_str().unwrap().starts_with("planted") {
+                true => answer,
+                false => json!({"id": answer["id"], "answer": "met", "quote": "words that are nowhere", "reason": "so"}),
+            })
+            .collect();
+        Answer::done(&json!({ "items": items }).to_string())
+    });
+    let lab = lab(&judge_at(&server.url()));
+    let (document, code) = run(&lab);
+    assert_eq!(code, 0, "{document:#}");
+    let judged = &document["report"]["judged"];
+    assert_eq!(judged["undecided"], json!({"curated": 1.0, "none": 1.0}));
+    // Only what was decided without the judge has points.
+    assert_eq!(
+        sets(&document["report"])[0],
+        ("goal completion".to_owned(), 0.3, 0.3, "negligible".to_owned())
+    );
+}
+
+#[test]
+fn two_wrong_answers_to_planted_items_block_the_verdict() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        let (items, material) = parts(request);
+        let answers = answers(&(items, material)).into_iter();
+        let items: Vec<Value> =
+            answers.filter(|answer| !answer["id"].as_str().unwrap().starts_with("planted")).collect();
+        Answer::done(&json!({ "items": items }).to_string())
+    });
+    let lab = lab(&judge_at(&server.url()));
+    let (document, code) = run(&lab);
+    let judged = &document["report"]["judged"];
+    // A tenth of three items is planted in 20 trials; the seed is that of the trials.
+    assert!(judged["missed"].as_u64().unwrap() >= 2, "{judged:#}");
+    assert_eq!((code, &judged["blocked"]), (3, &json!(true)));
+    let comparison = &document["report"]["comparisons"][0];
+    assert_eq!((&comparison["verdict"], &comparison["reason"]), (&json!("inconclusive"), &json!("judge")));
+}
+
+#[test]
+fn trials_are_judged_again_without_running_them() {
+    needs_bubblewrap!();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let server = Server::start(move |_, request| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        reply(request)
+    });
+    let url = server.url();
+    let lab = lab(&judge_at(&url));
+    run(&lab);
+    let before = count.load(Ordering::Relaxed);
+    // The tasks may be gone by then.
+    fs::remove_dir_all(lab.path("tasks")).unwrap();
+    let found = lab.assay(&["judge", "regrade", "lab", "--format", "json"]).ok().json();
+    assert_eq!(
+        (&found["run"], &found["judged"], &found["cached"]),
+        (&json!("lab-regraded"), &json!(20), &json!(0))
+    );
+    assert_eq!(found["same_verdict"]["value"], json!(1.0));
+    assert_eq!(count.load(Ordering::Relaxed), before + 20);
+    let reports =
+        ["lab", "lab-regraded"].map(|run| lab.assay(&["report", run, "--format", "json"]).ok().json());
+    assert_eq!(sets(&reports[0]), sets(&reports[1]));
+    lab.assay(&["compare", "lab", "lab-regraded"]).ok();
+    // Another judge, and one of the family of nobody that is known.
+    let args = [
+        "judge",
+        "regrade",
+        "lab",
+        "--judge",
+        "openai:other",
+        "--base-url",
+        &url,
+        "--repeats",
+        "3",
+        "--name",
+        "thrice",
+        "--format",
+        "json",
+    ];
+    let found = lab.assay(&args).ok().json();
+    assert_eq!((&found["run"], &found["judged_report"]["agreement"]), (&json!("thrice"), &json!(1.0)));
+    assert_eq!(count.load(Ordering::Relaxed), before + 80);
+}
+
+#[test]
+fn a_judge_that_is_an_agent_reads_files_and_cannot_change_them() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        match request.turn() {
+            0 => Answer::bash("cat /material/work/notes.md; echo changed >/material/work/notes.md; id -u"),
+            _ => {
+                let messages = request.body["messages"].as_array().unwrap();
+                let seen = messages.last().unwrap()["content"].as_str().unwrap().to_owned();
+                assert!(seen.contains("Read-only file system"), "{seen}");
+                // The requirements are in the first message.
+                let asked = messages.iter().filter(|message| message["role"] == "user").take(1);
+                let asked = json!({ "messages": asked.collect::<Vec<_>>() });
+                let (items, _) = parts(&Request { body: asked, ..request.clone() });
+                Answer::done(&json!({ "items": answers(&(items, seen)) }).to_string())
+            }
+        }
+    });
+    let lab = lab(&format!("{}mode = \"agent\"\n", judge_at(&server.url())));
+    let (document, code) = lab.run(&["--no-cap", "--only", "task=a", "--only", "repetition=1"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(2)), "{document:#}");
+    for record in lab.records() {
+        let style = record["judgement"]["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|item| item["id"] == "style")
+            .unwrap();
+        let expected = if record["condition"] == "curated" { "met" } else { "not-met" };
+        assert_eq!(style["verdict"], expected, "{record:#}");
+        assert_eq!(record["judgement"]["requests"], 2);
+    }
+}
+
+#[test]
+fn tests_come_first_and_count_as_much_as_the_rubric() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url()));
+    for task in ["a", "b", "c", "d", "e"] {
+        lab.write(&format!("tasks/{task}/tests/test.sh"), "grep -q style notes.md && echo 1 >/logs/verifier/reward.txt || echo 0 >/logs/verifier/reward.txt\n");
+        lab.write(&format!("tasks/{task}/solution/solve.sh"), "echo style >notes.md\n");
+    }
+    let (document, code) = run(&lab);
+    assert_eq!((code, &document["checks_executed"]), (0, &json!(10)), "{document:#}");
+    let found = sets(&document["report"]);
+    assert_eq!(found[2], ("tests".to_owned(), 0.0, 1.0, "improves".to_owned()));
+    // Half of 50 of 100 points and of 0, half of 80 and of 100.
+    assert_eq!(found[3], ("overall".to_owned(), 0.25, 0.9, "helps".to_owned()));
+}
+
+#[test]
+fn caps_hold_for_judges() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let prices = "[prices.\"openai:judge\"]\ninput = 1000.0\noutput = 0.0\n";
+    let lab = lab(&format!("{}{prices}", judge_at(&server.url())));
+    // A request costs one dollar: 1,000 tokens at 1,000 dollars a million.
+    let (document, code) = lab.run(&["--max-usd", "3"]);
+    assert_eq!(code, 0, "{document:#}");
+    let executed = document["executed"].as_u64().unwrap();
+    assert!((2..=4).contains(&executed), "{document:#}");
+    assert!(document["capped"].as_str().is_some_and(|reason| reason.contains('3')), "{document:#}");
+    let sent = server.requests().iter().filter(|request| !request.is_preflight()).count();
+    assert!(sent <= 4, "{sent}");
+}
+
+#[test]
+fn experiments_without_judges_leave_out_judged_tasks() {
+    let lab = lab("");
+    let ran = lab.assay(&["run", "experiment.toml"]).ended(3);
+    assert!(
+        ran.stderr.contains("graded by tests/rubric.json, and the experiment has no `[judge]`"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// The committed example: every figure that docs/JUDGING.md shows.
+#[test]
+fn the_example_runs() {
+    needs_bubblewrap!();
+    let lab = Fixture::new();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/judged");
+    let copied = assay_fs::copy_tree(&from, &lab.path("judged"), &assay_fs::Caps::default()).unwrap();
+    assert!(copied.left_out.is_empty());
+    let document = lab.assay(&["run", "judged/experiment.toml", "--format", "json"]).ok().json();
+    let report = &document["report"];
+    assert_eq!((&document["executed"], &document["infrastructure"]), (&json!(48), &json!(0)));
+    assert_eq!(report["comparisons"][0]["verdict"], "helps");
+    let corrected = &report["judged"]["corrected"][0];
+    let number = |name: &str| corrected[name].as_f64().unwrap();
+    let youden = number("sensitivity") + number("specificity") - 1.0;
+    assert!((number("corrected") - number("raw") / youden).abs() < 1e-9, "{corrected:#}");
+    let ends = |name: &str| {
+        corrected[name].as_array().unwrap().iter().map(|end| end.as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let (raw, own) = (ends("raw_ci95"), ends("ci95"));
+    assert!(own[1] - own[0] > raw[1] - raw[0], "{corrected:#}");
+}
