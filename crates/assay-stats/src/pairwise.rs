@@ -80,8 +80,8 @@ pub struct LengthControl {
 /// Why there is no win rate at equal length.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LengthControlError {
-    /// Lengths are unknown.
-    #[error("the lengths are unknown for {0} of the pairs")]
+    /// Lengths are unknown, of so many pairs.
+    #[error("the lengths of {0} pairs are unknown")]
     NoLengths(usize),
     /// Too little to estimate two parameters.
     #[error(
