@@ -1,11 +1,13 @@
 //! What `assay judge` takes.
 
+mod pairs;
 mod people;
 
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+pub(crate) use self::pairs::PairsArgs;
 pub(crate) use self::people::{LabelsArgs, SheetArgs};
 
 /// Check rubrics, and measure the errors of judges
@@ -28,6 +30,7 @@ pub(crate) enum JudgeWhat {
     Correct(CorrectArgs),
     Check(CheckArgs),
     Items(Box<ItemsArgs>),
+    Pairs(Box<PairsArgs>),
     Sheet(SheetArgs),
     Labels(LabelsArgs),
 }
@@ -73,7 +76,7 @@ pub(crate) struct ItemsArgs {
 /// How judges are asked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PanelArgs {
-    /// Requests for each item and judge; the majority counts
+    /// Requests for each item or pair and judge; the majority counts
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=25))]
     pub(crate) repeats: u32,
     /// Requests at the same time

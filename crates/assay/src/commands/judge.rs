@@ -7,6 +7,7 @@ mod feedback;
 mod figures;
 mod items;
 mod labels;
+mod pairs;
 mod sheet;
 pub(in crate::commands) mod verdicts;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
     match &args.what {
         JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
         JudgeWhat::Items(args) => items::run(args, settings, ui),
+        JudgeWhat::Pairs(args) => pairs::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),
         JudgeWhat::Sheet(args) => sheet::run(args, settings, ui),

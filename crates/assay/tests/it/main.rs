@@ -39,6 +39,7 @@ mod import_table;
 mod interrupted;
 mod judge;
 mod judge_items;
+mod judge_pairs;
 mod lint;
 mod metrics;
 mod output;
