@@ -77,16 +77,11 @@ impl JudgedPair {
         self
     }
 
-    /// The share of its choices that went to the result that was shown first.
+    /// The share of its choices for the result that was shown first, ties as halves. `None` if one is undecided: the
+    /// other then says as much about the results as about the order.
     fn first_position(&self) -> Option<f64> {
         let [one, two] = self.choices;
-        let first = [(one, Preference::A), (two, Preference::B)].into_iter().filter_map(|(choice, first)| {
-            choice
-                .filter(|choice| *choice != Preference::Tie)
-                .map(|choice| f64::from(u8::from(choice == first)))
-        });
-        let (sum, count) = first.fold((0.0, 0.0), |(sum, count), one| (sum + one, count + 1.0));
-        (count > 0.0).then(|| sum / count)
+        Some(f64::midpoint(one?.share(), 1.0 - two?.share()))
     }
 }
 
