@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use assay_fs::Digest;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -211,17 +212,20 @@ impl Case<'_> {
         }
     }
 
-    /// What is wrong with a quotation. White space counts as one space.
     fn fault(&self, quote: &str) -> Option<Undecided> {
-        let quote = spaced(quote);
-        let occurs = self.material.iter().any(|(_, text)| spaced(text).contains(&quote));
-        if !occurs {
-            return Some(Undecided::QuoteNotFound);
-        }
-        let is_line =
-            self.material.iter().flat_map(|(_, text)| text.lines()).any(|line| spaced(line) == quote);
-        (quote.chars().count() < LEAST_QUOTE && !is_line).then_some(Undecided::ShortQuote)
+        let texts: Vec<&str> = self.material.iter().map(|(_, text)| text.as_str()).collect();
+        fault(&texts, quote)
     }
+}
+
+/// What is wrong with a quotation from texts. White space counts as one space.
+pub(crate) fn fault(texts: &[&str], quote: &str) -> Option<Undecided> {
+    let quote = spaced(quote);
+    if !texts.iter().any(|text| spaced(text).contains(&quote)) {
+        return Some(Undecided::QuoteNotFound);
+    }
+    let is_line = texts.iter().flat_map(|text| text.lines()).any(|line| spaced(line) == quote);
+    (quote.chars().count() < LEAST_QUOTE && !is_line).then_some(Undecided::ShortQuote)
 }
 
 fn listed(item: &Item) -> Listed<'_> {
@@ -257,17 +261,26 @@ struct Answer {
 
 impl Answer {
     fn quotation(&self) -> Option<String> {
-        self.quote.as_deref().map(str::trim).filter(|quote| !quote.is_empty()).map(str::to_owned)
+        quotation(self.quote.as_deref())
     }
 }
 
-/// The answers in a reply: its first JSON document of the form, whatever stands around it.
+/// A quotation that is not empty.
+pub(crate) fn quotation(quote: Option<&str>) -> Option<String> {
+    quote.map(str::trim).filter(|quote| !quote.is_empty()).map(str::to_owned)
+}
+
 fn answers(reply: &str) -> Result<Vec<Answer>, String> {
+    document::<Reply>(reply).map(|read| read.items)
+}
+
+/// The first JSON document of the form in a reply, whatever stands around it.
+pub(crate) fn document<T: DeserializeOwned>(reply: &str) -> Result<T, String> {
     let mut fault = "the reply contains no JSON object".to_owned();
     for (at, _) in reply.match_indices('{') {
-        let mut documents = serde_json::Deserializer::from_str(&reply[at..]).into_iter::<Reply>();
+        let mut documents = serde_json::Deserializer::from_str(&reply[at..]).into_iter::<T>();
         match documents.next() {
-            Some(Ok(read)) => return Ok(read.items),
+            Some(Ok(read)) => return Ok(read),
             Some(Err(error)) if fault.starts_with("the reply contains no") => fault = error.to_string(),
             _ => {}
         }

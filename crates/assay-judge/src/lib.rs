@@ -5,6 +5,7 @@
 //! - [`write_task`] writes a scenario as a task in Harbor's layout whose verifier is `tests/rubric.json`.
 //! - [`check`] finds defects of a rubric.
 //! - [`Case`] is what a judge is asked about a result; its reply counts only with evidence.
+//! - [`Pair`] is the same for two results: which of them fulfils an instruction better.
 //! - [`mod@format`] has the readers and writers by format.
 //!
 //! A rubric that is read is checked; nothing here calls a model.
@@ -14,6 +15,7 @@ mod check;
 mod export;
 mod family;
 pub mod format;
+mod pair;
 pub mod planted;
 mod rubric;
 mod scenario;
@@ -25,6 +27,7 @@ pub use check::{Context, Defect, Finding, check};
 pub use export::{ExportError, Exported, export};
 pub use family::{family, is_same_family};
 pub use format::Format;
+pub use pair::{Choice, Pair, PairRuling, pair_majority};
 pub use rubric::{
     Aggregation, Check, Class, Item, Kind, MAX_DEPTH, Rubric, RubricError, SCHEMA, Set, Unverifiable,
 };

@@ -100,14 +100,19 @@ pub fn proportion(items: &[(bool, Option<usize>)]) -> Option<Figure> {
     }
     // Clusters never count for more than their items would.
     let plain = raw_variance(items).max(raw / items.len() as f64);
-    let interval = quantile(share.clusters.into_iter()).map(|t| {
-        let n = raw / plain;
-        let square = t * t / n;
-        let middle = (share.value + square / 2.0) / (1.0 + square);
-        let half = t * ((raw + square / 4.0) / n).sqrt() / (1.0 + square);
-        Interval { low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
-    });
+    let interval = quantile(share.clusters.into_iter()).map(|t| wilson(share.value, plain, t));
     Some(Figure { value: share.value, interval })
+}
+
+/// Wilson's interval (1927) of a mean `p` strictly between 0 and 1 with its variance: that of n = p(1 − p)/V
+/// items, at a quantile `t`.
+pub(crate) fn wilson(p: f64, variance: f64, t: f64) -> Interval {
+    let raw = p * (1.0 - p);
+    let n = raw / variance;
+    let square = t * t / n;
+    let middle = (p + square / 2.0) / (1.0 + square);
+    let half = t * ((raw + square / 4.0) / n).sqrt() / (1.0 + square);
+    Interval { low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
 }
 
 /// Cohen's kappa (Cohen 1960) of pairs of categories, and a delete-one-cluster jackknife interval
@@ -176,7 +181,7 @@ impl Share {
 }
 
 /// How many clusters there are; `None` if an item has none.
-fn clusters(items: impl Iterator<Item = Option<usize>>) -> Option<usize> {
+pub(crate) fn clusters(items: impl Iterator<Item = Option<usize>>) -> Option<usize> {
     items.collect::<Option<BTreeSet<usize>>>().map(|clusters| clusters.len())
 }
 
@@ -193,7 +198,7 @@ fn raw_variance(items: &[(bool, Option<usize>)]) -> f64 {
 }
 
 /// k/(k − 1) times the sum over clusters of squared sums of residuals.
-fn cluster_variance(residuals: impl Iterator<Item = (f64, Option<usize>)>) -> f64 {
+pub(crate) fn cluster_variance(residuals: impl Iterator<Item = (f64, Option<usize>)>) -> f64 {
     let mut sums = BTreeMap::<Option<usize>, f64>::new();
     for (residual, cluster) in residuals {
         *sums.entry(cluster).or_default() += residual;
@@ -203,7 +208,7 @@ fn cluster_variance(residuals: impl Iterator<Item = (f64, Option<usize>)>) -> f6
 }
 
 /// The quantile for 95%: Student's with the fewest clusters less 1, or the normal one.
-fn quantile(clusters: impl Iterator<Item = usize>) -> Option<f64> {
+pub(crate) fn quantile(clusters: impl Iterator<Item = usize>) -> Option<f64> {
     match clusters.min() {
         Some(k) => student_tail(k as f64 - 1.0, 0.025),
         None => normal_tail(0.025),

@@ -21,6 +21,7 @@ pub mod judge;
 mod metric;
 mod moments;
 mod noise;
+pub mod pairwise;
 mod permutation;
 pub mod plan;
 mod power;

@@ -7,6 +7,7 @@ mod agreement;
 mod bad_input;
 mod brute_force;
 mod cases;
+mod pairwise;
 mod plan;
 mod power_check;
 mod properties;

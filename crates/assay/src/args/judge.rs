@@ -1,5 +1,6 @@
 //! What `assay judge` takes.
 
+mod pairs;
 mod people;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use assay_store::{JudgeMode, Material};
 use clap::{Subcommand, ValueEnum};
 
+pub(crate) use self::pairs::PairsArgs;
 pub(crate) use self::people::{LabelsArgs, SheetArgs};
 
 /// Check rubrics, and measure the errors of judges
@@ -31,6 +33,7 @@ pub(crate) enum JudgeWhat {
     Items(Box<ItemsArgs>),
     Regrade(Box<RegradeArgs>),
     Diagnose(DiagnoseArgs),
+    Pairs(Box<PairsArgs>),
     Sheet(SheetArgs),
     Labels(LabelsArgs),
 }
@@ -57,7 +60,26 @@ pub(crate) struct ItemsArgs {
     /// File to write, as JSON Lines
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     pub(crate) out: Option<PathBuf>,
-    /// Requests for each item and judge; the majority counts
+    #[command(flatten)]
+    pub(crate) panel: PanelArgs,
+    /// Column with the requirement
+    #[arg(long, value_name = "COLUMN", default_value = "criterion", help_heading = "Columns")]
+    pub(crate) criterion: String,
+    /// Column with material to judge by; repeatable
+    #[arg(long, value_name = "COLUMN", default_value = "material", help_heading = "Columns")]
+    pub(crate) material: Vec<String>,
+    /// Column with what the candidate was told [default: instruction, if there is one]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) instruction: Option<String>,
+    /// Column with the model that is judged [default: model, if there is one]
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(crate) candidate: Option<String>,
+}
+
+/// How judges are asked.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PanelArgs {
+    /// Requests for each item or pair and judge; the majority counts
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=25))]
     pub(crate) repeats: u32,
     /// Requests at the same time
@@ -81,18 +103,6 @@ pub(crate) struct ItemsArgs {
     /// Use a paid model without --max-usd
     #[arg(long)]
     pub(crate) no_cap: bool,
-    /// Column with the requirement
-    #[arg(long, value_name = "COLUMN", default_value = "criterion", help_heading = "Columns")]
-    pub(crate) criterion: String,
-    /// Column with material to judge by; repeatable
-    #[arg(long, value_name = "COLUMN", default_value = "material", help_heading = "Columns")]
-    pub(crate) material: Vec<String>,
-    /// Column with what the candidate was told [default: instruction, if there is one]
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub(crate) instruction: Option<String>,
-    /// Column with the model that is judged [default: model, if there is one]
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub(crate) candidate: Option<String>,
 }
 
 /// Show which directives of the skill explain the gains of items

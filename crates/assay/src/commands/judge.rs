@@ -9,6 +9,7 @@ mod feedback;
 mod figures;
 mod items;
 mod labels;
+mod pairs;
 mod regrade;
 mod sheet;
 pub(in crate::commands) mod verdicts;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
     match &args.what {
         JudgeWhat::Calibrate(args) => calibrate::run(args, ui),
         JudgeWhat::Items(args) => items::run(args, settings, ui),
+        JudgeWhat::Pairs(args) => pairs::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
         JudgeWhat::Diagnose(args) => diagnose::run(args, settings, ui),
         JudgeWhat::Regrade(args) => regrade::run(args, settings, ui),

@@ -69,6 +69,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay import rubric", Elsewhere("rubrics")),
     ("assay judge check", Elsewhere("rubrics")),
     ("assay judge items", Elsewhere("judge_items")),
+    ("assay judge pairs", Elsewhere("judge_pairs")),
     ("assay import table", Elsewhere("import_table")),
     ("assay import jsonl-", Elsewhere("import_benchmark")),
     ("assay lab self-test", Elsewhere("lint")),

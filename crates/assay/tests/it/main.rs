@@ -40,6 +40,7 @@ mod interrupted;
 mod judge;
 mod judge_items;
 mod judge_model;
+mod judge_pairs;
 mod judged;
 mod lint;
 mod metrics;

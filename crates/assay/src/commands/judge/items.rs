@@ -1,7 +1,7 @@
 //! `assay judge items`: items of a table judged by language models.
 
-mod batch;
-mod panel;
+pub(super) mod batch;
+pub(super) mod panel;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,16 +21,22 @@ use panel::Panel;
 
 pub(super) fn run(args: &ItemsArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let rows = batch::read(args)?;
-    refuse_family(args, &rows, ui)?;
-    if let Some(out) = args.out.as_ref().filter(|out| !args.dry_run && out.symlink_metadata().is_ok()) {
+    let unknown = refuse_family(&args.judge, rows.iter().map(|row| row.candidate.as_deref()))?;
+    if unknown > 0 {
+        let items = assay_report::counted(unknown, "item", "items");
+        ui.note(&format!(
+            "warning: {items} without a candidate's model (--candidate); whether a judge is of its family is unknown"
+        ));
+    }
+    if let Some(out) = args.out.as_ref().filter(|out| !args.panel.dry_run && out.symlink_metadata().is_ok()) {
         return Err(
             Failure::bad_input(format!("{} exists", out.display())).hint("choose another file with `--out`")
         );
     }
     let batch = Batch::new(&rows);
-    let panel = Panel::new(args, settings)?;
+    let panel = Panel::new(&args.judge, &args.panel, settings)?;
     let forecast = panel.forecast(&batch)?;
-    if args.dry_run {
+    if args.panel.dry_run {
         if ui.json() {
             ui.document(&json!({
                 "schema": "assay.judge-forecast/1", "items": rows.len(), "requests": forecast.requests,
@@ -76,11 +82,13 @@ fn no_answer() -> (Ruling, f64) {
     (ruling, 0.0)
 }
 
-/// Refuses judges of the family of a candidate.
-fn refuse_family(args: &ItemsArgs, rows: &[ItemRow], ui: &Ui) -> Result<(), Failure> {
-    for judge in &args.judge {
-        let own =
-            rows.iter().filter_map(|row| row.candidate.as_deref()).find(|own| is_same_family(judge, own));
+/// Refuses judges of the family of a candidate. Returns for how many results the candidate is unknown.
+pub(super) fn refuse_family<'a>(
+    judges: &[String],
+    candidates: impl Iterator<Item = Option<&'a str>> + Clone,
+) -> Result<usize, Failure> {
+    for judge in judges {
+        let own = candidates.clone().flatten().find(|own| is_same_family(judge, own));
         if let Some(candidate) = own {
             return Err(Failure::bad_input(format!(
                 "{judge} is of the family of {candidate}, which it would judge"
@@ -88,14 +96,7 @@ fn refuse_family(args: &ItemsArgs, rows: &[ItemRow], ui: &Ui) -> Result<(), Fail
             .hint("judges favour results of their own family: use a judge of another vendor"));
         }
     }
-    let unknown = rows.iter().filter(|row| row.candidate.is_none()).count();
-    if unknown > 0 {
-        let items = assay_report::counted(unknown, "item", "items");
-        ui.note(&format!(
-            "warning: {items} without a candidate's model (--candidate); whether a judge is of its family is unknown"
-        ));
-    }
-    Ok(())
+    Ok(candidates.filter(Option::is_none).count())
 }
 
 fn write(out: &Path, args: &ItemsArgs, rows: &[ItemRow], decided: &[(Ruling, f64)]) -> Result<(), Failure> {
@@ -125,7 +126,7 @@ fn write(out: &Path, args: &ItemsArgs, rows: &[ItemRow], decided: &[(Ruling, f64
         .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", out.display())))
 }
 
-fn as_json(value: &Value) -> serde_json::Value {
+pub(super) fn as_json(value: &Value) -> serde_json::Value {
     match value {
         Value::Null => json!(null),
         Value::Bool(value) => json!(value),
@@ -137,7 +138,7 @@ fn as_json(value: &Value) -> serde_json::Value {
 
 fn report(
     args: &ItemsArgs,
-    judged: &panel::Judged,
+    judged: &panel::Judged<Ruling>,
     decided: &[(Ruling, f64)],
     ui: &Ui,
 ) -> Result<(), Failure> {
@@ -163,7 +164,7 @@ fn report(
     for (why, count) in &undecided {
         ui.out(&format!("  {why}: {count}\n"))?;
     }
-    if args.repeats > 1 || args.judge.len() > 1 {
+    if args.panel.repeats > 1 || args.judge.len() > 1 {
         ui.out(&format!("agreement with the majority: {agreement:.3}\n"))?;
     }
     let cost = judged.cost_usd.map_or_else(String::new, |cost| format!(", ${cost:.4}"));

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::planted::{Planted, how_many, planted};
-use assay_judge::{Case, Item};
+use assay_judge::planted::{Planted, how_many, is_missed, planted};
+use assay_judge::{Case, Item, Request, Ruling};
 use assay_table::{TableReader, Value};
 
+use super::panel::Prompt;
 use crate::args::judge::ItemsArgs;
 use crate::failure::Failure;
 
@@ -59,7 +60,7 @@ pub(super) fn read(args: &ItemsArgs) -> Result<Vec<ItemRow>, Failure> {
     Ok(rows)
 }
 
-fn text(value: &Value) -> Option<String> {
+pub(in crate::commands::judge) fn text(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
         Value::Bool(value) => value.to_string(),
@@ -70,16 +71,16 @@ fn text(value: &Value) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// The requests of a table: rows of equal material together.
+/// The requests of a table.
 #[derive(Debug)]
-pub(super) struct Batch {
-    pub(super) groups: Vec<Group>,
-    pub(super) rows: usize,
+pub(in crate::commands::judge) struct Batch<P = Group> {
+    pub(in crate::commands::judge) groups: Vec<P>,
+    pub(in crate::commands::judge) rows: usize,
 }
 
 /// The items of one request.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(in crate::commands::judge) struct Group {
     pub(super) instruction: String,
     pub(super) material: Vec<(String, String)>,
     /// The items in the order in which they are asked, with the number of the row; `None` for a planted one.
@@ -88,6 +89,7 @@ pub(super) struct Group {
 }
 
 impl Batch {
+    /// Rows of equal material are one request.
     pub(super) fn new(rows: &[ItemRow]) -> Self {
         let mut places = BTreeMap::new();
         let mut groups: Vec<Group> = Vec::new();
@@ -130,12 +132,32 @@ fn plant(groups: &mut [Group], rows: usize) {
 }
 
 impl Group {
-    pub(super) fn case(&self) -> Case<'_> {
+    fn case(&self) -> Case<'_> {
         Case {
             instruction: &self.instruction,
             context: "",
             items: self.items.iter().map(|(item, _)| item).collect(),
             material: self.material.clone(),
         }
+    }
+}
+
+impl Prompt for Group {
+    type Ruling = Ruling;
+
+    fn request(&self) -> Request {
+        self.case().request()
+    }
+
+    fn read(&self, reply: &str) -> Result<Vec<Ruling>, String> {
+        self.case().read(reply)
+    }
+
+    fn rows(&self) -> Vec<Option<usize>> {
+        self.items.iter().map(|(_, row)| *row).collect()
+    }
+
+    fn is_missed(&self, rulings: &[Ruling]) -> Option<bool> {
+        self.planted.as_ref().map(|planted| is_missed(planted, rulings))
     }
 }

@@ -5,21 +5,37 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_judge::planted::is_missed;
-use assay_judge::{Case, PROTOCOL, Request, Ruling};
+use assay_judge::{PROTOCOL, Request};
 use assay_model::{ChatModel, ChatReply, ModelError, ModelOptions, Price, ScriptContext, Usage};
 use assay_trial::judging::{AskError, Question, REPLY_TOKENS, TRIES, ask};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::batch::{Batch, Group};
-use crate::args::judge::ItemsArgs;
+use super::batch::Batch;
+use crate::args::judge::PanelArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::{machine, replies};
 
 /// Longest wait for a reply, retries included.
 const PATIENCE: Duration = Duration::from_mins(10);
+
+/// What a judge is asked in one request.
+pub(in crate::commands::judge) trait Prompt: Sync {
+    /// What it says of one item.
+    type Ruling: Clone + Send;
+
+    fn request(&self) -> Request;
+
+    /// Reads a reply: a ruling for each item, in their order.
+    fn read(&self, reply: &str) -> Result<Vec<Self::Ruling>, String>;
+
+    /// The rows that the rulings are about; `None` for a planted item.
+    fn rows(&self) -> Vec<Option<usize>>;
+
+    /// Whether rulings miss the planted item. `None` without one.
+    fn is_missed(&self, rulings: &[Self::Ruling]) -> Option<bool>;
+}
 
 /// A cached reply.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,28 +51,28 @@ struct StoredReply {
 
 /// What a batch needs.
 #[derive(Debug)]
-pub(super) struct Forecast {
-    pub(super) requests: usize,
-    pub(super) cached: usize,
-    pub(super) max_usd: Option<f64>,
+pub(in crate::commands::judge) struct Forecast {
+    pub(in crate::commands::judge) requests: usize,
+    pub(in crate::commands::judge) cached: usize,
+    pub(in crate::commands::judge) max_usd: Option<f64>,
 }
 
 /// The rulings of a batch.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(in crate::commands::judge) struct Judged<R> {
     /// By row: one for each judge and repeat.
-    pub(super) rulings: Vec<Vec<Ruling>>,
-    pub(super) requests: usize,
-    pub(super) cached: usize,
+    pub(in crate::commands::judge) rulings: Vec<Vec<R>>,
+    pub(in crate::commands::judge) requests: usize,
+    pub(in crate::commands::judge) cached: usize,
     /// Planted items that were asked, by judge and repeat, and those that were missed.
-    pub(super) planted: usize,
-    pub(super) missed: usize,
-    pub(super) cost_usd: Option<f64>,
-    pub(super) usage: Usage,
+    pub(in crate::commands::judge) planted: usize,
+    pub(in crate::commands::judge) missed: usize,
+    pub(in crate::commands::judge) cost_usd: Option<f64>,
+    pub(in crate::commands::judge) usage: Usage,
 }
 
 /// The rulings of one request, and whether they were cached.
-type Answered = (Vec<Ruling>, bool);
+type Answered<R> = (Vec<R>, bool);
 
 struct Judge {
     spec: String,
@@ -64,16 +80,16 @@ struct Judge {
     identity: serde_json::Value,
 }
 
-pub(super) struct Panel<'a> {
-    args: &'a ItemsArgs,
+pub(in crate::commands::judge) struct Panel<'a> {
+    args: &'a PanelArgs,
     folder: PathBuf,
     judges: Vec<Judge>,
     price: Option<Price>,
 }
 
-/// One request: a group of items, a judge, a repeat.
-struct Work<'a> {
-    group: &'a Group,
+/// One request: what is asked, a judge, a repeat.
+struct Work<'a, P> {
+    group: &'a P,
     judge: &'a Judge,
     repeat: u32,
     request: Request,
@@ -82,7 +98,11 @@ struct Work<'a> {
 
 impl<'a> Panel<'a> {
     /// Opens the models. No request is sent yet.
-    pub(super) fn new(args: &'a ItemsArgs, settings: &Settings) -> Result<Self, Failure> {
+    pub(in crate::commands::judge) fn new(
+        specs: &[String],
+        args: &'a PanelArgs,
+        settings: &Settings,
+    ) -> Result<Self, Failure> {
         let price = match args.price[..] {
             [] => None,
             [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
@@ -95,7 +115,7 @@ impl<'a> Panel<'a> {
             return Err(Failure::bad_input("--max-usd needs --price").hint("--price IN,OUT"));
         }
         let mut judges: Vec<Judge> = Vec::new();
-        for spec in &args.judge {
+        for spec in specs {
             if judges.iter().any(|judge| judge.spec == *spec) {
                 return Err(Failure::bad_input(format!("--judge {spec} is given twice"))
                     .hint("--repeats asks one judge several times"));
@@ -112,10 +132,10 @@ impl<'a> Panel<'a> {
         Ok(Self { args, folder: settings.store.join("judgements"), judges, price })
     }
 
-    fn work<'b>(&'b self, batch: &'b Batch) -> Vec<Work<'b>> {
+    fn work<'b, P: Prompt>(&'b self, batch: &'b Batch<P>) -> Vec<Work<'b, P>> {
         let mut all = Vec::new();
         for group in &batch.groups {
-            let request = group.case().request();
+            let request = group.request();
             for judge in &self.judges {
                 for repeat in 1..=self.args.repeats {
                     let identity = json!({
@@ -132,7 +152,10 @@ impl<'a> Panel<'a> {
     }
 
     /// What is to be sent, and what it costs at most.
-    pub(super) fn forecast(&self, batch: &Batch) -> Result<Forecast, Failure> {
+    pub(in crate::commands::judge) fn forecast<P: Prompt>(
+        &self,
+        batch: &Batch<P>,
+    ) -> Result<Forecast, Failure> {
         let work = self.work(batch);
         let mut cached = 0;
         let mut cost = 0.0;
@@ -147,9 +170,9 @@ impl<'a> Panel<'a> {
     }
 
     /// Refuses paid judges without a cap.
-    pub(super) fn check_cap(&self, forecast: &Forecast) -> Result<(), Failure> {
+    pub(in crate::commands::judge) fn check_cap(&self, forecast: &Forecast) -> Result<(), Failure> {
         let url = self.args.base_url.as_deref();
-        let paid = self.args.judge.iter().find(|judge| machine::is_paid(judge, url));
+        let paid = self.judges.iter().map(|judge| &judge.spec).find(|judge| machine::is_paid(judge, url));
         match paid.filter(|_| forecast.requests > 0 && self.args.max_usd.is_none() && !self.args.no_cap) {
             Some(judge) => {
                 Err(Failure::bad_input(format!("{judge} is a paid model, and this batch has no cap"))
@@ -171,13 +194,17 @@ impl<'a> Panel<'a> {
     }
 
     /// Judges a batch. The first failure of a judge ends it; replies so far are in the store.
-    pub(super) fn judge_all(&self, batch: &Batch) -> Result<Judged, Failure> {
+    pub(in crate::commands::judge) fn judge_all<P: Prompt>(
+        &self,
+        batch: &Batch<P>,
+    ) -> Result<Judged<P::Ruling>, Failure> {
         let work = self.work(batch);
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let spent = Mutex::new(Spent::default());
         let failure = Mutex::new(None);
-        let replies: Vec<Mutex<Option<Answered>>> = work.iter().map(|_| Mutex::new(None)).collect();
+        let replies: Vec<Mutex<Option<Answered<P::Ruling>>>> =
+            work.iter().map(|_| Mutex::new(None)).collect();
         std::thread::scope(|scope| {
             for _ in 0..self.args.concurrency {
                 scope.spawn(|| {
@@ -212,13 +239,13 @@ impl<'a> Panel<'a> {
             let Some((rulings, is_cached)) = reply else { continue };
             judged.requests += usize::from(!is_cached);
             judged.cached += usize::from(is_cached);
-            if let Some(planted) = &one.group.planted {
+            if let Some(is_missed) = one.group.is_missed(&rulings) {
                 judged.planted += 1;
-                judged.missed += usize::from(is_missed(planted, &rulings));
+                judged.missed += usize::from(is_missed);
             }
-            for (ruling, (_, row)) in rulings.into_iter().zip(&one.group.items) {
+            for (ruling, row) in rulings.into_iter().zip(one.group.rows()) {
                 if let Some(row) = row {
-                    judged.rulings[*row].push(ruling);
+                    judged.rulings[row].push(ruling);
                 }
             }
         }
@@ -229,14 +256,19 @@ impl<'a> Panel<'a> {
     }
 
     /// The rulings of one request, and whether they were cached.
-    fn answer(&self, one: &Work<'_>, spent: &Mutex<Spent>, stop: &AtomicBool) -> Result<Answered, Failure> {
-        let case = one.group.case();
+    fn answer<P: Prompt>(
+        &self,
+        one: &Work<'_, P>,
+        spent: &Mutex<Spent>,
+        stop: &AtomicBool,
+    ) -> Result<Answered<P::Ruling>, Failure> {
         if let Some(stored) = replies::read::<StoredReply>(&one.path)? {
-            let rulings = case.read(&stored.reply).map_err(|error| replies::invalid(&one.path, &error))?;
+            let rulings =
+                one.group.read(&stored.reply).map_err(|error| replies::invalid(&one.path, &error))?;
             return Ok((rulings, true));
         }
         self.reserve(&one.request, spent)?;
-        let requested = request_rulings(one, &case, spent, stop);
+        let requested = request_rulings(one, spent, stop);
         lock(spent).reserved -= self.max_cost(&one.request);
         requested.map(|rulings| (rulings, false))
     }
@@ -257,12 +289,11 @@ impl<'a> Panel<'a> {
     }
 }
 
-fn request_rulings(
-    one: &Work<'_>,
-    case: &Case<'_>,
+fn request_rulings<P: Prompt>(
+    one: &Work<'_, P>,
     spent: &Mutex<Spent>,
     stop: &AtomicBool,
-) -> Result<Vec<Ruling>, Failure> {
+) -> Result<Vec<P::Ruling>, Failure> {
     let context =
         ScriptContext { task: "judge".to_owned(), repetition: one.repeat, ..ScriptContext::default() };
     let question = Question {
@@ -278,7 +309,7 @@ fn request_rulings(
             lock(spent).usage += usage;
         }
     };
-    let (rulings, reply) = ask(&question, &|text| case.read(text), &mut on_reply).map_err(failed)?;
+    let (rulings, reply) = ask(&question, &|text| one.group.read(text), &mut on_reply).map_err(failed)?;
     store(one, &reply)?;
     Ok(rulings)
 }
@@ -294,7 +325,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn store(one: &Work<'_>, reply: &ChatReply) -> Result<(), Failure> {
+fn store<P>(one: &Work<'_, P>, reply: &ChatReply) -> Result<(), Failure> {
     let stored = StoredReply {
         judge: one.judge.spec.clone(),
         repeat: one.repeat,
