@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, Requirement, SPREAD, Shape};
 use assay_stats::simulate::{Baseline, SequentialFigures};
 use assay_store::{
-    Cell, Exclusion, PlannedTask, Record, RunFolder, Stopping, Store, StoreError, TaskLimits, TrialId,
+    Cell, Exclusion, JudgeSpec, PlannedTask, Record, RunFolder, Stopping, Store, StoreError, TaskLimits,
+    TrialId,
 };
 use assay_trace::Placement;
 use serde::Serialize;
@@ -59,6 +60,24 @@ pub struct PlanForecast {
     /// Requirements of tasks that this machine cannot meet, and tasks that share skills without a
     /// cluster.
     pub warnings: Vec<String>,
+    /// The judges, if tasks have a rubric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeForecast>,
+}
+
+/// What judging a plan's trials takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgeForecast {
+    /// The judges, as `provider:model`.
+    pub judges: Vec<String>,
+    /// `call` or `agent`.
+    pub mode: String,
+    /// Answers of each judge to each item.
+    pub repeats: u32,
+    /// Requests for a trial whose rubric has at most 20 items; a judge that is an agent sends more.
+    pub requests_each: usize,
+    /// Mean cost of judging a recorded trial in USD; `null` without one. It is part of no other figure.
+    pub cost_usd_each: Option<f64>,
 }
 
 /// One arm of a plan.
@@ -282,7 +301,21 @@ pub fn forecast(
             .cloned()
             .chain(SharedSkills::among(&planned).map(|shared| shared.to_string()))
             .collect(),
+        judge: plan.judge.as_ref().map(|judge| judge_forecast(judge, &records)),
     })
+}
+
+fn judge_forecast(judge: &JudgeSpec, records: &BTreeMap<&TrialId, Record>) -> JudgeForecast {
+    let judgements = records.values().filter_map(|record| record.judgement.as_ref());
+    let costs: Vec<f64> = judgements.filter_map(|judgement| judgement.cost_usd).collect();
+    let repeats = usize::try_from(judge.repeats).unwrap_or(usize::MAX);
+    JudgeForecast {
+        judges: judge.models.iter().map(|model| model.model.clone()).collect(),
+        mode: judge.mode.word().to_owned(),
+        repeats: judge.repeats,
+        requests_each: judge.models.len().saturating_mul(repeats),
+        cost_usd_each: (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64),
+    }
 }
 
 /// Trials of the baseline on a task.

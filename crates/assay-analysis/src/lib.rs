@@ -43,8 +43,8 @@ pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
 pub use evidence::{Evidence, evidence};
 pub use forecast::{
-    ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, RequestForecast,
-    ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,
+    ArmForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, PlanForecast, PlanRequest,
+    RequestForecast, ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,
 };
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};

@@ -66,6 +66,15 @@ fn keep(attempt: &Path, name: &str, text: &str) -> io::Result<()> {
     fs::write(folder.join(name), text)
 }
 
+/// The instruction of a judged attempt, and its material by name, as judges see it.
+///
+/// # Errors
+/// A file that was kept cannot be read.
+pub fn judged_texts(attempt: &Path, kinds: &[Material]) -> io::Result<(String, Vec<(String, String)>)> {
+    let instruction = fs::read_to_string(attempt.join(FOLDER).join(INSTRUCTION))?;
+    Ok((instruction, read(attempt, kinds)?.shown))
+}
+
 /// What is judged of an attempt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Texts {

@@ -12,7 +12,7 @@ mod regrade;
 mod work;
 
 pub use ask::{AskError, Question, REPLY_TOKENS, TRIES, ask};
-pub use material::{keep_instruction, keep_rubric};
+pub use material::{judged_texts, keep_instruction, keep_rubric};
 pub use panel::{Panel, PanelError, TrialJudge};
 pub use regrade::{RegradeError, is_kept, judge_again};
 pub(crate) use regrade::{TESTS_NUMBER, broken, checks, numbers};

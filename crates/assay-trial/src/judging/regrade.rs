@@ -200,10 +200,13 @@ fn check(item: &JudgedItem) -> Value {
     };
     let text: String = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let name: String = format!("{}: {text}", item.id).chars().take(NAME_CHARS).collect();
-    let message = match &item.undecided {
+    let mut message = match &item.undecided {
         Some(why) => format!("{why}: {}", item.reason),
         None => item.reason.clone(),
     };
+    if let Some(quote) = &item.quote {
+        message.push_str(&format!(" (quotation: {quote})"));
+    }
     json!({ "name": name, "status": status, "duration": 0, "message": message, "rubric": item.set })
 }
 

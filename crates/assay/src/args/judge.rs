@@ -33,6 +33,7 @@ pub(crate) enum JudgeWhat {
     Items(Box<ItemsArgs>),
     Regrade(Box<RegradeArgs>),
     Diagnose(DiagnoseArgs),
+    Export(ExportArgs),
     Pairs(Box<PairsArgs>),
     Sheet(SheetArgs),
     Labels(LabelsArgs),
@@ -119,6 +120,41 @@ pub(crate) struct PanelArgs {
 pub(crate) struct DiagnoseArgs {
     /// Name of the run; `assay show` lists the names
     pub(crate) run: String,
+}
+
+/// Write the judged items of a run, or its pairs of results, as a table
+///
+/// A table of items has a row for each item of each trial: the criterion, the material, and the judge's verdict. People
+/// label it blind with `assay judge sheet`, and `assay report --calibration` corrects the run's lift by their labels. A
+/// table of pairs has the results of the baseline and of each other condition side by side, for `assay judge pairs`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay judge export my-suite --as items --sample 100 --out items.jsonl
+  assay judge export my-suite --as pairs --out pairs.jsonl")]
+pub(crate) struct ExportArgs {
+    /// Name of the run; `assay show` lists the names
+    pub(crate) run: String,
+    /// What a row is
+    #[arg(long = "as", value_name = "KIND")]
+    pub(crate) kind: ExportKind,
+    /// File to write, as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Write a random sample of so many rows
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<usize>,
+    /// Seed of the sample
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// What a row of an export is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportKind {
+    /// An item of a trial, with the judge's verdict
+    Items,
+    /// Two results of a task, under the baseline and under another condition
+    Pairs,
 }
 
 /// Judge the trials of a run again, without running them

@@ -5,6 +5,7 @@ pub(in crate::commands) mod calibration;
 mod check;
 mod correct;
 mod diagnose;
+mod export;
 mod feedback;
 mod figures;
 mod items;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &JudgeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         JudgeWhat::Items(args) => items::run(args, settings, ui),
         JudgeWhat::Pairs(args) => pairs::run(args, settings, ui),
         JudgeWhat::Check(args) => check::run(args, ui),
+        JudgeWhat::Export(args) => export::run(args, settings, ui),
         JudgeWhat::Diagnose(args) => diagnose::run(args, settings, ui),
         JudgeWhat::Regrade(args) => regrade::run(args, settings, ui),
         JudgeWhat::Correct(args) => correct::run(args, ui),

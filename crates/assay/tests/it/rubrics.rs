@@ -121,3 +121,42 @@ fn published_rubrics_are_imported() {
     let recorded = &found["tasks"][0]["recorded"];
     assert_eq!(recorded["groups"], recorded["equal"], "{found}");
 }
+
+/// By labels of two language models (tests/data/judge/README.md).
+#[test]
+#[ignore = "needs shared data"]
+fn findings_are_right_in_four_of_five_cases() {
+    let lab = Fixture::new();
+    let archive = std::fs::File::open(assay_test::shared("rubrics/rubrics.tar.zst")).unwrap();
+    tar::Archive::new(zstd::Decoder::new(archive).unwrap()).unpack(lab.path("rubrics")).unwrap();
+    let found = lab.assay(&["judge", "check", "rubrics", "--format", "json"]).ended(1).json();
+    let labels: std::collections::BTreeMap<&str, bool> = include_str!("../data/judge/finding-labels.csv")
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            (fields[0], fields[2] == "true" && fields[3] == "true")
+        })
+        .collect();
+    let (mut right, mut labeled, mut unlabeled) = (0, 0, 0);
+    for rubric in found["rubrics"].as_array().unwrap() {
+        let path = rubric["path"].as_str().unwrap().strip_prefix("rubrics/").unwrap();
+        for finding in
+            rubric["findings"].as_array().unwrap().iter().filter(|finding| finding["defect"] != "sum")
+        {
+            let text = |name: &str| finding[name].as_str().unwrap();
+            let key =
+                blake3::hash(format!("{path}\n{}\n{}", text("item"), text("defect")).as_bytes()).to_hex();
+            match labels.get(&key.as_str()[..16]) {
+                Some(is_right) => {
+                    labeled += 1;
+                    right += usize::from(*is_right);
+                }
+                None => unlabeled += 1,
+            }
+        }
+    }
+    println!("{right} of {labeled} labeled findings are right, {unlabeled} have no label");
+    assert!(labeled >= 30 && 5 * right >= 4 * labeled, "{right} of {labeled}");
+    assert!(unlabeled * 5 <= labeled, "{unlabeled} findings without a label: have them labeled");
+}
