@@ -61,7 +61,7 @@ pub use runs::RunSummary;
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_matches};
 pub use spec::agent::AgentSpec;
-pub use spec::judge::{JudgeMode, JudgeModel, JudgeSpec, Material};
+pub use spec::judge::{JudgeInput, JudgeMode, JudgeModel, JudgeSpec};
 pub use spec::network::NetworkPolicy;
 pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};
 pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};

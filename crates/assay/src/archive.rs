@@ -26,18 +26,19 @@ const FILE_CAP: u64 = 256 << 20;
 
 /// What a run's folder contributes. Events tell of processes and their times, and the summary of
 /// an import tells of folders on the machine where it was made.
-const RUN_FILES: [&str; 3] = ["checks.json", "experiment.toml", "plan.json"];
+const RUN_FILES: [&str; 4] = ["calibration.json", "checks.json", "experiment.toml", "plan.json"];
 
 /// The folder of a run's tasks, in its folder.
 const TASKS: &str = "tasks";
 
 /// The files of an attempt that reports, audits and `assay show` read. The logs of agents and what
 /// they left behind stay where they are.
-const EVIDENCE: [&str; 6] = [
+const EVIDENCE: [&str; 7] = [
     "egress-agent.json",
     "egress-verifier.json",
     "exposure.json",
     "gateway.json",
+    "judgement.json",
     "trajectory.json",
     "workspace.diff",
 ];

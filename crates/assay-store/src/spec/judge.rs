@@ -14,7 +14,7 @@ pub struct JudgeSpec {
     /// Answers of each model to each item.
     pub repeats: u32,
     /// What they see, in order.
-    pub material: Vec<Material>,
+    pub material: Vec<JudgeInput>,
     /// Most replies of a judge that is an agent, for one request.
     pub max_turns: usize,
     /// Seconds for one answer, retries included.
@@ -70,7 +70,7 @@ impl JudgeMode {
 /// What a judge sees of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Material {
+pub enum JudgeInput {
     /// The agent's last message.
     Answer,
     /// The files in the work folder: those that the agent created or changed first.
@@ -81,7 +81,7 @@ pub enum Material {
     Trajectory,
 }
 
-impl Material {
+impl JudgeInput {
     /// The word in files and reports.
     pub const fn word(self) -> &'static str {
         match self {

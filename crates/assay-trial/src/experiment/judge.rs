@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::Price;
-use assay_store::{JudgeMode, JudgeModel, JudgeSpec, Material};
+use assay_store::{JudgeInput, JudgeMode, JudgeModel, JudgeSpec};
 use serde::Deserialize;
 
 use super::mistake::Mistake;
@@ -26,7 +26,7 @@ pub(super) struct JudgeTable {
     #[serde(default)]
     mode: JudgeMode,
     repeats: Option<u32>,
-    material: Option<Vec<Material>>,
+    material: Option<Vec<JudgeInput>>,
     max_turns: Option<usize>,
     timeout: Option<f64>,
     base_url: Option<String>,
@@ -42,7 +42,7 @@ impl JudgeTable {
     }
 
     /// The judges, with their prices.
-    pub(super) fn judge(self, prices: &BTreeMap<String, Price>) -> Result<JudgeSpec, Mistake> {
+    pub(super) fn judge_spec(self, prices: &BTreeMap<String, Price>) -> Result<JudgeSpec, Mistake> {
         if self.models.is_empty() {
             return Err(Mistake::NoJudge);
         }
@@ -55,7 +55,7 @@ impl JudgeTable {
         if !(1..=MOST_REPEATS).contains(&repeats) {
             return Err(Mistake::JudgeRepeats(MOST_REPEATS));
         }
-        let material = self.material.unwrap_or_else(|| vec![Material::Answer, Material::Workspace]);
+        let material = self.material.unwrap_or_else(|| vec![JudgeInput::Answer, JudgeInput::Workspace]);
         if material.is_empty() {
             return Err(Mistake::NoMaterial);
         }
@@ -90,7 +90,7 @@ mod tests {
     fn a_table_gives_judges_or_a_reason() {
         let check = |table: &str, expected: Result<(usize, u32, usize), &str>| {
             let table: JudgeTable = toml::from_str(table).unwrap();
-            let found = table.judge(&BTreeMap::new());
+            let found = table.judge_spec(&BTreeMap::new());
             let found = found.map(|judge| (judge.models.len(), judge.repeats, judge.material.len()));
             match expected {
                 Ok(expected) => assert_eq!(found.unwrap(), expected),

@@ -457,7 +457,7 @@ impl Experiment {
             let offset = table.span().start;
             let mut table = table.into_inner();
             calibration = table.calibration.take();
-            let found = table.judge(&file.prices);
+            let found = table.judge_spec(&file.prices);
             judge = Some(found.map_err(|mistake| at(offset, mistake.to_string()))?);
         }
         let sandbox = match &file.sandbox {

@@ -11,7 +11,7 @@ use assay_model::{ScriptContext, Usage};
 use assay_sandbox::{Limits, Mount, Network, Root, Sandbox, Spec};
 use assay_trace::Source;
 
-use super::material::{Texts, WORK};
+use super::inputs::{Texts, WORK};
 use super::panel::OpenedJudge;
 use crate::run::environment::folders::PATH;
 
@@ -25,7 +25,7 @@ const MEMORY: u64 = 2 << 30;
 const PROCESSES: u32 = 256;
 
 /// A judge's session and its limits.
-pub(super) struct Surroundings<'a> {
+pub(super) struct JudgeSandbox<'a> {
     pub(super) sandbox: &'a dyn Sandbox,
     /// A folder for this judge alone.
     pub(super) scratch: &'a Path,
@@ -63,7 +63,7 @@ pub(super) fn run(
     request: &Request,
     material: &Path,
     work: &Path,
-    here: &Surroundings<'_>,
+    here: &JudgeSandbox<'_>,
 ) -> Result<Said, String> {
     let home = here.scratch.join("home");
     let logs = here.scratch.join("logs");

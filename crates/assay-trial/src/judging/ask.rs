@@ -36,7 +36,7 @@ pub enum AskError {
 
 /// A request to a judge.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
+pub struct JudgeQuestion<'a> {
     /// The judge, as `provider:model`.
     pub name: &'a str,
     /// The model.
@@ -51,9 +51,9 @@ pub struct Question<'a> {
     pub cancel: &'a AtomicBool,
 }
 
-impl std::fmt::Debug for Question<'_> {
+impl std::fmt::Debug for JudgeQuestion<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("JudgeQuestion").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -61,12 +61,12 @@ impl std::fmt::Debug for Question<'_> {
 ///
 /// # Errors
 /// No reply, or none that can be read.
-pub fn ask<T>(
-    question: &Question<'_>,
+pub fn ask_judge<T>(
+    question: &JudgeQuestion<'_>,
     read: &dyn Fn(&str) -> Result<T, String>,
     on_reply: &mut dyn FnMut(&ChatReply),
 ) -> Result<(T, ChatReply), AskError> {
-    let Question { name, model, request, patience, context, cancel } = *question;
+    let JudgeQuestion { name, model, request, patience, context, cancel } = *question;
     let mut messages = vec![Message::User { text: request.text.clone() }];
     let mut fault = String::new();
     for _ in 0..TRIES {

@@ -1,18 +1,18 @@
 //! Judges: models that decide the items of a rubric by what an agent left.
 //!
-//! [`ask`] sends one request and reads its reply. [`Panel`] is the judges of an experiment, opened. [`judge_work`]
+//! [`ask_judge`] sends one request and reads its reply. [`Panel`] is the judges of an experiment, opened. [`judge_work`]
 //! decides a rubric by the files of an attempt, which are in the store: a trial is judged when its agent is dead, and
 //! can be judged again later without another trial.
 
 mod agent;
 mod ask;
-mod material;
+mod inputs;
 mod panel;
 mod regrade;
 mod work;
 
-pub use ask::{AskError, Question, REPLY_TOKENS, TRIES, ask};
-pub use material::{judged_texts, keep_instruction, keep_rubric};
+pub use ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
+pub use inputs::{judged_texts, keep_instruction, keep_rubric};
 pub use panel::{Panel, PanelError, TrialJudge};
 pub use regrade::{RegradeError, is_kept, judge_again};
 pub(crate) use regrade::{TESTS_NUMBER, broken, checks, numbers};

@@ -15,7 +15,7 @@ use assay_store::{
 };
 use serde_json::{Value, json};
 
-use super::material::{FOLDER, INSTRUCTION, RUBRIC};
+use super::inputs::{FOLDER, INSTRUCTION, RUBRIC};
 use super::panel::Panel;
 use super::work::{JudgeContext, JudgeError, judge_work};
 
@@ -116,7 +116,7 @@ pub fn judge_again(
     let Some(own) = rubric.or(kept.as_ref()) else { return Err(missing("rubric")) };
     let started_at = jiff::Timestamp::now();
     let (attempt, folder) = store.begin(id, specification, lease)?;
-    let copied = copy_work(&from, &folder).and_then(|()| super::material::keep_rubric(&folder, own));
+    let copied = copy_work(&from, &folder).and_then(|()| super::inputs::keep_rubric(&folder, own));
     copied.map_err(|error| RegradeError::Copy {
         trial: trial(),
         attempt: earlier.attempt,

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::agent;
-use super::ask::{AskError, Question, ask};
-use super::material::{self, FOLDER, LIST, Texts, WORK};
+use super::ask::{AskError, JudgeQuestion, ask_judge};
+use super::inputs::{self, FOLDER, LIST, Texts, WORK};
 use super::panel::{OpenedJudge, Panel};
 use crate::run::budget::PricedBudget;
 
@@ -209,7 +209,7 @@ pub fn judge_work(
     panel: &Panel,
     context: &JudgeContext<'_>,
 ) -> Result<Graded, JudgeError> {
-    let texts = material::read(attempt, &panel.spec.material)?;
+    let texts = inputs::read(attempt, &panel.spec.material)?;
     let mut verdicts: BTreeMap<String, (Ruling, f64)> = BTreeMap::new();
     for item in rubric.leaves() {
         if let Some(check) = &item.check {
@@ -260,7 +260,7 @@ pub fn judge_work(
         };
         for judge in &panel.judges {
             for repeat in 1..=panel.spec.repeats {
-                let place = Place { attempt, texts: &texts, number, repeat };
+                let place = AnswerPlace { attempt, texts: &texts, number, repeat };
                 let reply = answer(judge, &case, &request, &place, panel, context, &mut account)?;
                 if let Some(planted_item) = &plant {
                     planted += 1;
@@ -313,7 +313,7 @@ fn plant(material: &[(String, String)], trial: &str, number: usize) -> Option<Pl
 }
 
 /// Where an answer belongs.
-struct Place<'a> {
+struct AnswerPlace<'a> {
     attempt: &'a Path,
     texts: &'a Texts,
     /// The request.
@@ -326,7 +326,7 @@ fn answer(
     judge: &OpenedJudge,
     case: &Case<'_>,
     request: &Request,
-    place: &Place<'_>,
+    place: &AnswerPlace<'_>,
     panel: &Panel,
     context: &JudgeContext<'_>,
     account: &mut Account,
@@ -341,7 +341,7 @@ fn answer(
         let scratch = context.scratch.join(format!("judge-{}-{}", place.number, place.repeat));
         let material = scratch.join("material");
         agent::lay_out(place.texts, &material)?;
-        let here = agent::Surroundings {
+        let here = agent::JudgeSandbox {
             sandbox: &**sandbox,
             scratch: &scratch,
             max_turns: panel.spec.max_turns,
@@ -371,7 +371,7 @@ fn answer(
             rulings,
         });
     }
-    let question = Question {
+    let question = JudgeQuestion {
         name,
         model: &*judge.model,
         request,
@@ -385,7 +385,7 @@ fn answer(
         }
         account.add(1, reply.usage, judge.entry.price, reply.model.as_ref());
     };
-    match ask(&question, &|text| case.read(text), &mut on_reply) {
+    match ask_judge(&question, &|text| case.read(text), &mut on_reply) {
         Ok((rulings, reply)) => Ok(Reply {
             judge: name.to_owned(),
             repeat: place.repeat,

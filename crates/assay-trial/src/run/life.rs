@@ -229,7 +229,7 @@ impl<'a> Attempt<'a> {
             drop(compared);
         }
         if let Some(judge) = &self.trial.judge {
-            self.judge(judge, findings)?;
+            self.judge_rubric(judge, findings)?;
         }
         Ok(snapshot)
     }
@@ -253,7 +253,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Has judges decide the rubric. The reward of tests becomes a part of the score.
-    fn judge(&self, judge: &TrialJudge, findings: &mut Findings) -> Result<(), Broken> {
+    fn judge_rubric(&self, judge: &TrialJudge, findings: &mut Findings) -> Result<(), Broken> {
         let tests = findings.reward.take().map(|reward| reward.value);
         if let Some(tests) = tests {
             // Kept even if no judge answers: what was graded is not graded again.

@@ -249,7 +249,7 @@ impl<'a> Resolver<'a> {
         }
         let agent = self.agent(&mut opened, spec)?;
         let env = self.env(&mut opened, spec, &task)?;
-        let judge = self.judge(&mut opened, spec, &task)?;
+        let judge = self.trial_judge(&mut opened, spec, &task)?;
         drop(opened);
         let step_seconds = step_seconds(&spec.options, &task.config);
         let mut trial = ResolvedTrial {
@@ -502,7 +502,7 @@ impl<'a> Resolver<'a> {
         Ok(agent)
     }
 
-    fn judge(
+    fn trial_judge(
         &self,
         opened: &mut Opened,
         spec: &TrialSpec,

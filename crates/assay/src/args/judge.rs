@@ -5,7 +5,7 @@ mod people;
 
 use std::path::PathBuf;
 
-use assay_store::{JudgeMode, Material};
+use assay_store::{JudgeInput, JudgeMode};
 use clap::{Subcommand, ValueEnum};
 
 pub(crate) use self::pairs::PairsArgs;
@@ -106,7 +106,7 @@ pub(crate) struct PanelArgs {
     pub(crate) no_cap: bool,
 }
 
-/// Show which directives of the skill explain the gains of items
+/// Show which directives of a skill explain gains of items
 ///
 /// Lists the items of the rubrics by gain. Beside each are the directives of the skill that it tests: those at the
 /// line that the rubric names, or whose subject is in the text of the item. For each directive, the trials are
@@ -122,7 +122,7 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) run: String,
 }
 
-/// Write the judged items of a run, or its pairs of results, as a table
+/// Write judged items or pairs of a run as a table
 ///
 /// A table of items has a row for each item of each trial: the criterion, the material, and the judge's verdict. People
 /// label it blind with `assay judge sheet`, and `assay report --calibration` corrects the run's lift by their labels. A
@@ -242,7 +242,7 @@ pub(crate) enum MaterialName {
     Trajectory,
 }
 
-impl From<MaterialName> for Material {
+impl From<MaterialName> for JudgeInput {
     fn from(name: MaterialName) -> Self {
         match name {
             MaterialName::Answer => Self::Answer,

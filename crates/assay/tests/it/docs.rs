@@ -57,6 +57,8 @@ const ROWS: &[(&str, How)] = &[
     ("ANTHROPIC_API_KEY", Not(KEY)),
     ("assay run examples/docker/experiment.toml", Elsewhere("docs::the_example_in_docker_runs")),
     ("assay run examples/services/experiment.toml", Elsewhere("docs::the_example_with_services_runs")),
+    ("assay run examples/judged/experiment.toml", Elsewhere("judged::the_example_runs")),
+    ("assay report judged --calibration", Elsewhere("judged::labels_correct_the_lift_of_a_report")),
     ("assay run examples/mcp/experiment.toml", Elsewhere("agents")),
     ("assay agent install", Not(NETWORK)),
     ("assay agent list", Runs(&[], 0)),

@@ -16,7 +16,7 @@ fn data(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The table of a batch with the verdicts, from replies in the store alone: nothing listens at the address.
+/// The table of a batch with its verdicts. All replies are stored: nothing listens at the address.
 fn judged(batch: &str, url: &str) -> (Fixture, Vec<Value>) {
     let rows = data(batch);
     let lines: Vec<String> = rows.iter().map(Value::to_string).collect();

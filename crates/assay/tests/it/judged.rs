@@ -416,3 +416,49 @@ fn the_example_runs() {
     let (raw, own) = (ends("raw_ci95"), ends("ci95"));
     assert!(own[1] - own[0] > raw[1] - raw[0], "{corrected:#}");
 }
+
+/// From the items of a run to labels of people to a corrected lift.
+#[test]
+fn labels_correct_the_lift_of_a_report() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url()));
+    run(&lab);
+    let ran = lab
+        .assay(&["judge", "export", "lab", "--as", "items", "--out", "items.jsonl", "--format", "json"])
+        .ok();
+    // Three items of each trial were judged.
+    assert_eq!(ran.json()["rows"], 60);
+    lab.assay(&["judge", "sheet", "items.jsonl"]).ok();
+    let text = fs::read_to_string(lab.path("items.jsonl")).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // The labels say that the judge overlooks a tenth of what is met.
+    let labels: Vec<String> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, row)| {
+            let mut row = row.clone();
+            let is_met = row["verdict"] == true || at % 10 == 3;
+            row["label"] = json!(is_met);
+            row.as_object_mut().unwrap().remove("condition");
+            row.to_string()
+        })
+        .collect();
+    lab.write("labels.jsonl", labels.join("\n"));
+    let args =
+        ["report", "lab", "--calibration", "labels.jsonl", "--labels-by", "people", "--format", "json"];
+    let report = lab.assay(&args).ok().json();
+    let corrected = &report["judged"]["corrected"][0];
+    assert_eq!(
+        (&corrected["labels_by"], &corrected["refused"]),
+        (&json!("people"), &Value::Null),
+        "{corrected:#}"
+    );
+    let number = |name: &str| corrected[name].as_f64().unwrap();
+    assert!(number("corrected") > number("raw"), "{corrected:#}");
+    let plain = lab.assay(&["report", "lab", "--format", "json"]).ok().json();
+    assert_eq!(plain["judged"]["corrected"], json!([]));
+    let pairs = ["judge", "export", "lab", "--as", "pairs", "--sample", "4", "--out", "pairs.jsonl"];
+    lab.assay(&pairs).ok();
+    assert_eq!(fs::read_to_string(lab.path("pairs.jsonl")).unwrap().lines().count(), 4);
+}

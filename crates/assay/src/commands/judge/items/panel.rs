@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_judge::{PROTOCOL, Request};
 use assay_model::{ChatModel, ChatReply, ModelError, ModelOptions, Price, ScriptContext, Usage};
-use assay_trial::judging::{AskError, Question, REPLY_TOKENS, TRIES, ask};
+use assay_trial::judging::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -296,7 +296,7 @@ fn request_rulings<P: Prompt>(
 ) -> Result<Vec<P::Ruling>, Failure> {
     let context =
         ScriptContext { task: "judge".to_owned(), repetition: one.repeat, ..ScriptContext::default() };
-    let question = Question {
+    let question = JudgeQuestion {
         name: &one.judge.spec,
         model: &*one.judge.model,
         request: &one.request,
@@ -309,7 +309,8 @@ fn request_rulings<P: Prompt>(
             lock(spent).usage += usage;
         }
     };
-    let (rulings, reply) = ask(&question, &|text| one.group.read(text), &mut on_reply).map_err(failed)?;
+    let (rulings, reply) =
+        ask_judge(&question, &|text| one.group.read(text), &mut on_reply).map_err(failed)?;
     store(one, &reply)?;
     Ok(rulings)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath_up_to;
 use assay_judge::Rubric;
-use assay_store::Material;
+use assay_store::JudgeInput;
 use assay_trace::{Source, Step, Trajectory};
 
 use super::work::WorkList;
@@ -49,7 +49,7 @@ const LISTED: usize = 500;
 /// # Errors
 /// The file cannot be written.
 pub fn keep_rubric(attempt: &Path, rubric: &Rubric) -> io::Result<()> {
-    keep(attempt, RUBRIC, &rubric.to_json())
+    write_kept(attempt, RUBRIC, &rubric.to_json())
 }
 
 /// Keeps the instruction of an attempt that is judged.
@@ -57,10 +57,10 @@ pub fn keep_rubric(attempt: &Path, rubric: &Rubric) -> io::Result<()> {
 /// # Errors
 /// The file cannot be written.
 pub fn keep_instruction(attempt: &Path, instruction: &str) -> io::Result<()> {
-    keep(attempt, INSTRUCTION, instruction)
+    write_kept(attempt, INSTRUCTION, instruction)
 }
 
-fn keep(attempt: &Path, name: &str, text: &str) -> io::Result<()> {
+fn write_kept(attempt: &Path, name: &str, text: &str) -> io::Result<()> {
     let folder = attempt.join(FOLDER);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(name), text)
@@ -70,7 +70,7 @@ fn keep(attempt: &Path, name: &str, text: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// A file that was kept cannot be read.
-pub fn judged_texts(attempt: &Path, kinds: &[Material]) -> io::Result<(String, Vec<(String, String)>)> {
+pub fn judged_texts(attempt: &Path, kinds: &[JudgeInput]) -> io::Result<(String, Vec<(String, String)>)> {
     let instruction = fs::read_to_string(attempt.join(FOLDER).join(INSTRUCTION))?;
     Ok((instruction, read(attempt, kinds)?.shown))
 }
@@ -90,15 +90,15 @@ pub(super) struct Texts {
 ///
 /// # Errors
 /// A file that was kept cannot be read.
-pub(super) fn read(attempt: &Path, kinds: &[Material]) -> io::Result<Texts> {
+pub(super) fn read(attempt: &Path, kinds: &[JudgeInput]) -> io::Result<Texts> {
     let trajectory = read_trajectory(attempt)?;
     let steps = trajectory.as_ref().map_or(&[][..], |trajectory| &trajectory.steps);
     let mut texts = Texts { answer: last_message(steps), ..Texts::default() };
     for kind in kinds {
         match kind {
-            Material::Answer => texts.add("answer", cut(&texts.answer.clone(), TEXT_CHARS)),
-            Material::Workspace => add_workspace(attempt, &mut texts)?,
-            Material::Diff => {
+            JudgeInput::Answer => texts.add("answer", cut(&texts.answer.clone(), TEXT_CHARS)),
+            JudgeInput::Workspace => add_workspace(attempt, &mut texts)?,
+            JudgeInput::Diff => {
                 let diff = match fs::read(attempt.join("workspace.diff")) {
                     Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => "(no changes)".to_owned(),
@@ -106,7 +106,7 @@ pub(super) fn read(attempt: &Path, kinds: &[Material]) -> io::Result<Texts> {
                 };
                 texts.add("diff", cut(&diff, TEXT_CHARS));
             }
-            Material::Trajectory => texts.add("trajectory", transcript(steps)),
+            JudgeInput::Trajectory => texts.add("trajectory", transcript(steps)),
         }
     }
     Ok(texts)
