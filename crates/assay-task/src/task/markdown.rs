@@ -90,6 +90,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         steps: Vec::new(),
         has_unlisted_steps: false,
         has_rubric: false,
+        doubles: None,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),
     })
