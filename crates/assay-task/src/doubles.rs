@@ -113,7 +113,9 @@ impl Pattern {
 /// that all doubles of an attempt share; it is empty at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleScope {
-    /// The line of the rule in `doubles.toml`, which identifies it in logs.
+    /// The number of the rule in the file, from 1.
+    pub number: usize,
+    /// Its line, which identifies it in logs.
     pub line: usize,
     /// How often it applies; `None`: always.
     pub times: Option<u32>,

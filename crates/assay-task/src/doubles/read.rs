@@ -305,7 +305,7 @@ impl Reader<'_> {
         if times == Some(0) {
             return Err(self.error(at, "a rule with `times = 0` never applies", "remove it, or the key"));
         }
-        Ok(RuleScope { line: position(self.text, at.start).0, times, when, set })
+        Ok(RuleScope { number: self.rules, line: position(self.text, at.start).0, times, when, set })
     }
 
     fn pattern(&self, raw: &Spanned<String>, whole: bool) -> Read<Pattern> {
@@ -667,7 +667,8 @@ impl Reader<'_> {
 /// A relative path that stays where it is, without control characters.
 fn plain_path(name: &str) -> Option<PathBuf> {
     let path = Path::new(name);
-    if path.is_absolute() || name.chars().any(char::is_control) {
+    // A name that begins with a dash would be an option of the programs that write it.
+    if path.is_absolute() || name.starts_with('-') || name.chars().any(char::is_control) {
         return None;
     }
     let is_plain = |part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir);
