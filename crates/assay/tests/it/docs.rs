@@ -58,6 +58,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay run examples/docker/experiment.toml", Elsewhere("docs::the_example_in_docker_runs")),
     ("assay run examples/services/experiment.toml", Elsewhere("docs::the_example_with_services_runs")),
     ("assay run examples/mcp/experiment.toml", Elsewhere("agents")),
+    ("assay run examples/doubles/experiment.toml", Elsewhere("doubles")),
+    ("assay run examples/doubles/docker.toml", Elsewhere("doubles")),
     ("assay agent install", Not(NETWORK)),
     ("assay agent list", Runs(&[], 0)),
     ("assay agent doctor", Elsewhere("agents")),
@@ -205,7 +207,7 @@ fn shell(lab: &Fixture, script: &str) -> Output {
 }
 
 /// A fixture with the cache of agents, and a copy of `examples`: a run leaves its store beside it.
-fn with_examples() -> Fixture {
+pub(crate) fn with_examples() -> Fixture {
     let lab = agents::lab();
     let from = project().join("examples");
     let copied = Command::new("cp").arg("-r").arg(from).arg(lab.path("examples")).status().unwrap();

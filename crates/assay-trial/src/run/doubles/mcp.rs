@@ -88,3 +88,87 @@ fn result(
 pub(super) fn described(tool: &McpTool) -> Value {
     json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const DOUBLES: &str = r#"schema = "assay.doubles/1"
+[[mcp]]
+name = "tracker"
+[[mcp.tools]]
+name = "get_issue"
+description = "Returns an issue."
+input_schema = { type = "object", properties = { number = { type = "integer" } } }
+[[mcp.tools.results]]
+arguments = { number = "7" }
+text = "Issue 7"
+[[mcp.tools.results]]
+arguments = { number = "[89]" }
+text = "It is private."
+error = true
+"#;
+
+    #[test]
+    fn requests_are_answered_as_the_protocol_says() {
+        let fixture = crate::testing::Fixture::new();
+        fixture.write("tasks/a/doubles.toml", DOUBLES);
+        let doubles = fixture.load_task("a").doubles.unwrap();
+        let log = fixture.path("doubles.jsonl");
+        let answers = Answers::new(Arc::clone(&doubles), &log).unwrap();
+        let send = |method: &str, path: &str, body: &str| {
+            let body = body.as_bytes().to_vec();
+            reply(
+                &answers,
+                LocalRequest { method: method.into(), path: path.into(), body, ..LocalRequest::default() },
+            )
+        };
+        let check = |method: &str, params: &Value, expected: &Value| {
+            let body = json!({ "jsonrpc": "2.0", "id": 3, "method": method, "params": params });
+            let found = send("POST", "/mcp/tracker", &body.to_string());
+            let found: Value = serde_json::from_slice(&found.body).unwrap();
+            let part = if found["error"].is_null() { &found["result"] } else { &found["error"] };
+            assert_eq!((part, &found["id"]), (expected, &json!(3)), "{method} {params}");
+        };
+        let text = |text: &str, is_error: bool| json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
+        check(
+            "initialize",
+            &json!({ "protocolVersion": "2025-03-26" }),
+            &json!({
+                "protocolVersion": "2025-03-26",
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "tracker", "version": "1" },
+            }),
+        );
+        check("ping", &json!({}), &json!({}));
+        let schema = json!({ "type": "object", "properties": { "number": { "type": "integer" } } });
+        let tool = json!({ "name": "get_issue", "description": "Returns an issue.", "inputSchema": schema });
+        check("tools/list", &json!({}), &json!({ "tools": [tool] }));
+        let call = |number: Value| json!({ "name": "get_issue", "arguments": { "number": number } });
+        check("tools/call", &call(json!(7)), &text("Issue 7", false));
+        check("tools/call", &call(json!("7")), &text("Issue 7", false));
+        check("tools/call", &call(json!(8)), &text("It is private.", true));
+        let unknown = "get_issue: no canned result for these arguments: {\"number\":77}";
+        check("tools/call", &call(json!(77)), &text(unknown, true));
+        let unknown = json!({ "code": -32602, "message": "the MCP server `tracker` has no tool `drop`" });
+        check("tools/call", &json!({ "name": "drop" }), &unknown);
+        check(
+            "resources/list",
+            &json!({}),
+            &json!({ "code": -32601, "message": "method not found: resources/list" }),
+        );
+        let status = |method: &str, path: &str, body: &str, expected: u16| {
+            assert_eq!(send(method, path, body).status, expected, "{method} {path} {body}");
+        };
+        status("POST", "/mcp/tracker", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, 202);
+        status("POST", "/mcp/tracker", "{", 400);
+        status("POST", "/mcp/tracker", "[]", 400);
+        status("GET", "/mcp/tracker", "", 405);
+        status("POST", "/mcp/other", "{}", 404);
+        let counts = answers.calls().unwrap();
+        assert_eq!((counts.calls, counts.unknown), (5, 2));
+        assert_eq!(std::fs::read_to_string(&log).unwrap().lines().count(), 5);
+    }
+}
