@@ -73,7 +73,7 @@ impl LocalReply {
 }
 
 /// What answers requests. Requests of several connections arrive at once.
-pub type LocalHandler = Arc<dyn Fn(LocalRequest) -> LocalReply + Send + Sync>;
+pub type LocalHandler = Arc<dyn Fn(&LocalRequest) -> LocalReply + Send + Sync>;
 
 /// A running server. Closing or dropping it ends every connection and removes the socket.
 pub struct LocalServer {
@@ -210,7 +210,7 @@ impl Shared {
         let keep = head.keep && !self.closed.load(Ordering::SeqCst);
         let is_head = head.method == "HEAD";
         let Head { method, path, query, .. } = head;
-        let reply = (self.handler)(LocalRequest { method, path, query, body });
+        let reply = (self.handler)(&LocalRequest { method, path, query, body });
         let headers: Vec<(&str, &str)> =
             reply.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let sent = if is_head || matches!(reply.status, 204 | 304) {

@@ -13,6 +13,7 @@
 //!
 //! This module reads and checks the file. It answers no call and starts no process.
 
+mod raw;
 mod read;
 #[cfg(test)]
 mod tests;

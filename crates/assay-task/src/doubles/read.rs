@@ -7,10 +7,12 @@ use assay_diagnostic::escape;
 use assay_fs::tree;
 use assay_skill::{decode, position};
 use regex::RegexBuilder;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use toml::Spanned;
 
+use super::raw::{
+    RawCommand, RawDoubles, RawGit, RawHttp, RawMcp, RawRoute, RawSqlite, RawText, RawTool, RawUser, Texts,
+};
 use super::{
     CommandCall, CommandShim, Doubles, GitChanges, GitCommit, GitSeed, HttpRoute, HttpStub, McpMock,
     McpResult, McpTool, Pattern, RuleScope, ScriptedUser, SqliteSeed, UserAnswer,
@@ -48,185 +50,8 @@ const RESERVED_PROGRAMS: [&str; 8] =
 /// Ports of the sandbox's loopback interface that assay uses itself.
 const RESERVED_PORTS: std::ops::RangeInclusive<u16> = 8790..=8799;
 
-/// A text, or the name of a file in `doubles/` that contains it.
-#[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields, expecting = "expected a string, or `{ file = \"NAME\" }`")]
-enum RawText {
-    Text(String),
-    File { file: String },
-}
-
-type Texts = BTreeMap<String, Spanned<RawText>>;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawDoubles {
-    schema: Spanned<String>,
-    user: Option<RawUser>,
-    #[serde(default)]
-    commands: Vec<RawCommand>,
-    #[serde(default)]
-    http: Vec<RawHttp>,
-    #[serde(default)]
-    mcp: Vec<RawMcp>,
-    #[serde(default)]
-    sqlite: Vec<RawSqlite>,
-    #[serde(default)]
-    git: Vec<RawGit>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawUser {
-    #[serde(default)]
-    persona: String,
-    otherwise: Option<String>,
-    #[serde(default)]
-    answers: Vec<RawAnswer>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawAnswer {
-    question: Spanned<String>,
-    answer: Spanned<RawText>,
-    times: Option<u32>,
-    #[serde(default)]
-    when: BTreeMap<String, String>,
-    #[serde(default)]
-    set: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCommand {
-    name: Spanned<String>,
-    #[serde(default)]
-    calls: Vec<RawCall>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCall {
-    args: Spanned<String>,
-    stdin: Option<Spanned<String>>,
-    stdout: Option<Spanned<RawText>>,
-    stderr: Option<Spanned<RawText>>,
-    #[serde(default)]
-    status: u8,
-    #[serde(default)]
-    files: Texts,
-    times: Option<u32>,
-    #[serde(default)]
-    when: BTreeMap<String, String>,
-    #[serde(default)]
-    set: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawHttp {
-    port: Spanned<u16>,
-    #[serde(default)]
-    routes: Vec<RawRoute>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRoute {
-    method: Spanned<String>,
-    path: Spanned<String>,
-    request: Option<Spanned<String>>,
-    status: Option<Spanned<u16>>,
-    #[serde(default)]
-    headers: BTreeMap<String, Spanned<String>>,
-    body: Option<Spanned<RawText>>,
-    times: Option<u32>,
-    #[serde(default)]
-    when: BTreeMap<String, String>,
-    #[serde(default)]
-    set: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawMcp {
-    name: Spanned<String>,
-    #[serde(default)]
-    tools: Vec<RawTool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTool {
-    name: Spanned<String>,
-    #[serde(default)]
-    description: String,
-    input_schema: Option<Spanned<toml::Table>>,
-    #[serde(default)]
-    results: Vec<RawResult>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawResult {
-    #[serde(default)]
-    arguments: BTreeMap<String, Spanned<String>>,
-    text: Spanned<RawText>,
-    #[serde(default)]
-    error: bool,
-    times: Option<u32>,
-    #[serde(default)]
-    when: BTreeMap<String, String>,
-    #[serde(default)]
-    set: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawSqlite {
-    path: Spanned<String>,
-    sql: Spanned<RawText>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawGit {
-    path: Spanned<String>,
-    author: Option<Spanned<String>>,
-    head: Option<Spanned<String>>,
-    commits: Spanned<Vec<RawCommit>>,
-    uncommitted: Option<RawUncommitted>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCommit {
-    branch: Option<Spanned<String>>,
-    from: Option<Spanned<String>>,
-    message: String,
-    author: Option<Spanned<String>>,
-    date: Option<Spanned<String>>,
-    #[serde(default)]
-    files: Texts,
-    #[serde(default)]
-    delete: Vec<Spanned<String>>,
-    tag: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawUncommitted {
-    #[serde(default)]
-    files: Texts,
-    #[serde(default)]
-    delete: Vec<Spanned<String>>,
-    #[serde(default)]
-    staged: bool,
-}
-
 type Read<T> = Result<T, TaskError>;
-type Place = std::ops::Range<usize>;
+type Span = std::ops::Range<usize>;
 
 /// Reads `doubles.toml` of a task's folder; `None` if there is none.
 pub(crate) fn read(root: &Path) -> Read<Option<Doubles>> {
@@ -255,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn error(&self, at: &Place, message: impl Into<String>, hint: impl Into<String>) -> TaskError {
+    fn error(&self, at: &Span, message: impl Into<String>, hint: impl Into<String>) -> TaskError {
         let (line, column) = position(self.text, at.start);
         let path = self.file.to_path_buf();
         TaskError::Line { path, line, column, message: message.into(), hint: hint.into() }
@@ -277,7 +102,7 @@ impl Reader<'_> {
             commands: self.commands(raw.commands)?,
             http: self.http(raw.http)?,
             mcp: self.mcp(raw.mcp)?,
-            sqlite: self.each(raw.sqlite, Self::sqlite)?,
+            sqlite: raw.sqlite.iter().map(|raw| self.sqlite(raw)).collect::<Read<_>>()?,
             git: self.each(raw.git, Self::git)?,
         };
         if !doubles.are_called() && !doubles.are_seeded() {
@@ -293,7 +118,7 @@ impl Reader<'_> {
     /// The common part of a rule, which is identified by the line of its pattern.
     fn scope(
         &mut self,
-        at: &Place,
+        at: &Span,
         times: Option<u32>,
         when: BTreeMap<String, String>,
         set: BTreeMap<String, String>,
@@ -373,7 +198,7 @@ impl Reader<'_> {
         Ok(files)
     }
 
-    fn relative(&self, name: &str, at: &Place) -> Read<String> {
+    fn relative(&self, name: &str, at: &Span) -> Read<String> {
         let path = plain_path(name).and_then(|path| path.to_str().map(str::to_owned));
         path.ok_or_else(|| {
             let message = format!("invalid path `{}`", escape(name));
@@ -542,7 +367,7 @@ impl Reader<'_> {
         Ok(McpTool { name, description: raw.description, input_schema, results })
     }
 
-    fn sqlite(&mut self, raw: RawSqlite) -> Read<SqliteSeed> {
+    fn sqlite(&mut self, raw: &RawSqlite) -> Read<SqliteSeed> {
         let path = PathBuf::from(self.relative(raw.path.get_ref(), &raw.path.span())?);
         Ok(SqliteSeed { path, sql: self.content(&raw.sql)? })
     }
@@ -653,7 +478,7 @@ impl Reader<'_> {
             part.starts_with(|c: char| c.is_ascii_alphanumeric())
                 && !part.contains("..")
                 && !part.ends_with('.')
-                && !part.ends_with(".lock")
+                && !part.to_ascii_lowercase().ends_with(".lock")
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
         };
         if name.len() <= 200 && name != "HEAD" && name.split('/').all(is_part) {

@@ -81,9 +81,10 @@ pub(crate) fn set_up(
         Exit::Signal(_) | Exit::Limit(_) => "was killed".to_owned(),
     };
     let last = last_line(&outcome.stdout.text());
-    let what = match start.is_seed {
-        true => "the script that makes the task's databases and repositories".to_owned(),
-        false => format!("{SETUP} of the step `{}`", escape(start.name)),
+    let what = if start.is_seed {
+        "the script that makes the task's databases and repositories".to_owned()
+    } else {
+        format!("{SETUP} of the step `{}`", escape(start.name))
     };
     let message = format!("{what} {how} (its last line: {last})");
     Err(Broken::new(Cause::Image, message))

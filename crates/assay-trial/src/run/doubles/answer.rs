@@ -108,12 +108,12 @@ impl Answers {
     }
 
     /// Answers a request of a program.
-    pub(super) fn call(&self, request: LocalRequest) -> LocalReply {
+    pub(super) fn call(&self, request: &LocalRequest) -> LocalReply {
         let Ok(call) = serde_json::from_slice::<ProgramCall>(&request.body) else {
             return LocalReply::text(400, "not a call of a program\n");
         };
         let reply = match (call.program.as_str(), &self.doubles.user) {
-            (Doubles::ASK_USER, Some(user)) => self.ask(user, &call),
+            (Doubles::ASK_USER, Some(user)) => self.answer_question(user, &call),
             (Doubles::MCP_CALL, _) => self.call_by_command(&call),
             (name, _) => match self.doubles.commands.iter().find(|command| command.name == name) {
                 Some(command) => self.run(command, &call),
@@ -158,12 +158,9 @@ impl Answers {
         reply
     }
 
-    fn ask(&self, user: &ScriptedUser, call: &ProgramCall) -> ProgramReply {
+    fn answer_question(&self, user: &ScriptedUser, call: &ProgramCall) -> ProgramReply {
         let question = call.args.join(" ");
         let name = Doubles::ASK_USER;
-        if question.trim().is_empty() {
-            return ProgramReply::failure(UNKNOWN, format!("usage: {name} \"QUESTION\""));
-        }
         let found =
             self.apply_first(&user.answers, |rule| &rule.scope, |rule| rule.question.matches(&question));
         let (rule, answer) = match (found, &user.otherwise) {
@@ -192,34 +189,23 @@ impl Answers {
 
     /// `mcp-call`: lists tools, or calls one.
     fn call_by_command(&self, call: &ProgramCall) -> ProgramReply {
-        let name = Doubles::MCP_CALL;
-        let arguments = |text: &str| serde_json::from_str::<Map<String, Value>>(text);
-        let (server, tool, arguments) = match call.args.as_slice() {
-            [] => {
-                let list: String = self.mocks().iter().flat_map(listed).collect();
-                return ProgramReply { stdout: list, ..ProgramReply::default() };
+        if call.args.is_empty() {
+            let list = self.mocks().iter().flat_map(listed).collect();
+            return ProgramReply { stdout: list, ..ProgramReply::default() };
+        }
+        let (mock, tool, arguments) = match self.parse_call(&call.args) {
+            Ok(parsed) => parsed,
+            Err(message) => {
+                self.log.add(Call {
+                    double: "mcp",
+                    name: call.args.first().map_or("", String::as_str),
+                    request: json!({ "args": call.args }),
+                    rule: Value::Null,
+                    known: false,
+                    status: UNKNOWN.into(),
+                });
+                return ProgramReply::failure(UNKNOWN, format!("{}: {message}", Doubles::MCP_CALL));
             }
-            [server, tool] => (server, tool, Map::new()),
-            [server, tool, text] => match arguments(text) {
-                Ok(arguments) => (server, tool, arguments),
-                Err(error) => {
-                    let message = format!("{name}: the arguments are not a JSON object: {error}");
-                    return ProgramReply::failure(UNKNOWN, message);
-                }
-            },
-            _ => return ProgramReply::failure(UNKNOWN, format!("usage: {name} [SERVER TOOL [JSON]]")),
-        };
-        let Some(mock) = self.mocks().iter().find(|mock| mock.name == *server) else {
-            let message = format!("{name}: no MCP server `{server}`");
-            self.log.add(Call {
-                double: "mcp",
-                name: server,
-                request: json!({ "tool": tool, "arguments": arguments }),
-                rule: Value::Null,
-                known: false,
-                status: UNKNOWN.into(),
-            });
-            return ProgramReply::failure(UNKNOWN, message);
         };
         match self.call_tool(mock, tool, &arguments) {
             ToolResult::Text(text, false) => {
@@ -228,6 +214,20 @@ impl Answers {
             ToolResult::Text(text, true) => ProgramReply::failure(1, text.trim_end().to_owned()),
             ToolResult::NoTool(message) => ProgramReply::failure(UNKNOWN, message),
         }
+    }
+
+    /// The server, the tool and the arguments of `mcp-call`, or what is wrong with them.
+    fn parse_call<'c>(&self, args: &'c [String]) -> Result<(&McpMock, &'c str, Map<String, Value>), String> {
+        let (server, tool, text) = match args {
+            [server, tool] => (server, tool, "{}"),
+            [server, tool, text] => (server, tool, text.as_str()),
+            _ => return Err("expected SERVER TOOL ['JSON ARGUMENTS']".to_owned()),
+        };
+        let mock = self.mocks().iter().find(|mock| mock.name == *server);
+        let mock = mock.ok_or_else(|| format!("no MCP server `{server}`"))?;
+        let arguments = serde_json::from_str(text);
+        let arguments = arguments.map_err(|error| format!("the arguments are not a JSON object: {error}"))?;
+        Ok((mock, tool, arguments))
     }
 
     pub(super) fn call_tool(&self, mock: &McpMock, name: &str, arguments: &Map<String, Value>) -> ToolResult {
@@ -310,4 +310,66 @@ fn listed(mock: &McpMock) -> impl Iterator<Item = String> {
         let described = super::mcp::described(tool);
         format!("{}\n", json!({ "server": mock.name, "tool": described }))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOUBLES: &str = r#"schema = "assay.doubles/1"
+[user]
+[[user.answers]]
+question = "colou?r"
+answer = "Blue.\n"
+times = 2
+[[mcp]]
+name = "tracker"
+[[mcp.tools]]
+name = "get_issue"
+[[mcp.tools.results]]
+arguments = { number = "7", labels = '\["a","b"\]' }
+text = "Issue 7"
+[[mcp.tools.results]]
+arguments = { number = "8" }
+text = "It is private."
+error = true
+"#;
+
+    #[test]
+    fn programs_are_answered_and_unknown_calls_counted() {
+        let fixture = crate::testing::Fixture::new();
+        fixture.write("tasks/a/doubles.toml", DOUBLES);
+        let doubles = fixture.load_task("a").doubles.unwrap();
+        let answers = Answers::new(doubles, &fixture.path("doubles.jsonl")).unwrap();
+        let check = |words: &[&str], status: u8, expected: &str, unknown: u64| {
+            let (program, args) = words.split_first().unwrap();
+            let args = args.iter().map(ToString::to_string).collect();
+            let call = ProgramCall { program: (*program).to_owned(), args, stdin: None };
+            let body = serde_json::to_vec(&call).unwrap();
+            let reply = answers.call(&LocalRequest { body, ..LocalRequest::default() });
+            let reply: ProgramReply = serde_json::from_slice(&reply.body).unwrap();
+            assert_eq!(
+                (reply.status, format!("{}{}", reply.stdout, reply.stderr).as_str()),
+                (status, expected)
+            );
+            assert_eq!(answers.calls().unwrap().unknown, unknown, "{words:?}");
+        };
+        check(&["ask-user", "Which Color?"], 0, "Blue.\n", 0);
+        check(&["ask-user", "Which", "colour?"], 0, "Blue.\n", 0);
+        check(&["ask-user", "Which color?"], 64, "ask-user: the user has no answer to this question\n", 1);
+        check(&["ask-user"], 64, "ask-user: the user has no answer to this question\n", 2);
+        let tool = json!({ "name": "get_issue", "description": "", "inputSchema": { "type": "object" } });
+        check(&["mcp-call"], 0, &format!("{}\n", json!({ "server": "tracker", "tool": tool })), 2);
+        let call = ["mcp-call", "tracker", "get_issue"];
+        let arguments = r#"{"number": 7, "labels": ["a", "b"], "other": null}"#;
+        check(&[&call[..], &[arguments]].concat(), 0, "Issue 7\n", 2);
+        check(&[&call[..], &[r#"{"number": "8"}"#]].concat(), 1, "It is private.\n", 2);
+        let unknown = "get_issue: no canned result for these arguments: {}\n";
+        check(&call, 1, unknown, 3);
+        check(&["mcp-call", "tracker", "drop"], 64, "the MCP server `tracker` has no tool `drop`\n", 4);
+        check(&["mcp-call", "other", "x"], 64, "mcp-call: no MCP server `other`\n", 5);
+        check(&["mcp-call", "tracker"], 64, "mcp-call: expected SERVER TOOL ['JSON ARGUMENTS']\n", 6);
+        let wrong = "mcp-call: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0\n";
+        check(&[&call[..], &["[]"]].concat(), 64, wrong, 7);
+    }
 }

@@ -63,7 +63,11 @@ fn call(args: &[OsString]) -> Result<u8, ClientError> {
         written.map_err(|error| ClientError::Write { path: path.to_path_buf(), error })?;
     }
     let mut out = io::stdout();
-    out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush()).map_err(ClientError::Output)?;
+    match out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush()) {
+        // Whatever reads it has read enough, such as `head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        other => other.map_err(ClientError::Output)?,
+    }
     let _ = io::stderr().write_all(reply.stderr.as_bytes());
     Ok(reply.status)
 }

@@ -19,7 +19,7 @@ const NO_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
 /// Answers a request to one of the servers.
-pub(super) fn reply(answers: &Answers, request: LocalRequest) -> LocalReply {
+pub(super) fn reply(answers: &Answers, request: &LocalRequest) -> LocalReply {
     let name = request.path.strip_prefix(PATH).unwrap_or_default();
     let Some(mock) = answers.mocks().iter().find(|mock| mock.name == name) else {
         return LocalReply::text(404, "no such MCP server\n");
@@ -122,7 +122,7 @@ error = true
             let body = body.as_bytes().to_vec();
             reply(
                 &answers,
-                LocalRequest { method: method.into(), path: path.into(), body, ..LocalRequest::default() },
+                &LocalRequest { method: method.into(), path: path.into(), body, ..LocalRequest::default() },
             )
         };
         let check = |method: &str, params: &Value, expected: &Value| {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use assay_agent::{McpServer, McpTransport};
-use assay_gateway::{LocalHandler, LocalServer};
+use assay_gateway::{LocalHandler, LocalReply, LocalRequest, LocalServer};
 use assay_sandbox::{Mount, Session};
 use assay_store::NetworkPolicy;
 use assay_task::{Doubles, Task};
@@ -190,7 +190,7 @@ impl DoublesHandle {
         let mut ports = Vec::new();
         for (number, stub) in doubles.http.iter().enumerate() {
             let name = format!("http-{}", stub.port);
-            handle.serve(&sockets, &name, move |answers, request| answers.http(number, &request))?;
+            handle.serve(&sockets, &name, move |answers, request| answers.http(number, request))?;
             ports.push((stub.port, name));
         }
         if !doubles.mcp.is_empty() {
@@ -210,10 +210,7 @@ impl DoublesHandle {
         &mut self,
         sockets: &Path,
         name: &str,
-        answer: impl Fn(&Answers, assay_gateway::LocalRequest) -> assay_gateway::LocalReply
-        + Send
-        + Sync
-        + 'static,
+        answer: impl Fn(&Answers, &LocalRequest) -> LocalReply + Send + Sync + 'static,
     ) -> Result<(), Broken> {
         let answers = Arc::clone(&self.answers);
         let handler: LocalHandler = Arc::new(move |request| answer(&answers, request));

@@ -143,8 +143,7 @@ impl Script {
             self.line("own .git");
             let all = seed.commits.iter().map(|commit| &commit.changes).chain(&seed.uncommitted);
             for name in all.flat_map(|changes| changes.files.keys()) {
-                let first = Path::new(name).iter().next().map(Path::new).unwrap_or(Path::new(name));
-                self.own(first);
+                self.own(Path::new(name));
             }
         } else {
             self.own(&seed.path);
