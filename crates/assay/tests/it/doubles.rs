@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::agents;
+use crate::docs::with_examples;
 use crate::fixture::{Fixture, attempt, needs_bubblewrap, read_json};
 
 const BUBBLEWRAP: &str = "{ kind = \"bubblewrap\" }";
@@ -309,9 +310,8 @@ fn unusable_doubles_exclude_a_task() {
 }
 
 /// The examples: with the skill all pass, without it none, for all of these agents.
-fn check_examples(experiment: &str, filter: &[&str], agents: usize) {
-    let lab = crate::docs::with_examples();
-    let ran = lab.assay(&[&["run", experiment, "--format", "json"], filter].concat());
+fn check_examples(lab: &Fixture, experiment: &str, agents: usize) {
+    let ran = lab.assay(&["run", experiment, "--format", "json"]);
     let document = ran.ok().json();
     let counts = (&document["executed"], &document["infrastructure"]);
     assert_eq!(counts, (&json!(6 * agents), &json!(0)), "{document:#}");
@@ -321,17 +321,35 @@ fn check_examples(experiment: &str, filter: &[&str], agents: usize) {
     }
 }
 
+/// Without CLI agents: the examples pass `task check`, and the built-in loop runs them.
+#[test]
+fn the_examples_are_sound_and_run_with_the_loop() {
+    needs_bubblewrap!();
+    let lab = with_examples();
+    let path = "examples/doubles/experiment.toml";
+    let text = std::fs::read_to_string(lab.path(path)).unwrap();
+    lab.write(path, text.replace("[\"loop\", \"codex\"]", "[\"loop\"]"));
+    let tasks = ["release-notes", "restock", "hotfix"].map(|name| format!("examples/doubles/tasks/{name}"));
+    let [first, second, third] = &tasks;
+    let checked =
+        lab.assay(&["task", "check", "--experiment", path, "--format", "json", first, second, third]).ok();
+    assert_eq!(checked.json()["summary"]["ok"], 3, "{}", checked.stdout);
+    check_examples(&lab, path, 1);
+}
+
 #[test]
 #[ignore = "needs agents"]
 fn the_examples_run_with_two_agents_in_bubblewrap() {
     needs_bubblewrap!();
-    agents::installed(&agents::lab(), &["codex"]);
-    check_examples("examples/doubles/experiment.toml", &[], 2);
+    let lab = with_examples();
+    agents::installed(&lab, &["codex"]);
+    check_examples(&lab, "examples/doubles/experiment.toml", 2);
 }
 
 #[test]
 #[ignore = "needs agents and Docker"]
 fn the_examples_run_with_two_agents_in_docker() {
-    agents::installed(&agents::lab(), &["codex"]);
-    check_examples("examples/doubles/docker.toml", &[], 2);
+    let lab = with_examples();
+    agents::installed(&lab, &["codex"]);
+    check_examples(&lab, "examples/doubles/docker.toml", 2);
 }
