@@ -9,6 +9,9 @@ fn parse(text: &str) -> Result<Doubles, TaskError> {
     fs::write(folder.path().join("doubles.toml"), format!("schema = \"assay.doubles/1\"\n{text}")).unwrap();
     fs::create_dir(folder.path().join("doubles")).unwrap();
     fs::write(folder.path().join("doubles/orders.json"), "[1, 2]\n").unwrap();
+    for name in ["merged.txt", "shop.sql", "price.py"] {
+        fs::write(folder.path().join("doubles").join(name), "1\n").unwrap();
+    }
     fs::write(folder.path().join("doubles/binary"), b"\xff\xfe\x00").unwrap();
     read(folder.path()).map(Option::unwrap)
 }
@@ -145,4 +148,19 @@ fn mistakes_have_their_line() {
     check(&format!("{git}date = \"yesterday\"\n"), 6, "invalid date");
     check(&format!("{git}author = \"A\"\n"), 6, "invalid author");
     check(&format!("{git}files = {{ \".git/config\" = \"\" }}\n"), 6, "invalid path `.git/config`");
+}
+
+/// The examples of the documentation are read.
+#[test]
+fn documented_examples_are_valid() {
+    let page = include_str!("../../../../docs/TASKS.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("Test doubles")).unwrap();
+    let is_toml = |line: &&str| line.starts_with("    ") && !line.starts_with("    assay ");
+    let text: String =
+        section.lines().filter(is_toml).map(|line| format!("{}\n", line.trim_start())).collect();
+    let doubles = parse(&text).unwrap();
+    assert_eq!(
+        doubles.to_string(),
+        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 SQLite database, 1 Git repository"
+    );
 }
