@@ -168,6 +168,38 @@ fn calls_are_answered_and_recorded_in_docker() {
     check_calls(&calls(DOCKER, dockerfile));
 }
 
+/// What an agent leaves in the place of the verifier's log is removed.
+fn check_log(sandbox: &str, dockerfile: &str) {
+    for place in [
+        "mkdir -p /logs/doubles.jsonl/x",
+        "ln -s /app/forged /logs/doubles.jsonl",
+        "echo x > /logs/doubles.jsonl",
+    ] {
+        let lab = Fixture::new()
+            .task("t1", |task| {
+                task.dockerfile(dockerfile)
+                    .test_sh("grep -q '\"args\":\\[\"status\"\\]' /logs/doubles.jsonl && reward 1\n")
+            })
+            .file("tasks/t1/doubles.toml", DOUBLES)
+            .script(&[json!({ "turn": 0, "run": format!("deploy status < /dev/null; {place}") })]);
+        experiment(&lab, sandbox, "none");
+        let record = run(&lab);
+        assert_eq!(record["numbers"]["doubles_calls"], 1.0, "{place}: {record:#}");
+    }
+}
+
+#[test]
+fn the_log_cannot_be_replaced_in_bubblewrap() {
+    needs_bubblewrap!();
+    check_log(BUBBLEWRAP, "FROM debian:12-slim\nWORKDIR /app\n");
+}
+
+#[test]
+#[ignore = "needs Docker"]
+fn the_log_cannot_be_replaced_in_docker() {
+    check_log(DOCKER, "FROM base:bookworm\nWORKDIR /app\n");
+}
+
 /// The verifier sees the state of a task's databases and repositories as the agent left it, and an untouched one is no change
 /// of the agent's.
 fn check_seeds(sandbox: &str, dockerfile: &str) {
