@@ -165,6 +165,23 @@ impl Conn {
         self.write(&bytes)
     }
 
+    /// Sends a reply that has no body, such as one to a HEAD request.
+    pub(crate) fn reply_without_body(
+        &mut self,
+        status: u16,
+        headers: &[(&str, &str)],
+        length: usize,
+        keep: bool,
+    ) -> io::Result<()> {
+        let mut out = head(status, headers, keep);
+        // RFC 9110, 8.6: not with these.
+        if !matches!(status, 204 | 304) {
+            out.push_str(&format!("content-length: {length}\r\n"));
+        }
+        out.push_str("\r\n");
+        self.write(out.as_bytes())
+    }
+
     /// Sends the head of a chunked reply.
     pub(crate) fn begin(&mut self, status: u16, headers: &[(&str, &str)], keep: bool) -> io::Result<()> {
         let out = head(status, headers, keep) + "transfer-encoding: chunked\r\n\r\n";
@@ -221,16 +238,21 @@ fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",
         200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
         400 => "Bad Request",
         401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
+        405 => "Method Not Allowed",
         408 => "Request Timeout",
         413 => "Content Too Large",
         415 => "Unsupported Media Type",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
+        501 => "Not Implemented",
         502 => "Bad Gateway",
         503 => "Service Unavailable",
         _ => "Status",

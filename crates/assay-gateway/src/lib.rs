@@ -30,6 +30,8 @@
 //! An [`EgressListener`] is for traffic to other servers than the model's: an HTTP proxy that
 //! allows listed hosts.
 //!
+//! A [`LocalServer`] has no provider behind it: a function answers its requests. Test doubles use it.
+//!
 //! Threads, and no asynchronous runtime: one for each connection of an agent, which ends with it.
 
 mod account;
@@ -44,6 +46,7 @@ mod head;
 mod ledger;
 mod limits;
 mod listen;
+mod local;
 mod pace;
 mod protocol;
 mod provider;
@@ -67,6 +70,7 @@ pub use ledger::{
     CapKind, CapScope, Capped, Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals, Wait,
 };
 pub use limits::{Caps, Limits};
+pub use local::{LocalHandler, LocalReply, LocalRequest, LocalServer};
 pub use pace::Pace;
 pub use protocol::Protocol;
 pub use provider::{Provider, ProviderOptions};

@@ -44,7 +44,10 @@ pub use judgement::{JudgedItem, Judgement, SET_SCORE, SetScore};
 #[cfg(target_os = "linux")]
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
-pub use metric::{LINES_CHANGED, MetricDirection, MetricError, MetricScale, MetricSource, MetricSpec};
+pub use metric::{
+    DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED, MetricDirection, MetricError, MetricScale,
+    MetricSource, MetricSpec,
+};
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};

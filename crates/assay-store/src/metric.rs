@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 /// The key of [`crate::Record::numbers`] that has the lines that the agent added and removed.
 pub const LINES_CHANGED: &str = "lines_changed";
 
+/// The key of [`crate::Record::numbers`] that has the number of calls to its task's test doubles.
+pub const DOUBLES_CALLS: &str = "doubles_calls";
+
+/// The same with the calls that match no rule.
+pub const DOUBLES_UNKNOWN_CALLS: &str = "doubles_unknown_calls";
+
 /// A number of each trial that a report compares between conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricSpec {

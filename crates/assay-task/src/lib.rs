@@ -20,6 +20,9 @@
 //! few_tests = "one figure"      # why fewer than ten tests are enough
 //! ```
 //!
+//! A `doubles.toml` beside `task.toml` declares test doubles ([`Doubles`]): a scripted user, programs
+//! with canned output, HTTP and MCP servers, databases and repositories.
+//!
 //! # Tasks of `task.md`
 //!
 //! A folder without `task.toml` is a task too if it contains `task.md`, `verify.sh` and
@@ -45,6 +48,7 @@ pub mod check;
 mod compose;
 mod config;
 mod dockerfile;
+mod doubles;
 mod error;
 mod prompt;
 mod rubric;
@@ -57,6 +61,10 @@ pub use config::{
     TaskConfig, VerifierMode,
 };
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
+pub use doubles::{
+    CommandCall, CommandShim, Doubles, GitChanges, GitCommit, GitSeed, HttpRoute, HttpStub, McpMock,
+    McpResult, McpTool, Pattern, RuleScope, ScriptedUser, SqliteSeed, UserAnswer,
+};
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
 pub use suite::{Suite, Unreadable, folders};

@@ -29,6 +29,7 @@ pub use plan::{Check, Plan};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;
+pub use run::doubles::{DoublesError, double_main};
 pub use run::env::{EnvError, TaskEnv};
 pub use run::execute::{NextRound, RoundArms, run, run_rounds};
 pub use run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};

@@ -33,7 +33,8 @@ const TASKS: &str = "tasks";
 
 /// The files of an attempt that reports, audits and `assay show` read. The logs of agents and what
 /// they left behind stay where they are.
-const EVIDENCE: [&str; 7] = [
+const EVIDENCE: [&str; 8] = [
+    "doubles.jsonl",
     "egress-agent.json",
     "egress-verifier.json",
     "exposure.json",

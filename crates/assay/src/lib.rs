@@ -31,6 +31,9 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     if arguments.get(1).is_some_and(|argument| argument == machine::FORWARD) {
         return ExitCode::from(u8::try_from(assay_sandbox::forward_main(&arguments[2..])).unwrap_or(1));
     }
+    if arguments.get(1).is_some_and(|argument| argument == machine::DOUBLE) {
+        return ExitCode::from(u8::try_from(assay_trial::double_main(&arguments[2..])).unwrap_or(1));
+    }
     if let Some((old, new)) = args::moved::find(arguments) {
         let failure = Failure::bad_input(format!("`assay {old}` is now `assay {new}`"));
         return Ui::plain().fail(&failure).into();

@@ -18,6 +18,9 @@ pub(crate) const INIT: &str = "sandbox-init";
 /// The first argument under which this program leads a sandbox's port to a socket.
 pub(crate) const FORWARD: &str = "sandbox-forward";
 
+/// The first argument under which this program is one of a task's test doubles.
+pub(crate) const DOUBLE: &str = "sandbox-double";
+
 /// An environment variable, where it is set and is text.
 pub(crate) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -83,6 +86,7 @@ pub(crate) fn cli_agents(replay: Option<&Path>) -> Option<CliAgentContext> {
         cache: cache().ok()?,
         forwarder,
         forwarder_args: vec![FORWARD.to_owned()],
+        double_args: vec![DOUBLE.to_owned()],
         replay,
     })
 }

@@ -129,7 +129,7 @@ pub struct Subject<'a> {
     pub tests: Vec<Text>,
     /// What solves.
     pub solution: Vec<Text>,
-    /// The agent's files without skills, with the Dockerfile.
+    /// The agent's files without skills, with the Dockerfile and what test doubles answer.
     pub environment: Vec<Text>,
     /// The names of all files that the agent finds, texts or not.
     pub visible: Vec<PathBuf>,
@@ -170,7 +170,8 @@ impl<'a> Subject<'a> {
                 .filter(|node| node.kind == FileKind::File && kind_of(task, &node.path) == kind)
                 .collect();
             if kind == Kind::Environment {
-                subject.visible = files.iter().map(|node| node.path.clone()).collect();
+                let is_found = |node: &&&Node| !is_double(&node.path);
+                subject.visible = files.iter().filter(is_found).map(|node| node.path.clone()).collect();
             }
             let texts = read(&task.root, files.iter().map(|node| node.path.as_path()), &mut subject.unread);
             match kind {
@@ -245,6 +246,11 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// Whether a path is one of the files that declare test doubles.
+fn is_double(path: &Path) -> bool {
+    path == Path::new("doubles.toml") || path.starts_with("doubles")
+}
+
 fn kind_of(task: &Task, path: &Path) -> Kind {
     let first = path.iter().next().and_then(|part| part.to_str()).unwrap_or_default();
     let alone = path.iter().count() == 1;
@@ -280,6 +286,8 @@ fn kind_of(task: &Task, path: &Path) -> Kind {
                     if out { Kind::Other } else { Kind::Environment }
                 }
                 "workdir" => Kind::Environment,
+                // What doubles answer, the agent is shown if it calls them.
+                "doubles.toml" | "doubles" if task.doubles.is_some() => Kind::Environment,
                 _ => Kind::Other,
             }
         }

@@ -1,6 +1,7 @@
 //! From a folder to a [`Task`].
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use assay_diagnostic::escape;
 use assay_fs::tree::{self, Node, Tree};
@@ -12,6 +13,7 @@ use super::steps::{self, Step, is_in};
 use super::writable::writable;
 use crate::config::{Parsed, parse};
 use crate::dockerfile::{SkillCopy, is_left_out, is_verifiers, left_out, skill_copies};
+use crate::doubles::{self, Doubles};
 use crate::prompt::{prompt, universal_newlines};
 use crate::{Compose, Dockerfile, TaskConfig, TaskError};
 
@@ -41,6 +43,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     diagnostics.extend(found);
     let walk = tree::walk(dir);
     let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
+    let doubles = root.doubles(&config, &mut diagnostics)?;
     let has_rubric =
         walk.nodes.iter().any(|node| node.path == Path::new(RUBRIC_FILE) && node.kind == FileKind::File);
     // What is missing without a rubric is an error below.
@@ -124,6 +127,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         has_unlisted_steps,
         has_rubric,
         has_tests,
+        doubles,
         name: root.name,
         config,
         environment,
@@ -373,6 +377,27 @@ impl<'a> Root<'a> {
                 .hint(hint),
             );
         }
+    }
+
+    /// Its test doubles.
+    fn doubles(
+        &self,
+        config: &TaskConfig,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Arc<Doubles>>, TaskError> {
+        let Some(doubles) = doubles::read(self.dir)? else { return Ok(None) };
+        let servers = &config.environment.mcp_servers;
+        if let Some(mock) = doubles.mcp.iter().find(|mock| servers.iter().any(|own| own.name == mock.name)) {
+            let message = format!("the MCP server `{}` is in task.toml, too", mock.name);
+            return Err(self.part(doubles::FILE, &message, "rename one of them"));
+        }
+        let message = format!("the task has test doubles: {doubles}");
+        let at = self.dir.join(doubles::FILE);
+        diagnostics.push(
+            Diagnostic::new(Severity::Info, "test-doubles", at, message)
+                .hint("calls that match no rule are counted in the record as `doubles_unknown_calls`"),
+        );
+        Ok(Some(Arc::new(doubles)))
     }
 
     fn compose(

@@ -91,6 +91,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         has_unlisted_steps: false,
         has_rubric: false,
         has_tests: true,
+        doubles: None,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),
     })

@@ -1,13 +1,14 @@
 //! A loaded task.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use assay_skill::{Diagnostic, Digest, Package};
 
 use super::grading::Shared;
 use super::layout::Layout;
 use super::steps::Step;
-use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig};
+use crate::{Compose, Dockerfile, Doubles, Rubric, SkillCopy, TaskConfig};
 
 /// A task.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct Task {
     pub has_rubric: bool,
     /// Whether it has tests: its own, or those of its steps.
     pub has_tests: bool,
+    /// `doubles.toml`: what stands in for people, programs and servers.
+    pub doubles: Option<Arc<Doubles>>,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.
     pub config: TaskConfig,
     /// `environment/`; for a task of `task.md` what `starting/` amounts to.

@@ -4,6 +4,7 @@ use assay_gateway::{Hosts, HostsError};
 use assay_task::{NetworkWish, Task, VerifierMode};
 
 use crate::run::backend::BackendError;
+use crate::run::doubles::DoublesError;
 use crate::run::env::EnvError;
 use crate::run::mcp::McpError;
 use crate::{Experiment, NetworkGrant};
@@ -65,6 +66,9 @@ pub(crate) enum Infeasible {
     /// No sandbox.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// Test doubles.
+    #[error(transparent)]
+    Doubles(#[from] DoublesError),
     /// A variable without a value.
     #[error(transparent)]
     Env(#[from] EnvError),

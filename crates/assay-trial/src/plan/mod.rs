@@ -32,6 +32,7 @@ use crate::judging::{Panel, TrialJudge};
 use crate::reference::{skill_ref, task_ref};
 use crate::run::backend::Backend;
 use crate::run::context::MachineContext;
+use crate::run::doubles;
 use crate::run::egress_proxy;
 use crate::run::env::TaskEnv;
 use crate::run::mcp;
@@ -429,6 +430,7 @@ impl Setup {
         if !egress_proxy::can_hold([&network, &verifier_network], &backend, machine.cli_agents.as_ref()) {
             return Err(Infeasible::NoEgressProxy);
         }
+        doubles::check(task, &backend, &network, machine.cli_agents.as_ref())?;
         let requested = experiment.cpus.or(config.environment.cpus);
         let (cpus, warnings) = capped_cpus(requested, backend.processors());
         let limits = SandboxLimits {

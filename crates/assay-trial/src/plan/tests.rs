@@ -109,7 +109,13 @@ fn hosts_are_listed_only_if_enforceable() {
     let experiment = Experiment::load(&fixture.path("experiment.toml")).unwrap();
     let plan = with_bubblewrap(|machine| {
         let (cache, forwarder) = (fixture.path("cache"), PathBuf::from("/bin/false"));
-        let cli_agents = CliAgentContext { cache, forwarder, forwarder_args: Vec::new(), replay: None };
+        let cli_agents = CliAgentContext {
+            cache,
+            forwarder,
+            forwarder_args: Vec::new(),
+            double_args: Vec::new(),
+            replay: None,
+        };
         Plan::build(experiment, &fixture.store, &MachineContext { cli_agents: Some(cli_agents), ..*machine })
     });
     let plan = plan.unwrap();

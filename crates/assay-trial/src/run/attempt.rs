@@ -40,6 +40,11 @@ impl Attempt<'_> {
         self.scratch.join("egress")
     }
 
+    /// The folder of what the sandbox gets of test doubles.
+    pub(crate) fn doubles_folder(&self) -> PathBuf {
+        self.scratch.join("doubles")
+    }
+
     /// Writes the egress proxy's ledger of a phase.
     pub(crate) fn write_egress(&self, ledger: &EgressLedger, phase: &str) -> Result<(), Broken> {
         let path = self.folder.join(format!("egress-{phase}.json"));

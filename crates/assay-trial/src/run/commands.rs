@@ -1,6 +1,6 @@
 //! Commands of assay's own in a sandbox: housekeeping, health checks, and the set-up of steps.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use assay_store::Cause;
 use assay_task::Healthcheck;
 
 use super::broken::Broken;
+use super::environment::phases::StepStart;
 
 /// The upper limit of the start period of a healthcheck, whatever the task sets.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
@@ -32,20 +33,44 @@ pub(crate) fn plain_command(words: &[&str], timeout: Duration) -> Exec {
     }
 }
 
+/// Starts a forwarder, given its command line, and returns when its port is open. It runs until
+/// the session ends.
+pub(crate) fn start_forwarder(
+    session: &mut dyn Session,
+    line: &[String],
+    what: &str,
+    cancel: &AtomicBool,
+) -> Result<(), Broken> {
+    // It prints that it is ready, and closes its output.
+    let script = r#"[ "$("$@" &)" = ready ]"#;
+    let words: Vec<&str> =
+        ["sh", "-c", script, "sh"].into_iter().chain(line.iter().map(String::as_str)).collect();
+    let mut command = plain_command(&words, Duration::from_mins(1));
+    command.cwd = Some(PathBuf::from("/"));
+    let outcome = session.exec(&command, cancel)?;
+    match outcome.exit {
+        Exit::Code(0) | Exit::Cancelled => Ok(()),
+        exit => {
+            let output = outcome.stdout.text();
+            Err(Broken::new(Cause::Sandbox, format!("{what} did not start ({exit:?}): {output}")))
+        }
+    }
+}
+
 /// The last line of a command's output, for a message.
 fn last_line(output: &str) -> String {
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
     clean_start(last, 200)
 }
 
-/// Runs the `setup.sh` of a step, which is in the work folder.
+/// Runs the script with which a step begins, which is in the work folder.
 pub(crate) fn set_up(
     session: &mut dyn Session,
     workdir: &Path,
-    step: &str,
+    start: &StepStart<'_>,
     cancel: &AtomicBool,
 ) -> Result<(), Broken> {
-    let script = session.path(&workdir.join(SETUP)).display().to_string();
+    let script = session.path(&workdir.join(start.script())).display().to_string();
     let mut command = plain_command(&["bash", &script], SETUP_PATIENCE);
     command.cwd = Some(session.path(workdir));
     let outcome = session.exec(&command, cancel)?;
@@ -56,7 +81,12 @@ pub(crate) fn set_up(
         Exit::Signal(_) | Exit::Limit(_) => "was killed".to_owned(),
     };
     let last = last_line(&outcome.stdout.text());
-    let message = format!("{SETUP} of the step `{}` {how} (its last line: {last})", escape(step));
+    let what = if start.is_seed {
+        "the script that makes the task's databases and repositories".to_owned()
+    } else {
+        format!("{SETUP} of the step `{}`", escape(start.name))
+    };
+    let message = format!("{what} {how} (its last line: {last})");
     Err(Broken::new(Cause::Image, message))
 }
 

@@ -1,15 +1,15 @@
 //! A trial's access to hosts other than its model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use assay_gateway::{EgressLedger, EgressListener, Hosts};
-use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
-use assay_store::{Cause, NetworkPolicy};
+use assay_sandbox::{Mount, Session};
+use assay_store::NetworkPolicy;
 
 use crate::run::backend::Backend;
 use crate::run::broken::Broken;
+use crate::run::commands::start_forwarder;
 use crate::run::route::CliAgentContext;
 use crate::run::trial::ResolvedTrial;
 
@@ -84,27 +84,7 @@ impl EgressProxy {
 
     /// Starts the egress proxy's forwarder, and returns when it is ready.
     pub(crate) fn start(&self, session: &mut dyn Session, cancel: &AtomicBool) -> Result<(), Broken> {
-        // It prints that it is ready, and closes its output.
-        let script = r#"[ "$("$@" &)" = ready ]"#;
-        let argv = ["sh", "-c", script, "sh"].into_iter().map(str::to_owned).chain(self.line.iter().cloned());
-        let outcome = session.exec(
-            &Exec {
-                argv: argv.collect(),
-                env: Vec::new(),
-                cwd: Some(PathBuf::from("/")),
-                deadline: Some(Instant::now() + Duration::from_mins(1)),
-                stdout: Sink { file: None, cap: 0, keep: 2_000 },
-                stderr: None,
-            },
-            cancel,
-        )?;
-        match outcome.exit {
-            Exit::Code(0) | Exit::Cancelled => Ok(()),
-            exit => {
-                let said = outcome.stdout.text();
-                Err(Broken::new(Cause::Sandbox, format!("the egress proxy did not start ({exit:?}): {said}")))
-            }
-        }
+        start_forwarder(session, &self.line, "the egress proxy", cancel)
     }
 
     /// Closes it, and returns its ledger.

@@ -7,6 +7,7 @@ use assay_sandbox::Enforcement;
 use assay_store::{Cause, Judgement, Metered, Outcome, Seconds, StepRecord};
 use assay_trace::Exposure;
 
+use crate::run::doubles::DoubleCalls;
 use crate::run::verifier::Reward;
 
 /// The results of an attempt so far, or of one of its steps; they are recorded even after an
@@ -30,6 +31,8 @@ pub(crate) struct Findings {
     pub(crate) seconds: Seconds,
     /// Lines that the agent added and removed in the work folder.
     pub(crate) lines_changed: Option<usize>,
+    /// Calls to the task's test doubles, if it has any that are called.
+    pub(crate) doubles: Option<DoubleCalls>,
     /// The steps, and how they ended, of a task that has any.
     pub(crate) steps: Option<StepResults>,
 }

@@ -11,8 +11,11 @@ use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::clean_start;
 use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
-use assay_sandbox::{Exec, Exit, Sink, changed_lines};
-use assay_store::{Cause, Estimated, LINES_CHANGED, Lease, Outcome, Record, Store, StoreError};
+use assay_sandbox::{Exec, Exit, Session, Sink, changed_lines};
+use assay_store::{
+    Cause, DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, Estimated, LINES_CHANGED, Lease, Outcome, Record, Store,
+    StoreError,
+};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
 use crate::judging::{self, JudgeContext, TrialJudge};
@@ -21,6 +24,7 @@ use crate::run::backend::BackendKind;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
 use crate::run::budget::PricedBudget;
 use crate::run::cli_agents::{self, ProxyHandle};
+use crate::run::doubles::{self, DoubleCalls, DoublesHandle, DoublesSession};
 use crate::run::environment::container::ImageEnvironment;
 use crate::run::environment::folders::Folders;
 use crate::run::environment::phases::{
@@ -168,7 +172,7 @@ impl<'a> Attempt<'a> {
         if let Some(steps) = self.steps {
             return steps::run(self, steps, open, findings);
         }
-        self.run_phases(|| open(*self, None), findings, false).map(drop)
+        self.run_phases(|| doubles::seeded(open(*self, None)?, self), findings, false).map(drop)
     }
 
     /// Runs the phases of an environment. If another step follows, returns the agent's work as it
@@ -296,9 +300,11 @@ impl<'a> Attempt<'a> {
             Some(route) => Some((ProxyHandle::open(self, route)?, route)),
             None => None,
         };
+        let doubles = DoublesHandle::open(self)?;
         let workdir = environment.workdir();
         let mut phase = environment.start_agent()?;
-        let session = phase.session();
+        let mut session = DoublesSession::start(phase.session(), doubles.as_ref(), self.cancel)?;
+        let session: &mut dyn Session = &mut session;
         findings.enforcement = Some(*session.enforcement());
         if let Some((proxy, _)) = &proxy {
             session.freeze_on(proxy.pause());
@@ -319,9 +325,15 @@ impl<'a> Attempt<'a> {
         } else {
             trial.provision.preface.clone()
         };
+        let preface = match doubles::preface(trial) {
+            Some(own) if preface.is_empty() => own,
+            Some(own) => format!("{own}\n\n{preface}"),
+            None => preface,
+        };
         let budget = PricedBudget { budget: self.budget, price: trial.price };
         let time = Duration::from_secs_f64(trial.agent_timeout);
-        let mcp_servers = mcp::servers(&trial.task);
+        let mut mcp_servers = mcp::servers(&trial.task);
+        mcp_servers.extend(doubles::mcp_servers(trial));
         let mut run = trial.agent.run(
             &Job {
                 instruction: &trial.task.instruction,
@@ -343,6 +355,7 @@ impl<'a> Attempt<'a> {
         );
         // No process of the agent survives this line.
         let stopped = phase.stop()?;
+        findings.doubles = doubles.map(|doubles| doubles.close(stopped.logs())).transpose()?;
         findings.used = Some(stopped.used());
         findings.task_skills =
             stopped.task_skills().iter().map(|path| assay_diagnostic::escape_path(path)).collect();
@@ -527,7 +540,7 @@ fn record(
         tampered: findings.tampered,
         outside: findings.outside,
         task_skills: findings.task_skills,
-        warnings: trial.warnings.to_vec(),
+        warnings: trial.warnings.iter().cloned().chain(unknown_calls(findings.doubles)).collect(),
         enforcement: findings.enforcement.map(sandbox_record::enforcement),
         used: findings.used.map(sandbox_record::usage),
         metered: findings.metered,
@@ -540,10 +553,21 @@ fn record(
     }
 }
 
+/// A warning if calls to test doubles were not answered as the task declares.
+fn unknown_calls(doubles: Option<DoubleCalls>) -> Option<String> {
+    let unknown = doubles.map(|doubles| doubles.unknown).filter(|unknown| *unknown > 0)?;
+    let calls = if unknown == 1 { "1 call" } else { &format!("{unknown} calls") };
+    Some(format!("{calls} to the task's test doubles matched no rule ({})", doubles::LOG))
+}
+
 /// The numbers of a trial that are no part of its score.
 fn numbers(findings: &Findings) -> BTreeMap<String, f64> {
     let mut numbers = findings.reward.as_ref().map(|reward| reward.numbers.clone()).unwrap_or_default();
     numbers.extend(findings.judged_numbers.clone());
+    if let Some(doubles) = findings.doubles {
+        numbers.insert(DOUBLES_CALLS.to_owned(), doubles.calls as f64);
+        numbers.insert(DOUBLES_UNKNOWN_CALLS.to_owned(), doubles.unknown as f64);
+    }
     numbers.extend(findings.lines_changed.map(|lines| (LINES_CHANGED.to_owned(), lines as f64)));
     numbers
 }

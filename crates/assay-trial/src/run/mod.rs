@@ -8,6 +8,7 @@ pub(crate) mod cleanup;
 pub(crate) mod cli_agents;
 pub(crate) mod commands;
 pub(crate) mod context;
+pub(crate) mod doubles;
 pub(crate) mod egress_proxy;
 pub(crate) mod env;
 pub(crate) mod environment;

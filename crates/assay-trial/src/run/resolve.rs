@@ -18,6 +18,7 @@ use crate::plan::rubric_of;
 use crate::reference::task_ref;
 use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
+use crate::run::doubles::{self, DoublesError};
 use crate::run::egress_proxy;
 use crate::run::env::{EnvError, TaskEnv};
 use crate::run::open_agent::{AgentContext, AgentError, OpenedAgent, open_agent};
@@ -122,6 +123,14 @@ pub enum ResolveError {
     NoEgressProxy {
         /// The task.
         task: String,
+    },
+    /// Test doubles that cannot be used.
+    #[error("the task `{task}` cannot be run here: {error}")]
+    Doubles {
+        /// The task.
+        task: String,
+        /// Why.
+        error: DoublesError,
     },
     /// A variable without a value.
     #[error("the task `{task}` cannot be run here: {error}")]
@@ -247,6 +256,8 @@ impl<'a> Resolver<'a> {
         if !egress_proxy::can_hold(policies, &backend, self.machine.cli_agents.as_ref()) {
             return Err(ResolveError::NoEgressProxy { task: task.name.clone() });
         }
+        doubles::check(&task, &backend, &spec.network, self.machine.cli_agents.as_ref())
+            .map_err(|error| ResolveError::Doubles { task: task.name.clone(), error })?;
         let agent = self.agent(&mut opened, spec)?;
         let env = self.env(&mut opened, spec, &task)?;
         let judge = self.trial_judge(&mut opened, spec, &task)?;

@@ -14,6 +14,8 @@ pub struct CliAgentContext {
     pub forwarder: PathBuf,
     /// Its first arguments.
     pub forwarder_args: Vec<String>,
+    /// The first arguments with which it calls [`crate::double_main`].
+    pub double_args: Vec<String>,
     /// The store whose cassettes are replayed instead of calling the provider.
     pub replay: Option<PathBuf>,
 }

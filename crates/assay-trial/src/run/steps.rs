@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::attempt::Attempt;
 use super::broken::{Broken, create_folder};
+use super::doubles::{DoubleCalls, seeded};
 use super::environment::phases::{Environment, StepStart};
 use super::findings::{Findings, StepResults, outcome};
 use super::trial::ResolvedTrial;
@@ -94,8 +95,11 @@ fn run_each<'a, E: Environment>(
                 name: step.name(),
                 files: has_files.then_some(&files),
                 healthcheck: step.config.healthcheck.as_ref(),
+                is_seed: false,
             };
-            open(*attempt, snapshot.take())?.begin_step(&start)
+            let environment = open(*attempt, snapshot.take())?;
+            let environment = if number == 0 { seeded(environment, attempt)? } else { environment };
+            environment.begin_step(&start)
         };
         let result = attempt.run_phases(environment, &mut own, number + 1 < attempts.len());
         own.seconds.total = own.seconds.prepare + own.seconds.agent + own.seconds.verify;
@@ -232,6 +236,12 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
         };
         findings.lines_changed = match (findings.lines_changed, own.lines_changed) {
             (Some(all), Some(own)) => Some(all + own),
+            (all, own) => all.or(own),
+        };
+        findings.doubles = match (findings.doubles, own.doubles) {
+            (Some(all), Some(own)) => {
+                Some(DoubleCalls { calls: all.calls + own.calls, unknown: all.unknown + own.unknown })
+            }
             (all, own) => all.or(own),
         };
         let Seconds { prepare, agent, throttled, verify, .. } = own.seconds;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::condition::Provision;
 use crate::judging::TrialJudge;
 use crate::run::backend::Backend;
+use crate::run::doubles;
 use crate::run::env::TaskEnv;
 use crate::run::route::{CliAgentContext, ModelRoute};
 
@@ -169,6 +170,9 @@ impl ResolvedTrial {
             "repetition": self.repetition,
             "seed": seed,
         });
+        if task.doubles.is_some() {
+            specification["doubles"] = json!(doubles::VERSION);
+        }
         if !self.step_seconds.is_empty() {
             specification["steps"] = json!(self.step_seconds);
         }

@@ -51,6 +51,7 @@ fn ids(example: &str) -> String {
         cache: install_all(folder.path()),
         forwarder: PathBuf::from("/nonexistent"),
         forwarder_args: Vec::new(),
+        double_args: Vec::new(),
         replay: None,
     };
     let machine =

@@ -60,6 +60,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay run examples/judged/experiment.toml", Elsewhere("judged::the_example_runs")),
     ("assay report judged --calibration", Elsewhere("judged::labels_correct_the_lift_of_a_report")),
     ("assay run examples/mcp/experiment.toml", Elsewhere("agents")),
+    ("assay run examples/doubles/experiment.toml", Elsewhere("doubles")),
+    ("assay run examples/doubles/docker.toml", Elsewhere("doubles")),
     ("assay agent install", Not(NETWORK)),
     ("assay agent list", Runs(&[], 0)),
     ("assay agent doctor", Elsewhere("agents")),
@@ -208,7 +210,7 @@ fn shell(lab: &Fixture, script: &str) -> Output {
 }
 
 /// A fixture with the cache of agents, and a copy of `examples`: a run leaves its store beside it.
-fn with_examples() -> Fixture {
+pub(crate) fn with_examples() -> Fixture {
     let lab = agents::lab();
     let from = project().join("examples");
     let copied = Command::new("cp").arg("-r").arg(from).arg(lab.path("examples")).status().unwrap();

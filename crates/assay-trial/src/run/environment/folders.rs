@@ -14,7 +14,8 @@ use super::phases::{
 use crate::run::attempt::Attempt;
 use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::cli_agents;
-use crate::run::commands::{SETUP, set_up, wait_healthy};
+use crate::run::commands::{set_up, wait_healthy};
+use crate::run::doubles;
 use crate::run::egress_proxy::{self, EgressProxy};
 use crate::run::prep_cache::Base;
 use crate::run::sandbox_record;
@@ -291,7 +292,7 @@ impl<'a> Environment for Folders<'a> {
         let mut has_setup = false;
         if let Some(files) = start.files {
             put_files(files, &self.work_folder()?)?;
-            has_setup = files.join(SETUP).is_file();
+            has_setup = files.join(start.script()).is_file();
         }
         if has_setup || start.healthcheck.is_some() {
             let mounts = self.writable.iter().chain(&self.private).cloned().collect();
@@ -299,7 +300,7 @@ impl<'a> Environment for Folders<'a> {
             let mut running = self.start(&spec, &trial.network)?;
             let (session, cancel) = (&mut *running.session, self.attempt.cancel);
             if has_setup {
-                set_up(session, &self.attempt.workdir(), start.name, cancel)?;
+                set_up(session, &self.attempt.workdir(), start, cancel)?;
             }
             if let Some(check) = start.healthcheck {
                 wait_healthy(session, check, cancel)?;
@@ -331,6 +332,7 @@ impl<'a> Environment for Folders<'a> {
             });
         }
         mounts.extend(cli_agents::mounts(trial, &self.attempt.proxy_folder()));
+        mounts.extend(doubles::mounts(&self.attempt));
         if trial.provision.writes_skills {
             let own = self.written_skills();
             create_folder(&own)?;
@@ -476,6 +478,9 @@ impl<'a> Compared for ComparedFolders<'a> {
         mounts.push(folders.mount_logs("verifier", true));
         mounts.push(folders.mount_logs("agent", false));
         mounts.push(folders.mount_logs("artifacts", false));
+        if folders.logs.join(doubles::LOG).exists() {
+            mounts.push(folders.mount_logs(doubles::LOG, false));
+        }
         let laid = folders.attempt.scratch.join("verifier-copies");
         create_folder(&laid)?;
         let copies = trial.task.lay_out_verifier_copies(&laid);

@@ -20,6 +20,8 @@ use assay_sandbox::{Session, Usage};
 use assay_task::Healthcheck;
 
 use crate::run::broken::Broken;
+use crate::run::commands::SETUP;
+use crate::run::doubles::SEED;
 
 /// Most bytes of the difference between the work folder before and after.
 pub(crate) const DIFF_CAP: usize = 1 << 20;
@@ -37,6 +39,16 @@ pub(crate) struct StepStart<'a> {
     pub(crate) files: Option<&'a Path>,
     /// The check that has to succeed before the agent starts.
     pub(crate) healthcheck: Option<&'a Healthcheck>,
+    /// Whether these are the databases and repositories of test doubles, which are made by a script
+    /// of assay's own.
+    pub(crate) is_seed: bool,
+}
+
+impl StepStart<'_> {
+    /// The script that is run in the work folder, if it is among the files.
+    pub(crate) fn script(&self) -> &'static str {
+        if self.is_seed { SEED } else { SETUP }
+    }
 }
 
 /// A task's prepared environment, before any agent was in it.

@@ -16,7 +16,7 @@ use super::step::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder, inside};
 use crate::run::commands::wait_healthy;
 use crate::run::environment::phases::{AgentPhase, Environment, StepStart};
-use crate::run::{cli_agents, egress_proxy};
+use crate::run::{cli_agents, doubles, egress_proxy};
 
 /// With the agent at work.
 pub(crate) struct AgentInContainer<'a> {
@@ -118,6 +118,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
             given.mounts.push(Mount { source, target: "/solution".into(), writable: false });
         }
         given.mounts.extend(cli_agents::mounts(trial, &self.attempt.proxy_folder()));
+        given.mounts.extend(doubles::container_mounts(&self.attempt));
         create_folder(&self.attempt.egress_folder())?;
         given.mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
         let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");

@@ -12,7 +12,7 @@ use super::base::ImageEnvironment;
 use super::services::Services;
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
-use crate::run::commands::{SETUP, set_up, wait_healthy};
+use crate::run::commands::{set_up, wait_healthy};
 use crate::run::egress_proxy;
 use crate::run::environment::phases::StepStart;
 use crate::run::image_scan::{ImageInventory, WORK_CAPS};
@@ -30,7 +30,7 @@ pub(crate) struct ContainerSnapshot {
 }
 
 /// Where the phases of a step leave files that are not for the next one.
-const LOGS: [&str; 3] = ["/logs/agent", "/logs/artifacts", "/logs/verifier"];
+const LOGS: [&str; 4] = ["/logs/agent", "/logs/artifacts", "/logs/verifier", "/logs/doubles.jsonl"];
 
 impl ImageEnvironment<'_> {
     /// Adds what a step starts with, and removes what the step before has left besides its work:
@@ -54,8 +54,12 @@ impl ImageEnvironment<'_> {
         }
         let mut running = self.run_in(&trial.network, container)?;
         running.session.user = self.agent_user();
-        if start.files.is_some_and(|files| files.join(SETUP).is_file()) {
-            set_up(&mut running.session, &self.workdir, start.name, self.attempt.cancel)?;
+        if start.is_seed {
+            // The files were copied as root's; the script gives what it makes to the folder's owner.
+            running.session.user = Some("0".to_owned());
+        }
+        if start.files.is_some_and(|files| files.join(start.script()).is_file()) {
+            set_up(&mut running.session, &self.workdir, start, self.attempt.cancel)?;
         }
         if let Some(check) = start.healthcheck {
             wait_healthy(&mut running.session, check, self.attempt.cancel)?;

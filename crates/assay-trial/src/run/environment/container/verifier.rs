@@ -13,9 +13,12 @@ use super::files::{kept_as, leave_out, write};
 use super::step::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
 use crate::run::commands::plain_command;
-use crate::run::egress_proxy;
 use crate::run::environment::phases::{Compared, Graded, VerifierPhase};
 use crate::run::tamper::{VERIFIER_LOGS, image};
+use crate::run::{doubles, egress_proxy};
+
+/// The log of calls to test doubles, for the verifier.
+const VERIFIER_DOUBLES: &str = "/logs/doubles.jsonl";
 
 /// A folder that never exists: Python looks for bytecode only there.
 const NOWHERE: &str = "/nonexistent/assay";
@@ -139,6 +142,7 @@ impl ComparedContainer<'_> {
                 .changes
                 .iter()
                 .any(|change| change.path.starts_with(VERIFIER_LOGS) && change.kind != ChangeKind::Removed);
+        let log = environment.logs.join(doubles::LOG).is_file().then_some(VERIFIER_DOUBLES);
         let paths: Vec<&Path> = scan
             .verifier_folders
             .iter()
@@ -146,6 +150,7 @@ impl ComparedContainer<'_> {
             .chain(own)
             .map(PathBuf::as_path)
             .chain(left.then(|| Path::new(VERIFIER_LOGS)))
+            .chain(log.map(Path::new))
             .chain(scan.verifier_copies.iter().map(|(path, _)| path.as_path()))
             .collect();
         if paths.is_empty() {
@@ -216,6 +221,10 @@ impl<'a> Compared for ComparedContainer<'a> {
                 Owner::default(),
                 &Caps::default(),
             )?;
+        }
+        let calls = environment.logs.join(doubles::LOG);
+        if calls.is_file() {
+            container.copy_in(&calls, Path::new(VERIFIER_DOUBLES), Owner::default(), &Caps::default())?;
         }
         container.restart()?;
         let mut running = environment.run_in(&trial.verifier_network, container)?;
