@@ -13,6 +13,7 @@ pub mod labels;
 mod page;
 mod phrases;
 mod programs;
+mod prose;
 mod services;
 mod verdict;
 
@@ -137,7 +138,7 @@ pub fn find(document: &Document, scripts: &[Script]) -> Needs {
     front_matter::find(document, &mut clues);
     commands::find(&page, &mut clues);
     code::find(&page, &mut clues);
-    phrases::find(&page, &mut clues);
+    prose::find(&page, &mut clues);
     services::find(&page, &mut clues);
     for script in scripts {
         commands::find_in_script(script, &mut clues);

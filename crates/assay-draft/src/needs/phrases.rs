@@ -1,23 +1,12 @@
 //! Phrases of the text.
 
-use std::sync::LazyLock;
-
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
-
 use super::Category::{
-    self, Auth, BrowserUi, Database, EnvVars, ExistingFiles, ExistingRepo, ExternalState, GitState,
-    InputFile, LocalServices, Mcp, MultiTurn, Network, Other, Runtime, ToolCli,
+    self, Auth, BrowserUi, Database, EnvVars, ExistingFiles, ExistingRepo, ExternalState, GitState, InputFile,
+    LocalServices, Mcp, MultiTurn, Network, Other, Runtime, ToolCli,
 };
-use super::Signal;
-use super::clues::{Clue, Clues};
-use super::page::{Page, Prose, Section};
-use super::verdict::HARDWARE;
 
-/// The longest block that is read, in bytes.
-const TEXT_CAP: usize = 20_000;
-
-/// A pattern, case-insensitive and with white space for each space: what it shows, with how many points.
-const PHRASES: &[(Category, u32, &str)] = &[
+/// What a pattern shows, with how many points. Patterns are case-insensitive and ASCII; a space matches any white space.
+pub(super) const PHRASES: &[(Category, u32, &str)] = &[
     // Questions to a user.
     (MultiTurn, 3, r"\bAskUserQuestion\b|\bask_user(?:_question)?\b|\brequest_user_input\b"),
     (MultiTurn, 3, r"\b(?:one|1) (?:\w+ )?question (?:at a time|per (?:message|turn|response))"),
@@ -53,7 +42,7 @@ const PHRASES: &[(Category, u32, &str)] = &[
         2,
         r"\bask(?:s|ing)? (?:[\w-]+ ){0,3}questions?\b|\bask(?: these| the following| a few| up to| \d+| clarifying| follow-up| about| for)(?: \w+){0,3} questions?\b|\bquestions to ask\b|\bclarifying questions?\b|\bfollow-up questions?\b",
     ),
-    (MultiTurn, 2, r#"^\W*(?:step \d+\W+)?ask:? ?(?:\*\*)?["“”]|^\W*ask:"#),
+    (MultiTurn, 2, r#"^\W*(?:step \d+\W+)?ask:? ?(?:\*\*)?(?:"|“|”)|^\W*ask:"#),
     (
         MultiTurn,
         2,
@@ -444,163 +433,3 @@ const PHRASES: &[(Category, u32, &str)] = &[
     ),
     (Other, 1, r"\b(?-i:GPUs?|CUDA|macOS|KVM|Apple Silicon)\b"),
 ];
-
-struct Compiled {
-    set: RegexSet,
-    each: Vec<Regex>,
-}
-
-/// Everything before a phrase that negates it.
-const NEGATIONS: [&str; 16] = [
-    "no ",
-    "not ",
-    "n't ",
-    "never ",
-    "without ",
-    "no need ",
-    "avoid ",
-    "skip ",
-    "instead of ",
-    "rather than ",
-    "nor ",
-    "unlike ",
-    "not require ",
-    "none of ",
-    "neither ",
-    "zero ",
-];
-/// What makes a clue a conditional one, which has one point.
-const CONDITIONS: [&str; 16] = [
-    "if unclear",
-    "if ambiguous",
-    "if missing",
-    "if needed",
-    "if necessary",
-    "optional",
-    "if in doubt",
-    "when in doubt",
-    "unless",
-    "if the user does",
-    "if available",
-    "if installed",
-    "when available",
-    "if not provided",
-    "if unsure",
-    "if any",
-];
-
-/// What is said of a server that is to be written, not used.
-const MAKING: [&str; 7] = ["build", "creat", "develop", "implement", "design", "write", "writing"];
-
-impl Compiled {
-    fn new() -> Option<Self> {
-        let patterns: Vec<String> =
-            PHRASES.iter().map(|(_, _, pattern)| pattern.replace(' ', r"[ \n]+")).collect();
-        let set = RegexSetBuilder::new(&patterns)
-            .case_insensitive(true)
-            .size_limit(256 << 20)
-            .dfa_size_limit(64 << 20)
-            .build()
-            .ok()?;
-        let each = patterns
-            .iter()
-            .map(|pattern| {
-                RegexBuilder::new(pattern).case_insensitive(true).size_limit(64 << 20).build().ok()
-            })
-            .collect::<Option<_>>()?;
-        Some(Self { set, each })
-    }
-}
-
-/// The phrases of a document.
-pub(super) fn find(page: &Page, clues: &mut Clues) {
-    static COMPILED: LazyLock<Option<Compiled>> = LazyLock::new(Compiled::new);
-    let Some(compiled) = &*COMPILED else { return };
-    for prose in &page.prose {
-        if prose.section != Section::Aside && prose.text.len() <= TEXT_CAP {
-            block(compiled, prose, clues);
-        }
-    }
-}
-
-fn block(compiled: &Compiled, prose: &Prose, clues: &mut Clues) {
-    for index in &compiled.set.matches(&prose.text) {
-        let (category, points, _) = PHRASES[index];
-        for found in compiled.each[index].find_iter(&prose.text).take(4) {
-            let before =
-                &prose.text[prose.text.floor_char_boundary(found.start().saturating_sub(40))..found.start()];
-            let before = before.rsplit(['.', ';', '!', '?', ':']).next().unwrap_or(before).to_lowercase();
-            if NEGATIONS.iter().any(|negation| {
-                before.rfind(negation).is_some_and(|at| before.len() - at - negation.len() < 18)
-            }) {
-                continue;
-            }
-            // Set by GitHub Actions.
-            if category == EnvVars && found.as_str().contains("GITHUB_") {
-                continue;
-            }
-            if category == Mcp && MAKING.iter().any(|verb| before.contains(verb)) {
-                continue;
-            }
-            let around = sentence(&prose.text, found.start()).to_lowercase();
-            let conditional = CONDITIONS.iter().any(|condition| around.contains(condition))
-                || (["if ", "when "].iter().any(|word| around.contains(word))
-                    && [" available", " installed", " present", " configured", " connected"]
-                        .iter()
-                        .any(|word| around.contains(word)));
-            let points = if conditional { points.min(1) } else { points };
-            // What the description says of tools and questions is about every use of the skill.
-            let about = prose.section == Section::Summary || prose.section == Section::Prerequisites;
-            let raised = about
-                && points == 2
-                && matches!(category, ToolCli | MultiTurn | Mcp | ExistingRepo | Database);
-            let points = if raised { 3 } else { points };
-            let points =
-                if prose.section == Section::Scope && category == MultiTurn { points.min(1) } else { points };
-            let by = match category {
-                MultiTurn => Signal::Question,
-                Mcp => Signal::Mcp,
-                _ => Signal::Phrase,
-            };
-            let line = prose.line(found.start());
-            // Passing remarks count together, as one clue.
-            let key = if points < 2 { "remark".to_owned() } else { format!("phrase {index}") };
-            let mut clue = Clue::new(category, points, line, by, &key);
-            if category == Other && is_physical(found.as_str()) {
-                clue = clue.named(HARDWARE);
-            }
-            clues.push(clue);
-        }
-    }
-}
-
-/// Whether a requirement is one of hardware or of an operating system.
-fn is_physical(text: &str) -> bool {
-    const WORDS: [&str; 16] = [
-        "gpu",
-        "cuda",
-        "nvidia",
-        "macos",
-        "apple",
-        "windows",
-        "xcode",
-        "ios",
-        "android",
-        "raspberry",
-        "kvm",
-        "tpu",
-        "simulator",
-        "hardware",
-        "ram",
-        "disk",
-    ];
-    let text = text.to_lowercase();
-    WORDS.iter().any(|word| text.contains(word))
-}
-
-/// The sentence around a byte of a text.
-fn sentence(text: &str, at: usize) -> &str {
-    let start = text[..at].rfind(['.', '!', '?', '\n']).map_or(0, |found| found + 1);
-    let end = text[at..].find(['.', '!', '?', '\n']).map_or(text.len(), |found| at + found);
-    &text[start..end]
-}
