@@ -93,7 +93,7 @@ fn block(code: &Code, clues: &mut Clues) {
         }
     }
     if ["python", "javascript"].contains(&language) {
-        clues.push(Clue::new(Runtime, 1, code.line, Signal::Code, language));
+        clues.push(Clue::new(Runtime, 1, code.line, Signal::Code, "remark"));
     }
     for (index, line) in code.text.lines().take(LINES).enumerate() {
         imports(language, line, code.line + index, clues);
@@ -142,13 +142,12 @@ fn imports(language: &str, line: &str, number: usize, clues: &mut Clues) {
         module.strip_prefix("node:").unwrap_or(module)
     };
     clues.push(Clue::new(Runtime, 2, number, Signal::Import, "import").named(top));
+    // Parts of a path too: adapters are named after what they adapt.
+    let parts: Vec<&str> = module.split(['.', '/', '@']).collect();
     for (names, effects) in MODULES {
-        if names.split(' ').any(|name| {
-            name == top || top.strip_prefix('@').is_some_and(|top| top.split('/').next() == Some(name))
-        }) {
-            for (category, points) in *effects {
-                clues.push(Clue::new(*category, *points, number, Signal::Import, top).named(top));
-            }
+        let Some(name) = names.split(' ').find(|name| parts.contains(name)) else { continue };
+        for (category, points) in *effects {
+            clues.push(Clue::new(*category, *points, number, Signal::Import, name).named(name));
         }
     }
 }

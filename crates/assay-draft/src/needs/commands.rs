@@ -164,13 +164,13 @@ fn program(
             if plausible && origin != Origin::Plain {
                 let count = unknown.entry(name.to_owned()).or_insert(0);
                 *count += 1;
-                let points = match origin {
-                    Origin::Shell => 2,
-                    // The second call is a clear clue: options and placeholders are rare in other inline code.
-                    _ if *count > 1 => 3,
-                    _ => 1,
+                // The second call is a clear clue: options and placeholders are rare in other inline code.
+                let (points, key) = match origin {
+                    Origin::Shell => (2, name),
+                    _ if *count > 1 => (3, name),
+                    _ => (1, "remark"),
                 };
-                add(ToolCli, points, name);
+                clues.push(Clue::new(ToolCli, points, line, Signal::Command, key).named(name));
             }
         }
     }

@@ -210,7 +210,7 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
         2,
         r"\b(?:hosted|SaaS|cloud|managed) (?:service|platform|api|model|instance|workspace|account|dashboard)s?\b",
     ),
-    (Network, 2, r"\b(?:internet|network) (?:access|connection|connectivity)\b"),
+    (Network, 3, r"\b(?:internet|network) (?:access|connection|connectivity)\b|\baccess to the internet\b"),
     (
         Network,
         3,

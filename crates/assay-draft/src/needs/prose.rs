@@ -63,6 +63,10 @@ const CONDITIONS: [&str; 16] = [
     "if any",
 ];
 
+/// Databases that are collections of facts, reached in other ways.
+const COLLECTIONS: [&str; 4] =
+    ["vulnerability database", "knowledge database", "advisory database", "national vulnerability"];
+
 /// What is said of a server that is to be written, not used.
 const MAKING: [&str; 7] = ["build", "creat", "develop", "implement", "design", "write", "writing"];
 
@@ -129,15 +133,20 @@ fn block(compiled: &Compiled, prose: &Prose, clues: &mut Clues) {
             if category == EnvVars && matched.contains("GITHUB_") {
                 continue;
             }
+            if category == Database && COLLECTIONS.iter().any(|word| around(&prose.text, start).contains(word)) {
+                continue;
+            }
             if category == Mcp && MAKING.iter().any(|verb| before.contains(verb)) {
                 continue;
             }
-            let around = sentence(&prose.text, start).to_lowercase();
+            let around = around(&prose.text, start);
             let conditional = CONDITIONS.iter().any(|condition| around.contains(condition))
                 || (["if ", "when "].iter().any(|word| around.contains(word))
                     && [" available", " installed", " present", " configured", " connected"]
                         .iter()
                         .any(|word| around.contains(word)));
+            // The tool for questions is named only where it is to be used.
+            let conditional = conditional && !matched.to_ascii_lowercase().contains("askuserquestion");
             let points = if conditional { points.min(1) } else { points };
             // What the description says of tools and questions is about every use of the skill.
             let about = prose.section == Section::Summary || prose.section == Section::Prerequisites;
@@ -188,9 +197,9 @@ fn is_physical(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }
 
-/// The sentence around a byte of a text.
-fn sentence(text: &str, at: usize) -> &str {
+/// The sentence around a byte of a text, in lower case.
+fn around(text: &str, at: usize) -> String {
     let start = text[..at].rfind(['.', '!', '?', '\n']).map_or(0, |found| found + 1);
     let end = text[at..].find(['.', '!', '?', '\n']).map_or(text.len(), |found| at + found);
-    &text[start..end]
+    text[start..end].to_lowercase()
 }
