@@ -67,8 +67,16 @@ impl Clues {
     }
 
     /// The categories with enough points, and the lines of their clues.
-    pub(super) fn into_needs(self, document: &Document, scripts: &[Script]) -> Needs {
+    pub(super) fn into_needs(mut self, document: &Document, scripts: &[Script]) -> Needs {
         let mut needs = Needs::default();
+        // What has a state is there.
+        if self.is_needed(Category::GitState)
+            && let Some(list) = self.all.get(&Category::GitState)
+        {
+            let list: Vec<Clue> =
+                list.iter().map(|clue| Clue { category: Category::ExistingRepo, ..clue.clone() }).collect();
+            self.all.entry(Category::ExistingRepo).or_default().extend(list);
+        }
         // Credentials and the data of an account are those of a service on the network.
         let hosted = self.is_needed(Category::Network);
         let lines: Vec<&str> = document.text.lines().collect();

@@ -141,7 +141,10 @@ fn imports(language: &str, line: &str, number: usize, clues: &mut Clues) {
     } else {
         module.strip_prefix("node:").unwrap_or(module)
     };
-    clues.push(Clue::new(Runtime, 2, number, Signal::Import, "import").named(top));
+    // A script shows its language by itself.
+    if clues.script.is_none() {
+        clues.push(Clue::new(Runtime, 2, number, Signal::Import, "import").named(top));
+    }
     // Parts of a path too: adapters are named after what they adapt.
     let parts: Vec<&str> = module.split(['.', '/', '@']).collect();
     for (names, effects) in MODULES {

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use assay_syntax::shell::{self, Source};
 use regex::{Regex, RegexSet};
 
-use super::Category::{EnvVars, ExistingFiles, ExistingRepo, LocalServices, Network, Runtime, ToolCli};
+use super::Category::{
+    EnvVars, ExistingFiles, ExistingRepo, ExternalState, LocalServices, Network, Runtime, ToolCli,
+};
 use super::clues::{Clue, Clues};
 use super::page::{Page, Section};
 use super::programs::{self, CALLS};
@@ -282,7 +284,9 @@ fn calls(call: &str, line: usize, origin: Origin, clues: &mut Clues) {
                 }
                 _ => format!("call {index}"),
             };
-            clues.push(Clue::new(*category, points, line, Signal::Command, &key));
+            let clue = Clue::new(*category, points, line, Signal::Command, &key);
+            let program = call.split(' ').next().filter(|_| *category == ExternalState);
+            clues.push(program.map_or(clue.clone(), |program| clue.named(program)));
         }
     }
 }

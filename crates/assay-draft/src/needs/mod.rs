@@ -10,6 +10,7 @@ mod code;
 mod commands;
 mod front_matter;
 pub mod labels;
+mod load;
 mod page;
 mod phrases;
 mod programs;
@@ -20,11 +21,12 @@ mod verdict;
 use std::collections::BTreeMap;
 
 use assay_skill::Document;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use self::category::{Category, UnknownCategory};
 use self::clues::Clues;
 pub use self::clues::{LINE_CAP, THRESHOLD};
+pub use self::load::{Loaded, Skill, load};
 use self::page::Page;
 pub use self::verdict::{Assessment, Double, Unmet, Verdict, assess};
 
@@ -96,8 +98,7 @@ pub struct Need {
 }
 
 /// The needs of a skill: a list for each category, empty if the skill does not need it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs(BTreeMap<Category, Vec<Need>>);
 
 impl Needs {
@@ -119,6 +120,13 @@ impl Needs {
     /// Adds a line, such as one that a language model named.
     pub fn add(&mut self, category: Category, need: Need) {
         self.0.entry(category).or_default().push(need);
+    }
+}
+
+impl Serialize for Needs {
+    /// A key for each category, in the order of [`Category::ALL`].
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Category::ALL.iter().map(|category| (category, self.of(*category))))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Phrases of the text.
 
 use super::Category::{
-    self, Auth, BrowserUi, Database, EnvVars, ExistingFiles, ExistingRepo, ExternalState, GitState, InputFile,
-    LocalServices, Mcp, MultiTurn, Network, Other, Runtime, ToolCli,
+    self, Auth, BrowserUi, Database, EnvVars, ExistingFiles, ExistingRepo, ExternalState, GitState,
+    InputFile, LocalServices, Mcp, MultiTurn, Network, Other, Runtime, ToolCli,
 };
 
 /// What a pattern shows, with how many points. Patterns are case-insensitive and ASCII; a space matches any white space.
@@ -98,6 +98,11 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
         ExistingRepo,
         3,
         r"\b(?:add(?:s|ing)?|integrat\w+|install\w*|instrument\w*|migrat\w+|upgrad\w+|introduc\w+|wir\w+) [^.;]{0,60}?(?:to|into|in|from|within) (?:an?|your|the|their|existing|any) (?:existing )?(?:[\w.+-]+ ){0,2}(?:project|app|application|codebase)s?\b",
+    ),
+    (
+        ExistingRepo,
+        3,
+        r"\b(?:unfamiliar|inherited|legacy|acquired|existing|unknown) (?:codebase|code base|repository|repo)\b",
     ),
     (
         ExistingRepo,

@@ -162,7 +162,11 @@ pub(super) const CALLS: &[(&str, Effects)] = &[
         &[(LocalServices, 3), (ExistingRepo, 2)],
     ),
     (
-        r"^(?:npm|yarn|pnpm|bun)(?: run)? (?:test|build|lint|typecheck|format|check|ci|audit|outdated|type-check)\b",
+        r"^(?:npm|yarn|pnpm|bun)(?: run)? (?:test|lint|typecheck)\b|^(?:cargo|go|mvn|\./mvnw|gradle|\./gradlew|dotnet|swift|mix|sbt|flutter|bazel) (?:test|clippy|vet)\b",
+        &[(ExistingRepo, 3)],
+    ),
+    (
+        r"^(?:npm|yarn|pnpm|bun)(?: run)? (?:build|typecheck|format|check|ci|audit|outdated|type-check)\b",
         &[(ExistingRepo, 2)],
     ),
     (r"^(?:npm|yarn|pnpm|bun) run \S", &[(ExistingRepo, 2)]),
@@ -171,7 +175,7 @@ pub(super) const CALLS: &[(&str, Effects)] = &[
         &[(LocalServices, 3)],
     ),
     (
-        r"^(?:cargo|go|mvn|\./mvnw|gradle|\./gradlew|dotnet|swift|mix|sbt|flutter|bazel|rake) (?:-\S+ )*(?:test|build|check|clippy|vet|fmt|verify|package|analyze|run|compile)\b",
+        r"^(?:cargo|go|mvn|\./mvnw|gradle|\./gradlew|dotnet|swift|mix|sbt|flutter|bazel|rake) (?:-\S+ )*(?:build|check|fmt|verify|package|analyze|run|compile)\b",
         &[(ExistingRepo, 2)],
     ),
     (r"^make(?: [a-z][a-z-]*)?$", &[(ExistingRepo, 2)]),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
-use super::Category::{self, Database, EnvVars, ExistingRepo, Mcp, MultiTurn, Other, ToolCli};
+use super::Category::{self, Database, EnvVars, ExistingRepo, GitState, Mcp, MultiTurn, Other, ToolCli};
 use super::Signal;
 use super::clues::{Clue, Clues};
 use super::page::{Page, Prose, Section};
@@ -76,7 +76,8 @@ impl Compiled {
             PHRASES.iter().map(|(_, _, pattern)| pattern.replace(' ', r"[ \n]+")).collect();
         let mut sets = Vec::new();
         for category in Category::ALL {
-            let indices: Vec<usize> = (0..PHRASES.len()).filter(|index| PHRASES[*index].0 == category).collect();
+            let indices: Vec<usize> =
+                (0..PHRASES.len()).filter(|index| PHRASES[*index].0 == category).collect();
             for indices in indices.chunks(SET) {
                 let set = RegexSetBuilder::new(indices.iter().map(|index| &patterns[*index]))
                     .case_insensitive(true)
@@ -89,7 +90,12 @@ impl Compiled {
             }
         }
         let compile = |pattern: &String| {
-            RegexBuilder::new(pattern).case_insensitive(true).unicode(false).size_limit(SIZE_LIMIT).build().ok()
+            RegexBuilder::new(pattern)
+                .case_insensitive(true)
+                .unicode(false)
+                .size_limit(SIZE_LIMIT)
+                .build()
+                .ok()
         };
         Some(Self { sets, each: patterns.iter().map(compile).collect::<Option<_>>()? })
     }
@@ -133,7 +139,9 @@ fn block(compiled: &Compiled, prose: &Prose, clues: &mut Clues) {
             if category == EnvVars && matched.contains("GITHUB_") {
                 continue;
             }
-            if category == Database && COLLECTIONS.iter().any(|word| around(&prose.text, start).contains(word)) {
+            if category == Database
+                && COLLECTIONS.iter().any(|word| around(&prose.text, start).contains(word))
+            {
                 continue;
             }
             if category == Mcp && MAKING.iter().any(|verb| before.contains(verb)) {
@@ -152,7 +160,7 @@ fn block(compiled: &Compiled, prose: &Prose, clues: &mut Clues) {
             let about = prose.section == Section::Summary || prose.section == Section::Prerequisites;
             let raised = about
                 && points == 2
-                && matches!(category, ToolCli | MultiTurn | Mcp | ExistingRepo | Database);
+                && matches!(category, ToolCli | MultiTurn | Mcp | ExistingRepo | GitState | Database);
             let points = if raised { 3 } else { points };
             let points =
                 if prose.section == Section::Scope && category == MultiTurn { points.min(1) } else { points };

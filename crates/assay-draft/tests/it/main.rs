@@ -1,1 +1,3 @@
+mod labels;
 mod needs;
+mod verdict;
