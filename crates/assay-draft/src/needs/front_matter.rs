@@ -93,13 +93,9 @@ fn requires(document: &Document, key: &str, value: &Value, line: usize, clues: &
                 add(if programs::is_runtime(text) { Runtime } else { ToolCli }, text);
             }
             "package" | "pip" | "npm" | "packages" | "python" | "node" => add(Runtime, text),
-            "env" | "primaryEnv" | "environment" | "env_vars" => {
-                if text.len() > 2
-                    && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-                {
-                    code::credential(text, at, clues);
-                    clues.push(Clue::new(EnvVars, 3, at, Signal::FrontMatter, text).named(text));
-                }
+            "env" | "primaryEnv" | "environment" | "env_vars" if is_variable(text) => {
+                code::credential(text, at, clues);
+                clues.push(Clue::new(EnvVars, 3, at, Signal::FrontMatter, text).named(text));
             }
             "mcp" | "mcp-servers" | "mcp_servers" | "mcpServers" => add(Mcp, text),
             "browser" => add(BrowserUi, text),
@@ -110,6 +106,10 @@ fn requires(document: &Document, key: &str, value: &Value, line: usize, clues: &
             _ => {}
         }
     }
+}
+
+fn is_variable(text: &str) -> bool {
+    text.len() > 2 && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
 /// The strings of a value, at any depth.

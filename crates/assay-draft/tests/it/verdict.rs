@@ -2,7 +2,10 @@
 
 use assay_draft::needs::{Category, Double, Verdict, assess, find_in_text};
 
-fn assessed(body: &str, programs: &[&str]) -> (Verdict, Vec<(Category, Option<String>, Option<Double>)>) {
+/// A requirement that is not met: its category, its name, and what replaces it.
+type Row = (Category, Option<String>, Option<Double>);
+
+fn assessed(body: &str, programs: &[&str]) -> (Verdict, Vec<Row>) {
     let needs = find_in_text(&format!(
         "---\nname: sample\ndescription: A sample.\n---\n\n# Sample\n\n## Steps\n\n{body}\n"
     ));

@@ -22,6 +22,7 @@ mod disk;
 mod docker;
 mod docker_services;
 mod docs;
+mod draft;
 mod egress;
 mod errors;
 mod export;

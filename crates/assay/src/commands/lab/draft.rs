@@ -6,7 +6,7 @@ use assay_corpus::Record;
 use assay_corpus::input::Input;
 use assay_draft::needs::labels::{Agreement, Counts, Frequencies, Labelled};
 use assay_draft::needs::{self, Category, Needs};
-use assay_report::clean;
+use assay_report::{clean, counted};
 use serde_json::{Map, Value, json};
 
 use super::corpus::BadLines;
@@ -126,7 +126,10 @@ fn render(skills: usize, agreement: &Agreement) -> String {
     rows.push(row("all (micro-average)", agreement.pooled(&Category::ALL)));
     rows.push(row("the seven that rule out", agreement.pooled(&Category::DISCARDED)));
     let table = markdown(["category", "labels", "needed", "precision", "recall", "F1"], &rows);
-    format!("{skills} labelled skills; labels on which both readers agree\n\n{table}")
+    format!(
+        "{}; labels on which both readers agree\n\n{table}",
+        counted(skills, "labelled skill", "labelled skills")
+    )
 }
 
 fn render_frequencies(frequencies: &Frequencies) -> String {
