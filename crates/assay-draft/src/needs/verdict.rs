@@ -135,7 +135,8 @@ pub fn assess(needs: &Needs, has_program: &dyn Fn(&str) -> bool) -> Assessment {
                     .iter()
                     .filter(|need| matches!(need.by, Signal::Command | Signal::Code | Signal::FrontMatter))
                     .filter_map(|need| need.name.as_deref())
-                    .filter(|name| is_program(name));
+                    // Metadata lists packages of a language too, which are no programs.
+                    .filter(|name| is_program(name) && (double.is_some() || programs::is_runtime(name)));
                 for name in called.collect::<BTreeSet<_>>() {
                     if !has_program(name) {
                         add(Some(name), double, false);

@@ -47,6 +47,15 @@ fn programs_of_the_machine_are_met() {
 }
 
 #[test]
+fn packages_of_a_language_are_no_programs() {
+    let text =
+        "---\nname: sample\ndescription: A sample.\nmetadata:\n  install:\n    package: ledger-tools\n---\n";
+    let needs = find_in_text(text);
+    assert!(needs.has(Category::Runtime));
+    assert_eq!(assess(&needs, &|_| false).unmet, []);
+}
+
+#[test]
 fn doubles_are_named() {
     let check = |body: &str, category: Category, double: Double| {
         let unmet = assessed(body, &[]).1;

@@ -19,12 +19,14 @@ fn needs_of_folders_documents_and_records_are_a_line_each() {
     fs::create_dir_all(root.join("scripts")).unwrap();
     fs::write(root.join("SKILL.md"), SKILL).unwrap();
     fs::write(root.join("scripts/sum.py"), "import csv\n").unwrap();
-    let record = json!({"id": "r1", "path": "a/SKILL.md", "name": "other", "skill_md": SKILL}).to_string() + "\n";
+    let record =
+        json!({"id": "r1", "path": "a/SKILL.md", "name": "other", "skill_md": SKILL}).to_string() + "\n";
     fs::write(lab.path("corpus.jsonl"), &record).unwrap();
     let packed = zstd::encode_all(record.as_bytes(), 1).unwrap();
     fs::write(lab.path("corpus.jsonl.zst"), packed).unwrap();
     let paths = ["skills", "skills/ledger/SKILL.md", "corpus.jsonl", "corpus.jsonl.zst"];
-    let found = lines(&lab.assay(&[&["draft", "needs"], &paths[..], &["--format", "json"]].concat()).ok().stdout);
+    let found =
+        lines(&lab.assay(&[&["draft", "needs"], &paths[..], &["--format", "json"]].concat()).ok().stdout);
     let of = |key: &str| found.iter().map(|line| line[key].as_str().unwrap().to_owned()).collect::<Vec<_>>();
     assert_eq!(of("skill"), ["ledger", "ledger", "r1", "r1"]);
     assert_eq!(of("path"), ["skills/ledger/SKILL.md", "skills/ledger/SKILL.md", "a/SKILL.md", "a/SKILL.md"]);
@@ -92,7 +94,8 @@ fn needs_are_compared_with_labels() {
     assert_eq!(found["frequencies"]["categories"]["tool_cli"]["share"], 1.0);
     let text = lab.assay(&[&args[..], &["--errors"]].concat()).ok().stdout;
     assert!(text.contains("1 labelled skill;") && text.contains("wrongly found tool_cli"), "{text}");
-    fs::write(lab.path("labels.jsonl"), json!({"id": "r2", "a": labels(&[]), "b": labels(&[])}).to_string()).unwrap();
+    fs::write(lab.path("labels.jsonl"), json!({"id": "r2", "a": labels(&[]), "b": labels(&[])}).to_string())
+        .unwrap();
     let output = lab.assay(&args);
     assert_eq!(output.code, 2);
     assert!(output.stderr.contains("corpus.jsonl has no skill with the id r2"), "{}", output.stderr);
