@@ -39,7 +39,7 @@ const MODULES: &[(&str, &[(Category, u32)])] = &[
         &[(Database, 2)],
     ),
     ("playwright selenium puppeteer pyppeteer cypress webdriverio", &[(BrowserUi, 3)]),
-    ("pyautogui pynput tkinter PyQt5 PyQt6 bpy unreal uno", &[(Other, 1)]),
+    ("pyautogui pynput tkinter PyQt5 PyQt6 bpy unreal", &[(Other, 1)]),
     ("docker dockerode", &[(LocalServices, 2)]),
     ("serial RPi pyvisa smbus bleak cupy pycuda", &[(Other, 2)]),
     ("pypdf PyPDF2 pdfplumber docx pptx openpyxl fitz pymupdf pydicom librosa moviepy", &[(InputFile, 1)]),

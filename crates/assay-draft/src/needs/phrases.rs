@@ -172,7 +172,7 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
     (
         GitState,
         3,
-        r"\bgit (?:history|log|blame|diff|archaeology|status|refs)\b|\b(?:full|non-shallow|complete|shallow) clone\b|\brepository(?:'s|’s)? history\b|\bcommit history\b|\b(?:staged|unstaged|uncommitted|working[- ]tree) changes\b|\b(?:recent|last|previous|prior) commits?\b",
+        r"\bgit (?:history|log|blame|diff|status|refs)\b|\b(?:full|non-shallow|complete|shallow) clone\b|\brepository(?:'s|’s)? history\b|\bcommit history\b|\b(?:staged|unstaged|uncommitted|working[- ]tree) changes\b|\b(?:recent|last|previous|prior) commits?\b",
     ),
     (
         GitState,
@@ -276,7 +276,7 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
     (
         EnvVars,
         3,
-        r"\b(?:set|export|wire|provide|requires?|needs?|configure|missing|define)\b.{0,25}\b(?-i:[A-Z][A-Z0-9]+)_(?-i:API_KEY|KEY|TOKEN|SECRET|URL|URI|HOST|PORT|PASSWORD|DIR|PATH|ID|ENDPOINT|REGION|PROJECT|ACCOUNT)\b",
+        r"\b(?:set|export|provide|pass|use|requires?|needs?|configure|missing|define)\b.{0,25}\b(?-i:[A-Z][A-Z0-9]+)_(?-i:API_KEY|KEY|TOKEN|SECRET|URL|URI|HOST|PORT|PASSWORD|DIR|PATH|ID|ENDPOINT|REGION|PROJECT|ACCOUNT)\b",
     ),
     // Runtimes.
     (
@@ -367,7 +367,7 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
     (
         InputFile,
         3,
-        r"\binput (?:files?|images?|documents?|pdfs?|videos?|audio|datasets?|folder)\b|\binput is an? (?:\w+ )?(?:finished|completed|existing|draft)?",
+        r"\binput (?:files?|images?|documents?|pdfs?|videos?|audio|datasets?|folder)\b|\binput is an? ",
     ),
     (
         InputFile,
@@ -398,8 +398,9 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
     (
         ExternalState,
         2,
-        r"\binbox\b|\bdepends on [^.]{0,40}\b(?:configuration|ingestion|setup|data) (?:and|in)\b",
+        r"\b(?:create|add|read|retrieve),(?: \w+,)? (?:update|edit|modify),? (?:and|or) (?:delete|remove)\b",
     ),
+    (ExternalState, 2, r"\binbox\b"),
     (
         ExternalState,
         2,
@@ -410,11 +411,7 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
         2,
         r"<(?:[a-z]+[-_])*(?:project|account|workspace|tenant|org|organization|team|issue|ticket|page|channel|cluster|instance|branch|deployment|database|board|customer|user|site|app|parent|resource|dag)[-_]?(?:id|name|key|slug|or|ref)?(?:[-_][a-z]+)*>",
     ),
-    (
-        ExternalState,
-        2,
-        r"\b(?:log ingestion|data ingestion|retention period|already (?:deployed|published|running) (?:in|on|to))\b",
-    ),
+    (ExternalState, 2, r"\b(?:retention period|already (?:deployed|published|running) (?:in|on|to))\b"),
     // Hardware, systems, applications, other skills.
     (
         Other,

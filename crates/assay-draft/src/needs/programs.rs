@@ -72,7 +72,7 @@ const TOOLS: &str = "git expo docker docker-compose podman buildah skopeo jq yq 
     esptool adb fastboot emulator sdkmanager avdmanager nvidia-smi nvcc nsys ncu lean lake coqc z3 agda isabelle \
     forge cast anvil hardhat solc slither sui aptos anchor solana near starknet nix nix-shell brew apt apt-get yum dnf \
     apk pacman snap choco winget scoop wget curl sshpass radare2 r2 ghidra objdump readelf strace ltrace tcpdump \
-    tshark wireshark hashcat john hydra volatility binwalk yara exa eza delta lazygit tig gitk svn hg jj bd";
+    tshark wireshark hashcat john hydra volatility binwalk yara exa eza delta lazygit tig gitk svn hg jj";
 
 /// Whether a word is a command of every system, or a word of the shell.
 pub(super) fn is_standard(name: &str) -> bool {
