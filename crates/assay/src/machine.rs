@@ -1,5 +1,7 @@
 //! What the library may know of this machine: its environment, its sandboxes, its signals.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -125,6 +127,30 @@ pub(crate) fn sandboxes_for(settings: &Settings) -> Result<Sandboxes, Failure> {
 /// The sandboxes of this machine, with a way to its Docker daemon.
 pub(crate) fn sandboxes_with(docker: Result<DockerOptions, SandboxUnavailable>) -> Sandboxes {
     Sandboxes::new(bubblewrap(), docker)
+}
+
+/// The programs on the `PATH`, looked up once each.
+pub(crate) struct Programs {
+    folders: Vec<PathBuf>,
+    found: RefCell<BTreeMap<String, bool>>,
+}
+
+impl Programs {
+    /// Whether one of the folders has a file of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        if let Some(found) = self.found.borrow().get(name) {
+            return *found;
+        }
+        let found = !name.contains('/') && self.folders.iter().any(|folder| folder.join(name).is_file());
+        self.found.borrow_mut().insert(name.to_owned(), found);
+        found
+    }
+}
+
+/// The programs on the `PATH`.
+pub(crate) fn programs() -> Programs {
+    let folders = env("PATH").iter().flat_map(std::env::split_paths).collect();
+    Programs { folders, found: RefCell::default() }
 }
 
 /// How to reach the Docker daemon: at `DOCKER_HOST`, where that is a socket of this machine, or where it usually is.

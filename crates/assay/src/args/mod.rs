@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod gateway;
@@ -37,6 +38,7 @@ use self::audit::{AuditArgs, AuditWhat};
 use self::compare::CompareArgs;
 use self::completions::CompletionsArgs;
 use self::doctor::DoctorArgs;
+use self::draft::DraftArgs;
 use self::export::ExportArgs;
 use self::gate::GateArgs;
 use self::gateway::GatewayArgs;
@@ -123,7 +125,7 @@ const GLOBAL: &str = "Global options";
 /// The commands in the order and under the headings in which `assay --help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
-    ("Experiments", &["init", "task", "plan", "run"]),
+    ("Experiments", &["init", "draft", "task", "plan", "run"]),
     ("Results", &["show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
@@ -216,6 +218,7 @@ pub(crate) enum Command {
     Search(SearchArgs),
     Route(RouteArgs),
     Init(InitArgs),
+    Draft(DraftArgs),
     Task(TaskArgs),
     Plan(PlanArgs),
     Run(RunArgs),

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dependencies;
 pub(crate) mod doctor;
+pub(crate) mod draft;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod gateway;

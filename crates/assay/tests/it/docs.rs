@@ -47,6 +47,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay judge labels", Elsewhere("view")),
     ("assay judge", Elsewhere("judge")),
     ("assay lab judge", Elsewhere("judge")),
+    ("assay draft needs", Elsewhere("draft")),
+    ("assay lab draft needs", Elsewhere("draft")),
     ("scripts/agent-cpu", Not(LONG)),
     ("scripts/retrieval-speed", Not(WHOLE)),
     ("ASSAY_FUZZ_SECONDS=60 cargo", Not(LONG)),

@@ -34,6 +34,7 @@ fn the_screen_of_assay() {
 
     Experiments:
       init         Write a new experiment, task or CI workflow
+      draft        Draft an evaluation from a skill
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills
@@ -141,6 +142,7 @@ fn the_screen_of_assay() {
 
     Experiments:
       init         Write a new experiment, task or CI workflow
+      draft        Draft an evaluation from a skill
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills

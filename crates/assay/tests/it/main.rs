@@ -23,6 +23,7 @@ mod docker;
 mod docker_services;
 mod docs;
 mod doubles;
+mod draft;
 mod egress;
 mod errors;
 mod export;

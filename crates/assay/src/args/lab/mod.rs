@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod corpus;
 pub(crate) mod cta;
+pub(crate) mod draft;
 pub(crate) mod health;
 pub(crate) mod judge;
 pub(crate) mod replay;
@@ -18,6 +19,7 @@ use self::audit::LabAuditArgs;
 use self::bench::BenchArgs;
 use self::corpus::CorpusArgs;
 use self::cta::CtaArgs;
+use self::draft::LabDraftArgs;
 use self::health::HealthArgs;
 use self::judge::LabJudgeArgs;
 use self::replay::ReplayArgs;
@@ -43,6 +45,7 @@ pub(crate) struct LabArgs {
 pub(crate) enum LabWhat {
     Simulate(SimulateArgs),
     Replay(ReplayArgs),
+    Draft(LabDraftArgs),
     Judge(LabJudgeArgs),
     Bench(BenchArgs),
     Search(LabSearchArgs),

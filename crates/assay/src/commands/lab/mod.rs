@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod corpus;
 mod cta;
+mod draft;
 mod health;
 mod judge;
 mod replay;
@@ -12,6 +13,7 @@ mod search;
 mod self_test;
 mod simulate;
 
+pub(in crate::commands) use self::corpus::BadLines;
 use crate::args::lab::{LabArgs, LabWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -21,6 +23,7 @@ pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status
     match &args.what {
         LabWhat::Simulate(args) => simulate::run(args, ui),
         LabWhat::Replay(args) => replay::run(args, ui),
+        LabWhat::Draft(args) => draft::run(args, ui),
         LabWhat::Judge(args) => judge::run(args, ui),
         LabWhat::Bench(args) => bench::run(args, ui),
         LabWhat::Search(args) => search::run(args, ui),

@@ -10,7 +10,7 @@ mod page;
 mod stats;
 mod unpack;
 
-pub(super) use self::bad_lines::BadLines;
+pub(in crate::commands) use self::bad_lines::BadLines;
 pub(super) use self::output::write_to;
 use crate::args::lab::corpus::{CorpusArgs, CorpusWhat};
 use crate::failure::{Failure, Status};

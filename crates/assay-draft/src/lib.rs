@@ -1,0 +1,6 @@
+//! Drafting an evaluation of a skill from the skill itself.
+//!
+//! The first stage is [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it.
+//! Nothing here calls a model or starts a process.
+
+pub mod needs;

@@ -1,0 +1,5 @@
+//! What skills require, by rules over texts that are made for these tests.
+
+mod labels;
+mod needs;
+mod verdict;
