@@ -6,7 +6,7 @@ use assay_stats::{MetricScale, MetricVerdict, PairedTask};
 use assay_store::{Outcome, RunFolder, SET_SCORE};
 use serde::Serialize;
 
-use super::{Pair, means, paired, pairs};
+use super::pair::{Pair, means, paired, pairs};
 use crate::gather::{Slot, Table};
 use crate::model::{Comparison, FamilyInterval};
 

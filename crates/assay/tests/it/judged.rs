@@ -28,7 +28,7 @@ fn lab(judge: &str) -> Fixture {
         fixture.write(&format!("tasks/{task}/task.toml"), "version = \"1.0\"\n");
         fixture.write(
             &format!("tasks/{task}/instruction.md"),
-            &format!("Write notes about {task} to notes.md.\n"),
+            format!("Write notes about {task} to notes.md.\n"),
         );
         fixture.write(
             &format!("tasks/{task}/environment/Dockerfile"),
@@ -224,9 +224,11 @@ fn a_quotation_that_is_not_there_does_not_count() {
         let planted = answers(&(items, material));
         let items: Vec<Value> = planted
             .into_iter()
-            .map(|answer| match answer["id"].as_str().unwrap().starts_with("planted") {
-                true => answer,
-                false => json!({"id": answer["id"], "answer": "met", "quote": "words that are nowhere", "reason": "so"}),
+            .map(|answer| {
+                if answer["id"].as_str().unwrap().starts_with("planted") {
+                    return answer;
+                }
+                json!({"id": answer["id"], "answer": "met", "quote": "words that are nowhere", "reason": "so"})
             })
             .collect();
         Answer::done(&json!({ "items": items }).to_string())
@@ -320,19 +322,17 @@ fn a_judge_that_is_an_agent_reads_files_and_cannot_change_them() {
         if request.is_preflight() {
             return Answer::done("ok");
         }
-        match request.turn() {
-            0 => Answer::bash("cat /material/work/notes.md; echo changed >/material/work/notes.md; id -u"),
-            _ => {
-                let messages = request.body["messages"].as_array().unwrap();
-                let seen = messages.last().unwrap()["content"].as_str().unwrap().to_owned();
-                assert!(seen.contains("Read-only file system"), "{seen}");
-                // The requirements are in the first message.
-                let asked = messages.iter().filter(|message| message["role"] == "user").take(1);
-                let asked = json!({ "messages": asked.collect::<Vec<_>>() });
-                let (items, _) = parts(&Request { body: asked, ..request.clone() });
-                Answer::done(&json!({ "items": answers(&(items, seen)) }).to_string())
-            }
+        if request.turn() == 0 {
+            return Answer::bash("cat /material/work/notes.md; echo changed >/material/work/notes.md; id -u");
         }
+        let messages = request.body["messages"].as_array().unwrap();
+        let seen = messages.last().unwrap()["content"].as_str().unwrap().to_owned();
+        assert!(seen.contains("Read-only file system"), "{seen}");
+        // The requirements are in the first message.
+        let asked = messages.iter().filter(|message| message["role"] == "user").take(1);
+        let asked = json!({ "messages": asked.collect::<Vec<_>>() });
+        let (items, _) = parts(&Request { body: asked, ..request.clone() });
+        Answer::done(&json!({ "items": answers(&(items, seen)) }).to_string())
     });
     let lab = lab(&format!("{}mode = \"agent\"\n", judge_at(&server.url())));
     let (document, code) = lab.run(&["--no-cap", "--only", "task=a", "--only", "repetition=1"]);
