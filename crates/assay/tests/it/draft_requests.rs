@@ -91,58 +91,78 @@ fn skills_in(text: &str) -> Vec<usize> {
     found.into_iter().map(|(_, place)| place).collect()
 }
 
-/// A request for a skill that differs from all others.
-fn request_for(skill: usize, prompt: &str) -> String {
+/// How the server answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Rules {
+    /// Well, and its reviews approve.
+    Good,
+    /// Well; one review objects to requests for `crew-roster`.
+    Objecting,
+    /// As the comments in [`SKILLS`] say; and no request needs `tide-tables` and another skill.
+    Hostile,
+}
+
+/// A request for skills that differs from all others.
+fn request_for(skills: &[usize], prompt: &str) -> String {
     let mut state = prompt.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    let mut words = || {
+    let mut word = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         WORDS[usize::try_from(state >> 33).unwrap() % WORDS.len()]
     };
-    let words: Vec<&str> = (0..14).map(|_| words()).collect();
-    format!("Please help me with {} near {}", SKILLS[skill].2, words.join(" "))
+    let words: Vec<&str> = (0..14).map(|_| word()).collect();
+    let subjects: Vec<&str> = skills.iter().map(|skill| SKILLS[*skill].2).collect();
+    format!("Please help me with {} near {}", subjects.join(" and "), words.join(" "))
+}
+
+/// Whether a request is for a skill.
+fn is_for(request: &str, skill: usize) -> bool {
+    request.split(' ').any(|word| word == SKILLS[skill].2)
 }
 
 /// What the model answers.
-fn reply(request: &Request) -> String {
+fn reply(request: &Request, rules: Rules) -> String {
     let (system, text) = (message(request, "system"), message(request, "user"));
-    let objects = |review: &str| {
-        text.contains(" watch near ") && review == "coherence" || text.contains(" freight near ")
-    };
-    let verdict = |review: &str| {
-        let verdict = if objects(review) { "object" } else { "approve" };
-        json!({ "verdict": verdict, "reason": "by rule" }).to_string()
-    };
-    if system.contains("whether the request is coherent") {
-        return verdict("coherence");
+    if !text.contains("\nREQUEST\n") {
+        return write(&system, &text, rules);
     }
-    if system.contains("of good quality") {
-        return verdict("quality");
-    }
+    let own = text.split_once("\nREQUEST\nBEGIN ").unwrap().1;
+    let own = own.split_once('\n').unwrap().1.split_once("\nEND ").unwrap().0;
     if system.contains("each with a letter") {
-        let own = SKILLS.iter().find(|own| text.contains(&format!(" {} near ", own.2))).unwrap();
-        let at = text.find(&format!("name: {}\n", own.0)).unwrap();
-        let letter = text[..at].rsplit_once("SKILL ").unwrap().1.chars().next().unwrap();
-        return json!({ "skills": [letter.to_string()], "reason": "by rule" }).to_string();
+        let letter = |skill: usize| {
+            let at = text.find(&format!("name: {}\n", SKILLS[skill].0)).unwrap();
+            text[..at].rsplit_once("SKILL ").unwrap().1[..1].to_owned()
+        };
+        let letters: Vec<String> =
+            (0..SKILLS.len()).filter(|skill| is_for(own, *skill)).map(letter).collect();
+        return json!({ "skills": letters, "reason": "by rule" }).to_string();
     }
-    let skills = skills_in(&text);
-    if system.contains("two skills") {
-        return request_for(skills[0], &text);
+    let is_coherence = system.contains("whether the request is coherent");
+    let objects =
+        rules != Rules::Good && is_coherence && is_for(own, 6) || rules == Rules::Hostile && is_for(own, 7);
+    json!({ "verdict": if objects { "object" } else { "approve" }, "reason": "by rule" }).to_string()
+}
+
+fn write(system: &str, text: &str, rules: Rules) -> String {
+    let skills = skills_in(text);
+    if system.contains("You get two skills") {
+        return request_for(&skills[..1], text);
     }
-    if skills.len() > 1 {
-        return "NO_NATURAL_REQUEST".to_owned();
+    if rules != Rules::Hostile {
+        return request_for(&skills, text);
     }
-    match SKILLS[skills[0]].0 {
-        "rope-splicing" => format!("Please do this: {}", SKILLS[skills[0]].3),
-        "galley-menu" => "Write the galley menu for supper near the northern islands".to_owned(),
-        "hull-painting" => request_for(skills[0], ""),
-        _ => request_for(skills[0], &text),
+    match (skills.len(), SKILLS[skills[0]].0) {
+        (2.., _) if skills.contains(&0) => "NO_NATURAL_REQUEST".to_owned(),
+        (1, "rope-splicing") => format!("Please do this: {}", SKILLS[skills[0]].3),
+        (1, "galley-menu") => "Write the galley menu for supper near the northern islands".to_owned(),
+        (1, "hull-painting") => request_for(&skills, ""),
+        _ => request_for(&skills, text),
     }
 }
 
-fn server() -> Server {
-    Server::start(|_, request| Answer::done(&reply(request)))
+fn server(rules: Rules) -> Server {
+    Server::start(move |_, request| Answer::done(&reply(request, rules)))
 }
 
 fn draft(lab: &Fixture, server: &Server, args: &[&str]) -> Ran {
@@ -164,19 +184,26 @@ fn names(lines: &[Value], key: &str) -> BTreeSet<String> {
 
 #[test]
 fn requests_are_checked_reviewed_and_read_by_both_benchmarks() {
-    let (lab, server) = (lab(), server());
-    let args = ["--count", "20", "--negatives", "6", "--out"];
-    let ran = draft(&lab, &server, &[&args[..], &["r.jsonl"]].concat()).ok().json();
-    assert_eq!((&ran["requests"], &ran["negatives"], &ran["cached"]), (&json!(20), &json!(6), &json!(0)));
+    let (lab, server) = (lab(), server(Rules::Hostile));
+    let args = ["--count", "40", "--negatives", "6", "--out"];
+    // Skills for which no request can be accepted are drawn again and again, so that fewer are accepted.
+    let ran = draft(&lab, &server, &[&args[..], &["r.jsonl"]].concat()).ended(1).json();
     let requests = lines(&lab, "r.jsonl");
+    let count = requests.len();
+    assert!(count >= 20, "{ran}");
+    assert_eq!((&ran["requests"], &ran["negatives"], &ran["cached"]), (&json!(count), &json!(6), &json!(0)));
+    let (single, several): (Vec<Value>, Vec<Value>) =
+        requests.iter().cloned().partition(|line| line["k"] == 1);
     assert_eq!(
-        names(&requests, "gold_names"),
+        names(&single, "gold_names"),
         BTreeSet::from(["anchor-check", "hull-painting", "sail-repair", "tide-tables"].map(str::to_owned))
     );
+    assert!(!several.is_empty() && !names(&several, "gold_names").contains("tide-tables"));
     for line in &requests {
         assert!(line["overlap3"].as_f64().unwrap() <= 0.1 && line["names_skill"] == false, "{line}");
         assert_eq!((&line["schema"], &line["approved_by"]), (&json!("assay.request/1"), &json!("reviews")));
-        assert_eq!((line["reviews"].as_array().unwrap().len(), &line["k"]), (3, &json!(1)));
+        assert_eq!(line["reviews"].as_array().unwrap().len(), 3);
+        assert_eq!(line["k"], json!(line["gold_ids"].as_array().unwrap().len()));
     }
     // What was dropped, and why.
     let dropped = lines(&lab, "r.dropped.jsonl");
@@ -188,10 +215,15 @@ fn requests_are_checked_reviewed_and_read_by_both_benchmarks() {
     let only = |name: &str| BTreeSet::from([name.to_owned()]);
     assert_eq!(names(&of("overlap"), "gold_names"), only("rope-splicing"));
     assert_eq!(names(&of("names-skill"), "gold_names"), only("galley-menu"));
-    assert_eq!(names(&of("near-duplicate"), "gold_names"), only("hull-painting"));
-    assert_eq!(names(&of("reviews"), "gold_names"), only("cargo-manifest"));
+    // Also draws with the same prompt, which this server answers with the same text.
+    let repeated = names(&of("near-duplicate"), "gold_names");
+    assert!(repeated.contains("hull-painting"), "{repeated:?}");
+    for line in of("reviews") {
+        assert!(line["gold_names"].as_array().unwrap().contains(&json!("cargo-manifest")), "{line}");
+    }
     for line in of("null") {
         assert!(line["query"].is_null() && line["k"].as_u64() > Some(1), "{line}");
+        assert!(line["gold_names"].as_array().unwrap().contains(&json!("tide-tables")), "{line}");
     }
     // One objection: the sheet, which a person can label.
     let sheet = lines(&lab, "r.review.jsonl");
@@ -213,7 +245,7 @@ fn requests_are_checked_reviewed_and_read_by_both_benchmarks() {
 
     // The same command again asks nobody and writes the same.
     let before = server.requests().len();
-    let again = draft(&lab, &server, &[&args[..], &["again.jsonl"]].concat()).ok().json();
+    let again = draft(&lab, &server, &[&args[..], &["again.jsonl"]].concat()).ended(1).json();
     assert_eq!((&again["calls"], &again["cached"]), (&json!(0), &json!(before)));
     assert_eq!(server.requests().len(), before);
     assert_eq!(lines(&lab, "again.jsonl"), requests);
@@ -236,8 +268,8 @@ fn requests_are_checked_reviewed_and_read_by_both_benchmarks() {
         "json",
     ];
     let found = lab.assay(&bench).ok().json();
-    assert_eq!(found["pools"][0]["queries"], json!(20), "{found}");
-    for (file, count) in [("r.jsonl", 20), ("r.negatives.jsonl", 6)] {
+    assert_eq!(found["queries"], json!(count), "{found}");
+    for (file, count) in [("r.jsonl", count), ("r.negatives.jsonl", 6)] {
         let bench = ["lab", "route", "bench", "--prompts", file, "--library", "skills", "--format", "json"];
         let found = lab.assay(&bench).ok().json();
         assert_eq!(found["prompts"], json!(count), "{found}");
@@ -246,7 +278,7 @@ fn requests_are_checked_reviewed_and_read_by_both_benchmarks() {
 
 #[test]
 fn a_person_decides_single_objections() {
-    let (lab, server) = (lab(), server());
+    let (lab, server) = (lab(), server(Rules::Objecting));
     let args = ["--count", "12", "--out"];
     draft(&lab, &server, &[&args[..], &["r.jsonl"]].concat()).ok();
     let sheet = lines(&lab, "r.review.jsonl");
@@ -271,7 +303,7 @@ fn a_person_decides_single_objections() {
 
 #[test]
 fn pools_are_disjoint() {
-    let (lab, server) = (lab(), server());
+    let (lab, server) = (lab(), server(Rules::Good));
     let drawn = |pool: &str| {
         let out = format!("{pool}.jsonl");
         let args = ["--count", "8", "--negatives", "2", "--seed", "4", "--pool", pool, "--out", &out];
@@ -294,7 +326,7 @@ fn pools_are_disjoint() {
 
 #[test]
 fn a_capped_command_resumes_without_asking_again() {
-    let (lab, server) = (lab(), server());
+    let (lab, server) = (lab(), server(Rules::Good));
     let args = |out: &'static str, cap: &'static str| {
         ["--count", "6", "--out", out, "--price", "1,1", "--max-usd", cap, "--concurrency", "1"]
     };
@@ -323,7 +355,7 @@ fn a_capped_command_resumes_without_asking_again() {
 fn reviews_go_to_the_reviewers_in_turn_and_unreadable_ones_object() {
     let lab = lab();
     let server = Server::start(|_, request| {
-        let text = reply(request);
+        let text = reply(request, Rules::Good);
         // This reviewer never answers in the required form.
         let is_unreadable =
             request.body["model"] == "other" && message(request, "system").contains("quality");
@@ -390,19 +422,31 @@ fn first_messages_of_sessions_are_kept_apart() {
 }
 
 #[test]
-fn requests_become_an_experiment() {
-    let (lab, server) = (lab(), server());
+fn requests_become_an_experiment_whose_funnel_shows_what_was_opened() {
+    let (lab, server) = (lab(), server(Rules::Good));
     let args = ["--count", "3", "--out", "r.jsonl", "--experiment", "trigger"];
     draft(&lab, &server, &args).ok();
     let requests = lines(&lab, "r.jsonl");
     let instruction = fs::read_to_string(lab.path("trigger/tasks/request-0001/instruction.md")).unwrap();
     assert_eq!(instruction.trim(), requests[0]["query"].as_str().unwrap());
-    let plan = lab.assay(&["plan", "trigger/experiment.toml", "--format", "json"]).ok().json();
-    assert_eq!(
-        plan["tasks"].as_array().map(Vec::len).or(plan["tasks"].as_u64().map(|n| n as usize)),
-        Some(3)
-    );
     draft(&lab, &server, &["--count", "3", "--out", "s.jsonl", "--experiment", "trigger"]).ended(2);
+
+    // An agent that opens what belongs to the task, and nothing if all skills are offered.
+    let experiment = fs::read_to_string(lab.path("trigger/experiment.toml")).unwrap();
+    lab.write("trigger/experiment.toml", experiment.replace("openai:gpt-5", "scripted:turns.jsonl"));
+    let rules = [
+        json!({ "turn": 0, "condition": "curated", "run": "cat /skills/*/SKILL.md" }),
+        json!({ "turn": 1, "condition": "curated", "run": "echo done > /app/result.txt" }),
+        json!({ "say": "Done." }),
+    ];
+    lab.write("trigger/turns.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
+    let ran = lab.assay(&["run", "trigger/experiment.toml", "--format", "json"]).ok().json();
+    let arms = ran["report"]["arms"].as_array().unwrap();
+    let opened: Vec<(&Value, &Value)> =
+        arms.iter().map(|arm| (&arm["condition"], &arm["exposure"]["opened"])).collect();
+    assert_eq!(opened, [(&json!("curated"), &json!(1.0)), (&json!("full"), &json!(0.0))]);
+    // The checks of the tasks held: a solution passes, and doing nothing fails.
+    assert_eq!(ran["report"]["excluded"].as_array().map_or(0, Vec::len), 0, "{}", ran["report"]["excluded"]);
 }
 
 #[test]
