@@ -374,7 +374,7 @@ fn reviews_go_to_the_reviewers_in_turn_and_unreadable_ones_object() {
     assert!(!lab.path("r.jsonl").exists());
 }
 
-/// A session of Claude Code that reads the text of a skill, or does not.
+/// A session of Claude Code that reads the text of a skill, or does not. It begins with what a client writes.
 fn session(id: &str, first: &str, delivered: &str) -> String {
     let record = |number: usize, kind: &str, message: Value| {
         json!({
@@ -388,9 +388,10 @@ fn session(id: &str, first: &str, delivered: &str) -> String {
         json!({ "type": "tool_result", "tool_use_id": "a", "content": delivered, "is_error": false });
     let reply = json!({ "id": "m1", "model": "claude-x", "content": [call] });
     let records = [
-        record(1, "user", json!({ "content": first })),
-        record(2, "assistant", reply),
-        record(3, "user", json!({ "content": [result] })),
+        record(1, "user", json!({ "content": "<session_context>\nToday is Monday.\n</session_context>" })),
+        record(2, "user", json!({ "content": first })),
+        record(3, "assistant", reply),
+        record(4, "user", json!({ "content": [result] })),
     ];
     records.join("\n") + "\n"
 }
@@ -400,11 +401,12 @@ fn first_messages_of_sessions_are_kept_apart() {
     let secret = format!("sk-{}", "a1".repeat(20));
     let lab = lab()
         .file("log/one.jsonl", session("s1", &format!("When is low water? My key is {secret}"), SKILLS[0].3))
-        .file("log/two.jsonl", session("s2", "Tell me a story", "No such skill."));
+        .file("log/two.jsonl", session("s2", "Tell me a story", "No such skill."))
+        .file("log/three.jsonl", session("s3", &"long ".repeat(801), "No such skill."));
     let args =
         ["draft", "requests", "skills", "--from-traces", "log", "--out", "t.jsonl", "--format", "json"];
     let ran = lab.assay(&args).ok().json();
-    assert_eq!(ran["sessions"], json!({ "requests": 2, "labelled": 1, "skipped": 0, "unread": 0 }));
+    assert_eq!(ran["sessions"], json!({ "requests": 2, "labelled": 1, "skipped": 1, "unread": 0 }));
     assert!(!lab.path("t.jsonl").exists());
     let found = lines(&lab, "t.traces.jsonl");
     let of =

@@ -13,8 +13,8 @@ use clap::ValueEnum;
 /// missing. docs/DRAFTING.md describes the method and the files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  assay draft requests skills --model openai:gpt-5 --count 100 --price 1.25,10 --max-usd 5 --out requests.jsonl
-  assay draft requests corpus.jsonl.zst --model openai:gpt-5 --count 500 --negatives 200 --no-cap --out requests.jsonl
+  assay draft requests skills --model openai:gpt-5 --count 100 --price 1.25,10 --max-usd 5 --out new.jsonl
+  assay draft requests skills --model openai:gpt-5 --count 100 --negatives 40 --no-cap --out new.jsonl
   assay draft requests skills --from-traces ~/.claude/projects --out sessions.jsonl")]
 pub(crate) struct RequestsArgs {
     /// Folders with skills, or corpora: JSON Lines, plain, .gz or .zst

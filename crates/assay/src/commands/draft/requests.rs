@@ -3,11 +3,12 @@
 mod calls;
 mod library;
 mod output;
+mod report;
 mod rounds;
 mod suite;
 mod traces;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_draft::requests::{Checks, Pool, Prompt, Review, ReviewPrompt};
@@ -23,6 +24,7 @@ use crate::ui::Ui;
 use calls::Models;
 use library::Library;
 use output::{Files, Lines, write_lines};
+use report::{Report, Sorted};
 use rounds::{DrawResult, Drawn, Kind, Rounds, TRIED};
 
 pub(super) fn run(args: &RequestsArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -53,13 +55,16 @@ pub(super) fn run(args: &RequestsArgs, settings: &Settings, ui: &Ui) -> Result<S
             }
             models.check_cap()?;
             match command.draft(&models, ui) {
-                Err(_) if models.is_cancelled() => return Ok(Status::Interrupted),
+                Err(_) if models.is_cancelled() => {
+                    ui.note("interrupted: run the command again, which uses the replies so far");
+                    return Ok(Status::Interrupted);
+                }
                 drafted => drafted?,
             }
         }
     };
     let Some(files) = files.filter(|_| !args.dry_run) else { return Ok(Status::Done) };
-    command.finish(drafted, &files, ui)
+    command.finish(&drafted, &files, ui)
 }
 
 /// A model reviews its own family's requests more favourably.
@@ -153,126 +158,89 @@ impl Command<'_> {
     }
 
     /// Writes the files and prints the figures.
-    fn finish(&self, mut drafted: Drafted, files: &Files, ui: &Ui) -> Result<Status, Failure> {
+    fn finish(&self, drafted: &Drafted, files: &Files, ui: &Ui) -> Result<Status, Failure> {
+        let labels = self.args.labels.as_deref().map(read_labels).transpose()?.unwrap_or_default();
+        let sorted = self.sort(&drafted.draws, &labels);
+        let from_traces = &self.args.from_traces;
+        let sessions =
+            (!from_traces.is_empty()).then(|| traces::read_sessions(from_traces, self.library, ui));
+        if let Some(folder) = &self.args.experiment {
+            suite::write(folder, &sorted.requests, self.library)?;
+        }
+        write_lines(&files.requests, &sorted.requests)?;
+        write_lines(&files.negatives, &sorted.negatives)?;
+        write_lines(&files.sheet, &sorted.sheet)?;
+        write_lines(&files.dropped, &sorted.dropped)?;
+        if let Some(sessions) = &sessions {
+            write_lines(&files.traces, &sessions.lines)?;
+        }
+        let has_model = self.args.model.is_some();
+        Report {
+            skills: self.places.len(),
+            has_model,
+            drafted,
+            sorted: &sorted,
+            sessions: sessions.as_ref(),
+        }
+        .print(ui)?;
+        if !sorted.sheet.is_empty() {
+            ui.note(&format!("next: `assay judge sheet {}`", files.sheet.display()));
+        }
+        let written = [sorted.requests.len(), sorted.negatives.len()];
+        let is_short = self
+            .kinds()
+            .iter()
+            .zip(written)
+            .any(|((_, count), written)| usize::try_from(*count).unwrap_or(usize::MAX) > written);
+        Ok(match sessions {
+            Some(sessions) if sessions.unread > 0 => Status::BadInput,
+            _ if is_short => Status::DidNotHold,
+            _ => Status::Done,
+        })
+    }
+
+    /// Sorts draws into the files, by their reviews and the labels of people.
+    fn sort(&self, draws: &[(Drawn, Option<Prompt>)], labels: &BTreeMap<String, bool>) -> Sorted {
         let lines = Lines {
             library: self.library,
             model: self.args.model.as_deref().unwrap_or_default(),
             pool: self.pool,
             seed: self.args.seed,
         };
-        let labels = self.args.labels.as_deref().map(read_labels).transpose()?.unwrap_or_default();
-        let (mut requests, mut negatives, mut sheet, mut dropped) = (vec![], vec![], vec![], vec![]);
-        let mut reasons: BTreeMap<&'static str, usize> = BTreeMap::new();
-        let mut covered = BTreeSet::new();
-        let mut by_people = 0;
-        for (drawn, prompt) in &mut drafted.draws {
-            let objection = match drawn.result {
-                DrawResult::Person(review) => Some(review),
-                _ => None,
-            };
-            let label = objection.and_then(|_| labels.get(&lines.id(drawn)).copied());
-            let is_accepted = drawn.result == DrawResult::Accepted || label == Some(true);
+        let mut sorted = Sorted::default();
+        for (drawn, prompt) in draws {
             let prompt = prompt.as_ref();
-            if is_accepted {
-                let mut line = lines.request(drawn, prompt);
-                line["approved_by"] = json!(if label.is_some() { "person" } else { "reviews" });
-                by_people += usize::from(label.is_some());
-                match drawn.kind {
-                    Kind::Positive => {
-                        covered.extend(drawn.gold.iter().copied());
-                        requests.push(line);
-                    }
-                    Kind::Negative => negatives.push(line),
+            let approved_by = match &drawn.result {
+                DrawResult::Accepted => "reviews",
+                DrawResult::Dropped(reason, _) => {
+                    *sorted.reasons.entry(reason).or_default() += 1;
+                    sorted.dropped.push(lines.dropped(drawn, prompt));
+                    continue;
                 }
+                DrawResult::Person(review) => match labels.get(&lines.id(drawn)) {
+                    Some(true) => "person",
+                    Some(false) => {
+                        *sorted.reasons.entry("person").or_default() += 1;
+                        sorted.dropped.push(lines.dropped(drawn, prompt));
+                        continue;
+                    }
+                    None => {
+                        sorted.sheet.push(lines.row(drawn, *review, prompt));
+                        continue;
+                    }
+                },
+            };
+            let mut line = lines.request(drawn, prompt);
+            line["approved_by"] = json!(approved_by);
+            sorted.by_people += usize::from(approved_by == "person");
+            if drawn.kind == Kind::Negative {
+                sorted.negatives.push(line);
                 continue;
             }
-            match (&drawn.result, objection) {
-                (_, Some(objection)) if label.is_none() => sheet.push(lines.row(drawn, objection, prompt)),
-                (DrawResult::Dropped(reason, _), _) => {
-                    *reasons.entry(reason).or_default() += 1;
-                    dropped.push(lines.dropped(drawn, prompt));
-                }
-                _ => {
-                    *reasons.entry("person").or_default() += 1;
-                    dropped.push(lines.dropped(drawn, prompt));
-                }
-            }
+            sorted.covered.extend(drawn.gold.iter().copied());
+            sorted.requests.push(line);
         }
-        let sessions = (!self.args.from_traces.is_empty())
-            .then(|| traces::read_sessions(&self.args.from_traces, self.library, ui));
-        if let Some(folder) = &self.args.experiment {
-            suite::write(folder, &requests, self.library)?;
-        }
-        write_lines(&files.requests, &requests)?;
-        write_lines(&files.negatives, &negatives)?;
-        write_lines(&files.sheet, &sheet)?;
-        write_lines(&files.dropped, &dropped)?;
-        if let Some(sessions) = &sessions {
-            write_lines(&files.traces, &sessions.lines)?;
-        }
-        let missing = self
-            .kinds()
-            .iter()
-            .zip([requests.len(), negatives.len()])
-            .any(|((_, count), written)| usize::try_from(*count).unwrap_or(usize::MAX) > written);
-        let unread = sessions.as_ref().map_or(0, |sessions| sessions.unread);
-        if ui.json() {
-            let sessions = sessions.as_ref().map(|sessions| {
-                json!({
-                    "requests": sessions.lines.len(), "labelled": sessions.labelled, "skipped": sessions.skipped,
-                    "unread": sessions.unread,
-                })
-            });
-            ui.document(&json!({
-                "schema": "assay.requests/1", "skills": self.places.len(), "draws": drafted.draws.len(),
-                "requests": requests.len(), "negatives": negatives.len(), "covered": covered.len(),
-                "approved_by_people": by_people, "for_people": sheet.len(), "dropped": reasons, "sessions": sessions,
-                "calls": drafted.calls, "cached": drafted.cached, "cost_usd": drafted.cost_usd,
-            }))?;
-        } else {
-            let mut text = String::new();
-            if self.args.model.is_some() {
-                text.push_str(&format!(
-                    "{}, {} from {}\n",
-                    counted(requests.len(), "request", "requests"),
-                    counted(negatives.len(), "negative", "negatives"),
-                    counted(drafted.draws.len(), "draw", "draws"),
-                ));
-                text.push_str(&format!(
-                    "skills with a request: {} of {}\nfor people to decide: {}\n",
-                    covered.len(),
-                    self.places.len(),
-                    sheet.len()
-                ));
-                let reasons: Vec<String> =
-                    reasons.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-                let reasons =
-                    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-                text.push_str(&format!("dropped: {}{reasons}\n", dropped.len()));
-                let cost = drafted.cost_usd.map_or_else(String::new, |cost| format!(", ${cost:.4}"));
-                text.push_str(&format!(
-                    "{} ({} cached){cost}\n",
-                    counted(drafted.calls, "model call", "model calls"),
-                    drafted.cached
-                ));
-            }
-            if let Some(sessions) = &sessions {
-                text.push_str(&format!(
-                    "{} of sessions, {} with a skill that was opened\n",
-                    counted(sessions.lines.len(), "request", "requests"),
-                    sessions.labelled
-                ));
-            }
-            ui.out(&text)?;
-        }
-        if !sheet.is_empty() {
-            ui.note(&format!("next: `assay judge sheet {}`", files.sheet.display()));
-        }
-        Ok(match () {
-            () if unread > 0 => Status::BadInput,
-            () if missing => Status::DidNotHold,
-            () => Status::Done,
-        })
+        sorted
     }
 }
 

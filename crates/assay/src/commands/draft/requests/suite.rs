@@ -1,6 +1,6 @@
 //! An experiment whose instructions are requests: how often an agent opens their skills by itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -31,13 +31,16 @@ pub(super) fn check_absent(folder: &Path) -> Result<(), Failure> {
 
 /// Writes the experiment: a task for each request, and all skills of the library with their `SKILL.md` only.
 pub(super) fn write(folder: &Path, requests: &[Value], library: &Library) -> Result<(), Failure> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for skill in library.skills.all() {
+        *counts.entry(folder_name(&skill.name)).or_default() += 1;
+    }
     let mut folders = BTreeMap::new();
-    let mut used = BTreeSet::new();
     for skill in library.skills.all() {
         let mut name = folder_name(&skill.name);
-        if !used.insert(name.clone()) {
-            name = format!("{name}-{}", skill.digest.short());
-            used.insert(name.clone());
+        // The experiment finds a skill by the name of its folder, too, which must be that of one skill.
+        if counts.get(&name).is_some_and(|count| *count > 1) {
+            name = format!("{name}-{}", assay_fs::Digest::of(skill.id.as_bytes()).short());
         }
         write_file(&folder.join("skills").join(&name).join("SKILL.md"), &skill.text, false)?;
         folders.insert(skill.id.as_str(), name);

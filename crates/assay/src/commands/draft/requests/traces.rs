@@ -67,7 +67,11 @@ pub(super) fn read_sessions(paths: &[PathBuf], library: &Library, ui: &Ui) -> Se
                 sessions: Vec::new(),
             });
             message.gold.extend(gold);
-            message.sessions.push(session_id(trajectory, &source));
+            // The output and the log of one session are two transcripts.
+            let id = session_id(trajectory, &source);
+            if !message.sessions.contains(&id) {
+                message.sessions.push(id);
+            }
         }
     }
     for mut message in messages.into_values() {
@@ -79,12 +83,22 @@ pub(super) fn read_sessions(paths: &[PathBuf], library: &Library, ui: &Ui) -> Se
     sessions
 }
 
-/// The first message of the user, with secrets redacted.
+/// The first message of the user before the agent's first turn, with secrets redacted.
 fn first_message(trajectory: &Trajectory, secrets: &[String]) -> Option<String> {
-    let step = trajectory.steps.iter().find(|step| step.source == Source::User)?;
-    let text = step.message.trim();
-    let is_usable = !text.is_empty() && text.chars().count() <= LONGEST;
-    is_usable.then(|| redact(text, secrets))
+    let before = trajectory.steps.iter().take_while(|step| step.source != Source::Agent);
+    let texts = before.filter(|step| step.source == Source::User).map(|step| step.message.trim());
+    let text = texts.filter(|text| !text.is_empty()).find(|text| !is_context(text))?;
+    (text.chars().count() <= LONGEST).then(|| redact(text, secrets))
+}
+
+/// Whether a client wrote the message: several send the date, the folder and the like as an element before the user's
+/// own message.
+fn is_context(text: &str) -> bool {
+    let tag = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| tag);
+    tag.is_some_and(|tag| {
+        let is_name = tag.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        !tag.is_empty() && is_name && text.ends_with(&format!("</{tag}>"))
+    })
 }
 
 /// The places of the skills whose text reached the model.
