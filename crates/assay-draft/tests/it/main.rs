@@ -2,4 +2,5 @@
 
 mod labels;
 mod needs;
+mod requests;
 mod verdict;

@@ -1,12 +1,17 @@
 //! What `assay draft` takes.
 
+mod requests;
+
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
+pub(crate) use self::requests::{PoolName, RequestsArgs};
+
 /// Draft an evaluation from a skill
 ///
-/// `needs` lists what a skill requires of an environment. docs/DRAFTING.md describes the method.
+/// `needs` lists what a skill requires of an environment. `requests` writes requests that skills serve, for tests of
+/// search, routing and triggering. docs/DRAFTING.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft needs skills
@@ -19,6 +24,7 @@ pub(crate) struct DraftArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DraftWhat {
     Needs(NeedsArgs),
+    Requests(Box<RequestsArgs>),
 }
 
 /// List what skills require of an environment
