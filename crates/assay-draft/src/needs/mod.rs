@@ -1,6 +1,6 @@
 //! What a skill requires of an environment, in 16 categories, with the lines that show it.
 //!
-//! Finders read one kind of text each: commands, code, front matter, and prose. Each reports [`Clue`]s with points;
+//! Finders read one kind of text each: commands, code, front matter, and prose. Each reports clues with points;
 //! a category is needed if its clues add up to [`THRESHOLD`]. The tables are general knowledge about programs,
 //! languages, services and English phrases.
 
