@@ -2,4 +2,6 @@
 
 mod labels;
 mod needs;
+mod proposal;
+mod review;
 mod verdict;
