@@ -12,6 +12,7 @@ mod progress;
 #[cfg(test)]
 mod reference;
 mod replies;
+mod request_budget;
 mod ui;
 
 use std::ffi::OsString;
@@ -67,7 +68,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Search(args) => commands::search::run(&args, &ui),
         Command::Route(args) => commands::route::run(&args, &settings, &ui),
         Command::Init(args) => commands::init::run(args, &ui),
-        Command::Draft(args) => commands::draft::run(&args, &ui),
+        Command::Draft(args) => commands::draft::run(&args, &settings, &ui),
         Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Plan(args) => commands::plan::run(&args, &settings, &ui),
         Command::Run(args) => commands::run::run(&args, &settings, &ui),

@@ -1,13 +1,24 @@
 //! `assay draft`: from a skill to its own evaluation.
 
+mod ask;
+mod folder;
+mod headroom;
 mod needs;
+mod run;
+mod status;
+mod tasks;
+mod validate;
 
 use crate::args::draft::{DraftArgs, DraftWhat};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &DraftArgs, ui: &Ui) -> Result<Status, Failure> {
+pub(crate) fn run(args: &DraftArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         DraftWhat::Needs(args) => needs::run(args, ui),
+        DraftWhat::Run(args) => run::run(args, settings, ui),
+        DraftWhat::Status(args) => status::run(args, ui),
+        DraftWhat::Headroom(args) => headroom::run(args, settings, ui),
     }
 }
