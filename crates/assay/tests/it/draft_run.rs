@@ -1,11 +1,17 @@
 //! `assay draft run`: from a skill to an experiment, with a server in place of a model.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, needs_bubblewrap, read_json};
+use crate::fixture::{Fixture, needs_bubblewrap, read_json, within};
 use crate::server::{Answer, Request, Server};
+
+/// How long a step of a draft may take.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 const RULE: &str = "Amounts in the export are always in minor units of the currency.";
 
@@ -70,7 +76,7 @@ fn instruction(name: &str) -> String {
 }
 
 /// The files of a task. The solution of `totals` is wrong.
-fn files(name: &str) -> Answer {
+fn files(name: &str) -> Value {
     let solve = if name == "totals" { "#!/bin/bash\necho '{}' > /app/revenue.json\n" } else { SOLVE };
     let files = json!([
         file("instruction.md", &instruction(name)),
@@ -80,7 +86,7 @@ fn files(name: &str) -> Answer {
         file("tests/sales.csv", SALES),
         file("solution/solve.sh", solve),
     ]);
-    Answer::done(&json!({"files": files, "rubric": []}).to_string())
+    json!({"files": files, "rubric": []})
 }
 
 fn text_of(request: &Request) -> String {
@@ -109,7 +115,7 @@ fn model(request: &Request) -> Answer {
     }
     let name = name_of(&text);
     if text.starts_with("Write the files") {
-        return files(name);
+        return Answer::done(&files(name).to_string());
     }
     assert!(text.starts_with("You wrote the task below"), "{text}");
     let changes = match name {
@@ -307,4 +313,77 @@ fn what_must_not_be_drafted_is_refused() {
     check(&["run", "skills/ledger-export", "--resume"], "needs.json:2:");
     lab.write("skills/ledger-export/more.md", "More.");
     check(&["run", "skills/ledger-export", "--resume"], "is not the one that");
+}
+
+#[test]
+fn a_killed_draft_continues_without_asking_again() {
+    let stalled = Arc::new(AtomicBool::new(true));
+    let server = Server::start({
+        let stalled = stalled.clone();
+        move |_, request| {
+            let text = text_of(request);
+            if text.starts_with("Write the files") && name_of(&text) == "leaky" {
+                within(PATIENCE, || !stalled.load(Ordering::SeqCst));
+            }
+            model(request)
+        }
+    });
+    let lab = lab();
+    let url = server.url();
+    let stop = ["--stop-after", "tasks"];
+    let running = lab.start(&args(&url, &[&NEW[..], &stop].concat()));
+    let is_waiting = || server.requests().len() == 4 && lab.path("draft/proposals/totals.json").exists();
+    assert!(within(PATIENCE, is_waiting), "{}", running.stderr());
+    running.signal(rustix::process::Signal::KILL);
+    running.wait();
+    stalled.store(false, Ordering::SeqCst);
+    let more = ["--resume", "--format", "json"];
+    let ran = lab.assay(&args(&url, &[&more[..], &stop].concat())).ok().json();
+    // Only the request without a reply is sent again.
+    assert_eq!((&ran["requests"], server.requests().len()), (&json!(1), 5));
+    assert_eq!(ran["tasks"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn rubrics_are_checked_and_edited_tasks_are_not_repaired() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        let text = text_of(request);
+        if text.starts_with("Propose") {
+            let idea = json!({"name": "revenue", "title": "Revenue", "summary": "Sums."});
+            return Answer::done(&json!({ "ideas": [idea] }).to_string());
+        }
+        let item = |text: &str| json!([{"text": text, "points": 1}]);
+        if text.starts_with("Write the files") {
+            let stated = "The revenue of each shop is in whole units";
+            let mut reply = files("revenue");
+            reply["rubric"] = item(stated);
+            return Answer::done(&reply.to_string());
+        }
+        assert!(text.contains("rubric-in-task"), "{text}");
+        let kept = item("A comment in the program says why rounding comes last");
+        Answer::done(&json!({"files": [], "rubric": kept}).to_string())
+    });
+    let lab = lab();
+    let url = server.url();
+    let new = ["--model", "openai:gpt-5", "--tasks", "1", "--format", "json"];
+    let ran = lab.assay(&args(&url, &[&new[..], &["--stop-after", "validation"]].concat())).ok().json();
+    let task = task_state(&ran, "revenue");
+    assert_eq!((&task["state"], &task["repairs"]), (&json!("accepted"), &json!(1)), "{ran:#}");
+    assert!(lab.path("draft/tasks/revenue/tests/rubric.json").is_file());
+    let pilot = fs::read_to_string(lab.path("draft/pilot.toml")).unwrap();
+    assert!(pilot.contains("[judge]"), "{pilot}");
+
+    let solve = lab.path("draft/tasks/revenue/solution/solve.sh");
+    fs::write(&solve, "#!/bin/bash\ntrue\n").unwrap();
+    let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ended(1).json();
+    let reason = task_state(&ran, "revenue")["reason"].as_str().unwrap();
+    assert!(reason.contains("oracle-fails") && reason.contains("it was edited"), "{reason}");
+    assert_eq!(server.requests().len(), 3);
+    // Corrected and moved back, it is accepted again.
+    fs::write(lab.path("draft/infeasible/revenue/solution/solve.sh"), SOLVE).unwrap();
+    fs::rename(lab.path("draft/infeasible/revenue"), lab.path("draft/tasks/revenue")).unwrap();
+    let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ok().json();
+    assert_eq!(task_state(&ran, "revenue")["state"], "accepted");
+    assert_eq!((ran["tasks"].as_array().unwrap().len(), server.requests().len()), (1, 3));
 }
