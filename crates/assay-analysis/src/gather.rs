@@ -5,7 +5,7 @@ use std::thread;
 
 use assay_store::{Cause, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
-use crate::judged::CalibrationSet;
+use crate::calibration::CalibrationSet;
 use crate::model::{AgentKey, Rounds};
 use crate::result::TrialResult;
 use crate::rounds;

@@ -3,6 +3,7 @@
 mod corrected;
 mod diagnosis;
 mod items;
+mod pair;
 mod sets;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,13 +12,14 @@ use assay_stats::{Reason, VerdictKind};
 use assay_store::{Judgement, RunFolder};
 use serde::Serialize;
 
-use crate::gather::{Gathered, Table};
-use crate::model::{AgentKey, Comparison};
-use crate::result::TrialResult;
+use crate::gather::{Gathered, Slot, Table};
+use crate::model::Comparison;
 
-pub use corrected::{CalibrationItem, CalibrationSet, CorrectedLift};
+pub use crate::calibration::{CalibrationItem, CalibrationSet};
+pub use corrected::CorrectedLift;
 pub use diagnosis::{Diagnosis, ItemDirective, diagnose};
 pub use items::ItemGain;
+pub use pair::Pair;
 pub use sets::{DomainScore, SetScoreRow};
 
 /// Wrong answers to planted items from which no verdict counts. As for batches of items (docs/JUDGING.md).
@@ -128,7 +130,7 @@ fn undecided(run: &RunFolder, tables: &[Table]) -> BTreeMap<String, f64> {
     let mut shares = BTreeMap::new();
     for condition in &run.conditions {
         let slots = tables.iter().filter_map(|table| table.cells.get(condition)).flat_map(BTreeMap::values);
-        let items = slots.flat_map(|slot| slot.valid()).filter_map(|result| result.judgement.as_deref());
+        let items = slots.flat_map(Slot::valid).filter_map(|result| result.judgement.as_deref());
         let items: Vec<bool> = items
             .flat_map(|one| &one.items)
             .filter(|item| !item.checked)
@@ -140,60 +142,4 @@ fn undecided(run: &RunFolder, tables: &[Table]) -> BTreeMap<String, f64> {
         }
     }
     shares
-}
-
-/// What two conditions of a table have in common: for each task, the values of the baseline and of the condition.
-fn paired<'a>(
-    table: &'a Table,
-    baseline: &str,
-    condition: &str,
-    value: impl Fn(&TrialResult) -> Option<f64>,
-) -> BTreeMap<&'a str, [Vec<f64>; 2]> {
-    let mut tasks = BTreeMap::new();
-    let (Some(base), Some(arm)) = (table.cells.get(baseline), table.cells.get(condition)) else {
-        return tasks;
-    };
-    for (task, slot) in arm {
-        let Some(base) = base.get(task) else { continue };
-        let values = [base, slot].map(|slot| slot.valid().filter_map(&value).collect::<Vec<f64>>());
-        if values.iter().all(|values| !values.is_empty()) {
-            tasks.insert(task.as_str(), values);
-        }
-    }
-    tasks
-}
-
-/// The mean over tasks of the means of their trials, without and with.
-fn means(tasks: &BTreeMap<&str, [Vec<f64>; 2]>) -> Option<[f64; 2]> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let of = |which: usize| mean(&tasks.values().map(|values| mean(&values[which])).collect::<Vec<_>>());
-    (!tasks.is_empty()).then(|| [of(0), of(1)])
-}
-
-/// Who a row is about.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pair {
-    /// Agent, model and sandbox.
-    #[serde(flatten)]
-    pub who: AgentKey,
-    /// The baseline.
-    pub baseline: String,
-    /// The condition.
-    pub condition: String,
-}
-
-/// Every agent with every condition that is compared with its baseline.
-fn pairs<'a>(run: &'a RunFolder, tables: &'a [Table]) -> Vec<(&'a Table, Pair)> {
-    let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
-    let tables = tables.iter().filter(|table| table.is_usable(baseline));
-    tables
-        .flat_map(|table| {
-            let usable = others.iter().filter(|condition| table.is_usable(condition));
-            usable.map(move |condition| {
-                let pair =
-                    Pair { who: table.who.clone(), baseline: baseline.clone(), condition: condition.clone() };
-                (table, pair)
-            })
-        })
-        .collect()
 }

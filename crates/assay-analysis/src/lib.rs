@@ -6,6 +6,7 @@
 
 mod arms;
 pub mod audited;
+mod calibration;
 mod compare;
 mod comparisons;
 mod contrasts;

@@ -3,11 +3,12 @@
 use assay_store::{Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
+use crate::calibration::CalibrationSet;
 use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
 use crate::gather::{Gathered, Slot};
-use crate::judged::{self, CalibrationSet, JudgedReport};
+use crate::judged::{self, JudgedReport};
 use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
 use crate::models::RepliedModel;

@@ -68,4 +68,4 @@ pub use doubles::{
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
 pub use suite::{Suite, Unreadable, folders};
-pub use task::{Environment, Layout, RUBRIC_FILE, Step, Task, VERIFIERS};
+pub use task::{Environment, Grading, Layout, RUBRIC_FILE, Step, Task, VERIFIERS};

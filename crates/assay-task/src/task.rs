@@ -24,7 +24,7 @@ use crate::{Service, TaskError};
 use layout::{IMAGE, STARTING, WORKDIR};
 
 pub use layout::{Layout, RUBRIC_FILE};
-pub use model::{Environment, Task};
+pub use model::{Environment, Grading, Task};
 pub use steps::Step;
 
 /// Most bytes of a Dockerfile.

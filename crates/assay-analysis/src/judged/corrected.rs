@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use assay_stats::PairedTask;
 use assay_stats::judge::{Calibration, Figure, Judged, Labelled, equal_errors};
 use assay_store::{Judgement, RunFolder};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::{Pair, means, paired, pairs};
-use crate::gather::Table;
+use super::pair::{Pair, means, paired, pairs};
+use crate::calibration::CalibrationSet;
+use crate::gather::{Slot, Table};
 
 /// Below this p-value error rates count as different between conditions.
 const DIFFERENT: f64 = 0.01;
@@ -16,48 +17,14 @@ const DIFFERENT: f64 = 0.01;
 /// The seed of the permutation test, which has no other use of chance.
 const SEED: u64 = 1;
 
-/// Items with a label and a verdict of the judge.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CalibrationSet {
-    /// `assay.calibration/1`.
-    pub schema: String,
-    /// The file that they come from.
-    pub source: String,
-    /// Who wrote the labels: `people`, `model` or `unknown`. Only labels of people calibrate a judge.
-    pub labels_by: String,
-    /// The items.
-    pub items: Vec<CalibrationItem>,
-}
-
-/// An item with a label and a verdict.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CalibrationItem {
-    /// Whether it is met, according to the label.
-    pub label: bool,
-    /// Whether it is met, according to the judge.
-    pub verdict: bool,
-    /// Items of a cluster are not independent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<usize>,
-    /// The condition whose results were judged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub condition: Option<String>,
-}
-
-impl CalibrationSet {
-    /// The format of its file.
-    pub const SCHEMA: &str = "assay.calibration/1";
-
-    fn labelled<'a>(&'a self, condition: Option<&'a str>) -> impl Iterator<Item = Labelled> + 'a {
-        let own = self
-            .items
-            .iter()
-            .filter(move |item| condition.is_none() || item.condition.as_deref() == condition);
-        own.map(|item| Labelled {
-            label: item.label,
-            judged: Judged { verdict: item.verdict, cluster: item.cluster },
-        })
-    }
+/// The labelled items of a condition, or all of them.
+fn labelled<'a>(set: &'a CalibrationSet, condition: Option<&'a str>) -> impl Iterator<Item = Labelled> + 'a {
+    let own =
+        set.items.iter().filter(move |item| condition.is_none() || item.condition.as_deref() == condition);
+    own.map(|item| Labelled {
+        label: item.label,
+        judged: Judged { verdict: item.verdict, cluster: item.cluster },
+    })
 }
 
 /// A lift with and without the errors of the judge, on the items that it decides.
@@ -99,7 +66,7 @@ pub(super) fn lifts(
     calibration: &CalibrationSet,
     clusters: &BTreeMap<&str, u64>,
 ) -> Vec<CorrectedLift> {
-    let all: Vec<Labelled> = calibration.labelled(None).collect();
+    let all: Vec<Labelled> = labelled(calibration, None).collect();
     let rates = Calibration::new(&all);
     let unequal = unequal_errors(run, calibration);
     pairs(run, tables)
@@ -155,7 +122,7 @@ fn unequal_errors(run: &RunFolder, calibration: &CalibrationSet) -> Option<Strin
     let groups: Vec<Vec<Labelled>> = run
         .conditions
         .iter()
-        .map(|condition| calibration.labelled(Some(condition)).collect::<Vec<_>>())
+        .map(|condition| labelled(calibration, Some(condition)).collect::<Vec<_>>())
         .filter(|group| !group.is_empty())
         .collect();
     let p = equal_errors(&groups, SEED).filter(|p| *p < DIFFERENT)?;
@@ -178,7 +145,7 @@ fn judged_score(judgement: &Judgement) -> Option<(f64, f64)> {
 
 fn share(table: &Table, pair: &Pair) -> f64 {
     let slots = [&pair.baseline, &pair.condition].into_iter().filter_map(|name| table.cells.get(name));
-    let results = slots.flat_map(BTreeMap::values).flat_map(|slot| slot.valid());
+    let results = slots.flat_map(BTreeMap::values).flat_map(Slot::valid);
     let shares: Vec<f64> = results
         .filter_map(|result| result.judgement.as_deref())
         .map(|one| judged_score(one).map_or(0.0, |found| found.1))

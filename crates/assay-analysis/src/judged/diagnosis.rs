@@ -9,7 +9,8 @@ use assay_audit::directive::Directive;
 use assay_store::{RunFolder, Store};
 use serde::Serialize;
 
-use super::{ItemGain, JudgedReport};
+use super::JudgedReport;
+use super::items::ItemGain;
 use crate::audited::{AuditError, skill_texts, visit_run};
 
 /// Fewest characters of a directive's subject that is looked for in the text of an item.
@@ -91,15 +92,13 @@ pub fn diagnose(store: &Store, run: &RunFolder, judged: &JudgedReport) -> Result
 
 /// Whether an item tests a directive: its rubric names the line, or its text has the directive's subject.
 fn is_tested(item: &ItemGain, directive: &ItemDirective) -> bool {
-    match item.line {
-        Some(line) => line == directive.line,
-        None => {
-            let subject = directive.subject.to_lowercase();
-            subject.chars().count() >= SUBJECT
-                && subject.chars().any(char::is_alphabetic)
-                && item.text.to_lowercase().contains(&subject)
-        }
+    if let Some(line) = item.line {
+        return line == directive.line;
     }
+    let subject = directive.subject.to_lowercase();
+    subject.chars().count() >= SUBJECT
+        && subject.chars().any(char::is_alphabetic)
+        && item.text.to_lowercase().contains(&subject)
 }
 
 fn count(skill: &str, found: &TaskAudit, counts: &mut Counts) {

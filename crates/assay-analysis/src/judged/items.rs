@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_store::{JudgedItem, RunFolder};
 use serde::Serialize;
 
-use super::{Pair, pairs};
+use super::pair::{Pair, pairs};
 use crate::gather::{Slot, Table};
 use crate::result::TrialResult;
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::{MetricScale, MetricVerdict, PairedTask};
+use assay_stats::{PairedTask, VerdictKind};
 use assay_store::{Outcome, RunFolder, SET_SCORE};
 use serde::Serialize;
 
-use super::{Pair, means, paired, pairs};
+use super::pair::{Pair, means, paired, pairs};
 use crate::gather::{Slot, Table};
 use crate::model::{Comparison, FamilyInterval};
 
@@ -122,13 +122,9 @@ fn row(
             cluster: clusters.get(task).copied(),
         })
         .collect();
-    let level = 1.0 - 0.05 / family as f64;
-    let found = assay_stats::metric_effect(&paired, MetricScale::Linear, 0.95);
-    let adjusted =
-        assay_stats::metric_effect(&paired, MetricScale::Linear, level).and_then(|found| found.interval);
-    let verdict = adjusted.map_or(MetricVerdict::Inconclusive, |interval| {
-        assay_stats::metric_verdict(interval, MetricScale::Linear, Some(run.margin))
-    });
+    // Scores of sets are decided like the overall score.
+    let found = assay_stats::verdict(&paired, family, run.margin, None);
+    let unadjusted = assay_stats::lift(&paired, 0.95).and_then(|lift| lift.interval);
     Some(SetScoreRow {
         pair: pair.clone(),
         set: set.to_owned(),
@@ -136,25 +132,20 @@ fn row(
         without,
         with,
         difference: with - without,
-        ci95: found.and_then(|found| found.interval).map(|interval| [interval.low, interval.high].map(cut)),
-        family: adjusted.map(|interval| FamilyInterval {
-            level,
-            low: cut(interval.low),
-            high: cut(interval.high),
+        ci95: unadjusted.map(|interval| [interval.low, interval.high]),
+        family: found.interval.map(|interval| FamilyInterval {
+            level: 1.0 - 0.05 / family as f64,
+            low: interval.low,
+            high: interval.high,
         }),
-        verdict: match verdict {
-            MetricVerdict::Higher => "improves",
-            MetricVerdict::Lower => "worsens",
-            MetricVerdict::Negligible => "negligible",
-            MetricVerdict::Inconclusive => "inconclusive",
+        verdict: match found.kind {
+            VerdictKind::Helps => "improves",
+            VerdictKind::Harms => "worsens",
+            VerdictKind::Negligible => "negligible",
+            VerdictKind::Inconclusive => "inconclusive",
         }
         .to_owned(),
     })
-}
-
-/// A difference of scores is between -1 and 1.
-fn cut(end: f64) -> f64 {
-    end.clamp(-1.0, 1.0)
 }
 
 /// Rows by model, condition and domain; empty if no task names one.

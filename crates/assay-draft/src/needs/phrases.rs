@@ -128,7 +128,7 @@ pub(super) const PHRASES: &[(Category, u32, &str)] = &[
     (
         ExistingRepo,
         1,
-        r"\b(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|pom\.xml|build\.gradle|gemfile|requirements\.txt|tsconfig\.json|composer\.json|buildCommand)\b",
+        r"\b(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|pom\.xml|build\.gradle|gemfile|requirements\.txt|tsconfig\.json|composer\.json)\b",
     ),
     (ExistingRepo, 1, r"\b(?:codebases?|repositor(?:y|ies)|repos?)\b"),
     (ExistingRepo, 1, r"\b(?:the|your|this) (?:project|application|app|code)\b"),

@@ -8,7 +8,7 @@ use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Digest, Encoding, FileKind, Hasher, Package, Severity, decode};
 
 use super::layout::{Layout, RUBRIC_FILE, missing};
-use super::model::{Environment, Task};
+use super::model::{Environment, Grading, Task};
 use super::steps::{self, Step, is_in};
 use super::writable::writable;
 use crate::config::{Parsed, parse};
@@ -44,10 +44,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let walk = tree::walk(dir);
     let steps = steps::steps(&root, &walk.nodes, &config, &mut diagnostics)?;
     let doubles = root.doubles(&config, &mut diagnostics)?;
-    let has_rubric =
-        walk.nodes.iter().any(|node| node.path == Path::new(RUBRIC_FILE) && node.kind == FileKind::File);
-    // What is missing without a rubric is an error below.
-    let has_tests = !has_rubric || !steps.is_empty() || dir.join("tests/test.sh").is_file();
+    let graded_by = root.grading(&walk.nodes, !steps.is_empty());
     let has_unlisted_steps = steps::are_unlisted(&walk.nodes, &config);
     let is_whole = steps.is_empty() && !has_unlisted_steps;
     let instruction = instruction(&root, &steps, is_whole, &mut diagnostics)?;
@@ -125,8 +122,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         solution_folder: PathBuf::from("solution"),
         steps,
         has_unlisted_steps,
-        has_rubric,
-        has_tests,
+        graded_by,
         doubles,
         name: root.name,
         config,
@@ -361,6 +357,16 @@ impl<'a> Root<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What decides the result. What is missing without a rubric is an error of its own.
+    fn grading(&self, nodes: &[Node], has_steps: bool) -> Grading {
+        let is_file = |node: &Node| node.path == Path::new(RUBRIC_FILE) && node.kind == FileKind::File;
+        match (nodes.iter().any(is_file), has_steps || self.dir.join("tests/test.sh").is_file()) {
+            (false, _) => Grading::Tests,
+            (true, true) => Grading::TestsAndRubric,
+            (true, false) => Grading::Rubric,
+        }
     }
 
     /// Reports a missing `solution/solve.sh`.

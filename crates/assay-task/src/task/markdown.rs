@@ -8,7 +8,7 @@ use assay_skill::{Diagnostic, FileKind, Hasher, Severity};
 use super::grading;
 use super::layout::{IMAGE, Layout, STARTING, WORKDIR};
 use super::load::Root;
-use super::model::{Environment, Task};
+use super::model::{Environment, Grading, Task};
 use crate::config::{Metadata, metadata};
 use crate::{Copy, Dockerfile, Rubric, TaskError};
 
@@ -89,8 +89,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         shared,
         steps: Vec::new(),
         has_unlisted_steps: false,
-        has_rubric: false,
-        has_tests: true,
+        graded_by: Grading::Tests,
         doubles: None,
         tests_folders: Vec::new(),
         solution_folder: "solution".into(),

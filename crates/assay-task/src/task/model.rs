@@ -10,6 +10,29 @@ use super::layout::Layout;
 use super::steps::Step;
 use crate::{Compose, Dockerfile, Doubles, Rubric, SkillCopy, TaskConfig};
 
+/// What decides the result of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grading {
+    /// Tests: its own, or those of its steps.
+    Tests,
+    /// `tests/rubric.json`: requirements that a judge decides.
+    Rubric,
+    /// Both.
+    TestsAndRubric,
+}
+
+impl Grading {
+    /// Whether there are tests.
+    pub fn has_tests(self) -> bool {
+        self != Self::Rubric
+    }
+
+    /// Whether there is a rubric.
+    pub fn has_rubric(self) -> bool {
+        self != Self::Tests
+    }
+}
+
 /// A task.
 #[derive(Debug, Clone)]
 pub struct Task {
@@ -27,10 +50,8 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// Whether there is a folder `steps/` without `[[steps]]`: then what the task is cannot be known.
     pub has_unlisted_steps: bool,
-    /// Whether it has a `tests/rubric.json`: requirements that a judge decides. Such a task may do without `tests/test.sh`.
-    pub has_rubric: bool,
-    /// Whether it has tests: its own, or those of its steps.
-    pub has_tests: bool,
+    /// What decides its result.
+    pub graded_by: Grading,
     /// `doubles.toml`: what stands in for people, programs and servers.
     pub doubles: Option<Arc<Doubles>>,
     /// `task.toml`; if there is none, the defaults with `metadata.json` as `[metadata]`.

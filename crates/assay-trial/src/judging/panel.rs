@@ -96,16 +96,13 @@ impl Panel {
     ///
     /// # Errors
     /// The first judge and candidate of one family.
-    pub fn check_family<'a>(
-        spec: &JudgeSpec,
-        candidates: impl Iterator<Item = &'a str> + Clone,
-    ) -> Result<(), PanelError> {
+    pub fn check_family(spec: &JudgeSpec, candidates: &[&str]) -> Result<(), PanelError> {
         for judge in &spec.models {
-            let own = candidates.clone().find(|candidate| is_same_family(&judge.model, candidate));
+            let own = candidates.iter().find(|candidate| is_same_family(&judge.model, candidate));
             if let Some(candidate) = own {
                 return Err(PanelError::SameFamily {
                     judge: judge.model.clone(),
-                    candidate: candidate.to_owned(),
+                    candidate: (*candidate).to_owned(),
                 });
             }
         }

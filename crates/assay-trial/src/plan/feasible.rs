@@ -80,7 +80,7 @@ pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Inf
     if task.has_unlisted_steps {
         return Err(Infeasible::UnlistedSteps);
     }
-    if task.has_rubric {
+    if task.graded_by.has_rubric() {
         if experiment.judge.is_none() {
             return Err(Infeasible::NoJudge);
         }

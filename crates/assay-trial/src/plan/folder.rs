@@ -67,7 +67,11 @@ impl Plan {
             settings: self.experiment.settings.clone(),
             metrics: self.experiment.metrics.clone(),
             stopping: self.experiment.stopping,
-            judge: self.experiment.judge.clone().filter(|_| self.tasks.iter().any(|task| task.has_rubric)),
+            judge: self
+                .experiment
+                .judge
+                .clone()
+                .filter(|_| self.tasks.iter().any(|task| task.graded_by.has_rubric())),
             imported: None,
         };
         folder.seal();

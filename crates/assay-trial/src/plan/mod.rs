@@ -172,12 +172,14 @@ impl Plan {
     /// Opens the judges if a task needs them. None may be of the family of a candidate.
     fn open_judges(&mut self, machine: &MachineContext<'_>) -> Result<(), PlanError> {
         let Experiment { judge, path, directory, .. } = &self.experiment;
-        let Some(spec) = judge.as_ref().filter(|_| self.tasks.iter().any(|task| task.has_rubric)) else {
+        let Some(spec) = judge.as_ref().filter(|_| self.tasks.iter().any(|task| task.graded_by.has_rubric()))
+        else {
             return Ok(());
         };
         let wrong = |error| PlanError::Judge { path: path.clone(), error };
-        let candidates = self.agents.iter().filter_map(|entry| entry.spec.model.as_deref());
-        Panel::check_family(spec, candidates).map_err(wrong)?;
+        let candidates: Vec<&str> =
+            self.agents.iter().filter_map(|entry| entry.spec.model.as_deref()).collect();
+        Panel::check_family(spec, &candidates).map_err(wrong)?;
         self.panel = Some(Arc::new(Panel::open(spec, directory, machine).map_err(wrong)?));
         Ok(())
     }
@@ -224,7 +226,7 @@ impl Plan {
             return;
         }
         self.backends.insert(task.name.clone(), setup.backend.clone());
-        let judge = match self.panel.as_ref().filter(|_| task.has_rubric) {
+        let judge = match self.panel.as_ref().filter(|_| task.graded_by.has_rubric()) {
             None => None,
             Some(panel) => match rubric_of(task) {
                 Ok(rubric) => Some(TrialJudge { panel: panel.clone(), rubric: Arc::new(rubric) }),
@@ -241,7 +243,7 @@ impl Plan {
             Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1, None))
         };
         // Without tests there is nothing to check: judges are not asked about solutions.
-        if task.has_tests {
+        if task.graded_by.has_tests() {
             self.checks.push(Check {
                 task: task.name.clone(),
                 oracle: task.solution_digest.map(|_| checker(Arc::new(assay_agent::Oracle))),

@@ -10,16 +10,13 @@ use assay_store::Cause;
 use assay_task::Healthcheck;
 
 use super::broken::Broken;
-use super::environment::phases::StepStart;
+use super::environment::phases::{SETUP, StepStart};
 
 /// The upper limit of the start period of a healthcheck, whatever the task sets.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
 
 /// Most time of a step's `setup.sh`.
 const SETUP_PATIENCE: Duration = Duration::from_mins(10);
-
-/// The script among a step's files that prepares the work folder.
-pub(crate) const SETUP: &str = "setup.sh";
 
 /// A command whose output is only shown if it fails.
 pub(crate) fn plain_command(words: &[&str], timeout: Duration) -> Exec {

@@ -522,14 +522,13 @@ impl<'a> Resolver<'a> {
         let Some(judge) = &spec.judge else { return Ok(None) };
         let scripts = self.scripts(spec);
         let key = format!("{judge:?} {}", scripts.display());
-        let panel = match opened.panels.get(&key) {
-            Some(panel) => panel.clone(),
-            None => {
-                let panel = Panel::open(judge, scripts, self.machine);
-                let panel = Arc::new(panel.map_err(|error| ResolveError::Judge(Box::new(error)))?);
-                opened.panels.insert(key, panel.clone());
-                panel
-            }
+        let panel = if let Some(panel) = opened.panels.get(&key) {
+            panel.clone()
+        } else {
+            let panel = Panel::open(judge, scripts, self.machine);
+            let panel = Arc::new(panel.map_err(|error| ResolveError::Judge(Box::new(error)))?);
+            opened.panels.insert(key, panel.clone());
+            panel
         };
         let rubric =
             rubric_of(task).map_err(|error| ResolveError::Rubric { task: task.name.clone(), error })?;

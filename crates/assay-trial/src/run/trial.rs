@@ -15,9 +15,11 @@ use serde_json::{Value, json};
 use crate::condition::Provision;
 use crate::judging::TrialJudge;
 use crate::run::backend::Backend;
-use crate::run::doubles;
 use crate::run::env::TaskEnv;
 use crate::run::route::{CliAgentContext, ModelRoute};
+
+/// The version of how test doubles answer, which is part of the identity of trials that have some.
+const DOUBLES_VERSION: u32 = 1;
 
 /// A trial's live objects, on the machine that executes it.
 #[derive(Clone)]
@@ -171,7 +173,7 @@ impl ResolvedTrial {
             "seed": seed,
         });
         if task.doubles.is_some() {
-            specification["doubles"] = json!(doubles::VERSION);
+            specification["doubles"] = json!(DOUBLES_VERSION);
         }
         if !self.step_seconds.is_empty() {
             specification["steps"] = json!(self.step_seconds);

@@ -111,6 +111,7 @@ pub(crate) struct ImportRunArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay import rubric skills/notes/evals --out tasks
+  assay import rubric skills/notes --goal-completion --experiment experiment.toml
   assay import rubric scenarios --dry-run")]
 pub(crate) struct ImportRubricArgs {
     /// Folder to search, or a file
@@ -122,6 +123,18 @@ pub(crate) struct ImportRubricArgs {
     /// Image of the tasks' environments
     #[arg(long, value_name = "IMAGE", default_value = "python:3.12-slim-bookworm")]
     pub(crate) image: String,
+    /// Judge as well whether the result does what the instruction asks
+    ///
+    /// Rubrics made from a skill reward that its instructions are followed. With this option their set is named
+    /// `instruction following`, and a second set of 100 points, `goal completion`, has three items that a judge decides
+    /// by the instruction alone.
+    #[arg(long)]
+    pub(crate) goal_completion: bool,
+    /// Write an experiment with these tasks, and with the skills beside them, to a new file
+    ///
+    /// Its agent and its judge are placeholders.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(crate) experiment: Option<PathBuf>,
     /// Write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

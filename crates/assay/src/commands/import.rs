@@ -1,6 +1,7 @@
 //! `assay import`: trials that were executed elsewhere, as a run.
 
 mod rubric;
+mod rubric_experiment;
 
 use std::path::{Path, PathBuf};
 

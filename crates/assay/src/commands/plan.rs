@@ -81,6 +81,18 @@ fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Who judges, and what that costs.
+fn format_judge(forecast: &PlanForecast) -> String {
+    let Some(judge) = &forecast.judge else { return String::new() };
+    let cost = judge.cost_usd_each.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
+    format!(
+        "Judged by {} ({}): {} for a trial, {cost} each, not part of the estimated cost\n",
+        clean(&judge.judges.join(", ")),
+        judge.mode,
+        counted(judge.requests_each, "request", "requests"),
+    )
+}
+
 fn format_forecast(forecast: &PlanForecast) -> String {
     let design = &forecast.design;
     let trials = counted(forecast.trials, "trial", "trials");
@@ -110,15 +122,7 @@ fn format_forecast(forecast: &PlanForecast) -> String {
     );
     let time = forecast.seconds.map_or_else(|| "unknown (no recorded trials)".to_owned(), seconds);
     text.push_str(&format!("Estimated cost: {cost}\nEstimated time: {time}\n"));
-    if let Some(judge) = &forecast.judge {
-        let cost = judge.cost_usd_each.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
-        text.push_str(&format!(
-            "Judged by {} ({}): {} for a trial, {cost} each, not part of the estimated cost\n",
-            clean(&judge.judges.join(", ")),
-            judge.mode,
-            counted(judge.requests_each, "request", "requests"),
-        ));
-    }
+    text.push_str(&format_judge(forecast));
 
     let clusters = design.clusters.map_or(String::new(), |clusters| {
         format!(" in {} ({} effective)", counted(clusters, "cluster", "clusters"), design.units)

@@ -28,7 +28,7 @@ fn lab(judge: &str) -> Fixture {
         fixture.write(&format!("tasks/{task}/task.toml"), "version = \"1.0\"\n");
         fixture.write(
             &format!("tasks/{task}/instruction.md"),
-            &format!("Write notes about {task} to notes.md.\n"),
+            format!("Write notes about {task} to notes.md.\n"),
         );
         fixture.write(
             &format!("tasks/{task}/environment/Dockerfile"),
@@ -136,7 +136,7 @@ fn a_rubric_gives_scores_by_set_and_gains_by_item() {
     assert_eq!(
         sets(report),
         [
-            ("goal completion".to_owned(), 1.0, 1.0, "negligible".to_owned()),
+            ("goal completion".to_owned(), 1.0, 1.0, "inconclusive".to_owned()),
             ("instruction following".to_owned(), 0.0, 0.6, "improves".to_owned()),
             ("overall".to_owned(), 0.5, 0.8, "helps".to_owned()),
         ]
@@ -224,9 +224,11 @@ fn a_quotation_that_is_not_there_does_not_count() {
         let planted = answers(&(items, material));
         let items: Vec<Value> = planted
             .into_iter()
-            .map(|answer| match answer["id"].as_str().unwrap().starts_with("planted") {
-                true => answer,
-                false => json!({"id": answer["id"], "answer": "met", "quote": "words that are nowhere", "reason": "so"}),
+            .map(|answer| {
+                if answer["id"].as_str().unwrap().starts_with("planted") {
+                    return answer;
+                }
+                json!({"id": answer["id"], "answer": "met", "quote": "words that are nowhere", "reason": "so"})
             })
             .collect();
         Answer::done(&json!({ "items": items }).to_string())
@@ -239,7 +241,7 @@ fn a_quotation_that_is_not_there_does_not_count() {
     // Only what was decided without the judge has points.
     assert_eq!(
         sets(&document["report"])[0],
-        ("goal completion".to_owned(), 0.3, 0.3, "negligible".to_owned())
+        ("goal completion".to_owned(), 0.3, 0.3, "inconclusive".to_owned())
     );
 }
 
@@ -320,19 +322,17 @@ fn a_judge_that_is_an_agent_reads_files_and_cannot_change_them() {
         if request.is_preflight() {
             return Answer::done("ok");
         }
-        match request.turn() {
-            0 => Answer::bash("cat /material/work/notes.md; echo changed >/material/work/notes.md; id -u"),
-            _ => {
-                let messages = request.body["messages"].as_array().unwrap();
-                let seen = messages.last().unwrap()["content"].as_str().unwrap().to_owned();
-                assert!(seen.contains("Read-only file system"), "{seen}");
-                // The requirements are in the first message.
-                let asked = messages.iter().filter(|message| message["role"] == "user").take(1);
-                let asked = json!({ "messages": asked.collect::<Vec<_>>() });
-                let (items, _) = parts(&Request { body: asked, ..request.clone() });
-                Answer::done(&json!({ "items": answers(&(items, seen)) }).to_string())
-            }
+        if request.turn() == 0 {
+            return Answer::bash("cat /material/work/notes.md; echo changed >/material/work/notes.md; id -u");
         }
+        let messages = request.body["messages"].as_array().unwrap();
+        let seen = messages.last().unwrap()["content"].as_str().unwrap().to_owned();
+        assert!(seen.contains("Read-only file system"), "{seen}");
+        // The requirements are in the first message.
+        let asked = messages.iter().filter(|message| message["role"] == "user").take(1);
+        let asked = json!({ "messages": asked.collect::<Vec<_>>() });
+        let (items, _) = parts(&Request { body: asked, ..request.clone() });
+        Answer::done(&json!({ "items": answers(&(items, seen)) }).to_string())
     });
     let lab = lab(&format!("{}mode = \"agent\"\n", judge_at(&server.url())));
     let (document, code) = lab.run(&["--no-cap", "--only", "task=a", "--only", "repetition=1"]);
@@ -461,4 +461,147 @@ fn labels_correct_the_lift_of_a_report() {
     let pairs = ["judge", "export", "lab", "--as", "pairs", "--sample", "4", "--out", "pairs.jsonl"];
     lab.assay(&pairs).ok();
     assert_eq!(fs::read_to_string(lab.path("pairs.jsonl")).unwrap().lines().count(), 4);
+}
+
+/// Scenarios that others published: imported, run by a scripted agent, judged by rule.
+#[test]
+#[ignore = "needs shared data"]
+fn imported_scenarios_of_tessl_run_to_scores_gains_and_a_corrected_lift() {
+    needs_bubblewrap!();
+    // Items at even places are met by any result, the others by those of an agent that read the skill.
+    let server = Server::start(|_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        let (items, material) = parts(request);
+        let line = |start: &str| {
+            material.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned()
+        };
+        let answer = |(at, item): (usize, &Value)| {
+            let planted = item["requirement"]
+                .as_str()
+                .unwrap()
+                .strip_prefix("The material contains the following line: ");
+            let (answer, quote) = match planted {
+                Some(line) => ("met", line.to_owned()),
+                None if item["id"].as_str().unwrap().starts_with("planted") => ("not met", String::new()),
+                None if at % 2 == 0 || material.contains("by the skill") => ("met", line("This was written")),
+                None => ("not met", String::new()),
+            };
+            json!({"id": item["id"], "answer": answer, "quote": quote, "reason": "by rule"})
+        };
+        let items: Vec<Value> = items.iter().enumerate().map(answer).collect();
+        Answer::done(&json!({ "items": items }).to_string())
+    });
+    let lab = Fixture::new().env("OPENAI_API_KEY", "k").script(&[
+        json!({"turn": 0, "seen": "SKILL.md", "run": ["cat /skills/*/SKILL.md; echo 'This was written by the skill.' >result.md"]}),
+        json!({"turn": 0, "run": ["echo 'This was written without it.' >result.md"]}),
+        json!({"say": "The result is in result.md."}),
+    ]);
+    let archive = fs::File::open(assay_test::shared("rubrics/rubrics.tar.zst")).unwrap();
+    tar::Archive::new(zstd::Decoder::new(archive).unwrap()).unpack(lab.path("public")).unwrap();
+    let scenarios = fs::read_dir(lab.path("public/tessl")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = scenarios.filter(|path| path.join("SKILL.md").is_file()).min().unwrap();
+    let folder = folder.strip_prefix(lab.folder()).unwrap().display().to_string();
+    let args =
+        ["import", "rubric", &folder, "--goal-completion", "--experiment", "tessl.toml", "--format", "json"];
+    let imported = lab.assay(&args).json();
+    let tasks = imported["imported"].as_u64().unwrap();
+    assert!(tasks >= 5, "{imported:#}");
+    let text = fs::read_to_string(lab.path("tessl.toml")).unwrap();
+    let text = text
+        .replace("\"openai:MODEL\"", "\"scripted:turns.jsonl\"")
+        .replace(
+            "\"anthropic:MODEL\"]",
+            &format!("\"openai:judge\"]\nbase_url = \"{}\"\ncalibration = \"labels.jsonl\"", server.url()),
+        )
+        .replace("repetitions = 3", "repetitions = 1");
+    lab.write("tessl.toml", text);
+    let labels: Vec<String> = (0..60)
+        .map(|at| json!({"task": format!("t{}", at / 6), "label": at % 2 == 0, "verdict": at % 2 == 0 || at % 9 == 1}).to_string())
+        .collect();
+    lab.write("labels.jsonl", labels.join("\n"));
+    let document = lab.assay(&["run", "tessl.toml", "--no-cap", "--format", "json"]).ok().json();
+    assert_eq!(document["executed"].as_u64(), Some(2 * tasks), "{document:#}");
+    let judged = &document["report"]["judged"];
+    let found = sets(&document["report"]);
+    assert_eq!(
+        found.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+        ["goal completion", "instruction following", "overall"]
+    );
+    assert!(found.iter().all(|(_, without, with, _)| with > without), "{found:?}");
+    assert!(judged["items"][0]["gain"].as_f64() == Some(1.0));
+    let corrected = &judged["corrected"][0];
+    assert!(corrected["corrected"].as_f64() > corrected["raw"].as_f64(), "{corrected:#}");
+}
+
+#[test]
+#[ignore = "needs Docker"]
+fn work_in_a_container_is_judged() {
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url()));
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    let text = text.replace("kind = \"bubblewrap\"", "kind = \"docker\"").replace(
+        "roots = { \"python:3.11-slim-bookworm\" = \"host\" }",
+        "images = { \"python:3.11-slim-bookworm\" = \"base:bookworm\" }",
+    );
+    lab.write("experiment.toml", text);
+    let (document, code) = lab.run(&["--no-cap", "--only", "task=a", "--only", "repetition=1"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(2)), "{document:#}");
+    for record in lab.records() {
+        let items = record["judgement"]["items"].as_array().unwrap();
+        let style = items.iter().find(|item| item["id"] == "style").unwrap();
+        let expected = if record["condition"] == "curated" { "met" } else { "not-met" };
+        assert_eq!(
+            (&record["sandbox"], &style["verdict"]),
+            (&json!("docker"), &json!(expected)),
+            "{record:#}"
+        );
+        let list = read_json(&attempt(&record, "judged/work.json")).unwrap();
+        assert_eq!(list["files"][0]["path"], "notes.md");
+        assert_eq!(list["files"][0]["changed"], true);
+    }
+    let found = lab.assay(&["judge", "regrade", "lab", "--format", "json"]).ok().json();
+    assert_eq!((&found["judged"], &found["same_verdict"]["value"]), (&json!(2), &json!(1.0)), "{found:#}");
+}
+
+#[test]
+fn the_section_on_rubrics() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url())).columns(120);
+    run(&lab);
+    let report = lab.assay(&["report", "lab"]).ok().stdout;
+    let section = report.split("\nRubrics\n").nth(1).unwrap().split("\nResults by task\n").next().unwrap();
+    // How many items are planted depends on the ids of trials, and these on the machine.
+    let lines = section.lines().filter(|line| !line.contains("planted items"));
+    let section: String = lines.map(|line| format!("{}\n", line.trim_end())).collect();
+    insta::assert_snapshot!(section, @r"
+    20 trials judged by openai:judge (call), 20 requests
+
+    Scores by set of items (0 to 100, mean over tasks):
+    condition  set                    verdict       tasks  without   with      Δ     adjusted CI
+    curated    goal completion        inconclusive      5    100.0  100.0   +0.0  −34.7 to +34.7
+    curated    instruction following  improves          5      0.0   60.0  +60.0  +25.3 to +94.7
+    curated    overall                helps             5     50.0   80.0  +30.0   +0.8 to +59.2
+
+    Items by gain (share of trials in which an item is met, mean over tasks, exploratory):
+    condition  tasks    item                              without  with       gain  opened  with, opened  with, not opened
+    curated    5 tasks  The notes are in the style of          0%  100%  +100.0 pp    100%          100%                 –
+                        the house
+    curated    5 tasks  The last message says where they     100%  100%    +0.0 pp    100%          100%                 –
+                        are
+    curated    5 tasks  There are notes                      100%  100%    +0.0 pp    100%          100%                 –
+    curated    5 tasks  The notes are signed by the            0%    0%    +0.0 pp    100%            0%                 –
+                        author
+    ");
+    let found = lab.assay(&["judge", "diagnose", "lab"]).ok().stdout;
+    let found = found.split("\n\n").take(2).collect::<Vec<_>>().join("\n\n");
+    insta::assert_snapshot!(found, @r"
+    Items by gain, with the directives of the skill that they test
+
+    +100 pp  The notes are in the style of the house (curated, instruction following): 0% without, 100% with; with, skill
+      opened: 100%, not opened: –
+        no directive of the skill is known to be tested
+    ");
 }

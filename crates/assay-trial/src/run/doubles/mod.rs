@@ -31,7 +31,7 @@ use assay_task::{Doubles, Task};
 use self::answer::Answers;
 pub use self::client::double_main;
 pub(crate) use self::log::DoubleCalls;
-pub(crate) use self::seed::{SEED, seeded};
+pub(crate) use self::seed::seeded;
 pub(crate) use self::session::DoublesSession;
 use crate::run::attempt::Attempt;
 use crate::run::backend::{Backend, BackendKind};
@@ -39,9 +39,6 @@ use crate::run::broken::{Broken, create_folder};
 use crate::run::commands::start_forwarder;
 use crate::run::route::CliAgentContext;
 use crate::run::trial::ResolvedTrial;
-
-/// The version of how doubles answer, which is part of the identity of trials that have some.
-pub(crate) const VERSION: u32 = 1;
 
 /// The folder of doubles inside a sandbox.
 const INSIDE: &str = "/opt/assay/doubles";

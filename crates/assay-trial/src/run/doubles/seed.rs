@@ -15,9 +15,6 @@ use crate::run::environment::phases::{Environment, StepStart};
 /// The folder in the work folder with the script and its files, which it removes in the end.
 const FOLDER: &str = ".assay-seed";
 
-/// The script, relative to the work folder.
-pub(crate) const SEED: &str = ".assay-seed/seed.sh";
-
 /// The beginning of the script. Files belong to the owner of the work folder.
 const BEGIN: &str = r#"set -eu
 umask 022

@@ -20,8 +20,12 @@ use assay_sandbox::{Session, Usage};
 use assay_task::Healthcheck;
 
 use crate::run::broken::Broken;
-use crate::run::commands::SETUP;
-use crate::run::doubles::SEED;
+
+/// The script among a step's files that prepares the work folder.
+pub(crate) const SETUP: &str = "setup.sh";
+
+/// The script, relative to the work folder.
+pub(crate) const SEED: &str = ".assay-seed/seed.sh";
 
 /// Most bytes of the difference between the work folder before and after.
 pub(crate) const DIFF_CAP: usize = 1 << 20;

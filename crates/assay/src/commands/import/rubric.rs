@@ -1,9 +1,10 @@
 //! `assay import rubric`: rubrics in the formats of other tools, as tasks.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use assay_judge::{Format, Scenario, Scenarios, TaskError, find, write_task};
+use assay_judge::{Class, Format, Item, Rubric, Scenario, Scenarios, Set, TaskError, find, write_task};
 use serde::Serialize;
 use serde_json::json;
 
@@ -48,7 +49,18 @@ struct Refusal {
 pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
     let found = find(&args.path)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", args.path.display())))?;
-    let Scenarios { scenarios, refused, infeasible } = found;
+    let Scenarios { mut scenarios, refused, infeasible } = found;
+    if let Some(file) = args.experiment.as_ref().filter(|file| file.symlink_metadata().is_ok()) {
+        return Err(Failure::bad_input(format!("{} exists", file.display())).hint("choose another file"));
+    }
+    // Scenarios of one skill are the units of its evaluation. With several skills, those of one are a cluster.
+    let groups: BTreeSet<&str> = scenarios.iter().map(|scenario| scenario.group.as_str()).collect();
+    if groups.len() == 1 {
+        scenarios.iter_mut().for_each(|scenario| scenario.group.clear());
+    }
+    if args.goal_completion {
+        scenarios.iter_mut().for_each(|scenario| add_goal_completion(&mut scenario.rubric));
+    }
     let mut refused: Vec<Refusal> =
         refused.into_iter().map(|one| Refusal { path: shown(args, &one.path), reason: one.reason }).collect();
     if scenarios.is_empty() && refused.is_empty() {
@@ -62,6 +74,12 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
             Ok(task) => imported.push(summary(scenario, task, args)),
             Err(reason) => refused.push(Refusal { path: shown(args, &scenario.path), reason }),
         }
+    }
+    if let Some(file) = &args.experiment {
+        let tasks: Vec<&str> =
+            imported.iter().filter(|one| one.is_task).map(|one| one.task.as_str()).collect();
+        super::rubric_experiment::write(file, &args.out, &args.image, &tasks, &scenarios, &args.path)?;
+        ui.note(&format!("wrote {}; set the model of its agent and of its judge", file.display()));
     }
     if ui.json() {
         let infeasible: Vec<_> = infeasible
@@ -84,6 +102,42 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
         }
     }
     Ok(if refused.is_empty() { Status::Done } else { Status::DidNotHold })
+}
+
+/// Adds a set that the instruction alone decides. Tessl's framework has two rubrics of 100 points each: one for the
+/// skill's instructions, one for the goal of the task.
+fn add_goal_completion(rubric: &mut Rubric) {
+    const GOAL: &str = "goal completion";
+    if rubric.sets.iter().any(|set| set.name == GOAL) {
+        return;
+    }
+    if let [only] = &mut rubric.sets[..] {
+        "instruction following".clone_into(&mut only.name);
+        only.weight = Some(100.0);
+    }
+    let mut ids: BTreeSet<String> = rubric.all().map(|item| item.id.clone()).collect();
+    let mut item = |id: &str, text: &str, points: f64| {
+        let id = (1..)
+            .map(|n| if n == 1 { id.to_owned() } else { format!("{id}-{n}") })
+            .find(|id| !ids.contains(id));
+        let id = id.unwrap_or_default();
+        ids.insert(id.clone());
+        Item { class: Some(Class::Outcome), ..Item::new(id, text, points) }
+    };
+    let items = vec![
+        item("goal-complete", "Everything that the task asks for is done.", 60.0),
+        item(
+            "goal-usable",
+            "Whoever gave the task can use the result as it is, without correcting it.",
+            25.0,
+        ),
+        item(
+            "goal-consistent",
+            "Nothing in the result contradicts the task or the files that came with it.",
+            15.0,
+        ),
+    ];
+    rubric.sets.push(Set { name: GOAL.to_owned(), weight: Some(100.0), items, ..Set::default() });
 }
 
 /// A path below the folder that was searched, as the user can open it.

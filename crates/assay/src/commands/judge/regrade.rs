@@ -32,7 +32,7 @@ struct Work {
 
 /// What happened to the trials.
 #[derive(Default)]
-struct Judged {
+struct Outcomes {
     judged: usize,
     cached: usize,
     failed: Vec<String>,
@@ -50,7 +50,7 @@ pub(super) fn run(args: &RegradeArgs, settings: &Settings, ui: &Ui) -> Result<St
     let rubrics = rubrics(args)?;
     let mut spec = spec(args, planned)?;
     let candidates: Vec<&str> = run.agents.iter().filter_map(|agent| agent.label.model.as_deref()).collect();
-    Panel::check_family(&spec, candidates.iter().copied())
+    Panel::check_family(&spec, &candidates)
         .map_err(|error| Failure::bad_input(error.to_string()).hint("use a judge of another vendor"))?;
     check_cap(args, &spec)?;
     // The first judgement of its kind that this store does not have.
@@ -198,9 +198,9 @@ fn judge_all(
     budget: &Budget,
     cancel: &AtomicBool,
     concurrency: usize,
-) -> Result<Judged, Failure> {
+) -> Result<Outcomes, Failure> {
     let next = AtomicUsize::new(0);
-    let judged = Mutex::new(Judged::default());
+    let judged = Mutex::new(Outcomes::default());
     let failure = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..concurrency.min(work.len()) {
@@ -322,7 +322,7 @@ fn category(verdict: &str) -> usize {
 
 fn print(
     folder: &RunFolder,
-    judged: &Judged,
+    judged: &Outcomes,
     agreement: &Agreement,
     report: &Report,
     ui: &Ui,
