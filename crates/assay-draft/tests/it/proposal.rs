@@ -85,7 +85,7 @@ fn a_proposal_becomes_a_task_that_loads() {
     write_task(&into, idea, &proposal, &provenance).unwrap();
     let task = assay_task::Task::load(&into).unwrap();
     assert_eq!(task.required_skills, ["ledger"]);
-    assert!(task.has_rubric && task.solution_digest.is_some());
+    assert!(task.graded_by.has_rubric() && task.solution_digest.is_some());
     assert!(fs::read_to_string(into.join("environment/Dockerfile")).unwrap().ends_with("COPY files /app\n"));
     assert!(write_task(&into, idea, &proposal, &provenance).is_err());
     assert_eq!(read_task(&into), {

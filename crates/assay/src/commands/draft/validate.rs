@@ -222,7 +222,7 @@ impl Validator<'_, '_> {
     fn execute(&mut self, task: &Task) -> Result<crate::commands::task::execute::Executed, Failure> {
         self.ui
             .detail(&format!("{}: running the oracle {ORACLE_TRIALS} times and the no-op check", task.name));
-        let executed = if task.has_rubric {
+        let executed = if task.graded_by.has_rubric() {
             let copy = self.copy(&task.name)?;
             let failed = |error: &dyn std::fmt::Display| {
                 Failure::infrastructure(format!("cannot copy the task {}: {error}", task.name))
