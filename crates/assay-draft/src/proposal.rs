@@ -109,7 +109,7 @@ pub fn read_ideas(reply: &str, count: usize) -> Result<Vec<Idea>, String> {
         let free = (1..).map(|number| if number == 1 { name.clone() } else { format!("{name}-{number}") });
         idea.name = free.into_iter().find(|name| names.insert(name.clone())).unwrap_or(name);
         if !["easy", "medium", "hard"].contains(&idea.difficulty.as_str()) {
-            idea.difficulty = "medium".to_owned();
+            "medium".clone_into(&mut idea.difficulty);
         }
     }
     Ok(ideas)

@@ -330,10 +330,8 @@ fn forecast(
         requests += unknown;
         usd += unknown as f64 * model.budget().max_cost_of(tokens);
     }
-    let repairs = match args.stop_after >= Stage::Validation {
-        true => MOST_REPAIRS * (open + unknown),
-        false => 0,
-    };
+    let validates = args.stop_after >= Stage::Validation;
+    let repairs = if validates { MOST_REPAIRS * (open + unknown) } else { 0 };
     usd += repairs as f64 * model.budget().max_cost_of(tokens + reply);
     let max_usd = model.budget().priced(usd);
     if ui.json() {

@@ -85,30 +85,21 @@ impl Validator<'_, '_> {
     fn validate(&mut self, task: &str) -> Result<bool, Failure> {
         loop {
             let digest = folder_digest(&self.folder.task(task));
-            let mut validation = self.folder.validation()?;
-            if validation.tasks.get(task).is_some_and(|accepted| accepted.digest == digest) {
+            if self.folder.validation()?.tasks.get(task).is_some_and(|accepted| accepted.digest == digest) {
                 return Ok(true);
             }
             let proposal = self.folder.proposal(task)?;
             let pending = proposal.as_ref().and_then(|proposal| proposal.pending.clone());
-            let pending = match pending.filter(|pending| pending.digest == digest) {
-                Some(pending) => pending,
-                None => {
-                    let checked = self.check(task)?;
-                    let repairs = proposal.as_ref().map_or(0, |proposal| proposal.repairs);
-                    if checked.faults.is_empty() {
-                        let accepted = Accepted { digest, repairs, warnings: checked.warnings };
-                        validation.tasks.insert(task.to_owned(), accepted);
-                        self.folder.write("validation.json", &validation)?;
-                        let mut infeasible = self.folder.infeasible()?;
-                        if infeasible.tasks.remove(task).is_some() {
-                            self.folder.write("infeasible.json", &infeasible)?;
-                        }
-                        self.ui.detail(&format!("{task}: accepted"));
-                        return Ok(true);
-                    }
-                    Pending { report: report(&checked), faults: checked.faults, digest }
+            let repairs = proposal.as_ref().map_or(0, |proposal| proposal.repairs);
+            let pending = if let Some(pending) = pending.filter(|pending| pending.digest == digest) {
+                pending
+            } else {
+                let checked = self.check(task)?;
+                if checked.faults.is_empty() {
+                    self.accept(task, Accepted { digest, repairs, warnings: checked.warnings })?;
+                    return Ok(true);
                 }
+                Pending { report: report(&checked), faults: checked.faults, digest }
             };
             let reason = match proposal {
                 None => Some("no model wrote it, so none repairs it".to_owned()),
@@ -125,6 +116,18 @@ impl Validator<'_, '_> {
                 return Ok(false);
             }
         }
+    }
+
+    fn accept(&self, task: &str, accepted: Accepted) -> Result<(), Failure> {
+        let mut validation = self.folder.validation()?;
+        validation.tasks.insert(task.to_owned(), accepted);
+        self.folder.write("validation.json", &validation)?;
+        let mut infeasible = self.folder.infeasible()?;
+        if infeasible.tasks.remove(task).is_some() {
+            self.folder.write("infeasible.json", &infeasible)?;
+        }
+        self.ui.detail(&format!("{task}: accepted"));
+        Ok(())
     }
 
     fn reject(&self, task: &str, why: &str, faults: Vec<Fault>) -> Result<(), Failure> {
