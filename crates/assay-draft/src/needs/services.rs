@@ -10,13 +10,13 @@ use super::page::{Page, Section};
 use super::{Signal, code};
 
 /// Hosted services that work on data of an account.
-const SERVICES: &str = r"Slack|Notion|Jira|Confluence|Linear|Asana|Trello|Salesforce|HubSpot|Zendesk|Intercom|Stripe|Shopify|Airtable|Datadog|New Relic|Grafana Cloud|Splunk|PagerDuty|Sentry|Honeycomb|Snowflake|BigQuery|Redshift|Databricks|Airflow|Fivetran|Gmail|Outlook|Google (?:Drive|Sheets|Docs|Calendar|Ads|Analytics|Cloud)|Microsoft (?:Teams|Graph|365)|SharePoint|Azure|AWS|GCP|Cloudflare|Vercel|Netlify|Heroku|Supabase|Firebase|Twilio|SendGrid|Mailchimp|Klaviyo|Discord|Telegram|WhatsApp|LinkedIn|Twitter|YouTube|Spotify|Figma|Miro|Zoom|Dropbox|Okta|Auth0|PostHog|Mixpanel|Amplitude|Segment|Xero|QuickBooks|Plaid|Pinecone|Hugging Face|(?:OpenAI|Anthropic|Claude|Gemini) API|ElevenLabs|GitLab|Bitbucket|Jenkins|CircleCI|Buildkite|Zapier|n8n|Make\.com|Elasticsearch|Algolia|Contentful|Sanity|WordPress|Webflow|Canva|Monday\.com|ClickUp|ServiceNow|Workday|NetSuite|SAP|CrowdStrike";
+const SERVICES: &str = r"Slack|Notion|Jira|Confluence|Linear|Asana|Trello|Salesforce|HubSpot|Zendesk|Intercom|Stripe|Shopify|Airtable|Datadog|Dynatrace|New Relic|Grafana Cloud|Splunk|PagerDuty|Sentry|Honeycomb|Snowflake|BigQuery|Redshift|Databricks|Airflow|Fivetran|Gmail|Outlook|Google (?:Drive|Sheets|Docs|Calendar|Ads|Analytics|Cloud)|Microsoft (?:Teams|Graph|365)|SharePoint|Azure|AWS|GCP|Cloudflare|Vercel|Netlify|Heroku|Supabase|Firebase|Twilio|SendGrid|Mailchimp|Klaviyo|Discord|Telegram|WhatsApp|LinkedIn|Twitter|YouTube|Spotify|Figma|Miro|Zoom|Dropbox|Okta|Auth0|PostHog|Mixpanel|Amplitude|Segment|Xero|QuickBooks|Plaid|Pinecone|Hugging Face|(?:OpenAI|Anthropic|Claude|Gemini) API|ElevenLabs|GitLab|Bitbucket|Jenkins|CircleCI|Buildkite|Zapier|n8n|Make\.com|Elasticsearch|Algolia|Contentful|Sanity|WordPress|Webflow|Canva|Monday\.com|ClickUp|ServiceNow|Workday|NetSuite|SAP|CrowdStrike";
 
 /// Databases that exist only as hosted services.
 const WAREHOUSES: [&str; 4] = ["Snowflake", "BigQuery", "Redshift", "Databricks"];
 
 /// Engines of databases.
-const ENGINES: &str = r"PostgreSQL|Postgres|MySQL|MariaDB|SQLite|MongoDB|Redis|DynamoDB|Cassandra|Neo4j|ClickHouse|DuckDB|BigQuery|Snowflake|Redshift|SQL Server|Oracle Database|CockroachDB|TimescaleDB|Elasticsearch|InfluxDB|Supabase|Firestore|Cosmos DB";
+const ENGINES: &str = r"PostgreSQL|Postgres|MySQL|MariaDB|SQLite|MongoDB|Redis|Valkey|DynamoDB|Cassandra|Neo4j|ClickHouse|DuckDB|BigQuery|Snowflake|Redshift|SQL Server|Oracle Database|CockroachDB|TimescaleDB|Elasticsearch|InfluxDB|Supabase|Firestore|Cosmos DB";
 
 /// The most lines of a block of code that are read.
 const LINES: usize = 5000;

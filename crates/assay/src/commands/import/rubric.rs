@@ -56,10 +56,14 @@ pub(super) fn run(args: &ImportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
     // Scenarios of one skill are the units of its evaluation. With several skills, those of one are a cluster.
     let groups: BTreeSet<&str> = scenarios.iter().map(|scenario| scenario.group.as_str()).collect();
     if groups.len() == 1 {
-        scenarios.iter_mut().for_each(|scenario| scenario.group.clear());
+        for scenario in &mut scenarios {
+            scenario.group.clear();
+        }
     }
     if args.goal_completion {
-        scenarios.iter_mut().for_each(|scenario| add_goal_completion(&mut scenario.rubric));
+        for scenario in &mut scenarios {
+            add_goal_completion(&mut scenario.rubric);
+        }
     }
     let mut refused: Vec<Refusal> =
         refused.into_iter().map(|one| Refusal { path: shown(args, &one.path), reason: one.reason }).collect();
@@ -115,13 +119,12 @@ fn add_goal_completion(rubric: &mut Rubric) {
         "instruction following".clone_into(&mut only.name);
         only.weight = Some(100.0);
     }
-    let mut ids: BTreeSet<String> = rubric.all().map(|item| item.id.clone()).collect();
-    let mut item = |id: &str, text: &str, points: f64| {
-        let id = (1..)
-            .map(|n| if n == 1 { id.to_owned() } else { format!("{id}-{n}") })
-            .find(|id| !ids.contains(id));
-        let id = id.unwrap_or_default();
-        ids.insert(id.clone());
+    let ids: BTreeSet<&str> = rubric.all().map(|item| item.id.as_str()).collect();
+    let item = |id: &str, text: &str, points: f64| {
+        let mut id = id.to_owned();
+        while ids.contains(id.as_str()) {
+            id.push('+');
+        }
         Item { class: Some(Class::Outcome), ..Item::new(id, text, points) }
     };
     let items = vec![
