@@ -67,7 +67,7 @@ pub(crate) struct DraftRunArgs {
     pub(crate) out: Option<PathBuf>,
     /// Last stage to execute
     #[arg(long, value_name = "STAGE", default_value = "experiment")]
-    pub(crate) stop_after: Stage,
+    pub(crate) stop_after: DraftStage,
     /// Continue the draft in the folder, with its files as they are now
     #[arg(long)]
     pub(crate) resume: bool,
@@ -94,7 +94,7 @@ pub(crate) struct DraftRunArgs {
 /// A stage of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Stage {
+pub(crate) enum DraftStage {
     /// What the skill requires of an environment: needs.json
     Needs,
     /// Ideas of tasks: ideas.json
@@ -107,7 +107,7 @@ pub(crate) enum Stage {
     Experiment,
 }
 
-impl Stage {
+impl DraftStage {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use assay_fs::tree::Tree;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::args::draft::Stage;
+use crate::args::draft::DraftStage;
 use crate::failure::Failure;
 
 /// `draft.json`: what the draft is about, and how far it is.
@@ -29,7 +29,7 @@ pub(super) struct State {
     /// The versions of the prompts.
     pub(super) prompts: BTreeMap<String, String>,
     /// The last stage that is complete.
-    pub(super) stage: Option<Stage>,
+    pub(super) stage: Option<DraftStage>,
 }
 
 impl State {

@@ -17,7 +17,7 @@ use super::ask::DraftModel;
 use super::folder::{DraftFolder, Ideas, State, make_folder};
 use super::needs::Line;
 use super::{status, tasks, validate};
-use crate::args::draft::{DraftRunArgs, Stage};
+use crate::args::draft::{DraftRunArgs, DraftStage};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     let model = DraftModel::open(args, &state.model, folder.path("replies"), cancel.clone())?;
     if !args.dry_run {
         if !args.resume {
-            if args.stop_after > Stage::Needs {
+            if args.stop_after > DraftStage::Needs {
                 model.check_cap()?;
             }
             begin(&folder, &state, &package, ui)?;
@@ -85,35 +85,35 @@ fn stages(
     ui: &Ui,
 ) -> Result<bool, Failure> {
     let count = state.tasks;
-    let mut complete = |stage: Stage| {
+    let mut complete = |stage: DraftStage| {
         state.stage = state.stage.max(Some(stage));
         folder.write("draft.json", state).map(|()| args.stop_after <= stage)
     };
-    if complete(Stage::Needs)? {
+    if complete(DraftStage::Needs)? {
         return Ok(true);
     }
     let ideas = tasks::ideas(folder, subject, model, count)?;
-    if complete(Stage::Ideas)? {
+    if complete(DraftStage::Ideas)? {
         return Ok(true);
     }
     tasks::write(folder, subject, model, &ideas, ui)?;
-    if complete(Stage::Tasks)? {
+    if complete(DraftStage::Tasks)? {
         return Ok(!folder.tasks().is_empty());
     }
     validate::run(folder, subject, model, settings, ui)?;
     let names = folder.tasks();
     if names.is_empty() {
-        complete(Stage::Validation)?;
+        complete(DraftStage::Validation)?;
         return Ok(false);
     }
     let has_rubrics = names.iter().any(|name| folder.task(name).join("tests/rubric.json").is_file());
     let name = &subject.package.directory;
     write_new(folder, "pilot.toml", &experiment::pilot(&run_name(name), has_rubrics))?;
-    if complete(Stage::Validation)? {
+    if complete(DraftStage::Validation)? {
         return Ok(true);
     }
     write_new(folder, "experiment.toml", &experiment::experiment(&run_name(name), has_rubrics))?;
-    complete(Stage::Experiment)?;
+    complete(DraftStage::Experiment)?;
     if folder.path("headroom.json").symlink_metadata().is_err() {
         ui.note("headroom has not been measured: tasks that always pass without the skill cannot show that it helps");
     }
@@ -305,7 +305,7 @@ fn forecast(
         }
     };
     let ideas: Option<Ideas> = folder.read("ideas.json")?;
-    if ideas.is_none() && args.stop_after >= Stage::Ideas {
+    if ideas.is_none() && args.stop_after >= DraftStage::Ideas {
         count(&prompts::request_ideas(&subject.text, state.tasks));
     }
     let (known, unknown) = match &ideas {
@@ -316,7 +316,7 @@ fn forecast(
     for idea in known {
         if folder.proposal(&idea.name)?.is_none() {
             open += 1;
-            if args.stop_after >= Stage::Tasks {
+            if args.stop_after >= DraftStage::Tasks {
                 count(&tasks::request(subject, idea, known));
             }
         }
@@ -326,11 +326,11 @@ fn forecast(
     let longest = prompts::request_ideas(&subject.text, state.tasks);
     let tokens = assay_model::tokens(&longest.text) + 4_000;
     let reply = usize::try_from(assay_trial::judging::REPLY_TOKENS).unwrap_or(usize::MAX);
-    if args.stop_after >= Stage::Tasks {
+    if args.stop_after >= DraftStage::Tasks {
         requests += unknown;
         usd += unknown as f64 * model.budget().max_cost_of(tokens);
     }
-    let validates = args.stop_after >= Stage::Validation;
+    let validates = args.stop_after >= DraftStage::Validation;
     let repairs = if validates { MOST_REPAIRS * (open + unknown) } else { 0 };
     usd += repairs as f64 * model.budget().max_cost_of(tokens + reply);
     let max_usd = model.budget().priced(usd);
@@ -352,15 +352,15 @@ fn print_next(folder: &DraftFolder, state: &State, package: &Package, ui: &Ui) {
     let root = folder.root.display();
     let run = run_name(&package.directory);
     let next = match state.stage {
-        Some(Stage::Experiment) => format!(
+        Some(DraftStage::Experiment) => format!(
             "set the model in {root}/experiment.toml and pilot.toml, then `assay run {root}/pilot.toml` and `assay draft \
              headroom {root} --run {run}-pilot`, then `assay run {root}/experiment.toml`"
         ),
-        Some(Stage::Validation) if !folder.tasks().is_empty() => format!(
+        Some(DraftStage::Validation) if !folder.tasks().is_empty() => format!(
             "set the model in {root}/pilot.toml, then `assay run {root}/pilot.toml` and `assay draft headroom {root} --run \
              {run}-pilot`; --resume writes the experiment"
         ),
-        Some(Stage::Validation) => format!("see {root}/infeasible.json for the reasons"),
+        Some(DraftStage::Validation) => format!("see {root}/infeasible.json for the reasons"),
         _ => format!("review the files in {root}, then run the command again with --resume"),
     };
     ui.note(&format!("next: {next}"));

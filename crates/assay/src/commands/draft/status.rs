@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::ask::{DraftModel, stored_replies};
 use super::folder::{DraftFolder, Headroom, Ideas};
-use crate::args::draft::{Stage, StatusArgs};
+use crate::args::draft::{DraftStage, StatusArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -17,7 +17,7 @@ struct Document {
     skill: String,
     digest: String,
     model: String,
-    stage: Option<Stage>,
+    stage: Option<DraftStage>,
     ideas: usize,
     tasks: Vec<TaskStatus>,
     /// Stored replies, and the tokens of all requests so far.
@@ -126,7 +126,7 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
 }
 
 fn render(folder: &DraftFolder, document: &Document) -> String {
-    let stage = document.stage.map_or("none", Stage::name);
+    let stage = document.stage.map_or("none", DraftStage::name);
     let mut text = format!(
         "{}: skill {}, model {}, stage {stage}\n",
         folder.root.display(),
