@@ -2,10 +2,12 @@
 
 mod ask;
 mod folder;
+mod forecast;
 mod headroom;
 mod needs;
 mod run;
 mod status;
+mod subject;
 mod tasks;
 mod validate;
 

@@ -7,7 +7,7 @@ use assay_report::clean;
 
 use super::ask::DraftModel;
 use super::folder::{DraftFolder, Ideas, ProposalRecord, Rejected, folder_digest};
-use super::run::Subject;
+use super::subject::Subject;
 use crate::failure::Failure;
 use crate::ui::Ui;
 

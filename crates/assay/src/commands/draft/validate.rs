@@ -14,12 +14,15 @@ use assay_task::check::{self, Context, Finding};
 
 use super::ask::DraftModel;
 use super::folder::{Accepted, DraftFolder, Pending, ProposalRecord, Rejected, folder_digest, make_folder};
-use super::run::{MOST_REPAIRS, Subject};
+use super::subject::Subject;
 use crate::commands::task::execute::Executor;
 use crate::commands::task::memory;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::ui::Ui;
+
+/// Most repairs of a task.
+pub(super) const MOST_REPAIRS: usize = 2;
 
 /// Oracle trials of a task.
 const ORACLE_TRIALS: u32 = 3;
