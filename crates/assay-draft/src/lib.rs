@@ -5,6 +5,7 @@
 //! - [`proposal`]: ideas of tasks and their files, as a model replies with them, and task folders made of them.
 //! - [`review`]: faults of a task that can be found without running it.
 //! - [`experiment`]: the experiments that run the tasks.
+//! - [`requests`]: the rules by which trigger requests are sampled, prompted for, checked and reviewed.
 //!
 //! Nothing here calls a model or starts a process.
 
@@ -12,4 +13,5 @@ pub mod experiment;
 pub mod needs;
 pub mod prompts;
 pub mod proposal;
+pub mod requests;
 pub mod review;

@@ -44,6 +44,37 @@ pub const KEYS: [&str; 7] = [
 /// The code of a diagnostic about a key that is not one of [`KEYS`].
 pub const UNKNOWN_KEY: &str = "prompt-unknown-key";
 
+/// The key that tells a line of `assay draft requests` from one with [`KEYS`].
+const REQUEST_KEY: &str = "qid";
+
+/// A line of `assay draft requests`, which has other keys, too.
+#[derive(Deserialize)]
+struct RequestLine {
+    qid: String,
+    query: String,
+    gold_names: Vec<String>,
+    #[serde(default)]
+    not_names: Vec<String>,
+}
+
+impl From<RequestLine> for Line {
+    /// The first skill is expected; the others serve a part of the request.
+    fn from(line: RequestLine) -> Self {
+        let is_unlabelled = line.gold_names.is_empty();
+        let mut names = line.gold_names.into_iter();
+        Self {
+            prompt_id: line.qid,
+            prompt: line.query,
+            expected_primary_skill: names.next(),
+            acceptable_secondary_skills: names.collect(),
+            rejected_skills: line.not_names,
+            reason: String::new(),
+            off_topic: false,
+            is_unlabelled,
+        }
+    }
+}
+
 /// A line of the file.
 #[derive(Deserialize)]
 struct Line {
@@ -59,10 +90,13 @@ struct Line {
     reason: String,
     #[serde(default)]
     off_topic: bool,
+    /// Whether it is unknown which skill serves it.
+    #[serde(skip)]
+    is_unlabelled: bool,
 }
 
 /// Reads a prompts file: JSON Lines with `prompt_id`, `prompt`, `expected_primary_skill`,
-/// `acceptable_secondary_skills` and `rejected_skills`.
+/// `acceptable_secondary_skills` and `rejected_skills`, or requests with `qid`, `query`, `gold_names` and `not_names`.
 ///
 /// A request is off topic if nothing is expected (`null`, an empty text or `none`), if `off_topic`
 /// is set, or if `reason` begins with "Negative control": the published file forces a label on such
@@ -81,6 +115,9 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
             continue;
         }
         let parsed = serde_json::from_str(line).and_then(|value: Value| {
+            if value.get(REQUEST_KEY).is_some() {
+                return serde_json::from_str::<RequestLine>(line).map(|line| Ok(line.into()));
+            }
             let unknown = value.as_object().into_iter().flat_map(|keys| keys.keys());
             let unknown: Vec<String> = unknown.filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
             // From the text again: an error of a parsed value has no column.
@@ -101,6 +138,13 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
                 continue;
             }
         };
+        if line.is_unlabelled {
+            // Not the same as off-topic: nobody said that no skill serves it.
+            let message =
+                format!("`{}` has no `gold_names`: it is unknown which skill serves it", line.prompt_id);
+            report(Severity::Warning, "prompt-unlabelled", message);
+            continue;
+        }
         if !seen.insert(line.prompt_id.clone()) {
             let message = format!("duplicate id `{}`; the first is used", line.prompt_id);
             report(Severity::Error, "prompt-twice", message);
@@ -159,6 +203,27 @@ mod tests {
             (Some(7), "prompt-unknown-skill"),
         ];
         assert_eq!(diagnostics, expected);
+    }
+
+    #[test]
+    fn drafted_requests_are_prompts() {
+        let text = r#"{"qid":"q1","query":"x","gold_ids":["1","2"],"gold_names":["a","b"],"style":"terse"}
+{"qid":"q2","query":"y","gold_ids":["1"],"gold_names":["a"],"not_names":["b"]}
+{"qid":"q3","query":"z","gold_ids":[],"gold_names":[]}
+{"qid":"q4","query":"z"}
+"#;
+        let (prompts, diagnostics) = read_prompts(text, Path::new("r.jsonl"), &BTreeSet::from(["a", "b"]));
+        let prompt = |id: &str, text: &str, acceptable: &[&str], rejected: &[&str]| Prompt {
+            id: id.to_owned(),
+            text: text.to_owned(),
+            expected: Some("a".to_owned()),
+            acceptable: acceptable.iter().map(|name| (*name).to_owned()).collect(),
+            rejected: rejected.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        assert_eq!(prompts, [prompt("q1", "x", &["b"], &[]), prompt("q2", "y", &[], &["b"])]);
+        let diagnostics: Vec<(Option<usize>, &str)> =
+            diagnostics.iter().map(|diagnostics| (diagnostics.line, diagnostics.code)).collect();
+        assert_eq!(diagnostics, [(Some(3), "prompt-unlabelled"), (Some(4), "prompt-malformed")]);
     }
 
     #[test]

@@ -3,5 +3,6 @@
 mod labels;
 mod needs;
 mod proposal;
+mod requests;
 mod review;
 mod verdict;

@@ -1,15 +1,20 @@
 //! What `assay draft` takes.
 
+mod requests;
+
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::requests::{PoolName, RequestsArgs};
+
 /// Draft an evaluation from a skill
 ///
 /// `needs` lists what a skill requires of an environment. `run` asks a model for tasks, checks them in
 /// the sandbox and writes an experiment; every stage writes files to read and edit. `headroom` removes
-/// tasks that are too easy. docs/DRAFTING.md describes the method.
+/// tasks that are too easy. `requests` writes requests that skills serve, for tests of search, routing
+/// and triggering. docs/DRAFTING.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft needs skills
@@ -25,6 +30,7 @@ pub(crate) enum DraftWhat {
     Run(Box<DraftRunArgs>),
     Status(StatusArgs),
     Headroom(HeadroomArgs),
+    Requests(Box<RequestsArgs>),
 }
 
 /// List what skills require of an environment

@@ -5,6 +5,7 @@ mod folder;
 mod forecast;
 mod headroom;
 mod needs;
+mod requests;
 mod run;
 mod status;
 mod subject;
@@ -22,5 +23,6 @@ pub(crate) fn run(args: &DraftArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         DraftWhat::Run(args) => run::run(args, settings, ui),
         DraftWhat::Status(args) => status::run(args, ui),
         DraftWhat::Headroom(args) => headroom::run(args, settings, ui),
+        DraftWhat::Requests(args) => requests::run(args, settings, ui),
     }
 }

@@ -24,6 +24,7 @@ mod docker_services;
 mod docs;
 mod doubles;
 mod draft;
+mod draft_requests;
 mod draft_run;
 mod egress;
 mod errors;
