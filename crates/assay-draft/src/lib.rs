@@ -1,8 +1,17 @@
 //! Drafting an evaluation of a skill from the skill itself.
 //!
-//! The first stage is [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it.
-//! [`requests`] has the rules by which trigger requests are sampled, prompted for, checked and reviewed.
+//! - [`needs`]: what a skill requires of an environment, and whether an evaluation can provide it.
+//! - [`prompts`]: what a model is asked.
+//! - [`proposal`]: ideas of tasks and their files, as a model replies with them, and task folders made of them.
+//! - [`review`]: faults of a task that can be found without running it.
+//! - [`experiment`]: the experiments that run the tasks.
+//! - [`requests`]: the rules by which trigger requests are sampled, prompted for, checked and reviewed.
+//!
 //! Nothing here calls a model or starts a process.
 
+pub mod experiment;
 pub mod needs;
+pub mod prompts;
+pub mod proposal;
 pub mod requests;
+pub mod review;

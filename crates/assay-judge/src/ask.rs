@@ -274,8 +274,11 @@ fn answers(reply: &str) -> Result<Vec<Answer>, String> {
     document::<Reply>(reply).map(|read| read.items)
 }
 
-/// The first JSON document of the form in a reply, whatever stands around it.
-pub(crate) fn document<T: DeserializeOwned>(reply: &str) -> Result<T, String> {
+/// The first JSON document of the form in a reply, whatever is around it.
+///
+/// # Errors
+/// The reply has no such document. The message says why.
+pub fn document<T: DeserializeOwned>(reply: &str) -> Result<T, String> {
     let mut fault = "the reply contains no JSON object".to_owned();
     for (at, _) in reply.match_indices('{') {
         let mut documents = serde_json::Deserializer::from_str(&reply[at..]).into_iter::<T>();

@@ -35,6 +35,8 @@ pub(crate) enum Purpose {
     Replay = 12,
     /// Groups that change places in the test for equal errors of a judge, and simulated judges.
     JudgeErrors = 13,
+    /// Simulated drafts, one stream each.
+    Admission = 14,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

@@ -12,6 +12,7 @@ mod progress;
 #[cfg(test)]
 mod reference;
 mod replies;
+mod request_budget;
 mod ui;
 
 use std::ffi::OsString;

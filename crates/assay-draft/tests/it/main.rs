@@ -2,5 +2,7 @@
 
 mod labels;
 mod needs;
+mod proposal;
 mod requests;
+mod review;
 mod verdict;

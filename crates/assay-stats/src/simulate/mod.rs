@@ -5,6 +5,7 @@
 //! right. Each suite has its own random stream, so ranges of suites can run on any number of
 //! threads and their [`Tally`]s add up.
 
+mod admission;
 mod baseline;
 mod difficulty;
 mod grid;
@@ -16,6 +17,7 @@ mod tally;
 mod threads;
 mod truth;
 
+pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
 pub use baseline::Baseline;
 pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};

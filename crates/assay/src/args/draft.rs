@@ -4,18 +4,21 @@ mod requests;
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 
 /// Draft an evaluation from a skill
 ///
-/// `needs` lists what a skill requires of an environment. `requests` writes requests that skills serve, for tests of
-/// search, routing and triggering. docs/DRAFTING.md describes the method.
+/// `needs` lists what a skill requires of an environment. `run` asks a model for tasks, checks them in
+/// the sandbox and writes an experiment; every stage writes files to read and edit. `headroom` removes
+/// tasks that are too easy. `requests` writes requests that skills serve, for tests of search, routing
+/// and triggering. docs/DRAFTING.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft needs skills
-  assay draft needs corpus.jsonl.zst --format json")]
+  assay draft run skills/xlsx --model openai:gpt-5 --price 1.25,10 --max-usd 5")]
 pub(crate) struct DraftArgs {
     #[command(subcommand)]
     pub(crate) what: DraftWhat,
@@ -24,6 +27,9 @@ pub(crate) struct DraftArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DraftWhat {
     Needs(NeedsArgs),
+    Run(Box<DraftRunArgs>),
+    Status(StatusArgs),
+    Headroom(HeadroomArgs),
     Requests(Box<RequestsArgs>),
 }
 
@@ -41,4 +47,113 @@ pub(crate) struct NeedsArgs {
     /// Folders with skills, SKILL.md files, or corpora: JSON Lines, plain, .gz or .zst
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+}
+
+/// Draft tasks and an experiment for a skill
+///
+/// The stages are needs, ideas, tasks, validation and experiment. Each writes files into the folder of
+/// the draft, and the next one reads them: stop after a stage, read and edit its files, and go on with
+/// --resume. Replies of the model are kept there, so that nothing is asked twice. A skill with a safety
+/// error is refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay draft run skills/xlsx --model openai:gpt-5 --price 1.25,10 --max-usd 5 --stop-after ideas
+  assay draft run skills/xlsx --resume --price 1.25,10 --max-usd 5")]
+pub(crate) struct DraftRunArgs {
+    /// Folder with the SKILL.md
+    pub(crate) skill: PathBuf,
+    /// Model that writes tasks, as provider:name [with --resume: the model of the draft]
+    #[arg(long, value_name = "PROVIDER:MODEL", required_unless_present = "resume")]
+    pub(crate) model: Option<String>,
+    /// Tasks to propose; a verdict needs at least 5 that are accepted [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50), conflicts_with = "resume")]
+    pub(crate) tasks: Option<u16>,
+    /// Folder of the draft [default: draft-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Last stage to execute
+    #[arg(long, value_name = "STAGE", default_value = "experiment")]
+    pub(crate) stop_after: DraftStage,
+    /// Continue the draft in the folder, with its files as they are now
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Print the number of requests and their maximum cost, and send none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Send requests to this URL [default: the URL of the provider's API]
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// Price of input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
+    pub(crate) price: Vec<f64>,
+    /// Send no request that could bring the cost of the draft above this; needs --price
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Use a paid model without --max-usd
+    #[arg(long)]
+    pub(crate) no_cap: bool,
+}
+
+/// A stage of a draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DraftStage {
+    /// What the skill requires of an environment: needs.json
+    Needs,
+    /// Ideas of tasks: ideas.json
+    Ideas,
+    /// Task folders: tasks/
+    Tasks,
+    /// Checks in the sandbox and repairs: validation.json, infeasible.json, pilot.toml
+    Validation,
+    /// An experiment that is ready to run: experiment.toml
+    Experiment,
+}
+
+impl DraftStage {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Needs => "needs",
+            Self::Ideas => "ideas",
+            Self::Tasks => "tasks",
+            Self::Validation => "validation",
+            Self::Experiment => "experiment",
+        }
+    }
+}
+
+/// Show the state of a draft
+///
+/// Lists its tasks with the reason for each that was rejected, and what its requests used.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay draft status draft-xlsx
+  assay draft status draft-xlsx --format json")]
+pub(crate) struct StatusArgs {
+    /// Folder of the draft
+    pub(crate) dir: PathBuf,
+}
+
+/// Remove tasks that pass every time without the skill
+///
+/// Reads the run of the draft's pilot.toml. A task stays if at least one of its trials without the skill
+/// failed. Only the baseline decides: choosing tasks by results with the skill would bias the verdict.
+/// Tasks that are removed are moved to the folder too-easy of the draft.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay draft headroom draft-xlsx --run xlsx-pilot
+  assay draft headroom draft-xlsx --run xlsx-pilot --dry-run")]
+pub(crate) struct HeadroomArgs {
+    /// Folder of the draft
+    pub(crate) dir: PathBuf,
+    /// Run of the pilot; `assay show` lists the names
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: String,
+    /// Print what would be removed, and move nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }

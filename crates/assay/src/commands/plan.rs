@@ -52,6 +52,19 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     Ok(if attainable { Status::Done } else { Status::DidNotHold })
 }
 
+/// The forecast of an experiment, as text.
+pub(super) fn forecast_of(path: &Path, settings: &Settings) -> Result<String, Failure> {
+    let mut experiment = Experiment::load(path)?;
+    prices::fill(&mut experiment, None, settings)?;
+    let store = Store::open(&settings.store)?;
+    let sandboxes = machine::sandboxes_for(settings)?;
+    let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
+    let plan = Plan::build(experiment, &store, &here)?;
+    let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
+    let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, PlanRequest::default())?;
+    Ok(format_forecast(&forecast))
+}
+
 /// Writes a file for each trial, those of the tasks' checks included.
 fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {

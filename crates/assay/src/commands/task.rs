@@ -1,6 +1,6 @@
 //! `assay task`: checks of tasks before an experiment uses them, and single trials.
 
-mod execute;
+pub(super) mod execute;
 mod hints;
 
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         } else {
             let executor = match &mut executor {
                 Some(executor) => executor,
-                none => none.insert(Executor::new(args, experiment.as_ref(), settings)?),
+                none => none.insert(Executor::new(jobs(args), 2, experiment.as_ref(), settings)?),
             };
             ui.detail(&format!("{}: running the oracle twice and the no-op check once", task.name));
             let executed = executor.execute(&task, ui)?;
@@ -143,7 +143,7 @@ fn context<'a>(
 }
 
 /// The machine's memory, in bytes.
-fn memory() -> Option<u64> {
+pub(super) fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

@@ -25,6 +25,7 @@ mod docs;
 mod doubles;
 mod draft;
 mod draft_requests;
+mod draft_run;
 mod egress;
 mod errors;
 mod export;

@@ -37,4 +37,6 @@ pub(crate) enum Grid {
     Difficulty,
     /// Experiments that are looked at after each round, beside the fixed design
     Sequential,
+    /// A skill without effect on tasks that a pilot of the baseline admitted
+    Admission,
 }

@@ -17,7 +17,7 @@ use crate::ui::Ui;
 
 /// A line of the output.
 #[derive(Serialize)]
-struct Line {
+pub(super) struct Line {
     schema: &'static str,
     skill: String,
     path: String,
@@ -27,7 +27,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(skill: String, path: String, needs: Needs, programs: &Programs) -> Self {
+    pub(super) fn new(skill: String, path: String, needs: Needs, programs: &Programs) -> Self {
         let Assessment { unmet, verdict } = needs::assess(&needs, &|name| programs.has(name));
         Self { schema: "assay.needs/1", skill, path, needs, unmet, verdict }
     }

@@ -1,5 +1,6 @@
 //! `assay lab simulate`: error rates, coverage and power of the verdicts on simulated suites.
 
+mod admission;
 mod difficulty;
 mod metrics;
 mod sequential;
@@ -46,6 +47,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Metrics => metrics::run(args, ui),
         Grid::Difficulty => difficulty::run(args, ui),
         Grid::Sequential => sequential::run(args, ui),
+        Grid::Admission => admission::run(args, ui),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The solution twice and nothing once, in the sandbox that runs will use.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use assay_trial::{AgentSpec, Experiment, Plan, PlanError, Retries, RunOptions, S
 use serde::Serialize;
 
 use super::hints::{self, Who};
-use crate::args::task::TaskCheckArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::machine;
@@ -25,7 +25,7 @@ const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
 
 /// What one trial came to.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct TrialSummary {
+pub(in crate::commands) struct TrialSummary {
     outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
@@ -33,6 +33,9 @@ pub(super) struct TrialSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     seconds: f64,
+    /// The reward of each test, if the verifier wrote several.
+    #[serde(skip)]
+    rewards: BTreeMap<String, f64>,
     /// The end of what the solution printed.
     #[serde(skip)]
     output: String,
@@ -66,10 +69,13 @@ impl TrialSummary {
 
 /// What the three trials came to; `null` where one was not executed.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Executed {
+pub(in crate::commands) struct Executed {
     oracle: Option<TrialSummary>,
     nop: Option<TrialSummary>,
     oracle_again: Option<TrialSummary>,
+    /// Oracle trials after the second.
+    #[serde(skip)]
+    oracle_more: Vec<TrialSummary>,
     /// In which kind of sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<String>,
@@ -79,8 +85,13 @@ pub(super) struct Executed {
 }
 
 impl Executed {
-    pub(super) fn is_unchecked(&self) -> bool {
+    pub(in crate::commands) fn is_unchecked(&self) -> bool {
         !self.unchecked.is_empty()
+    }
+
+    /// What could not be checked, and why.
+    pub(in crate::commands) fn unchecked(&self) -> &[String] {
+        &self.unchecked
     }
 
     /// One line for people.
@@ -104,7 +115,7 @@ impl Executed {
     }
 
     /// Adds what the trials say against the task.
-    pub(super) fn add_findings(&self, task: &Task, findings: &mut Vec<Finding>) {
+    pub(in crate::commands) fn add_findings(&self, task: &Task, findings: &mut Vec<Finding>) {
         let solve = task.root.join("solution/solve.sh");
         let tests = match task.layout {
             assay_task::Layout::Harbor => task.root.join("tests/test.sh"),
@@ -141,15 +152,17 @@ impl Executed {
                 fail("nop-breaks", &tests, message, hint);
             }
         }
-        if let (Some(once), Some(twice)) = (&self.oracle, &self.oracle_again)
-            && once.outcome.counts()
-            && twice.outcome.counts()
-            && (once.outcome, once.reward) != (twice.outcome, twice.reward)
-        {
+        let Some(once) = self.oracle.as_ref().filter(|played| played.outcome.counts()) else { return };
+        let again = self.oracle_again.iter().chain(&self.oracle_more);
+        let differs = |other: &&TrialSummary| {
+            other.outcome.counts()
+                && (once.outcome, once.reward, &once.rewards) != (other.outcome, other.reward, &other.rewards)
+        };
+        if let Some(other) = again.into_iter().find(differs) {
             let reward = |played: &TrialSummary| {
                 played.reward.map_or("no reward".to_owned(), |reward| reward.to_string())
             };
-            let message = format!("the oracle got reward {}, then {}", reward(once), reward(twice));
+            let message = format!("the oracle got reward {}, then {}", reward(once), reward(other));
             fail(
                 "oracle-unstable",
                 &solve,
@@ -158,10 +171,29 @@ impl Executed {
             );
         }
     }
+
+    /// The end of what solution and verifier printed, in the first oracle trial and in the no-op check.
+    pub(in crate::commands) fn output(&self) -> String {
+        let trials = [("the solution's trial", &self.oracle), ("the no-op check", &self.nop)];
+        let mut text = String::new();
+        for (name, trial) in trials {
+            let Some(trial) = trial else { continue };
+            let outcome = trial.outcome.word().replace('_', " ");
+            let rewards: Vec<String> =
+                trial.rewards.iter().map(|(test, reward)| format!("{test} {reward}")).collect();
+            text.push_str(&format!("{name}: {outcome}; tests: {}\n", rewards.join(", ")));
+            for (what, output) in [("solution", &trial.output), ("verifier", &trial.verifier_output)] {
+                if !output.trim().is_empty() {
+                    text.push_str(&format!("the {what} printed:\n{}\n", output.trim_end()));
+                }
+            }
+        }
+        text
+    }
 }
 
 /// Executes tasks' checks, in a store of their own.
-pub(super) struct Executor<'a> {
+pub(in crate::commands) struct Executor<'a> {
     experiment: Option<&'a Experiment>,
     store: Store,
     /// What is removed at the end unless something failed.
@@ -169,12 +201,15 @@ pub(super) struct Executor<'a> {
     sandboxes: Sandboxes,
     cancel: Arc<AtomicBool>,
     jobs: usize,
+    /// How often the oracle runs.
+    oracle_trials: u32,
     keep: bool,
 }
 
 impl<'a> Executor<'a> {
-    pub(super) fn new(
-        args: &TaskCheckArgs,
+    pub(in crate::commands) fn new(
+        jobs: usize,
+        oracle_trials: u32,
         experiment: Option<&'a Experiment>,
         settings: &Settings,
     ) -> Result<Self, Failure> {
@@ -188,17 +223,18 @@ impl<'a> Executor<'a> {
             folder,
             sandboxes: machine::sandboxes_for(settings)?,
             cancel,
-            jobs: super::jobs(args),
+            jobs,
+            oracle_trials,
             keep: false,
         })
     }
 
-    pub(super) fn interrupted(&self) -> bool {
+    pub(in crate::commands) fn interrupted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
     /// Plays a task's solution twice and nothing once.
-    pub(super) fn execute(&mut self, task: &Task, ui: &Ui) -> Result<Executed, Failure> {
+    pub(in crate::commands) fn execute(&mut self, task: &Task, ui: &Ui) -> Result<Executed, Failure> {
         let mut executed = Executed::default();
         let plan = match self.plan(task) {
             Ok(plan) => plan,
@@ -244,8 +280,12 @@ impl<'a> Executor<'a> {
         };
         let oracle = summarize("oracle", 1, "the oracle");
         let again = summarize("oracle", 2, "the second oracle trial");
+        let more = (3..=self.oracle_trials)
+            .filter_map(|repetition| summarize("oracle", repetition, "an oracle trial"))
+            .collect();
         let nop = summarize("nop", 1, "the no-op check");
         (executed.oracle, executed.oracle_again, executed.nop) = (oracle, again, nop);
+        executed.oracle_more = more;
         if task.solution_digest.is_none() {
             executed.unchecked.push("no solution/solve.sh: the oracle was not run".to_owned());
         }
@@ -275,7 +315,7 @@ impl<'a> Executor<'a> {
         let root = task.root.canonicalize().map_err(|error| format!("{}: {error}", task.root.display()))?;
         experiment.suite = vec![literal(&root.to_string_lossy())];
         experiment.conditions = vec!["none".to_owned()];
-        experiment.repetitions = 2;
+        experiment.repetitions = self.oracle_trials;
         experiment.pairings.retain(|name, _| *name == task.name);
         let mut oracle = AgentSpec::named("oracle");
         // The solution gets the time that the task gives an agent, and more where the experiment gives more.
@@ -299,7 +339,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Removes the store, unless something in it is worth a look.
-    pub(super) fn finish(self, ui: &Ui) {
+    pub(in crate::commands) fn finish(self, ui: &Ui) {
         self.store.clear_scratch();
         if self.keep {
             let store = self.folder.display();
@@ -321,6 +361,7 @@ fn summary(record: &Record) -> TrialSummary {
         reward: record.reward,
         reason: record.reason.clone(),
         seconds: seconds.total,
+        rewards: record.rewards.clone(),
         output: String::new(),
         verifier_output: String::new(),
     }

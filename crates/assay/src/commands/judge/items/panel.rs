@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_judge::{PROTOCOL, Request};
-use assay_model::{ChatModel, ChatReply, ModelError, ModelOptions, Price, ScriptContext, Usage};
-use assay_trial::judging::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
+use assay_model::{ChatModel, ChatReply, ModelOptions, ScriptContext, Usage};
+use assay_trial::judging::{JudgeQuestion, ask_judge};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use super::batch::Batch;
 use crate::args::judge::PanelArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
+use crate::request_budget::{RequestBudget, no_answer};
 use crate::{machine, replies};
 
 /// Longest wait for a reply, retries included.
@@ -84,7 +85,7 @@ pub(in crate::commands::judge) struct Panel<'a> {
     args: &'a PanelArgs,
     folder: PathBuf,
     judges: Vec<Judge>,
-    price: Option<Price>,
+    budget: RequestBudget,
 }
 
 /// One request: what is asked, a judge, a repeat.
@@ -103,17 +104,7 @@ impl<'a> Panel<'a> {
         args: &'a PanelArgs,
         settings: &Settings,
     ) -> Result<Self, Failure> {
-        let price = match args.price[..] {
-            [] => None,
-            [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
-            _ => {
-                return Err(Failure::bad_input("--price needs two numbers, for input and output")
-                    .hint("--price 3,15, in USD per million tokens"));
-            }
-        };
-        if args.max_usd.is_some() && price.is_none() {
-            return Err(Failure::bad_input("--max-usd needs --price").hint("--price IN,OUT"));
-        }
+        let budget = RequestBudget::new(&args.price, args.max_usd, Usage::default())?;
         let mut judges: Vec<Judge> = Vec::new();
         for spec in specs {
             if judges.iter().any(|judge| judge.spec == *spec) {
@@ -129,7 +120,7 @@ impl<'a> Panel<'a> {
                 .map_err(|error| Failure::bad_input(format!("--judge: {error}")))?;
             judges.push(Judge { spec: spec.clone(), identity: model.identity(), model });
         }
-        Ok(Self { args, folder: settings.store.join("judgements"), judges, price })
+        Ok(Self { args, folder: settings.store.join("judgements"), judges, budget })
     }
 
     fn work<'b, P: Prompt>(&'b self, batch: &'b Batch<P>) -> Vec<Work<'b, P>> {
@@ -163,34 +154,21 @@ impl<'a> Panel<'a> {
             if replies::read::<StoredReply>(&one.path)?.is_some() {
                 cached += 1;
             } else {
-                cost += self.max_cost(&one.request);
+                cost += self.budget.max_cost(&one.request);
             }
         }
-        Ok(Forecast { requests: work.len() - cached, cached, max_usd: self.price.map(|_| cost) })
+        Ok(Forecast { requests: work.len() - cached, cached, max_usd: self.budget.priced(cost) })
     }
 
     /// Refuses paid judges without a cap.
     pub(in crate::commands::judge) fn check_cap(&self, forecast: &Forecast) -> Result<(), Failure> {
-        let url = self.args.base_url.as_deref();
-        let paid = self.judges.iter().map(|judge| &judge.spec).find(|judge| machine::is_paid(judge, url));
-        match paid.filter(|_| forecast.requests > 0 && self.args.max_usd.is_none() && !self.args.no_cap) {
-            Some(judge) => {
-                Err(Failure::bad_input(format!("{judge} is a paid model, and this batch has no cap"))
-                    .hint("--max-usd USD with --price, or --no-cap"))
-            }
-            None => Ok(()),
+        if forecast.requests == 0 {
+            return Ok(());
         }
-    }
-
-    /// The maximum cost of an answer in USD: all replies of full length, and a quarter for differences between
-    /// tokenizers.
-    fn max_cost(&self, request: &Request) -> f64 {
-        let tokens = assay_model::tokens(&request.system) + assay_model::tokens(&request.text);
-        let output = u64::from(REPLY_TOKENS);
-        let input =
-            u64::try_from(tokens).unwrap_or(u64::MAX).saturating_mul(u64::from(TRIES)).saturating_add(output);
-        let usage = Usage { input, output: u64::from(TRIES) * output, ..Usage::default() };
-        self.price.map_or(0.0, |price| 1.25 * price.cost(&usage))
+        let url = self.args.base_url.as_deref();
+        self.judges
+            .iter()
+            .try_for_each(|judge| self.budget.check_cap(&judge.spec, url, self.args.no_cap, "this batch"))
     }
 
     /// Judges a batch. The first failure of a judge ends it; replies so far are in the store.
@@ -201,7 +179,6 @@ impl<'a> Panel<'a> {
         let work = self.work(batch);
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
-        let spent = Mutex::new(Spent::default());
         let failure = Mutex::new(None);
         let replies: Vec<Mutex<Option<Answered<P::Ruling>>>> =
             work.iter().map(|_| Mutex::new(None)).collect();
@@ -211,7 +188,7 @@ impl<'a> Panel<'a> {
                     while !stop.load(Ordering::Relaxed) {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(one) = work.get(at) else { return };
-                        match self.answer(one, &spent, &stop) {
+                        match self.answer(one, &stop) {
                             Ok(answer) => *lock(&replies[at]) = Some(answer),
                             Err(error) => {
                                 stop.store(true, Ordering::Relaxed);
@@ -249,9 +226,8 @@ impl<'a> Panel<'a> {
                 }
             }
         }
-        let spent = spent.into_inner().unwrap_or_else(PoisonError::into_inner);
-        judged.usage = spent.usage;
-        judged.cost_usd = self.price.map(|price| price.cost(&spent.usage));
+        judged.usage = self.budget.usage();
+        judged.cost_usd = self.budget.cost_usd();
         Ok(judged)
     }
 
@@ -259,7 +235,6 @@ impl<'a> Panel<'a> {
     fn answer<P: Prompt>(
         &self,
         one: &Work<'_, P>,
-        spent: &Mutex<Spent>,
         stop: &AtomicBool,
     ) -> Result<Answered<P::Ruling>, Failure> {
         if let Some(stored) = replies::read::<StoredReply>(&one.path)? {
@@ -267,31 +242,16 @@ impl<'a> Panel<'a> {
                 one.group.read(&stored.reply).map_err(|error| replies::invalid(&one.path, &error))?;
             return Ok((rulings, true));
         }
-        self.reserve(&one.request, spent)?;
-        let requested = request_rulings(one, spent, stop);
-        lock(spent).reserved -= self.max_cost(&one.request);
+        self.budget.reserve(&one.request)?;
+        let requested = request_rulings(one, &self.budget, stop);
+        self.budget.release(&one.request);
         requested.map(|rulings| (rulings, false))
-    }
-
-    /// Sets the cost of a request aside, unless that exceeds the cap.
-    fn reserve(&self, request: &Request, spent: &Mutex<Spent>) -> Result<(), Failure> {
-        let most = self.max_cost(request);
-        let mut spent = lock(spent);
-        let so_far = self.price.map_or(0.0, |price| price.cost(&spent.usage));
-        if let Some(cap) = self.args.max_usd.filter(|cap| so_far + spent.reserved + most > *cap) {
-            return Err(Failure::bad_input(format!(
-                "--max-usd {cap} is reached: ${so_far:.4} is spent, and the next request may cost ${most:.4}"
-            ))
-            .hint("run the command again with a higher cap, which uses the replies so far"));
-        }
-        spent.reserved += most;
-        Ok(())
     }
 }
 
 fn request_rulings<P: Prompt>(
     one: &Work<'_, P>,
-    spent: &Mutex<Spent>,
+    budget: &RequestBudget,
     stop: &AtomicBool,
 ) -> Result<Vec<P::Ruling>, Failure> {
     let context =
@@ -306,20 +266,13 @@ fn request_rulings<P: Prompt>(
     };
     let mut on_reply = |reply: &ChatReply| {
         if let Some(usage) = reply.usage {
-            lock(spent).usage += usage;
+            budget.add(usage);
         }
     };
-    let (rulings, reply) =
-        ask_judge(&question, &|text| one.group.read(text), &mut on_reply).map_err(failed)?;
+    let (rulings, reply) = ask_judge(&question, &|text| one.group.read(text), &mut on_reply)
+        .map_err(|error| no_answer(error, "judge"))?;
     store(one, &reply)?;
     Ok(rulings)
-}
-
-#[derive(Debug, Default)]
-struct Spent {
-    usage: Usage,
-    /// Cost of requests under way, at most.
-    reserved: f64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -336,29 +289,4 @@ fn store<P>(one: &Work<'_, P>, reply: &ChatReply) -> Result<(), Failure> {
         usage: reply.usage,
     };
     replies::write::<StoredReply>(Path::new(&one.path), &stored)
-}
-
-/// A judge that gives no answer. Nothing is known about the items then.
-fn failed(error: AskError) -> Failure {
-    let (judge, source) = match error {
-        AskError::NoReply { judge, source } => (judge, source),
-        error => {
-            return Failure::infrastructure(error.to_string())
-                .hint("use another judge; the replies so far are kept");
-        }
-    };
-    let message = format!("the judge {judge} gives no reply");
-    let hint = match &source {
-        ModelError::Refused { .. } => "check the model's name and its API key (--api-key-env)",
-        ModelError::Script(_) => "add a rule that answers to the script",
-        ModelError::ContextExceeded { .. } => "use a judge with a larger context window, or shorter material",
-        _ => "run the command again, which uses the replies so far",
-    };
-    let is_input = matches!(source, ModelError::Script(_) | ModelError::Spec(_));
-    let (hint, source) = (Some(hint.to_owned()), Some(source.to_string().into()));
-    if is_input {
-        Failure::BadInput { message, hint, source, details: Vec::new() }
-    } else {
-        Failure::Infrastructure { message, hint, source }
-    }
 }

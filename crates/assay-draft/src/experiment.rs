@@ -1,0 +1,59 @@
+//! The experiments that run the tasks of a draft, as texts of `experiment.toml`.
+
+/// The seed of pilots. It is part of the identity of their trials, so none of them counts in an experiment.
+pub const PILOT_SEED: u64 = 1_000_003;
+
+/// The repetitions of a pilot.
+pub const PILOT_REPETITIONS: u32 = 3;
+
+/// The model of the agent, which is to be replaced.
+pub const PLACEHOLDER: &str = "openai:gpt-5";
+
+const AGENTS: &str = r#"
+[sandbox]
+kind = "auto"
+roots = { "python:3.11-slim-bookworm" = "host" }   # in bubblewrap, this machine's /usr
+
+[[agents]]
+name = "loop"                         # assay's own agent, or for example claude-code
+model = "openai:gpt-5"                # replace it by the model to measure
+max_turns = 30
+"#;
+
+const JUDGE: &str = r#"
+[judge]                               # decides the rubrics of tasks that have one
+models = ["anthropic:claude-opus-4-5"] # replace it: not of the family of an agent's model
+"#;
+
+/// The experiment of a draft: baseline, the skill, and a placebo.
+pub fn experiment(name: &str, has_rubrics: bool) -> String {
+    let head = format!(
+        "# Drafted by `assay draft`. Replace the model, then: assay plan experiment.toml\n\
+         schema = \"assay.experiment/1\"\n\
+         name = \"{name}\"\n\
+         suite = [\"tasks/*\"]\n\
+         library = [\"skills/*\"]                # a copy of the skill as it was when the draft began\n\
+         conditions = [\"none\", \"curated\", \"placebo\"]\n\
+         repetitions = 5\n\
+         seed = 1\n\
+         network = \"none\"\n"
+    );
+    head + AGENTS + if has_rubrics { JUDGE } else { "" }
+}
+
+/// The pilot of a draft: the baseline alone, three times.
+pub fn pilot(name: &str, has_rubrics: bool) -> String {
+    let head = format!(
+        "# The pilot of `assay draft`: tasks that pass every time without the skill cannot show that it helps.\n\
+         # Replace the model, then: assay run pilot.toml, and assay draft headroom\n\
+         schema = \"assay.experiment/1\"\n\
+         name = \"{name}-pilot\"\n\
+         suite = [\"tasks/*\"]\n\
+         library = [\"skills/*\"]\n\
+         conditions = [\"none\"]\n\
+         repetitions = {PILOT_REPETITIONS}\n\
+         seed = {PILOT_SEED}                      # not that of experiment.toml: trials of the pilot never count there\n\
+         network = \"none\"\n"
+    );
+    head + AGENTS + if has_rubrics { JUDGE } else { "" }
+}

@@ -1,0 +1,179 @@
+//! What a model is asked.
+//!
+//! The texts are files in `prompts/`. The digest of each is its version, and part of everything that is made with it. The
+//! skill and whatever else was written by others is data between two lines with a digest of the request, so that no text
+//! can contain them.
+
+use std::collections::BTreeMap;
+
+use assay_fs::Digest;
+use assay_judge::Request;
+use serde_json::Value;
+
+use crate::proposal::{Idea, TaskFile};
+
+/// Most characters of a skill in a request.
+const SKILL_CHARS: usize = 60_000;
+
+/// Most characters of a task's files in a request.
+const FILES_CHARS: usize = 80_000;
+
+/// A text with places to fill in, as `{{name}}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its name: the file without its ending.
+    pub name: &'static str,
+    /// The text.
+    pub text: &'static str,
+}
+
+/// The system message of all requests.
+pub const SYSTEM: Prompt = Prompt { name: "system", text: include_str!("../prompts/system.md") };
+/// Asks for ideas of tasks.
+pub const IDEAS: Prompt = Prompt { name: "ideas", text: include_str!("../prompts/ideas.md") };
+/// Asks for the files of a task.
+pub const FILES: Prompt = Prompt { name: "files", text: include_str!("../prompts/files.md") };
+/// Describes test doubles, in [`FILES`] and [`REPAIR`].
+pub const DOUBLES: Prompt = Prompt { name: "doubles", text: include_str!("../prompts/doubles.md") };
+/// Asks for corrections of a task.
+pub const REPAIR: Prompt = Prompt { name: "repair", text: include_str!("../prompts/repair.md") };
+
+impl Prompt {
+    /// The first 12 digits of the text's digest.
+    pub fn version(&self) -> String {
+        Digest::of(self.text.as_bytes()).short()
+    }
+
+    /// The text with values filled in. Values are not searched for places.
+    fn fill(&self, values: &[(&str, &str)]) -> String {
+        let mut filled = String::new();
+        let mut rest = self.text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            filled.push_str(before);
+            let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+            filled.push_str(values.iter().find(|(own, _)| *own == name).map_or("", |(_, value)| value));
+            rest = after;
+        }
+        filled.push_str(rest);
+        filled
+    }
+}
+
+/// The versions of all prompts, by name.
+pub fn versions() -> BTreeMap<String, String> {
+    let all = [SYSTEM, IDEAS, FILES, DOUBLES, REPAIR];
+    all.iter().map(|prompt| (prompt.name.to_owned(), prompt.version())).collect()
+}
+
+/// The skill that an evaluation is drafted for, as a model sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillText {
+    /// Its name.
+    pub name: String,
+    /// Its `SKILL.md`.
+    pub document: String,
+    /// The paths of its other files.
+    pub files: Vec<String>,
+    /// What it requires, in words ([`describe_needs`]).
+    pub needs: String,
+    /// Whether tasks may need test doubles.
+    pub doubles: bool,
+}
+
+/// Asks for `count` ideas.
+pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
+    let count = count.to_string();
+    let text = IDEAS.fill(&[
+        ("count", &count),
+        ("needs", &skill.needs),
+        ("skill", &data("SKILL", &skill_data(skill), &[&count])),
+    ]);
+    Request { system: SYSTEM.text.to_owned(), text }
+}
+
+/// Asks for the files of an idea. `others` are the titles of the other tasks.
+pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request {
+    let idea = idea_data(idea);
+    let titles: String = others.iter().map(|title| format!("- {title}\n")).collect();
+    let others = if titles.is_empty() {
+        String::new()
+    } else {
+        format!("Other tasks of the evaluation, which this one must not repeat:\n\n{titles}\n")
+    };
+    let doubles = if skill.doubles { DOUBLES.text } else { "" };
+    let text = FILES.fill(&[
+        ("doubles", doubles),
+        ("idea", &idea),
+        ("others", &others),
+        ("skill", &data("SKILL", &skill_data(skill), &[&idea, &others])),
+    ]);
+    Request { system: SYSTEM.text.to_owned(), text }
+}
+
+/// Asks for corrections of a task's files. `faults` is what checks found, with the end of what solution and tests printed.
+pub fn request_repair(skill: &SkillText, idea: &Idea, files: &[TaskFile], faults: &str) -> Request {
+    let idea = idea_data(idea);
+    let listed: String = files.iter().map(|file| format!("--- {}\n{}\n", file.path, file.text)).collect();
+    let listed = beginning(&listed, FILES_CHARS);
+    let skill = skill_data(skill);
+    let text = REPAIR.fill(&[
+        ("idea", &idea),
+        ("faults", &data("FAULTS", faults, &[&listed])),
+        ("files", &data("FILES", &listed, &[faults])),
+        ("skill", &data("SKILL", &skill, &[faults, &listed])),
+    ]);
+    Request { system: SYSTEM.text.to_owned(), text }
+}
+
+/// What a `needs.json` says, in words for a request: each category with the names that it has, and what is unmet.
+pub fn describe_needs(needs: &Value) -> String {
+    let mut text = String::new();
+    let categories = needs["needs"].as_object().into_iter().flatten();
+    for (category, found) in categories {
+        let found = found.as_array().map_or(&[][..], Vec::as_slice);
+        if found.is_empty() {
+            continue;
+        }
+        let mut names: Vec<&str> = found.iter().filter_map(|need| need["name"].as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        text.push_str(&format!("- {}{names}\n", category.replace('_', " ")));
+    }
+    for unmet in needs["unmet"].as_array().into_iter().flatten() {
+        let category = unmet["category"].as_str().unwrap_or_default().replace('_', " ");
+        let name = unmet["name"].as_str().map_or(String::new(), |name| format!(" ({name})"));
+        let remedy = match unmet["double"].as_str() {
+            Some(double) => format!("a test double can replace it: {}", double.replace('_', " ")),
+            None => "nothing replaces it: tasks must not need it".to_owned(),
+        };
+        text.push_str(&format!("- missing: {category}{name}; {remedy}\n"));
+    }
+    if text.is_empty() { "- nothing beyond the sandbox\n".to_owned() } else { text }
+}
+
+fn skill_data(skill: &SkillText) -> String {
+    let document = beginning(&skill.document, SKILL_CHARS);
+    if skill.files.is_empty() {
+        return document;
+    }
+    format!("{document}\n\nOther files of the skill, which are not shown: {}", skill.files.join(", "))
+}
+
+fn idea_data(idea: &Idea) -> String {
+    serde_json::to_string_pretty(idea).unwrap_or_default()
+}
+
+/// A text between two lines with a digest of it and of what else the request contains.
+fn data(label: &str, text: &str, others: &[&str]) -> String {
+    let mark = Digest::of(format!("{text}\n{}", others.join("\n")).as_bytes()).short();
+    format!("{label} {mark}\n{}\nEND OF {label} {mark}", text.trim_end())
+}
+
+/// The first characters of a text, with a mark if it is longer.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}\n[{} more bytes are not shown]", &text[..end], text.len() - end),
+        None => text.to_owned(),
+    }
+}

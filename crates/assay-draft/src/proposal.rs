@@ -1,0 +1,370 @@
+//! What a model proposes: ideas of tasks, and their files.
+//!
+//! A reply is hostile: its paths and sizes are checked before anything is written.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use assay_fs::FileKind;
+use assay_fs::tree;
+use assay_judge::format::slug;
+use assay_judge::{Item, Rubric, document};
+use serde::{Deserialize, Serialize};
+
+/// Most characters of a task's name.
+pub const NAME_CHARS: usize = 40;
+
+/// Most bytes of one file.
+const FILE_BYTES: usize = 256 << 10;
+
+/// Most bytes of all files of a task.
+const TASK_BYTES: usize = 1 << 20;
+
+/// Most files of a task.
+const FILES: usize = 60;
+
+/// Most characters of a path.
+const PATH_CHARS: usize = 120;
+
+/// The image of every task: bubblewrap replaces it by this machine's `/usr`, so no image is built.
+pub const IMAGE: &str = "python:3.11-slim-bookworm";
+
+/// The rubric's file.
+const RUBRIC: &str = "tests/rubric.json";
+
+/// Files that every task has.
+const REQUIRED: [&str; 3] = ["instruction.md", "tests/test.sh", "solution/solve.sh"];
+
+/// An idea of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idea {
+    /// The name of the task: lower-case letters, digits and hyphens.
+    pub name: String,
+    /// A title.
+    #[serde(default)]
+    pub title: String,
+    /// The kind of work.
+    #[serde(default)]
+    pub category: String,
+    /// `easy`, `medium` or `hard`.
+    #[serde(default)]
+    pub difficulty: String,
+    /// What is given and what has to be delivered.
+    pub summary: String,
+    /// What tests check.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// What only a reader can decide.
+    #[serde(default)]
+    pub judged: Vec<String>,
+    /// What test doubles replace.
+    #[serde(default)]
+    pub doubles: Vec<String>,
+}
+
+/// A text file of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFile {
+    /// Relative to the task's folder, `/` between parts.
+    pub path: String,
+    /// The content.
+    pub text: String,
+}
+
+/// Files of a task that a model wrote, or changes to them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proposal {
+    /// Complete files.
+    pub files: Vec<TaskFile>,
+    /// Files to remove.
+    pub delete: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct IdeasReply {
+    ideas: Vec<Idea>,
+}
+
+/// Reads ideas: at most `count`, with unique names of the right form.
+///
+/// # Errors
+/// The reply contains no JSON of the form, or no idea. The message is a complaint to the model.
+pub fn read_ideas(reply: &str, count: usize) -> Result<Vec<Idea>, String> {
+    let mut ideas = document::<IdeasReply>(reply)?.ideas;
+    ideas.truncate(count);
+    if ideas.is_empty() {
+        return Err("`ideas` is empty".to_owned());
+    }
+    let mut names = BTreeSet::new();
+    for idea in &mut ideas {
+        if idea.summary.trim().is_empty() {
+            return Err(format!("the idea {:?} has no summary", idea.name));
+        }
+        let ascii: String = idea.name.chars().filter(char::is_ascii).take(NAME_CHARS).collect();
+        let name = slug(&ascii);
+        let name = if name.is_empty() { "task".to_owned() } else { name };
+        let free = (1..).map(|number| if number == 1 { name.clone() } else { format!("{name}-{number}") });
+        idea.name = free.into_iter().find(|name| names.insert(name.clone())).unwrap_or(name);
+        if !["easy", "medium", "hard"].contains(&idea.difficulty.as_str()) {
+            "medium".clone_into(&mut idea.difficulty);
+        }
+    }
+    Ok(ideas)
+}
+
+#[derive(Deserialize)]
+struct FilesReply {
+    files: Vec<ReplyFile>,
+    #[serde(default)]
+    delete: Vec<String>,
+    #[serde(default)]
+    rubric: Option<Vec<ReplyItem>>,
+}
+
+#[derive(Deserialize)]
+struct ReplyFile {
+    path: String,
+    #[serde(default)]
+    lines: Option<Vec<String>>,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ReplyItem {
+    text: String,
+    #[serde(default = "one")]
+    points: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Reads the files of a new task.
+///
+/// # Errors
+/// The reply contains no JSON of the form, a path or size is not allowed, or a required file is missing. The message is a
+/// complaint to the model.
+pub fn read_files(reply: &str) -> Result<Proposal, String> {
+    let proposal = read_changes(reply)?;
+    let missing = |name: &&&str| !proposal.files.iter().any(|file| file.path == **name);
+    match REQUIRED.iter().find(missing) {
+        Some(name) => Err(format!("{name} is missing")),
+        None => Ok(proposal),
+    }
+}
+
+/// Reads changes to the files of a task.
+///
+/// # Errors
+/// As [`read_files`], but no file is required.
+pub fn read_changes(reply: &str) -> Result<Proposal, String> {
+    let reply: FilesReply = document(reply)?;
+    let mut files = Vec::new();
+    for file in reply.files {
+        let text = match (file.lines, file.text) {
+            (Some(lines), _) => lines.join("\n") + "\n",
+            (None, Some(text)) => text,
+            (None, None) => return Err(format!("{} has no `lines`", file.path)),
+        };
+        files.push(TaskFile { path: file.path, text });
+    }
+    let mut delete = reply.delete;
+    match reply.rubric {
+        Some(items) if items.is_empty() => delete.push(RUBRIC.to_owned()),
+        Some(items) => files.push(TaskFile { path: RUBRIC.to_owned(), text: rubric(&items)? }),
+        None => {}
+    }
+    check_files(&files)?;
+    delete.retain(|path| check_path(path).is_ok() && !REQUIRED.contains(&path.as_str()));
+    Ok(Proposal { files, delete })
+}
+
+fn rubric(items: &[ReplyItem]) -> Result<String, String> {
+    let items = items.iter().enumerate();
+    let items = items.map(|(at, item)| Item::new(format!("item-{}", at + 1), item.text.clone(), item.points));
+    let rubric = Rubric::of_items("quality", items.collect());
+    rubric.check().map_err(|error| format!("`rubric`: {error}"))?;
+    Ok(rubric.to_json())
+}
+
+fn check_files(files: &[TaskFile]) -> Result<(), String> {
+    if files.len() > FILES {
+        return Err(format!("more than {FILES} files"));
+    }
+    let total: usize = files.iter().map(|file| file.text.len()).sum();
+    if total > TASK_BYTES {
+        return Err(format!("the files have more than {TASK_BYTES} bytes"));
+    }
+    let mut paths = BTreeSet::new();
+    for file in files {
+        check_path(&file.path)?;
+        if file.text.len() > FILE_BYTES {
+            return Err(format!("{} has more than {FILE_BYTES} bytes", file.path));
+        }
+        if file.text.contains('\0') {
+            return Err(format!("{} is not a text", file.path));
+        }
+        if !paths.insert(file.path.to_lowercase()) {
+            return Err(format!("{} occurs twice", file.path));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a model may write a file at a path.
+fn check_path(path: &str) -> Result<(), String> {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.+ ".contains(letter))
+    };
+    if path.len() > PATH_CHARS || !path.split('/').all(is_part) {
+        return Err(format!("{path:?} is not an allowed path: use letters, digits, `-`, `_`, `.` and `/`"));
+    }
+    let inside = ["environment/files/", "tests/", "solution/", "doubles/"];
+    if path == "instruction.md"
+        || path == "doubles.toml"
+        || inside.iter().any(|folder| path.starts_with(folder))
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "{path} is not an allowed path: files are instruction.md, doubles.toml, or below environment/files/, tests/, \
+         solution/ or doubles/"
+    ))
+}
+
+/// Where a task comes from: written into its `task.toml`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provenance<'a> {
+    /// The skill's name.
+    pub skill: &'a str,
+    /// The skill's digest.
+    pub digest: &'a str,
+    /// The model, as `provider:model`.
+    pub model: &'a str,
+    /// The versions of the prompts.
+    pub prompts: &'a str,
+}
+
+#[derive(Serialize)]
+struct TaskToml<'a> {
+    version: &'static str,
+    metadata: Metadata<'a>,
+    agent: Agent,
+    verifier: Verifier,
+    environment: Environment,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    title: &'a str,
+    category: &'a str,
+    difficulty: &'a str,
+    required_skills: [&'a str; 1],
+    draft: Draft<'a>,
+}
+
+#[derive(Serialize)]
+struct Draft<'a> {
+    skill_digest: &'a str,
+    model: &'a str,
+    prompts: &'a str,
+}
+
+#[derive(Serialize)]
+struct Agent {
+    timeout_sec: f64,
+}
+
+#[derive(Serialize)]
+struct Verifier {
+    timeout_sec: f64,
+}
+
+#[derive(Serialize)]
+struct Environment {
+    cpus: u32,
+    memory_mb: u32,
+    allow_internet: bool,
+}
+
+/// Writes a proposal as a new task folder in Harbor's layout: its files, a `task.toml` and a Dockerfile without anything to
+/// build.
+///
+/// # Errors
+/// A file cannot be written, or `into` exists.
+pub fn write_task(
+    into: &Path,
+    idea: &Idea,
+    proposal: &Proposal,
+    provenance: &Provenance<'_>,
+) -> io::Result<()> {
+    if into.symlink_metadata().is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder exists"));
+    }
+    fs::create_dir_all(into)?;
+    let toml = TaskToml {
+        version: "1.0",
+        metadata: Metadata {
+            title: &idea.title,
+            category: &idea.category,
+            difficulty: &idea.difficulty,
+            required_skills: [provenance.skill],
+            draft: Draft {
+                skill_digest: provenance.digest,
+                model: provenance.model,
+                prompts: provenance.prompts,
+            },
+        },
+        agent: Agent { timeout_sec: 600.0 },
+        verifier: Verifier { timeout_sec: 60.0 },
+        environment: Environment { cpus: 1, memory_mb: 1024, allow_internet: false },
+    };
+    let toml = toml::to_string(&toml).map_err(io::Error::other)?;
+    fs::write(into.join("task.toml"), toml)?;
+    apply(into, proposal)
+}
+
+/// Writes the files of a proposal into a task folder, and removes those that it deletes.
+///
+/// # Errors
+/// A file cannot be written or removed.
+pub fn apply(folder: &Path, proposal: &Proposal) -> io::Result<()> {
+    for path in &proposal.delete {
+        match fs::remove_file(folder.join(path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    for file in &proposal.files {
+        let path = folder.join(&file.path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(&path, &file.text)?;
+        if path.extension().is_some_and(|extension| extension == "sh") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
+    }
+    let files = folder.join("environment/files");
+    let copy = if files.is_dir() { "COPY files /app\n" } else { "" };
+    fs::create_dir_all(folder.join("environment"))?;
+    fs::write(folder.join("environment/Dockerfile"), format!("FROM {IMAGE}\nWORKDIR /app\n{copy}"))
+}
+
+/// The text files of a task folder that a model may write. Links, large files and what is no text are left out.
+pub fn read_task(folder: &Path) -> Vec<TaskFile> {
+    let nodes = tree::walk(folder).nodes;
+    let files = nodes.iter().filter(|node| node.kind == FileKind::File);
+    let texts = files.filter_map(|node| {
+        let path = node.path.to_str().filter(|path| check_path(path).is_ok())?.to_owned();
+        let content = assay_fs::read_within(folder, &node.path, FILE_BYTES as u64).ok()?;
+        let text = String::from_utf8(content.bytes).ok().filter(|_| !content.truncated)?;
+        Some(TaskFile { path, text })
+    });
+    texts.take(FILES).collect()
+}

@@ -1,0 +1,92 @@
+//! Tests that only search a text.
+
+use crate::proposal::TaskFile;
+
+/// The tests that are text searches, each as `FILE:LINE`.
+///
+/// In shell scripts a line with `grep`. In Python a function whose name begins with `test` or `check`, or else a line, that
+/// looks for a string in another and compares nothing. Heuristic: a test that calls a search of its own is not found.
+pub(super) fn text_searches(files: &[TaskFile]) -> Vec<String> {
+    let tests = files.iter().filter(|file| file.path.starts_with("tests/"));
+    tests
+        .flat_map(|file| {
+            let lines = match file.path.rsplit_once('.') {
+                Some((_, "sh" | "bash")) => shell(&file.text),
+                Some((_, "py")) => python(&file.text),
+                _ => Vec::new(),
+            };
+            lines.into_iter().map(|line| format!("{}:{line}", file.path)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn shell(text: &str) -> Vec<usize> {
+    let is_search = |line: &str| {
+        let line = line.trim_start();
+        !line.starts_with('#') && line.split(|sign: char| !sign.is_alphanumeric()).any(|word| word == "grep")
+    };
+    numbered(text).filter(|(_, line)| is_search(line)).map(|(number, _)| number).collect()
+}
+
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+}
+
+/// A function of tests, or a line outside of one.
+struct Unit {
+    line: usize,
+    searches: bool,
+    compares: bool,
+}
+
+fn python(text: &str) -> Vec<usize> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut function: Option<usize> = None;
+    for (number, line) in numbered(text) {
+        let code = line.trim_start();
+        if code.is_empty() || code.starts_with('#') {
+            continue;
+        }
+        let indent = line.len() - code.len();
+        if function.is_some_and(|outer| indent <= outer) {
+            function = None;
+        }
+        let is_test = code.strip_prefix("def ").is_some_and(|name| {
+            let name = name.trim_start_matches('_');
+            name.starts_with("test") || name.starts_with("check")
+        });
+        if is_test {
+            function = Some(indent);
+            units.push(Unit { line: number, searches: false, compares: false });
+            continue;
+        }
+        let (searches, compares) = (searches(code), compares(code));
+        match units.last_mut().filter(|_| function.is_some()) {
+            Some(unit) => {
+                unit.searches |= searches;
+                unit.compares |= compares;
+            }
+            None if searches => units.push(Unit { line: number, searches, compares }),
+            None => {}
+        }
+    }
+    units.iter().filter(|unit| unit.searches && !unit.compares).map(|unit| unit.line).collect()
+}
+
+/// Whether a line looks for a string or a pattern in a text.
+fn searches(code: &str) -> bool {
+    if ["re.search(", "re.match(", "re.findall(", "re.fullmatch("].iter().any(|call| code.contains(call)) {
+        return true;
+    }
+    [" not in ", " in "].iter().any(|word| {
+        code.match_indices(word).any(|(at, _)| code[..at].trim_end().ends_with(['"', '\'']))
+            && !code.trim_start().starts_with("for ")
+    })
+}
+
+/// Whether a line compares values, or runs something.
+fn compares(code: &str) -> bool {
+    let signs =
+        ["==", "!=", "<=", ">=", " < ", " > ", "subprocess", "json.load", "csv.", "sqlite3", "isclose"];
+    signs.iter().any(|sign| code.contains(sign))
+}

@@ -1,0 +1,101 @@
+//! `assay draft headroom`: tasks that pass every time without the skill are removed.
+
+use std::collections::BTreeMap;
+
+use assay_draft::experiment::PILOT_REPETITIONS;
+use assay_report::{clean, counted};
+use assay_store::{Outcome, Store};
+use assay_task::Task;
+use serde_json::json;
+
+use super::folder::{DraftFolder, Headroom, PilotResult};
+use crate::args::draft::HeadroomArgs;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let folder = DraftFolder { root: args.dir.clone() };
+    folder.state()?;
+    let store = Store::open(&settings.store)?;
+    let run = store.run(&args.run)?;
+    if let Some(cell) = run.cells.iter().find(|cell| cell.condition != "none") {
+        return Err(Failure::bad_input(format!(
+            "{} has trials with the condition {}, and only the baseline decides which tasks stay",
+            run.run, cell.condition
+        ))
+        .hint(format!("run {} first", folder.path("pilot.toml").display())));
+    }
+    let mut results = BTreeMap::new();
+    let mut unmeasured = Vec::new();
+    for name in folder.tasks() {
+        let digest = Task::load(&folder.task(&name)).map(|task| task.digest.to_string()).ok();
+        let is_same = run.tasks.iter().any(|task| task.name == name && Some(&task.digest) == digest.as_ref());
+        let mut result = PilotResult { trials: 0, passed: 0, removed: false };
+        for cell in run.cells.iter().filter(|cell| is_same && cell.task == name) {
+            let Some(record) = store.record(&cell.trial)?.filter(|record| record.outcome.counts()) else {
+                continue;
+            };
+            result.trials += 1;
+            result.passed += usize::from(record.outcome == Outcome::Passed);
+        }
+        if result.trials < PILOT_REPETITIONS as usize && result.trials == result.passed {
+            unmeasured.push(name.clone());
+        } else {
+            result.removed = result.trials == result.passed;
+            results.insert(name, result);
+        }
+    }
+    let removed: Vec<&String> =
+        results.iter().filter(|(_, result)| result.removed).map(|(name, _)| name).collect();
+    let removed_share = (!results.is_empty()).then(|| removed.len() as f64 / results.len() as f64);
+    if !args.dry_run {
+        for name in &removed {
+            folder.move_task(name, "too-easy")?;
+        }
+        let headroom = Headroom {
+            schema: "assay.draft-headroom/1".to_owned(),
+            run: run.run.clone(),
+            tasks: results.clone(),
+            removed_share,
+        };
+        folder.write("headroom.json", &headroom)?;
+    }
+    if ui.json() {
+        ui.document(&json!({
+            "schema": "assay.draft-headroom/1", "run": run.run, "tasks": results, "removed_share": removed_share,
+            "unmeasured": unmeasured, "dry_run": args.dry_run,
+        }))?;
+    } else {
+        ui.out(&render(&results, &unmeasured))?;
+    }
+    Ok(if unmeasured.is_empty() { Status::Done } else { Status::DidNotHold })
+}
+
+fn render(results: &BTreeMap<String, PilotResult>, unmeasured: &[String]) -> String {
+    let mut text = String::new();
+    for (name, result) in results {
+        let fate = if result.removed { "removed, too easy" } else { "stays" };
+        text.push_str(&format!(
+            "{}: passed {} of {}, {fate}\n",
+            clean(name),
+            result.passed,
+            counted(result.trials, "trial", "trials")
+        ));
+    }
+    for name in unmeasured {
+        text.push_str(&format!(
+            "{}: not measured: fewer than {PILOT_REPETITIONS} trials of the task as it is now, all passed\n",
+            clean(name)
+        ));
+    }
+    let removed = results.values().filter(|result| result.removed).count();
+    if !results.is_empty() {
+        text.push_str(&format!(
+            "{removed} of {} removed ({:.0}%)\n",
+            counted(results.len(), "task", "tasks"),
+            100.0 * removed as f64 / results.len() as f64
+        ));
+    }
+    text
+}

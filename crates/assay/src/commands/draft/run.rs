@@ -1,0 +1,216 @@
+//! `assay draft run`: the stages in their order.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use assay_draft::experiment;
+use assay_draft::prompts::versions;
+use assay_fs::{Caps, copy_tree};
+use assay_report::clean;
+use assay_skill::Package;
+use serde_json::Value;
+
+use super::ask::DraftModel;
+use super::folder::{DraftFolder, State, make_folder};
+use super::forecast::forecast;
+use super::subject::{Subject, describe_package, open_skill, subject};
+use super::{status, tasks, validate};
+use crate::args::draft::{DraftRunArgs, DraftStage};
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::ui::Ui;
+
+pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let package = open_skill(&args.skill, ui)?;
+    let root = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("draft-{}", package.directory)));
+    let folder = DraftFolder { root };
+    let mut state = open_state(args, &folder, &package, ui)?;
+    let needs_now = describe_package(&package)?;
+    let cancel = machine::interrupted()?;
+    let model = DraftModel::open(args, &state.model, folder.path("replies"), cancel.clone())?;
+    if !args.dry_run {
+        if !args.resume {
+            if args.stop_after > DraftStage::Needs {
+                model.check_cap()?;
+            }
+            begin(&folder, &state, &package, ui)?;
+        }
+        if folder.path("needs.json").symlink_metadata().is_err() {
+            folder.write("needs.json", &needs_now)?;
+        }
+    }
+    let needs = folder.read("needs.json")?.unwrap_or(needs_now);
+    refuse_discarded(&needs, &folder)?;
+    let subject = subject(package, &needs);
+    if args.dry_run {
+        forecast(args, &folder, &state, &subject, &model, ui)?;
+        return Ok(Status::Done);
+    }
+    let result = stages(args, settings, &folder, &mut state, &subject, &model, ui);
+    if cancel.load(Ordering::Relaxed) {
+        ui.note("interrupted; `--resume` continues the draft");
+        return Ok(Status::Interrupted);
+    }
+    let accepted = result?;
+    status::print(&folder, Some(&model), ui)?;
+    print_next(&folder, &state, &subject.package, ui);
+    Ok(if accepted { Status::Done } else { Status::DidNotHold })
+}
+
+/// Executes the stages. Returns whether there is something to measure, as far as it is known.
+fn stages(
+    args: &DraftRunArgs,
+    settings: &Settings,
+    folder: &DraftFolder,
+    state: &mut State,
+    subject: &Subject,
+    model: &DraftModel<'_>,
+    ui: &Ui,
+) -> Result<bool, Failure> {
+    let count = state.tasks;
+    let mut complete = |stage: DraftStage| {
+        state.stage = state.stage.max(Some(stage));
+        folder.write("draft.json", state).map(|()| args.stop_after <= stage)
+    };
+    if complete(DraftStage::Needs)? {
+        return Ok(true);
+    }
+    let ideas = tasks::ideas(folder, subject, model, count)?;
+    if complete(DraftStage::Ideas)? {
+        return Ok(true);
+    }
+    tasks::write(folder, subject, model, &ideas, ui)?;
+    if complete(DraftStage::Tasks)? {
+        return Ok(!folder.tasks().is_empty());
+    }
+    validate::run(folder, subject, model, settings, ui)?;
+    let names = folder.tasks();
+    if names.is_empty() {
+        complete(DraftStage::Validation)?;
+        return Ok(false);
+    }
+    let has_rubrics = names.iter().any(|name| folder.task(name).join("tests/rubric.json").is_file());
+    let name = &subject.package.directory;
+    write_new(folder, "pilot.toml", &experiment::pilot(&run_name(name), has_rubrics))?;
+    if complete(DraftStage::Validation)? {
+        return Ok(true);
+    }
+    write_new(folder, "experiment.toml", &experiment::experiment(&run_name(name), has_rubrics))?;
+    complete(DraftStage::Experiment)?;
+    if folder.path("headroom.json").symlink_metadata().is_err() {
+        ui.note("headroom has not been measured: tasks that always pass without the skill cannot show that it helps");
+    }
+    if !ui.json() {
+        let forecast = crate::commands::plan::forecast_of(&folder.path("experiment.toml"), settings)?;
+        ui.out(&forecast)?;
+    }
+    Ok(true)
+}
+
+/// Writes a file that does not exist: one that was edited stays.
+fn write_new(folder: &DraftFolder, name: &str, text: &str) -> Result<(), Failure> {
+    if folder.path(name).symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    folder.write_text(name, text)
+}
+
+/// A name for a run.
+fn run_name(name: &str) -> String {
+    let name: String = name
+        .chars()
+        .map(|sign| if sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.') { sign } else { '-' })
+        .take(70)
+        .collect();
+    if name.starts_with(|sign: char| sign.is_ascii_alphanumeric()) { name } else { format!("skill{name}") }
+}
+
+/// The state of a new draft, or of the one in the folder.
+fn open_state(
+    args: &DraftRunArgs,
+    folder: &DraftFolder,
+    package: &Package,
+    ui: &Ui,
+) -> Result<State, Failure> {
+    let root = folder.root.display();
+    if !args.resume {
+        if folder.root.symlink_metadata().is_ok() {
+            return Err(Failure::bad_input(format!("{root} exists"))
+                .hint("--resume continues the draft; --out chooses another folder"));
+        }
+        let model = args.model.clone().unwrap_or_default();
+        let tasks = usize::from(args.tasks.unwrap_or(8));
+        return Ok(State::new(package.name.clone(), package.digest.to_string(), model, tasks));
+    }
+    let mut state = folder.state()?;
+    if state.digest != package.digest.to_string() {
+        return Err(Failure::bad_input(format!("the skill is not the one that {root} was drafted for"))
+            .hint("begin a new draft, or restore the skill; skills/ in the draft has a copy"));
+    }
+    if let Some(model) = args.model.as_ref().filter(|model| **model != state.model) {
+        ui.note(&format!(
+            "the draft continues with {model} instead of {}; its replies are not used",
+            state.model
+        ));
+        state.model.clone_from(model);
+    }
+    if state.prompts != versions() {
+        ui.note(
+            "this version of assay has other prompts than the draft began with; its replies are not used",
+        );
+        state.prompts = versions();
+    }
+    Ok(state)
+}
+
+/// Refuses a skill that cannot be evaluated.
+fn refuse_discarded(needs: &Value, folder: &DraftFolder) -> Result<(), Failure> {
+    if needs["verdict"].as_str() != Some("discard") {
+        return Ok(());
+    }
+    let unmet = needs["unmet"].as_array().into_iter().flatten();
+    let ruled_out: Vec<String> = unmet
+        .filter(|unmet| unmet["rules_out"] == true && unmet["double"].is_null())
+        .map(|unmet| clean(unmet["category"].as_str().unwrap_or_default()))
+        .collect();
+    Err(Failure::bad_input(format!(
+        "the skill cannot be evaluated here: nothing replaces {}",
+        ruled_out.join(", ")
+    ))
+    .hint(format!(
+        "if that is wrong, set `verdict` in {} to `usable` and use --resume",
+        folder.path("needs.json").display()
+    )))
+}
+
+/// Makes the folder, with a copy of the skill.
+fn begin(folder: &DraftFolder, state: &State, package: &Package, ui: &Ui) -> Result<(), Failure> {
+    let copy = folder.path("skills").join(&package.directory);
+    make_folder(&folder.path("skills"))?;
+    let caps = Caps::default();
+    let report = copy_tree(&package.root, &copy, &caps)
+        .map_err(|error| Failure::infrastructure(format!("cannot copy the skill: {error}")))?;
+    for left_out in &report.left_out {
+        ui.note(&format!("not copied: {}: {}", left_out.path.display(), left_out.reason));
+    }
+    folder.write("draft.json", state)
+}
+
+fn print_next(folder: &DraftFolder, state: &State, package: &Package, ui: &Ui) {
+    let root = folder.root.display();
+    let run = run_name(&package.directory);
+    let next = match state.stage {
+        Some(DraftStage::Experiment) => format!(
+            "set the model in {root}/experiment.toml and pilot.toml, then `assay run {root}/pilot.toml` and `assay draft \
+             headroom {root} --run {run}-pilot`, then `assay run {root}/experiment.toml`"
+        ),
+        Some(DraftStage::Validation) if !folder.tasks().is_empty() => format!(
+            "set the model in {root}/pilot.toml, then `assay run {root}/pilot.toml` and `assay draft headroom {root} --run \
+             {run}-pilot`; --resume writes the experiment"
+        ),
+        Some(DraftStage::Validation) => format!("see {root}/infeasible.json for the reasons"),
+        _ => format!("review the files in {root}, then run the command again with --resume"),
+    };
+    ui.note(&format!("next: {next}"));
+}

@@ -1,0 +1,156 @@
+//! `assay draft status`: the tasks of a draft, and what its requests used.
+
+use assay_model::Usage;
+use assay_report::{clean, counted};
+use serde::Serialize;
+
+use super::ask::{DraftModel, stored_replies};
+use super::folder::{DraftFolder, Headroom, Ideas};
+use crate::args::draft::{DraftStage, StatusArgs};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    skill: String,
+    digest: String,
+    model: String,
+    stage: Option<DraftStage>,
+    ideas: usize,
+    tasks: Vec<TaskStatus>,
+    /// Stored replies, and the tokens of all requests so far.
+    replies: usize,
+    usage: Usage,
+    /// Requests of this command; absent in `draft status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+}
+
+/// A task.
+#[derive(Serialize)]
+struct TaskStatus {
+    task: String,
+    state: TaskState,
+    repairs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// What happened to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum TaskState {
+    Proposed,
+    Accepted,
+    Infeasible,
+    TooEasy,
+}
+
+impl TaskState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Accepted => "accepted",
+            Self::Infeasible => "infeasible",
+            Self::TooEasy => "too easy",
+        }
+    }
+}
+
+pub(super) fn run(args: &StatusArgs, ui: &Ui) -> Result<Status, Failure> {
+    print(&DraftFolder { root: args.dir.clone() }, None, ui)?;
+    Ok(Status::Done)
+}
+
+/// Prints the state of a draft, with the requests of a command.
+pub(super) fn print(folder: &DraftFolder, model: Option<&DraftModel<'_>>, ui: &Ui) -> Result<(), Failure> {
+    let document = document(folder, model)?;
+    if ui.json() { ui.document(&document) } else { ui.out(&render(folder, &document)) }
+}
+
+fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Document, Failure> {
+    let state = folder.state()?;
+    let (validation, infeasible) = (folder.validation()?, folder.infeasible()?);
+    let mut tasks: Vec<TaskStatus> = folder
+        .tasks()
+        .into_iter()
+        .map(|task| {
+            let accepted = validation.tasks.get(&task);
+            let state = if accepted.is_some() { TaskState::Accepted } else { TaskState::Proposed };
+            TaskStatus { state, repairs: accepted.map_or(0, |accepted| accepted.repairs), reason: None, task }
+        })
+        .collect();
+    tasks.extend(infeasible.tasks.into_iter().map(|(task, rejected)| TaskStatus {
+        task,
+        state: TaskState::Infeasible,
+        repairs: rejected.repairs,
+        reason: Some(rejected.reason),
+    }));
+    let headroom: Option<Headroom> = folder.read("headroom.json")?;
+    let removed =
+        headroom.into_iter().flat_map(|headroom| headroom.tasks).filter(|(_, result)| result.removed);
+    for (task, result) in removed.filter(|(task, _)| !folder.task(task).is_dir()) {
+        tasks.push(TaskStatus {
+            state: TaskState::TooEasy,
+            repairs: validation.tasks.get(&task).map_or(0, |accepted| accepted.repairs),
+            reason: Some(format!("passed {} of {} trials without the skill", result.passed, result.trials)),
+            task,
+        });
+    }
+    let replies = stored_replies(&folder.path("replies"))?;
+    let mut usage = Usage::default();
+    for reply in &replies {
+        usage += reply.usage;
+    }
+    let requests = model.map(DraftModel::requests);
+    Ok(Document {
+        schema: "assay.draft-status/1",
+        skill: state.skill,
+        digest: state.digest,
+        model: state.model,
+        stage: state.stage,
+        ideas: folder.read::<Ideas>("ideas.json")?.map_or(0, |ideas| ideas.ideas.len()),
+        tasks,
+        replies: replies.len(),
+        usage,
+        requests: requests.map(|(sent, _)| sent),
+        cached: requests.map(|(_, cached)| cached),
+        cost_usd: model.and_then(|model| model.budget().cost_usd()),
+    })
+}
+
+fn render(folder: &DraftFolder, document: &Document) -> String {
+    let stage = document.stage.map_or("none", DraftStage::name);
+    let mut text = format!(
+        "{}: skill {}, model {}, stage {stage}\n",
+        folder.root.display(),
+        clean(&document.skill),
+        clean(&document.model)
+    );
+    for task in &document.tasks {
+        let repairs = match task.repairs {
+            0 => String::new(),
+            count => format!(", {}", counted(count, "repair", "repairs")),
+        };
+        let reason = task.reason.as_ref().map_or(String::new(), |reason| format!(": {}", clean(reason)));
+        text.push_str(&format!("  {}: {}{repairs}{reason}\n", clean(&task.task), task.state.word()));
+    }
+    let count = |state: TaskState| document.tasks.iter().filter(|task| task.state == state).count();
+    let cost = document.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.4}"));
+    text.push_str(&format!(
+        "{}, {} accepted, {} infeasible, {} too easy; {}, {} tokens{cost}\n",
+        counted(document.ideas, "idea", "ideas"),
+        count(TaskState::Accepted),
+        count(TaskState::Infeasible),
+        count(TaskState::TooEasy),
+        counted(document.replies, "reply", "replies"),
+        assay_diagnostic::group_digits(usize::try_from(document.usage.total()).unwrap_or(usize::MAX)),
+    ));
+    text
+}

@@ -1,0 +1,279 @@
+//! Checks of drafted tasks, and their repair.
+
+use std::fs;
+use std::path::Path;
+
+use assay_diagnostic::Severity;
+use assay_draft::prompts::{REPAIR, request_repair};
+use assay_draft::proposal::{apply, read_changes, read_task};
+use assay_draft::review::{Fault, Reference, review};
+use assay_fs::{Caps, copy_tree};
+use assay_report::clean;
+use assay_task::Task;
+use assay_task::check::{self, Context, Finding};
+
+use super::ask::DraftModel;
+use super::folder::{Accepted, DraftFolder, Pending, ProposalRecord, Rejected, folder_digest, make_folder};
+use super::subject::Subject;
+use crate::commands::task::execute::Executor;
+use crate::commands::task::memory;
+use crate::config::Settings;
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// Most repairs of a task.
+pub(super) const MOST_REPAIRS: usize = 2;
+
+/// Oracle trials of a task.
+const ORACLE_TRIALS: u32 = 3;
+
+/// Concurrent trials of a task's checks.
+const JOBS: usize = 2;
+
+/// Most characters of a report that a model is shown.
+const REPORT_CHARS: usize = 12_000;
+
+/// What checks found.
+struct Checked {
+    faults: Vec<Fault>,
+    warnings: Vec<Fault>,
+    /// What solution and verifier printed.
+    output: String,
+}
+
+/// Validates the folders in `tasks/`, as they are now. Those that were accepted and have not changed are not checked again.
+pub(super) fn run(
+    folder: &DraftFolder,
+    subject: &Subject,
+    model: &DraftModel<'_>,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let mut executor = None;
+    let mut instructions: Vec<(String, String)> = Vec::new();
+    let result = folder.tasks().iter().try_for_each(|task| {
+        let executor = match &mut executor {
+            Some(executor) => executor,
+            none => none.insert(Executor::new(JOBS, ORACLE_TRIALS, None, settings)?),
+        };
+        let mut validator = Validator { folder, subject, model, executor, others: &instructions, ui };
+        if validator.validate(task)? {
+            let text = fs::read_to_string(folder.task(task).join("instruction.md")).unwrap_or_default();
+            instructions.push((task.clone(), text));
+        }
+        Ok(())
+    });
+    if let Some(executor) = executor {
+        executor.finish(ui);
+    }
+    let _ = assay_fs::remove_tree(&folder.path(WORK));
+    result
+}
+
+/// The folder of copies, in the folder of the draft.
+const WORK: &str = ".work";
+
+struct Validator<'a, 'b> {
+    folder: &'a DraftFolder,
+    subject: &'a Subject,
+    model: &'a DraftModel<'a>,
+    executor: &'a mut Executor<'b>,
+    /// The tasks that were accepted before, with their instructions.
+    others: &'a [(String, String)],
+    ui: &'a Ui,
+}
+
+impl Validator<'_, '_> {
+    /// Checks a task and has the model repair it, until it is accepted or rejected. Returns whether it is accepted.
+    fn validate(&mut self, task: &str) -> Result<bool, Failure> {
+        loop {
+            let digest = folder_digest(&self.folder.task(task));
+            if self.folder.validation()?.tasks.get(task).is_some_and(|accepted| accepted.digest == digest) {
+                return Ok(true);
+            }
+            let proposal = self.folder.proposal(task)?;
+            let pending = proposal.as_ref().and_then(|proposal| proposal.pending.clone());
+            let repairs = proposal.as_ref().map_or(0, |proposal| proposal.repairs);
+            let pending = if let Some(pending) = pending.filter(|pending| pending.digest == digest) {
+                pending
+            } else {
+                let checked = self.check(task)?;
+                if checked.faults.is_empty() {
+                    self.accept(task, Accepted { digest, repairs, warnings: checked.warnings })?;
+                    return Ok(true);
+                }
+                Pending { report: report(&checked), faults: checked.faults, digest }
+            };
+            let reason = match proposal {
+                None => Some("no model wrote it, so none repairs it".to_owned()),
+                Some(proposal) if !proposal.written.contains(&pending.digest) => {
+                    Some("it was edited, so no model repairs it".to_owned())
+                }
+                Some(proposal) if proposal.repairs >= MOST_REPAIRS => {
+                    Some(format!("still faulty after {MOST_REPAIRS} repairs"))
+                }
+                Some(proposal) => self.repair(proposal, &pending)?.err(),
+            };
+            if let Some(reason) = reason {
+                self.reject(task, &reason, pending.faults)?;
+                return Ok(false);
+            }
+        }
+    }
+
+    fn accept(&self, task: &str, accepted: Accepted) -> Result<(), Failure> {
+        let mut validation = self.folder.validation()?;
+        validation.tasks.insert(task.to_owned(), accepted);
+        self.folder.write("validation.json", &validation)?;
+        let mut infeasible = self.folder.infeasible()?;
+        if infeasible.tasks.remove(task).is_some() {
+            self.folder.write("infeasible.json", &infeasible)?;
+        }
+        self.ui.detail(&format!("{task}: accepted"));
+        Ok(())
+    }
+
+    fn reject(&self, task: &str, why: &str, faults: Vec<Fault>) -> Result<(), Failure> {
+        let first =
+            faults.first().map_or(String::new(), |fault| format!("{}: {}; ", fault.code, fault.message));
+        let reason = format!("{first}{why}");
+        let repairs = self.folder.proposal(task)?.map_or(0, |proposal| proposal.repairs);
+        self.ui.detail(&format!("{task}: infeasible: {}", clean(&reason)));
+        self.folder.reject(task, Rejected { reason, faults, repairs })
+    }
+
+    /// Asks the model for corrections, and applies them. The inner error says why there is none.
+    fn repair(&self, mut proposal: ProposalRecord, pending: &Pending) -> Result<Result<(), String>, Failure> {
+        let task = proposal.idea.name.clone();
+        let place = self.folder.task(&task);
+        proposal.pending = Some(pending.clone());
+        self.folder.save_proposal(&proposal)?;
+        let request = request_repair(&self.subject.text, &proposal.idea, &read_task(&place), &pending.report);
+        let changes = match self.model.answer(REPAIR, &request, &|reply| read_changes(reply))? {
+            Ok(changes) => changes,
+            Err(fault) => return Ok(Err(format!("the model's repair cannot be read: {fault}"))),
+        };
+        // The change is made in a copy and recorded before it takes the place of the task, so that a draft that is killed
+        // does not mistake it for an edit.
+        let copy = self.copy(&task)?;
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::infrastructure(format!("cannot repair {}: {error}", place.display()))
+        };
+        apply(&copy, &changes).map_err(|error| failed(&error))?;
+        proposal.written.push(folder_digest(&copy));
+        proposal.repairs += 1;
+        proposal.pending = None;
+        self.folder.save_proposal(&proposal)?;
+        assay_fs::remove_tree(&place).map_err(|error| failed(&error))?;
+        fs::rename(&copy, &place).map_err(|error| failed(&error))?;
+        self.ui.detail(&format!("{task}: repaired ({} of at most {MOST_REPAIRS})", proposal.repairs));
+        Ok(Ok(()))
+    }
+
+    /// A copy of a task.
+    fn copy(&self, task: &str) -> Result<std::path::PathBuf, Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::infrastructure(format!("cannot copy the task {task}: {error}"))
+        };
+        let work = self.folder.path(WORK);
+        make_folder(&work)?;
+        let copy = work.join(task);
+        if copy.is_dir() {
+            assay_fs::remove_tree(&copy).map_err(|error| failed(&error))?;
+        }
+        copy_tree(&self.folder.task(task), &copy, &Caps::default()).map_err(|error| failed(&error))?;
+        Ok(copy)
+    }
+
+    fn check(&mut self, name: &str) -> Result<Checked, Failure> {
+        let root = self.folder.task(name);
+        let task = match Task::load(&root) {
+            Ok(task) => task,
+            Err(error) => {
+                let mut message = error.to_string();
+                if let Some(cause) = std::error::Error::source(&error) {
+                    message = format!("{message}: {cause}");
+                }
+                let message = relative(&message, &root);
+                let faults = vec![Fault::new("task-unusable", message)];
+                return Ok(Checked { faults, warnings: Vec::new(), output: String::new() });
+            }
+        };
+        let context = Context {
+            skills: vec![&self.subject.package],
+            library: vec![&self.subject.package],
+            cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
+            memory_bytes: memory(),
+            ..Context::default()
+        };
+        let mut findings = check::check(&task, &context);
+        let executed = self.execute(&task)?;
+        executed.add_findings(&task, &mut findings);
+        let reference = Reference {
+            skill: (&self.subject.package.name, &self.subject.package.document),
+            examples: &self.subject.examples,
+            others: self.others,
+        };
+        let mut faults = review(&read_task(&root), &reference);
+        let mut warnings = Vec::new();
+        for finding in findings.iter().filter(|finding| finding.severity != Severity::Info) {
+            let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
+            let fault = Fault::new(&*finding.code, relative(&format!("{}{hint}", finding.message), &root));
+            if is_fault(finding) { faults.push(fault) } else { warnings.push(fault) }
+        }
+        Ok(Checked { faults, warnings, output: executed.output() })
+    }
+
+    /// Runs solution and no-op check. A rubric decides nothing here: no judge is asked.
+    fn execute(&mut self, task: &Task) -> Result<crate::commands::task::execute::Executed, Failure> {
+        self.ui
+            .detail(&format!("{}: running the oracle {ORACLE_TRIALS} times and the no-op check", task.name));
+        let executed = if task.graded_by.has_rubric() {
+            let copy = self.copy(&task.name)?;
+            let failed = |error: &dyn std::fmt::Display| {
+                Failure::infrastructure(format!("cannot copy the task {}: {error}", task.name))
+            };
+            fs::remove_file(copy.join("tests/rubric.json")).map_err(|error| failed(&error))?;
+            let without = Task::load(&copy).map_err(|error| failed(&error))?;
+            self.executor.execute(&without, self.ui)?
+        } else {
+            self.executor.execute(task, self.ui)?
+        };
+        match executed.unchecked().first() {
+            Some(reason) => Err(Failure::infrastructure(format!(
+                "cannot execute the checks of the task {}: {reason}",
+                task.name
+            ))
+            .hint("`assay doctor` checks the sandboxes; correct or remove the task, then --resume")),
+            None => Ok(executed),
+        }
+    }
+}
+
+/// Warnings of `task check` that keep a task out, because they are rarely wrong: docs/TASKS.md has their precision.
+const STRICT: [&str; 2] = ["few-tests", "answer-hard-coded"];
+
+/// Whether a finding of `task check` keeps a task out: errors, some warnings, and what the instruction gives away or lacks.
+fn is_fault(finding: &Finding) -> bool {
+    let of_instruction = finding.file.file_name().is_some_and(|name| name == "instruction.md");
+    let code = finding.code.as_str();
+    finding.severity == Severity::Error
+        || STRICT.contains(&code)
+        || of_instruction && (code.starts_with("leak-") || code.starts_with("instruction-"))
+}
+
+/// What a model is shown of faults: their messages, and the end of what was printed.
+fn report(checked: &Checked) -> String {
+    let mut text: String =
+        checked.faults.iter().map(|fault| format!("- {}: {}\n", fault.code, fault.message)).collect();
+    for warning in &checked.warnings {
+        text.push_str(&format!("- warning, {}: {}\n", warning.code, warning.message));
+    }
+    text.push_str(&format!("\n{}", checked.output));
+    text.chars().take(REPORT_CHARS).collect()
+}
+
+/// A message without the path of the task's folder.
+fn relative(message: &str, root: &Path) -> String {
+    message.replace(&format!("{}/", root.display()), "")
+}
