@@ -50,7 +50,7 @@ fn needs_of_folders_documents_and_records_are_a_line_each() {
     for part in [
         "ledger (skills/ledger/SKILL.md): double, 3 categories",
         "multi_turn 10 question Wait for the user's approval.",
-        "tool_cli ledgerctl: a command shim can replace it",
+        "tool_cli ledgerctl: a test double can replace it (command shim)",
     ] {
         assert!(words.contains(part), "{part}\n{text}");
     }

@@ -167,7 +167,7 @@ fn render(line: &Line) -> String {
     for unmet in &line.unmet {
         let name = unmet.name.as_ref().map_or(String::new(), |name| format!(" {}", clean(name)));
         let remedy = match (unmet.double, unmet.rules_out) {
-            (Some(double), _) => format!("a {} can replace it", double.name()),
+            (Some(double), _) => format!("a test double can replace it ({})", double.name()),
             (None, true) => "nothing replaces it".to_owned(),
             (None, false) => "install it into the task's environment".to_owned(),
         };
