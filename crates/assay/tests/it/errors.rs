@@ -39,7 +39,7 @@ fn a_file_that_is_not_there() {
 #[test]
 fn a_key_that_does_not_exist() {
     insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @r"
-    error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `placement`, `repetitions`, `stopping`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `primary`, `concurrency`, `memory_mb`, `cpus`, `retry`, `stop_after`, `agents`, `prices`, `condition`, `metrics`, `tasks`
+    error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `placement`, `repetitions`, `stopping`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `primary`, `concurrency`, `memory_mb`, `cpus`, `retry`, `stop_after`, `agents`, `prices`, `condition`, `metrics`, `judge`, `tasks`
     ");
 }
 
