@@ -64,7 +64,7 @@ pub fn review(files: &[TaskFile], reference: &Reference<'_>) -> Vec<Fault> {
         faults.push(Fault::new(
             "text-searches",
             format!(
-                "{} tests are text searches, at most one may be: {}",
+                "{} tests only look for a string or a pattern in a text and compare no value, at most one may: {}",
                 searches.len(),
                 searches.join("; ")
             ),

@@ -4,8 +4,9 @@ use crate::proposal::TaskFile;
 
 /// The tests that are text searches, each as `FILE:LINE`.
 ///
-/// In shell scripts a line with `grep`. In Python a function whose name begins with `test` or `check`, or else a line, that
-/// looks for a string in another and compares nothing. Heuristic: a test that calls a search of its own is not found.
+/// In shell scripts a line with `grep`. In Python a function whose name begins with `test` or `check`, or a line of `main` or
+/// outside of functions, that looks for a string in another and compares nothing. Heuristic: other functions are taken for
+/// helpers that read files, so that a test that searches by a helper is not found.
 pub(super) fn text_searches(files: &[TaskFile]) -> Vec<String> {
     let tests = files.iter().filter(|file| file.path.starts_with("tests/"));
     tests
@@ -32,42 +33,65 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
-/// A function of tests, or a line outside of one.
+/// A function of tests, or a line outside of functions.
 struct Unit {
     line: usize,
     searches: bool,
     compares: bool,
 }
 
+/// What the lines of a function belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Test,
+    Main,
+    Helper,
+}
+
+impl Function {
+    fn named(name: &str) -> Self {
+        let name = name.trim_start_matches('_');
+        if name.starts_with("test") || name.starts_with("check") {
+            Self::Test
+        } else if name.starts_with("main(") {
+            Self::Main
+        } else {
+            Self::Helper
+        }
+    }
+}
+
 fn python(text: &str) -> Vec<usize> {
     let mut units: Vec<Unit> = Vec::new();
-    let mut function: Option<usize> = None;
+    let mut function: Option<(usize, Function)> = None;
     for (number, line) in numbered(text) {
         let code = line.trim_start();
         if code.is_empty() || code.starts_with('#') {
             continue;
         }
         let indent = line.len() - code.len();
-        if function.is_some_and(|outer| indent <= outer) {
-            function = None;
-        }
-        let is_test = code.strip_prefix("def ").is_some_and(|name| {
-            let name = name.trim_start_matches('_');
-            name.starts_with("test") || name.starts_with("check")
-        });
-        if is_test {
-            function = Some(indent);
-            units.push(Unit { line: number, searches: false, compares: false });
+        function = function.filter(|(outer, _)| indent > *outer);
+        if let (None, Some(name)) = (function, code.strip_prefix("def ")) {
+            let kind = Function::named(name);
+            function = Some((indent, kind));
+            if kind == Function::Test {
+                units.push(Unit { line: number, searches: false, compares: false });
+            }
             continue;
         }
         let (searches, compares) = (searches(code), compares(code));
-        match units.last_mut().filter(|_| function.is_some()) {
-            Some(unit) => {
+        match function.map(|(_, kind)| kind) {
+            Some(Function::Helper) => {}
+            Some(Function::Test) => {
+                let unit = units.last_mut().expect("the function is a unit");
                 unit.searches |= searches;
                 unit.compares |= compares;
             }
-            None if searches => units.push(Unit { line: number, searches, compares }),
-            None => {}
+            Some(Function::Main) | None => {
+                if searches {
+                    units.push(Unit { line: number, searches, compares });
+                }
+            }
         }
     }
     units.iter().filter(|unit| unit.searches && !unit.compares).map(|unit| unit.line).collect()

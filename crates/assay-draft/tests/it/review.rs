@@ -52,6 +52,10 @@ fn more_than_one_text_search_is_a_fault() {
         "ok = 'a' in text\nalso = re.search('b', text)\nfor x in 'a', 'b':\n    pass\n",
         searches,
     );
+    let helper = "def numbers(line):\n    return re.findall('[0-9]+', line)\n\ndef posts():\n    return [p for p in log() if 'text' in p]\n";
+    check("tests/check.py", &format!("{helper}\n{one}"), &[]);
+    let main = "def main():\n    reward['a'] = 'a' in text\n    reward['b'] = 'b' in text\n";
+    check("tests/check.py", &format!("{helper}\n{main}"), searches);
     check("tests/data.txt", "grep grep\ngrep\n", &[]);
 }
 

@@ -241,10 +241,17 @@ const scenarios = {
     await page.waitForURL(`**/review/${sheet}/ann/`);
     await page.click("text=Continue");
     const heading = async () => (await page.textContent("h1")).replace(/.*?(?=Item)/s, "").trim();
+    // The script that reads keys has run once the page is complete.
+    const arrive = (expected) =>
+      page.waitForFunction(
+        (text) => document.readyState === "complete" && document.querySelector("h1")?.textContent.includes(text),
+        expected,
+      );
     const press = async (key, expected) => {
       await page.keyboard.press(key);
-      await page.waitForFunction((text) => document.querySelector("h1").textContent.includes(text), expected);
+      await arrive(expected);
     };
+    await arrive("Item 1 of 8");
     await press("1", "Item 2 of 8");
     await press("0", "Item 3 of 8");
     await press("?", "Item 4 of 8");
