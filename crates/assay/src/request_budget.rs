@@ -24,17 +24,20 @@ struct Spent {
     reserved: f64,
 }
 
+/// The price that `--price IN,OUT` gives, if it is given.
+pub(crate) fn price_of(values: &[f64]) -> Result<Option<Price>, Failure> {
+    match *values {
+        [] => Ok(None),
+        [input, output] if input >= 0.0 && output >= 0.0 => Ok(Some(Price::new(input, output, None, None))),
+        _ => Err(Failure::bad_input("--price needs two numbers, for input and output")
+            .hint("--price 3,15, in USD per million tokens")),
+    }
+}
+
 impl RequestBudget {
     /// A budget with the values of `--price` and `--max-usd`. `spent` is what counts already.
     pub(crate) fn new(price: &[f64], max_usd: Option<f64>, spent: Usage) -> Result<Self, Failure> {
-        let price = match *price {
-            [] => None,
-            [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
-            _ => {
-                return Err(Failure::bad_input("--price needs two numbers, for input and output")
-                    .hint("--price 3,15, in USD per million tokens"));
-            }
-        };
+        let price = price_of(price)?;
         if max_usd.is_some() && price.is_none() {
             return Err(Failure::bad_input("--max-usd needs --price").hint("--price IN,OUT"));
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use assay_model::{ChatModel, ModelOptions, Price};
+use assay_model::{ChatModel, ModelOptions};
 use assay_report::{clean, counted};
 use assay_router::{
     Answers, AnswersError, Bench, Candidate, Lexical, Prompt, Routed, RunLimits, Status as Ended, Template,
@@ -21,6 +21,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::machine;
+use crate::request_budget::price_of;
 use crate::ui::Ui;
 
 /// The router that answers where no model is named: what clients show of a skill is its description.
@@ -89,7 +90,7 @@ fn ask_model(
     settings: &Settings,
     ui: &Ui,
 ) -> Result<(Document, Status), Failure> {
-    let (template, price) = (template(&args.orders)?, price(&args.access)?);
+    let (template, price) = (template(&args.orders)?, price_of(&args.access.price)?);
     if args.access.max_usd.is_some() && price.is_none() {
         return Err(Failure::bad_input("--max-usd needs --price"));
     }
@@ -260,14 +261,6 @@ pub(super) fn template(args: &OrderArgs) -> Result<Template, Failure> {
     let Some(path) = &args.template else { return Ok(Template::default()) };
     Template::new(input::text(path)?)
         .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
-}
-
-pub(super) fn price(args: &ModelArgs) -> Result<Option<Price>, Failure> {
-    match args.price[..] {
-        [] => Ok(None),
-        [input, output] if input >= 0.0 && output >= 0.0 => Ok(Some(Price::new(input, output, None, None))),
-        _ => Err(Failure::bad_input("--price needs two numbers, for input and output: --price 3,15")),
-    }
 }
 
 fn options(args: &ModelArgs) -> ModelOptions {

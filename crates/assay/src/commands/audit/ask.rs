@@ -19,6 +19,7 @@ use crate::config::Settings;
 use crate::failure::Failure;
 use crate::machine;
 use crate::replies;
+use crate::request_budget::price_of;
 use crate::ui::Ui;
 
 /// Raised when requests change in more than their text.
@@ -70,14 +71,7 @@ impl<'a> DirectiveModel<'a> {
         ui: &'a Ui,
     ) -> Result<Option<Self>, Failure> {
         let Some(spec) = args.directives_from.as_deref() else { return Ok(None) };
-        let price = match args.price[..] {
-            [] => None,
-            [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
-            _ => {
-                return Err(Failure::bad_input("--price needs two numbers, for input and output")
-                    .hint("--price 3,15, in USD per million tokens"));
-            }
-        };
+        let price = price_of(&args.price)?;
         if args.max_usd.is_some() && price.is_none() {
             return Err(Failure::bad_input("--max-usd needs --price").hint("--price IN,OUT"));
         }

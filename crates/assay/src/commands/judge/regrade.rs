@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use assay_analysis::Report;
 use assay_gateway::{Budget, Caps};
 use assay_judge::Rubric;
-use assay_model::Price;
 use assay_report::counted;
 use assay_stats::judge::{clustered_kappa, proportion};
 use assay_store::{Claim, JudgeModel, JudgeSpec, Outcome, Record, RunFolder, Store, TrialId};
@@ -20,6 +19,7 @@ use super::figures::{cell, ends};
 use crate::args::judge::RegradeArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::request_budget::price_of;
 use crate::ui::Ui;
 use crate::{commands, machine};
 
@@ -83,14 +83,7 @@ pub(super) fn run(args: &RegradeArgs, settings: &Settings, ui: &Ui) -> Result<St
 /// The judges: those of the run, with what the command line replaces.
 fn spec(args: &RegradeArgs, planned: &JudgeSpec) -> Result<JudgeSpec, Failure> {
     let mut spec = planned.clone();
-    let price = match args.price[..] {
-        [] => None,
-        [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
-        _ => {
-            return Err(Failure::bad_input("--price needs two numbers, for input and output")
-                .hint("--price 3,15, in USD per million tokens"));
-        }
-    };
+    let price = price_of(&args.price)?;
     if !args.judge.is_empty() {
         let entry = |model: &String| JudgeModel {
             model: model.clone(),

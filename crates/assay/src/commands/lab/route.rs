@@ -13,19 +13,25 @@ use assay_router::{
 use serde_json::json;
 
 use crate::args::lab::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
-use crate::commands::route::{broken, candidates, open, price, template};
+use crate::commands::route::{broken, candidates, open, template};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::machine;
+use crate::request_budget::price_of;
 use crate::ui::Ui;
 
 pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let LabRouteWhat::Bench(args) = &args.what;
     let skills = candidates(&args.library, ui)?;
     let prompts = prompts(args, &skills, ui)?;
-    let set =
-        BenchSetup { prompts, skills, template: template(&args.orders)?, price: price(&args.access)?, args };
+    let set = BenchSetup {
+        prompts,
+        skills,
+        template: template(&args.orders)?,
+        price: price_of(&args.access.price)?,
+        args,
+    };
     let answers = Answers::new(settings.store.join("routes"));
     if args.dry_run {
         return dry_run(&set, &answers, ui);

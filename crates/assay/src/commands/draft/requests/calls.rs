@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::args::draft::RequestsArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
+use crate::request_budget::price_of;
 use crate::{machine, replies};
 
 /// Longest wait for a reply, retries included.
@@ -85,14 +86,7 @@ pub(super) struct Spent {
 impl<'a> Models<'a> {
     /// Opens the models. No call is sent yet.
     pub(super) fn open(args: &'a RequestsArgs, model: &str, settings: &Settings) -> Result<Self, Failure> {
-        let price = match args.price[..] {
-            [] => None,
-            [input, output] if input >= 0.0 && output >= 0.0 => Some(Price::new(input, output, None, None)),
-            _ => {
-                return Err(Failure::bad_input("--price needs two numbers, for input and output")
-                    .hint("--price 3,15, in USD per million tokens"));
-            }
-        };
+        let price = price_of(&args.price)?;
         if args.max_usd.is_some() && price.is_none() {
             return Err(Failure::bad_input("--max-usd needs --price").hint("--price IN,OUT"));
         }
