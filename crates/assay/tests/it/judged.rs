@@ -415,6 +415,12 @@ fn the_example_runs() {
     };
     let (raw, own) = (ends("raw_ci95"), ends("ci95"));
     assert!(own[1] - own[0] > raw[1] - raw[0], "{corrected:#}");
+    // The script of the judge is looked for in --scripts.
+    let ran = lab.assay(&["judge", "regrade", "judged"]).ended(2);
+    assert!(ran.stderr.contains("hint: --scripts DIR names the folder"), "{}", ran.stderr);
+    let found =
+        lab.assay(&["judge", "regrade", "judged", "--scripts", "judged", "--format", "json"]).ok().json();
+    assert_eq!(found["judged"], json!(48));
 }
 
 /// From the items of a run to labels of people to a corrected lift.

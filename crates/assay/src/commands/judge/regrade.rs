@@ -57,8 +57,16 @@ pub(super) fn run(args: &RegradeArgs, settings: &Settings, ui: &Ui) -> Result<St
     spec.pass = if args.judge.is_empty() { planned.pass + 1 } else { spec.pass };
     let sandboxes = machine::sandboxes_for(settings)?;
     let context = machine::context(&sandboxes, None);
+    let is_scripted = spec.models.iter().any(|model| model.model.starts_with("scripted:"));
     let open = |spec: &JudgeSpec| {
-        Panel::open(spec, &args.scripts, &context).map_err(|error| Failure::bad_input(error.to_string()))
+        Panel::open(spec, &args.scripts, &context).map_err(|error| {
+            let failure = Failure::bad_input(error.to_string());
+            if is_scripted {
+                failure.hint("--scripts DIR names the folder of the judge's script")
+            } else {
+                failure
+            }
+        })
     };
     let panel = open(&spec)?;
     let (work, cells) = plan(&store, &run, &panel, &rubrics)?;
