@@ -4,12 +4,14 @@
 //! - [`prompts`]: what a model is asked.
 //! - [`proposal`]: ideas of tasks and their files, as a model replies with them, and task folders made of them.
 //! - [`review`]: faults of a task that can be found without running it.
+//! - [`generate`]: skills that a model writes, as it replies with them.
 //! - [`experiment`]: the experiments that run the tasks.
 //! - [`requests`]: the rules by which trigger requests are sampled, prompted for, checked and reviewed.
 //!
 //! Nothing here calls a model or starts a process.
 
 pub mod experiment;
+pub mod generate;
 pub mod needs;
 pub mod prompts;
 pub mod proposal;

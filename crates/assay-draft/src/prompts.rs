@@ -45,7 +45,7 @@ impl Prompt {
     }
 
     /// The text with values filled in. Values are not searched for places.
-    fn fill(&self, values: &[(&str, &str)]) -> String {
+    pub(crate) fn fill(&self, values: &[(&str, &str)]) -> String {
         let mut filled = String::new();
         let mut rest = self.text;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -165,7 +165,7 @@ fn idea_data(idea: &Idea) -> String {
 }
 
 /// A text between two lines with a digest of it and of what else the request contains.
-fn data(label: &str, text: &str, others: &[&str]) -> String {
+pub(crate) fn data(label: &str, text: &str, others: &[&str]) -> String {
     let mark = Digest::of(format!("{text}\n{}", others.join("\n")).as_bytes()).short();
     format!("{label} {mark}\n{}\nEND OF {label} {mark}", text.trim_end())
 }

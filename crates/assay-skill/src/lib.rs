@@ -9,6 +9,7 @@
 
 mod document;
 mod front_matter;
+pub mod generated;
 mod library;
 mod package;
 pub mod placebo;

@@ -1,5 +1,6 @@
 //! What skills require, by rules over texts that are made for these tests.
 
+mod generate;
 mod labels;
 mod needs;
 mod proposal;

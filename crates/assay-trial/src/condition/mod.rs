@@ -6,6 +6,7 @@
 mod curated;
 mod documents;
 mod full;
+mod generated;
 mod negative;
 mod neighbours;
 mod none;
@@ -17,6 +18,7 @@ mod self_generated;
 mod version;
 
 pub use documents::error::DocumentsError;
+pub use generated::GeneratedSkillsError;
 pub(crate) use placebo::placebo_of;
 pub use provision::{
     Argument, Condition, ConditionContext, ConditionError, Pairing, PlaceboPackageError, Provision, curated,
@@ -25,7 +27,7 @@ pub use version::VersionError;
 pub(crate) use version::{extract_version, version_of};
 
 /// All conditions, in the order in which messages list them.
-pub const ALL: [&dyn Condition; 11] = [
+pub const ALL: [&dyn Condition; 14] = [
     &none::None,
     &curated::Curated,
     &placebo::Placebo,
@@ -36,6 +38,9 @@ pub const ALL: [&dyn Condition; 11] = [
     &plus::PlusRelated,
     &plus::PlusUnrelated,
     &self_generated::SelfGenerated,
+    &generated::FromTask,
+    &generated::FromDocs,
+    &generated::FromRuns,
     &version::Version,
 ];
 

@@ -8,6 +8,7 @@ use assay_task::Task;
 use serde::Deserialize;
 
 use super::documents::error::DocumentsError;
+use super::generated::GeneratedSkillsError;
 use super::version::VersionError;
 
 /// A condition: how a trial is provisioned.
@@ -127,6 +128,9 @@ pub enum ConditionError {
     /// No documentation to retrieve from.
     #[error(transparent)]
     Documents(#[from] DocumentsError),
+    /// No skills that a model wrote from something else.
+    #[error(transparent)]
+    Generated(#[from] GeneratedSkillsError),
     /// A skill without the other version.
     #[error("the skill `{skill}` has no version `{version}`: {error}")]
     Version {

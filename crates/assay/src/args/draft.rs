@@ -1,6 +1,7 @@
 //! What `assay draft` takes.
 
 mod requests;
+mod skill;
 
 use std::path::PathBuf;
 
@@ -8,13 +9,15 @@ use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::requests::{PoolName, RequestsArgs};
+pub(crate) use self::skill::{SkillArgs, SkillModelArgs, SkillWhat};
 
 /// Draft an evaluation from a skill
 ///
 /// `needs` lists what a skill requires of an environment. `run` asks a model for tasks, checks them in
 /// the sandbox and writes an experiment; every stage writes files to read and edit. `headroom` removes
 /// tasks that are too easy. `requests` writes requests that skills serve, for tests of search, routing
-/// and triggering. docs/DRAFTING.md describes the method.
+/// and triggering. `skill` writes skills from tasks, documentation or recorded runs, to compare with others.
+/// docs/DRAFTING.md describes the method.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft needs skills
@@ -31,6 +34,7 @@ pub(crate) enum DraftWhat {
     Status(StatusArgs),
     Headroom(HeadroomArgs),
     Requests(Box<RequestsArgs>),
+    Skill(SkillArgs),
 }
 
 /// List what skills require of an environment
@@ -95,6 +99,30 @@ pub(crate) struct DraftRunArgs {
     /// Use a paid model without --max-usd
     #[arg(long)]
     pub(crate) no_cap: bool,
+}
+
+/// How a model is reached, and what it may cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ModelAccess<'a> {
+    pub(crate) base_url: Option<&'a str>,
+    pub(crate) api_key_env: Option<&'a str>,
+    /// `IN,OUT`, or nothing.
+    pub(crate) price: &'a [f64],
+    pub(crate) max_usd: Option<f64>,
+    pub(crate) no_cap: bool,
+}
+
+impl DraftRunArgs {
+    /// How the model is reached.
+    pub(crate) fn access(&self) -> ModelAccess<'_> {
+        ModelAccess {
+            base_url: self.base_url.as_deref(),
+            api_key_env: self.api_key_env.as_deref(),
+            price: &self.price,
+            max_usd: self.max_usd,
+            no_cap: self.no_cap,
+        }
+    }
 }
 
 /// A stage of a draft.

@@ -7,6 +7,7 @@ mod headroom;
 mod needs;
 mod requests;
 mod run;
+mod skill;
 mod status;
 mod subject;
 mod tasks;
@@ -24,5 +25,6 @@ pub(crate) fn run(args: &DraftArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         DraftWhat::Status(args) => status::run(args, ui),
         DraftWhat::Headroom(args) => headroom::run(args, settings, ui),
         DraftWhat::Requests(args) => requests::run(args, settings, ui),
+        DraftWhat::Skill(args) => skill::run(args, settings, ui),
     }
 }

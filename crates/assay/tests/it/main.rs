@@ -26,6 +26,7 @@ mod doubles;
 mod draft;
 mod draft_requests;
 mod draft_run;
+mod draft_skill;
 mod egress;
 mod errors;
 mod export;

@@ -14,7 +14,7 @@ use assay_trial::judging::{AskError, JudgeQuestion, ask_judge};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::args::draft::DraftRunArgs;
+use crate::args::draft::ModelAccess;
 use crate::failure::Failure;
 use crate::request_budget::{RequestBudget, no_answer};
 use crate::{machine, replies};
@@ -47,7 +47,7 @@ pub(super) struct StoredReply {
 
 /// The model of a draft.
 pub(super) struct DraftModel<'a> {
-    args: &'a DraftRunArgs,
+    access: ModelAccess<'a>,
     spec: String,
     model: Arc<dyn ChatModel>,
     identity: serde_json::Value,
@@ -61,29 +61,49 @@ pub(super) struct DraftModel<'a> {
 impl<'a> DraftModel<'a> {
     /// Opens the model. No request is sent yet. `folder` has the replies.
     pub(super) fn open(
-        args: &'a DraftRunArgs,
+        access: ModelAccess<'a>,
         spec: &str,
         folder: PathBuf,
         cancel: Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        let options = ModelOptions {
-            base_url: args.base_url.clone(),
-            api_key_env: args.api_key_env.clone(),
-            ..ModelOptions::default()
-        };
-        let model = assay_model::open(spec, &options, &machine::env)
-            .map_err(|error| Failure::bad_input(format!("--model: {error}")))?;
         let mut spent = Usage::default();
         for stored in stored_replies(&folder)? {
             spent += stored.usage;
         }
+        Self::open_after(access, spec, folder, cancel, spent)
+    }
+
+    /// Opens the model for a folder that commands share, so that the cap counts what this command sends.
+    pub(super) fn open_without_spending(
+        access: ModelAccess<'a>,
+        spec: &str,
+        folder: PathBuf,
+        cancel: Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        Self::open_after(access, spec, folder, cancel, Usage::default())
+    }
+
+    fn open_after(
+        access: ModelAccess<'a>,
+        spec: &str,
+        folder: PathBuf,
+        cancel: Arc<AtomicBool>,
+        spent: Usage,
+    ) -> Result<Self, Failure> {
+        let options = ModelOptions {
+            base_url: access.base_url.map(str::to_owned),
+            api_key_env: access.api_key_env.map(str::to_owned),
+            ..ModelOptions::default()
+        };
+        let model = assay_model::open(spec, &options, &machine::env)
+            .map_err(|error| Failure::bad_input(format!("--model: {error}")))?;
         Ok(Self {
-            args,
+            access,
             spec: spec.to_owned(),
             identity: model.identity(),
             model,
             folder,
-            budget: RequestBudget::new(&args.price, args.max_usd, spent)?,
+            budget: RequestBudget::new(access.price, access.max_usd, spent)?,
             cancel,
             sent: Cell::new(0),
             cached: Cell::new(0),
@@ -101,8 +121,7 @@ impl<'a> DraftModel<'a> {
 
     /// Refuses a paid model without a cap.
     pub(super) fn check_cap(&self) -> Result<(), Failure> {
-        let url = self.args.base_url.as_deref();
-        self.budget.check_cap(&self.spec, url, self.args.no_cap, "this draft")
+        self.budget.check_cap(&self.spec, self.access.base_url, self.access.no_cap, "this draft")
     }
 
     /// Requests that were sent, and those that were answered from the folder.
@@ -113,7 +132,7 @@ impl<'a> DraftModel<'a> {
     fn path(&self, request: &Request) -> PathBuf {
         let identity = json!({
             "model": self.spec, "script": self.identity, "system": request.system, "text": request.text,
-            "url": self.args.base_url,
+            "url": self.access.base_url,
         });
         let digest = blake3::hash(identity.to_string().as_bytes()).to_hex();
         self.folder.join(format!("{digest}.json"))

@@ -28,7 +28,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     let mut state = open_state(args, &folder, &package, ui)?;
     let needs_now = describe_package(&package)?;
     let cancel = machine::interrupted()?;
-    let model = DraftModel::open(args, &state.model, folder.path("replies"), cancel.clone())?;
+    let model = DraftModel::open(args.access(), &state.model, folder.path("replies"), cancel.clone())?;
     if !args.dry_run {
         if !args.resume {
             if args.stop_after > DraftStage::Needs {

@@ -1,0 +1,269 @@
+//! What a model writes skills from.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use assay_audit::adherence::TestCheck;
+use assay_draft::generate::MATERIAL_CHARS;
+use assay_fs::{Digest, FileKind, tree};
+use assay_report::redact;
+use assay_skill::generated::{SourceFile, SourceTask};
+use assay_store::{Record, RunFolder, Store, pattern_matches};
+use assay_task::Task;
+use assay_trace::{Source, Trajectory, read};
+
+use crate::config::Settings;
+use crate::failure::Failure;
+use crate::machine;
+use crate::ui::Ui;
+
+/// Most bytes of a file that is read.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// Most characters of a given file of a task.
+const GIVEN_CHARS: usize = 4_000;
+
+/// Most characters of a trial.
+const TRIAL_CHARS: usize = 16_000;
+
+/// Most characters of one message, call or result in a trial.
+const STEP_CHARS: usize = 1_200;
+
+/// Files that count as documentation, as in the condition `documents`.
+const DOCUMENTS: [&str; 7] = ["md", "markdown", "mdx", "txt", "rst", "html", "htm"];
+
+/// The material of a request.
+#[derive(Debug, Default)]
+pub(super) struct Material {
+    pub(super) text: String,
+    /// Whether a part was cut so that all have room.
+    pub(super) is_cut: bool,
+    pub(super) tasks: Vec<SourceTask>,
+    pub(super) files: Vec<SourceFile>,
+    pub(super) trials: Vec<String>,
+}
+
+impl Material {
+    /// Joins parts. If they are too long together, each gets an equal share of the room.
+    fn of_parts(parts: &[String]) -> Self {
+        let total: usize = parts.iter().map(|part| part.chars().count()).sum();
+        let share = MATERIAL_CHARS / parts.len().max(1);
+        let is_cut = total > MATERIAL_CHARS;
+        let texts = parts.iter().map(|part| if is_cut { ends(part, share) } else { part.clone() });
+        Self { text: texts.collect::<Vec<_>>().join("\n\n"), is_cut, ..Self::default() }
+    }
+}
+
+/// The beginning and the end of a text that is longer than `most` characters.
+fn ends(text: &str, most: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= most {
+        return text.to_owned();
+    }
+    let (head, tail) = (most * 2 / 3, most / 3);
+    let left_out = chars.len() - head - tail;
+    let text = |part: &[char]| part.iter().collect::<String>();
+    format!(
+        "{}\n[{left_out} characters are not shown]\n{}",
+        text(&chars[..head]),
+        text(&chars[chars.len() - tail..])
+    )
+}
+
+/// The instructions of tasks with their given files.
+pub(super) fn of_tasks(folders: &[PathBuf]) -> Result<Material, Failure> {
+    let (mut parts, mut tasks) = (Vec::new(), BTreeSet::new());
+    for folder in folders {
+        let task = Task::load(folder).map_err(|error| {
+            Failure::bad_input(format!("cannot read the task {}: {error}", folder.display()))
+        })?;
+        let mut part = format!("=== Task\n{}\n", task.instruction.trim());
+        for (path, text) in given_files(&task) {
+            part.push_str(&format!("\n--- given file {path}\n{}\n", ends(&text, GIVEN_CHARS)));
+        }
+        parts.push(part);
+        tasks.insert(SourceTask { name: task.name.clone(), digest: task.digest.to_string() });
+    }
+    Ok(Material { tasks: tasks.into_iter().collect(), ..Material::of_parts(&parts) })
+}
+
+/// The text files of a task's environment that an agent is given. Skills that belong to the task are left out.
+fn given_files(task: &Task) -> Vec<(String, String)> {
+    let folder = task.root.join("environment");
+    let skills: Vec<&Path> = task.skills.iter().map(|skill| skill.root.as_path()).collect();
+    let nodes = tree::walk(&folder).nodes;
+    let files = nodes.iter().filter(|node| node.kind == FileKind::File);
+    let given = files.filter(|node| {
+        let is_recipe = node.path.file_name().is_some_and(|name| {
+            let name = name.to_string_lossy().to_lowercase();
+            name.contains("dockerfile") || name.starts_with("docker-compose") || name == "skill.md"
+        });
+        let path = folder.join(&node.path);
+        !is_recipe && !skills.iter().any(|skill| path.starts_with(skill))
+    });
+    let texts = given.filter_map(|node| {
+        let content = assay_fs::read_within(&folder, &node.path, FILE_BYTES).ok()?;
+        let text = String::from_utf8(content.bytes).ok().filter(|text| !text.contains('\0'))?;
+        Some((node.path.display().to_string(), text))
+    });
+    texts.take(20).collect()
+}
+
+/// Files of documentation.
+pub(super) fn of_docs(paths: &[PathBuf]) -> Result<Material, Failure> {
+    let (mut parts, mut files) = (Vec::new(), BTreeSet::new());
+    for path in paths {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            Failure::bad_input(format!("cannot read {}: {error}", path.display()))
+        };
+        let real = path.canonicalize().map_err(|error| unreadable(&error))?;
+        refuse_task(path, &real)?;
+        let found: Vec<PathBuf> = if real.is_dir() {
+            let nodes = tree::walk(&real).nodes;
+            let files = nodes.into_iter().filter(|node| node.kind == FileKind::File);
+            files.map(|node| node.path).filter(|path| is_document(path)).collect()
+        } else {
+            vec![PathBuf::new()]
+        };
+        for relative in found {
+            let (file, shown) = if relative.as_os_str().is_empty() {
+                (real.clone(), path.clone())
+            } else {
+                (real.join(&relative), path.join(&relative))
+            };
+            refuse_task(&shown, &file)?;
+            let bytes = std::fs::read(&file).map_err(|error| unreadable(&error))?;
+            if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > FILE_BYTES {
+                return Err(Failure::bad_input(format!(
+                    "{} has more than {FILE_BYTES} bytes",
+                    shown.display()
+                ))
+                .hint("name a smaller part of the documentation"));
+            }
+            let digest = Digest::of(&bytes);
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure::bad_input(format!("{} is not a text in UTF-8", shown.display())))?;
+            parts.push(format!("=== {}\n{}\n", shown.display(), text.trim()));
+            files.insert(SourceFile { path: shown.display().to_string(), digest });
+        }
+    }
+    if parts.is_empty() {
+        return Err(Failure::bad_input("the folders contain no documentation".to_owned())
+            .hint(format!("files that end in {} are read", DOCUMENTS.join(", "))));
+    }
+    Ok(Material { files: files.into_iter().collect(), ..Material::of_parts(&parts) })
+}
+
+/// Whether a file of a folder is documentation: neither hidden nor a skill.
+fn is_document(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let is_skill = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    let is_hidden = path.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
+    DOCUMENTS.contains(&extension.to_ascii_lowercase().as_str()) && !is_skill && !is_hidden
+}
+
+/// Refuses what lies in a task: its tests and its solution are not documentation.
+fn refuse_task(shown: &Path, real: &Path) -> Result<(), Failure> {
+    let is_task = |folder: &&Path| folder.join("task.toml").is_file() && folder.join("tests").is_dir();
+    match real.ancestors().find(is_task) {
+        Some(task) => Err(Failure::bad_input(format!(
+            "{} lies in the task {}, so it is not documentation",
+            shown.display(),
+            task.display()
+        ))
+        .hint("use `assay draft skill from-task`, which leaves out tests and solution")),
+        None => Ok(()),
+    }
+}
+
+/// The trials of runs in which the agent had no skill.
+pub(super) fn of_runs(
+    runs: &[String],
+    patterns: &[String],
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Material, Failure> {
+    let store = Store::open(&settings.store)?;
+    let secrets = machine::secrets();
+    let (mut parts, mut tasks, mut trials) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for name in runs {
+        let run = store.run(name)?;
+        for record in records_without_skills(&store, &run, patterns)? {
+            let path = store.trial_folder(&record.trial).join("attempts").join(record.attempt.to_string());
+            let transcript = match read::read(&path.join("trajectory.json"), None) {
+                Ok(transcript) => transcript,
+                Err(error) => {
+                    ui.note(&format!("warning: {}; left out", assay_diagnostic::chain(&error)));
+                    continue;
+                }
+            };
+            parts.push(redact(&describe_trial(&record, &transcript.trajectory), &secrets));
+            trials.push(record.trial.to_string());
+            let planned = run.tasks.iter().find(|task| task.name == record.task);
+            tasks.extend(
+                planned.map(|task| SourceTask { name: task.name.clone(), digest: task.digest.clone() }),
+            );
+        }
+    }
+    if parts.is_empty() {
+        return Err(Failure::bad_input(
+            "the runs have no finished trial without skills that matches".to_owned(),
+        )
+        .hint("trials of the condition `none` are read; --task names tasks"));
+    }
+    Ok(Material { tasks: tasks.into_iter().collect(), trials, ..Material::of_parts(&parts) })
+}
+
+/// The records of trials whose condition provides no skill, in the order of the plan.
+fn records_without_skills(
+    store: &Store,
+    run: &RunFolder,
+    patterns: &[String],
+) -> Result<Vec<Record>, Failure> {
+    let has_skills = |task: &str, condition: &str| {
+        let mut provisions = run.provisions.iter();
+        provisions.any(|provision| {
+            provision.task == task && provision.condition == condition && !provision.skills.is_empty()
+        })
+    };
+    let (mut records, mut seen) = (Vec::new(), BTreeSet::new());
+    for cell in &run.cells {
+        let is_named =
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern_matches(pattern, &cell.task));
+        // A text before the instruction may hold what a skill says.
+        let is_bare = run.condition_of(&cell.condition) == "none" && !has_skills(&cell.task, &cell.condition);
+        if is_named && is_bare && seen.insert(&cell.trial) {
+            records.extend(store.record(&cell.trial)?.filter(|record| record.score().is_some()));
+        }
+    }
+    Ok(records)
+}
+
+/// What an agent was told and did, and what came of it.
+fn describe_trial(record: &Record, trajectory: &Trajectory) -> String {
+    let mut steps = String::new();
+    for step in &trajectory.steps {
+        let who = match step.source {
+            Source::Agent => "agent",
+            Source::User => "user",
+            _ => continue,
+        };
+        if !step.message.trim().is_empty() {
+            steps.push_str(&format!("[{who}] {}\n", ends(step.message.trim(), STEP_CHARS)));
+        }
+        for call in &step.tool_calls {
+            let arguments = ends(&call.arguments.to_string(), STEP_CHARS);
+            steps.push_str(&format!("[call] {} {arguments}\n", call.function_name));
+        }
+        let results = step.observation.iter().flat_map(|observation| &observation.results);
+        for content in results.filter_map(|result| result.content.as_deref()) {
+            steps.push_str(&format!("[result] {}\n", ends(content.trim(), STEP_CHARS)));
+        }
+    }
+    let checks = record.ctrf.as_ref().map(TestCheck::of_ctrf).unwrap_or_default();
+    let failed: Vec<&str> =
+        checks.iter().filter(|check| check.passed == Some(false)).map(|check| check.name.as_str()).collect();
+    let failed =
+        if failed.is_empty() { String::new() } else { format!("; failed tests: {}", failed.join(", ")) };
+    format!("=== Run: {}{failed}\n{}", record.outcome.word(), ends(&steps, TRIAL_CHARS))
+}
