@@ -32,6 +32,7 @@ mod round_plans;
 mod rounds;
 mod settings;
 mod shared;
+mod task_results;
 mod tasks;
 
 pub use assay_stats::sequential::FUTILITY;
@@ -59,3 +60,4 @@ pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};
 pub use rounds::{RoundState, round_state};
+pub use task_results::{FailedTrial, TaskArmResults, TaskResults, TestResults, task_results};

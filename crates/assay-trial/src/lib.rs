@@ -25,7 +25,7 @@ pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::error::PlanError;
 pub use plan::preflight::{PreflightError, PreflightEvent, preflight};
-pub use plan::{Check, Plan};
+pub use plan::{Check, Plan, rubric_of};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;

@@ -526,7 +526,10 @@ impl Setup {
 }
 
 /// The rubric of a task that has one.
-pub(crate) fn rubric_of(task: &Task) -> Result<Rubric, String> {
+///
+/// # Errors
+/// Why it cannot be read, in words.
+pub fn rubric_of(task: &Task) -> Result<Rubric, String> {
     let read = assay_fs::read_within(&task.root, Path::new(RUBRIC_FILE), RUBRIC_CAP);
     let bytes = read.map_err(|error| assay_diagnostic::chain(&error))?.bytes;
     let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;

@@ -19,6 +19,7 @@ pub(crate) struct TaskArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskWhat {
     Check(TaskCheckArgs),
+    Review(TaskReviewArgs),
     Run(TaskRunArgs),
 }
 
@@ -53,6 +54,39 @@ pub(crate) struct TaskCheckArgs {
     /// bubblewrap cannot run the task.
     #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<PathBuf>,
+    /// Concurrent executions [default: 2]
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+/// Write a benchmark report for each task
+///
+/// Use it to decide whether a task belongs into a suite. The report has six parts: the task, the
+/// oracle, the policy checks, results with and without skills, failures, and a recommendation that
+/// follows from rules. Results come from the runs in the store. docs/TASKS.md lists the rules. The
+/// report is Markdown; with --format json, one document for all tasks is printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay task review tasks/pivot-table --experiment experiment.toml
+  assay task review tasks/* --run my-suite --out reviews")]
+pub(crate) struct TaskReviewArgs {
+    /// Tasks, or folders of tasks
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Read files and results only, and execute nothing
+    #[arg(long = "static")]
+    pub(crate) r#static: bool,
+    /// The experiment: a file, or a folder with an experiment.toml
+    ///
+    /// The experiment defines the sandbox, and the skills that belong to tasks.
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub(crate) experiment: Option<PathBuf>,
+    /// Run with results; repeatable [default: all runs of the store that have the task unchanged]
+    #[arg(long = "run", value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// Write NAME.md for each task to this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Concurrent executions [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,

@@ -2,6 +2,7 @@
 
 pub(super) mod execute;
 mod hints;
+pub(super) mod review;
 
 use std::path::PathBuf;
 
@@ -51,6 +52,7 @@ struct Summary {
 pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         TaskWhat::Check(args) => check_tasks(args, settings, ui),
+        TaskWhat::Review(args) => review::run(args, settings, ui),
         TaskWhat::Run(args) => super::trial::run_task(args, settings, ui),
     }
 }
@@ -78,7 +80,7 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         } else {
             let executor = match &mut executor {
                 Some(executor) => executor,
-                none => none.insert(Executor::new(jobs(args), 2, experiment.as_ref(), settings)?),
+                none => none.insert(Executor::new(jobs(args.jobs), 2, experiment.as_ref(), settings)?),
             };
             ui.detail(&format!("{}: running the oracle twice and the no-op check once", task.name));
             let executed = executor.execute(&task, ui)?;
@@ -237,6 +239,6 @@ fn render_text(document: &Document, only_static: bool, verbose: bool) -> String 
 }
 
 /// What `args` say of the sandbox, for the executor.
-fn jobs(args: &TaskCheckArgs) -> usize {
-    args.jobs.map_or(2, usize::from)
+fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or(2, usize::from)
 }

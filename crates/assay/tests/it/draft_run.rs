@@ -185,6 +185,12 @@ fn a_skill_becomes_a_suite_that_runs() {
     let done = resume(&[]).ok();
     assert_eq!((&done.json()["stage"], &done.json()["requests"]), (&json!("experiment"), &json!(0)));
     assert_eq!(server.requests().len(), 7);
+    let report = fs::read_to_string(lab.path("draft/reviews/totals.md")).unwrap();
+    for part in
+        ["| oracle | passed | 1 | north 1", "- skill: `ledger-export`", "**not measured**", "`few-tests`"]
+    {
+        assert!(report.contains(part), "{part}: {report}");
+    }
     let checked = lab.assay(&["task", "check", "draft/tasks", "--static"]).ok().stdout;
     assert!(checked.contains("2 tasks") && checked.contains("0 fail"), "{checked}");
     // Two tasks are too few for a verdict, which the plan says.

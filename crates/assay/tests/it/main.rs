@@ -67,6 +67,7 @@ mod steps;
 mod stopping;
 mod suite;
 mod task_check;
+mod task_review;
 mod trace;
 mod trial_exec;
 mod trial_gateway;

@@ -16,6 +16,7 @@ use super::forecast::forecast;
 use super::subject::{Subject, describe_package, open_skill, subject};
 use super::{status, tasks, validate};
 use crate::args::draft::{DraftRunArgs, DraftStage};
+use crate::commands::task::review;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -97,6 +98,9 @@ fn stages(
         return Ok(true);
     }
     write_new(folder, "experiment.toml", &experiment::experiment(&run_name(name), has_rubrics))?;
+    let tasks: Vec<PathBuf> = names.iter().map(|name| folder.task(name)).collect();
+    let skills = std::slice::from_ref(&subject.package);
+    review::write_reviews(&tasks, skills, &folder.path("reviews"), settings, ui)?;
     complete(DraftStage::Experiment)?;
     if folder.path("headroom.json").symlink_metadata().is_err() {
         ui.note("headroom has not been measured: tasks that always pass without the skill cannot show that it helps");

@@ -228,17 +228,7 @@ impl Validator<'_, '_> {
     fn execute(&mut self, task: &Task) -> Result<crate::commands::task::execute::Executed, Failure> {
         self.ui
             .detail(&format!("{}: running the oracle {ORACLE_TRIALS} times and the no-op check", task.name));
-        let executed = if task.graded_by.has_rubric() {
-            let copy = self.copy(&task.name)?;
-            let failed = |error: &dyn std::fmt::Display| {
-                Failure::infrastructure(format!("cannot copy the task {}: {error}", task.name))
-            };
-            fs::remove_file(copy.join("tests/rubric.json")).map_err(|error| failed(&error))?;
-            let without = Task::load(&copy).map_err(|error| failed(&error))?;
-            self.executor.execute(&without, self.ui)?
-        } else {
-            self.executor.execute(task, self.ui)?
-        };
+        let executed = self.executor.execute(task, self.ui)?;
         match executed.unchecked().first() {
             Some(reason) => Err(Failure::infrastructure(format!(
                 "cannot execute the checks of the task {}: {reason}",

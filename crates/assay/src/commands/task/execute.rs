@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_diagnostic::Severity;
+use assay_fs::{Caps, copy_tree};
 use assay_report::clean;
 use assay_store::{Cause, Outcome, Record, Store};
-use assay_task::Task;
 use assay_task::check::Finding;
+use assay_task::{Grading, RUBRIC_FILE, Task};
 use assay_trial::{AgentSpec, Experiment, Plan, PlanError, Retries, RunOptions, SandboxKind, Sandboxes};
 use serde::Serialize;
 
@@ -26,16 +27,16 @@ const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
 /// What one trial came to.
 #[derive(Debug, Clone, Serialize)]
 pub(in crate::commands) struct TrialSummary {
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
-    reward: Option<f64>,
+    pub(super) reward: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    seconds: f64,
+    pub(super) seconds: f64,
     /// The reward of each test, if the verifier wrote several.
     #[serde(skip)]
-    rewards: BTreeMap<String, f64>,
+    pub(super) rewards: BTreeMap<String, f64>,
     /// The end of what the solution printed.
     #[serde(skip)]
     output: String,
@@ -92,6 +93,18 @@ impl Executed {
     /// What could not be checked, and why.
     pub(in crate::commands) fn unchecked(&self) -> &[String] {
         &self.unchecked
+    }
+
+    /// The oracle trials and the no-op check, as far as they were executed, by name.
+    pub(super) fn trials(&self) -> Vec<(&'static str, &TrialSummary)> {
+        let oracle = self.oracle.iter().chain(&self.oracle_again).chain(&self.oracle_more);
+        let oracle = oracle.map(|trial| ("oracle", trial));
+        oracle.chain(self.nop.iter().map(|trial| ("no-op", trial))).collect()
+    }
+
+    /// In which kind of sandbox.
+    pub(super) fn sandbox(&self) -> Option<&str> {
+        self.sandbox.as_deref()
     }
 
     /// One line for people.
@@ -233,8 +246,38 @@ impl<'a> Executor<'a> {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Plays a task's solution twice and nothing once.
+    /// Plays a task's solution twice and nothing once. Where no experiment names judges, the tests of a task with a rubric
+    /// decide alone.
     pub(in crate::commands) fn execute(&mut self, task: &Task, ui: &Ui) -> Result<Executed, Failure> {
+        let has_judge = self.experiment.is_some_and(|experiment| experiment.judge.is_some());
+        if task.graded_by == Grading::TestsAndRubric && !has_judge {
+            ui.detail(&format!(
+                "{}: the rubric is not judged, because no experiment names judges",
+                task.name
+            ));
+            let copy = self.without_rubric(task)?;
+            return self.execute_tests(&copy, ui);
+        }
+        self.execute_tests(task, ui)
+    }
+
+    /// A copy of a task without its rubric.
+    fn without_rubric(&self, task: &Task) -> Result<Task, Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::infrastructure(format!("cannot copy the task {}: {error}", task.root.display()))
+        };
+        let folder = self.folder.join("without-rubric");
+        std::fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
+        let copy = folder.join(&task.name);
+        if copy.is_dir() {
+            assay_fs::remove_tree(&copy).map_err(|error| failed(&error))?;
+        }
+        copy_tree(&task.root, &copy, &Caps::default()).map_err(|error| failed(&error))?;
+        std::fs::remove_file(copy.join(RUBRIC_FILE)).map_err(|error| failed(&error))?;
+        Task::load(&copy).map_err(|error| failed(&error))
+    }
+
+    fn execute_tests(&mut self, task: &Task, ui: &Ui) -> Result<Executed, Failure> {
         let mut executed = Executed::default();
         let plan = match self.plan(task) {
             Ok(plan) => plan,
