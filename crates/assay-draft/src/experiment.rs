@@ -6,6 +6,12 @@ pub const PILOT_SEED: u64 = 1_000_003;
 /// The repetitions of a pilot.
 pub const PILOT_REPETITIONS: u32 = 3;
 
+/// The seed of the solver's attempts, which count in no experiment either.
+pub const SOLVER_SEED: u64 = 2_000_003;
+
+/// Attempts of the solver on a task under each of its two conditions.
+pub const SOLVER_REPETITIONS: u32 = 2;
+
 /// The model of the agent, which is to be replaced.
 pub const PLACEHOLDER: &str = "openai:gpt-5";
 
@@ -39,6 +45,42 @@ pub fn experiment(name: &str, has_rubrics: bool) -> String {
          network = \"none\"\n"
     );
     head + AGENTS + if has_rubrics { JUDGE } else { "" }
+}
+
+/// The attempts of another model than the author's: alternately without and with the skill. `price` is in USD per million
+/// tokens of input and output.
+pub fn solver(
+    model: &str,
+    base_url: Option<&str>,
+    api_key_env: Option<&str>,
+    price: Option<&[f64]>,
+) -> String {
+    // A TOML string; values come from the command line.
+    let text = |value: &str| toml::Value::from(value).to_string();
+    let mut agent = format!("\n[[agents]]\nname = \"loop\"\nmodel = {}\nmax_turns = 30\n", text(model));
+    if let Some(url) = base_url {
+        agent.push_str(&format!("base_url = {}\n", text(url)));
+    }
+    if let Some(name) = api_key_env {
+        agent.push_str(&format!("api_key_env = {}\n", text(name)));
+    }
+    if let Some([input, output]) = price {
+        agent.push_str(&format!("price = {{ input = {input:?}, output = {output:?} }}\n"));
+    }
+    format!(
+        "# The solver of `assay draft`: another model than the author's attempts each task, up to the first pass.\n\
+         schema = \"assay.experiment/1\"\n\
+         name = \"solver\"\n\
+         suite = [\"tasks/*\"]\n\
+         library = [\"skills/*\"]\n\
+         conditions = [\"none\", \"curated\"]   # the same rule with and without the skill\n\
+         repetitions = {SOLVER_REPETITIONS}\n\
+         seed = {SOLVER_SEED}                   # not that of experiment.toml: no attempt counts there\n\
+         network = \"none\"\n\
+         \n[sandbox]\n\
+         kind = \"auto\"\n\
+         roots = {{ \"python:3.11-slim-bookworm\" = \"host\" }}\n"
+    ) + &agent
 }
 
 /// The pilot of a draft: the baseline alone, three times.

@@ -1,4 +1,4 @@
-//! Simulated drafts: tasks are admitted by a pilot of the baseline, and a skill without any effect is measured on them.
+//! Simulated drafts: tasks are admitted by attempts of another model and a pilot of the baseline, and a skill without any effect is measured on them.
 
 use crate::interval::PairedTask;
 use crate::random::{Purpose, stream, uniform};
@@ -7,6 +7,9 @@ use crate::verdict::{VerdictKind, verdict};
 
 /// Trials of a task in the pilot. A task is admitted if one of them fails.
 const PILOT: usize = 3;
+
+/// Attempts of another model on a task. A task is admitted if one of them passes.
+const SOLVER: usize = 4;
 
 /// Tasks that are proposed.
 const PROPOSED: [usize; 3] = [8, 16, 40];
@@ -42,8 +45,10 @@ pub struct AdmissionFigures {
     pub harms: f64,
     /// The verdict "helps" if the trials of the pilot counted as the baseline's.
     pub helps_with_pilot: f64,
-    /// Tasks that are removed, as a share of those proposed.
+    /// Tasks that are removed as too easy, as a share of those proposed.
     pub removed: f64,
+    /// Tasks that are removed because another model solves none of them, as a share of those proposed.
+    pub unsolved: f64,
 }
 
 /// The cells: baselines as in public suites, easy ones and even ones.
@@ -69,7 +74,7 @@ impl AdmissionCell {
 
     /// Draws `drafts` drafts, each with its own random stream.
     pub fn simulate(&self, drafts: u64, seed: u64) -> AdmissionFigures {
-        let [mut helps, mut harms, mut reused, mut removed] = [0_u64; 4];
+        let [mut helps, mut harms, mut reused, mut removed, mut unsolved] = [0_u64; 5];
         for draft in 0..drafts {
             let mut random = stream(seed, Purpose::Admission, draft);
             let (mut tasks, mut with_pilot) = (Vec::new(), Vec::new());
@@ -79,7 +84,14 @@ impl AdmissionCell {
                     (0..count).map(|_| f64::from(u8::from(uniform(&mut random) < rate))).collect()
                 };
                 let pilot = trials(PILOT);
+                // The other model has the agent's rate, which makes its results as informative as they can be. Half of its
+                // attempts have the skill, which changes no rate.
+                let attempts = trials(SOLVER);
                 let [base, arm] = [(); 2].map(|()| trials(self.repetitions));
+                if attempts.iter().all(|score| *score < 0.5) {
+                    unsolved += 1;
+                    continue;
+                }
                 if pilot.iter().all(|score| *score > 0.5) {
                     removed += 1;
                     continue;
@@ -100,6 +112,7 @@ impl AdmissionCell {
             harms: share(harms),
             helps_with_pilot: share(reused),
             removed: share(removed) / self.proposed.max(1) as f64,
+            unsolved: share(unsolved) / self.proposed.max(1) as f64,
         }
     }
 }

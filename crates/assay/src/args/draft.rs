@@ -55,7 +55,7 @@ pub(crate) struct NeedsArgs {
 
 /// Draft tasks and an experiment for a skill
 ///
-/// The stages are needs, ideas, tasks, validation and experiment. Each writes files into the folder of
+/// The stages are needs, ideas, tasks, validation, solvers and experiment. Each writes files into the folder of
 /// the draft, and the next one reads them: stop after a stage, read and edit its files, and go on with
 /// --resume. Replies of the model are kept there, so that nothing is asked twice. A skill with a safety
 /// error is refused.
@@ -99,6 +99,21 @@ pub(crate) struct DraftRunArgs {
     /// Use a paid model without --max-usd
     #[arg(long)]
     pub(crate) no_cap: bool,
+    /// Another model, which has to solve each task in up to four attempts
+    ///
+    /// Attempts alternate between none and the skill, and end with the first that passes. They count in no
+    /// experiment. With --resume, the solver of the draft is used.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    pub(crate) solver: Option<String>,
+    /// Price of the solver's input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1, requires = "solver")]
+    pub(crate) solver_price: Vec<f64>,
+    /// Send the solver's requests to this URL
+    #[arg(long, value_name = "URL", requires = "solver")]
+    pub(crate) solver_base_url: Option<String>,
+    /// Environment variable with the solver's API key
+    #[arg(long, value_name = "NAME", requires = "solver")]
+    pub(crate) solver_api_key_env: Option<String>,
 }
 
 /// How a model is reached, and what it may cost.
@@ -137,7 +152,9 @@ pub(crate) enum DraftStage {
     Tasks,
     /// Checks in the sandbox and repairs: validation.json, infeasible.json, pilot.toml
     Validation,
-    /// An experiment that is ready to run: experiment.toml
+    /// Attempts of another model: solver.toml, solvers.json
+    Solvers,
+    /// An experiment that is ready to run: experiment.toml, reviews/
     Experiment,
 }
 
@@ -149,6 +166,7 @@ impl DraftStage {
             Self::Ideas => "ideas",
             Self::Tasks => "tasks",
             Self::Validation => "validation",
+            Self::Solvers => "solvers",
             Self::Experiment => "experiment",
         }
     }

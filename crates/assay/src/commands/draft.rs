@@ -8,6 +8,7 @@ mod needs;
 mod requests;
 mod run;
 mod skill;
+mod solvers;
 mod status;
 mod subject;
 mod tasks;

@@ -229,6 +229,76 @@ fn a_skill_becomes_a_suite_that_runs() {
 }
 
 #[test]
+fn tasks_that_no_other_model_solves_are_removed() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| model(request));
+    let lab = lab();
+    let url = server.url();
+    let solve = "python3 -c 'import csv,json; s={}\nfor r in csv.DictReader(open(\"/app/sales.csv\")): s[r[\"shop\"]]=s.get(r[\"shop\"],0)+int(r[\"cents\"])/100\njson.dump(s,open(\"/app/revenue.json\",\"w\"))'";
+    let rules = [
+        json!({"task": "revenue", "condition": "curated", "turn": 0, "run": [solve]}),
+        json!({"say": "Done."}),
+    ];
+    lab.write("solver.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
+    let same = lab.assay(&args(&url, &[&NEW[..], &["--solver", "openai:gpt-5"]].concat())).ended(2);
+    assert!(same.stderr.contains("cannot be their solver"), "{}", same.stderr);
+    let solver = ["--solver", "scripted:../solver.jsonl", "--format", "json"];
+    let ran = lab.assay(&args(&url, &[&NEW[..], &solver].concat())).ok().json();
+    let revenue = task_state(&ran, "revenue");
+    assert_eq!((&revenue["state"], &revenue["solved"]), (&json!("accepted"), &json!(true)), "{ran:#}");
+    let totals = task_state(&ran, "totals");
+    assert_eq!((&totals["state"], &totals["solved"]), (&json!("infeasible"), &json!(false)), "{ran:#}");
+    assert!(
+        totals["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("unsolved: scripted:../solver.jsonl failed 4 attempts")
+    );
+    let solvers = read_json(&lab.path("draft/solvers.json")).unwrap();
+    let attempts = |task: &str| -> Vec<(String, String)> {
+        let attempts = solvers["tasks"][task]["attempts"].as_array().unwrap().iter();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        attempts.map(|attempt| (text(&attempt["condition"]), text(&attempt["outcome"]))).collect()
+    };
+    // Alternately without and with the skill, up to the first pass.
+    let of = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    };
+    assert_eq!(attempts("revenue"), of(&[("none", "failed"), ("curated", "passed")]));
+    assert_eq!(
+        attempts("totals"),
+        of(&[("none", "failed"), ("curated", "failed"), ("none", "failed"), ("curated", "failed")])
+    );
+    let trials = || fs::read_dir(lab.path("draft/solver/store/trials")).unwrap().count();
+    let before = trials();
+    // Nothing is attempted again, and the solver is that of the draft.
+    lab.assay(&args(&url, &["--resume"])).ok();
+    assert_eq!(trials(), before);
+    assert!(lab.path("draft/experiment.toml").is_file());
+}
+
+#[test]
+fn a_draft_belongs_to_one_command_at_a_time() {
+    let (begun, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (is_begun, may_go) = (begun.clone(), go.clone());
+    let server = Server::start(move |_, request| {
+        is_begun.store(true, Ordering::SeqCst);
+        within(PATIENCE, || may_go.load(Ordering::SeqCst));
+        model(request)
+    });
+    let lab = lab();
+    let url = server.url();
+    let running = lab.start(&args(&url, &[&NEW[..], &["--stop-after", "ideas"]].concat()));
+    assert!(within(PATIENCE, || begun.load(Ordering::SeqCst)));
+    let second = lab.assay(&args(&url, &["--resume"])).ended(2);
+    let expected = format!("another command is working on draft, process {}", running.id());
+    assert!(second.stderr.contains(&expected), "{}", second.stderr);
+    go.store(true, Ordering::SeqCst);
+    running.wait().ok();
+    lab.assay(&args(&url, &["--resume", "--stop-after", "ideas"])).ok();
+}
+
+#[test]
 fn a_capped_draft_continues_without_asking_again() {
     let server = Server::start(|_, request| model(request));
     let lab = lab();

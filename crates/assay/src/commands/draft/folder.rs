@@ -1,8 +1,8 @@
 //! The folder of a draft: its state, and the files of its stages.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use assay_draft::proposal::Idea;
@@ -146,6 +146,35 @@ impl DraftFolder {
 
     pub(super) fn task(&self, name: &str) -> PathBuf {
         self.root.join("tasks").join(name)
+    }
+
+    /// Keeps other commands out of the folder until the file is closed.
+    pub(super) fn lock(&self) -> Result<File, Failure> {
+        let path = self.path(".lock");
+        let failed = |error| Failure::infrastructure(format!("cannot lock {}: {error}", path.display()));
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = (&file).take(20).read_to_string(&mut owner);
+                let owner = if owner.is_empty() { String::new() } else { format!(", process {owner}") };
+                return Err(Failure::bad_input(format!(
+                    "another command is working on {}{owner}",
+                    self.root.display()
+                ))
+                .hint("wait until it has ended"));
+            }
+        }
+        file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(failed)?;
+        Ok(file)
     }
 
     /// The state; an error if the folder is not a draft.

@@ -17,6 +17,7 @@ use crate::ui::Ui;
 pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let folder = DraftFolder { root: args.dir.clone() };
     folder.state()?;
+    let _lock = if args.dry_run { None } else { Some(folder.lock()?) };
     let store = Store::open(&settings.store)?;
     let run = store.run(&args.run)?;
     if let Some(cell) = run.cells.iter().find(|cell| cell.condition != "none") {

@@ -1,7 +1,8 @@
 //! `assay draft run`: the stages in their order.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_draft::experiment;
 use assay_draft::prompts::versions;
@@ -14,7 +15,7 @@ use super::ask::DraftModel;
 use super::folder::{DraftFolder, State, make_folder};
 use super::forecast::forecast;
 use super::subject::{Subject, describe_package, open_skill, subject};
-use super::{status, tasks, validate};
+use super::{solvers, status, tasks, validate};
 use crate::args::draft::{DraftRunArgs, DraftStage};
 use crate::commands::task::review;
 use crate::config::Settings;
@@ -27,8 +28,11 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     let root = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("draft-{}", package.directory)));
     let folder = DraftFolder { root };
     let mut state = open_state(args, &folder, &package, ui)?;
+    // A new folder is made by one command only.
+    let mut lock = if args.resume && !args.dry_run { Some(folder.lock()?) } else { None };
     let needs_now = describe_package(&package)?;
     let cancel = machine::interrupted()?;
+    solvers::check_model(args.solver.as_deref(), &state.model)?;
     let model = DraftModel::open(args.access(), &state.model, folder.path("replies"), cancel.clone())?;
     if !args.dry_run {
         if !args.resume {
@@ -36,6 +40,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
                 model.check_cap()?;
             }
             begin(&folder, &state, &package, ui)?;
+            lock = Some(folder.lock()?);
         }
         if folder.path("needs.json").symlink_metadata().is_err() {
             folder.write("needs.json", &needs_now)?;
@@ -48,17 +53,19 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
         forecast(args, &folder, &state, &subject, &model, ui)?;
         return Ok(Status::Done);
     }
-    let result = stages(args, settings, &folder, &mut state, &subject, &model, ui);
+    let result = stages(args, settings, &folder, &mut state, &subject, &model, &cancel, ui);
     if cancel.load(Ordering::Relaxed) {
         ui.note("interrupted; `--resume` continues the draft");
         return Ok(Status::Interrupted);
     }
     let accepted = result?;
+    drop(lock);
     status::print(&folder, Some(&model), ui)?;
     print_next(&folder, &state, &subject.package, ui);
     Ok(if accepted { Status::Done } else { Status::DidNotHold })
 }
 
+#[expect(clippy::too_many_arguments, reason = "each stage needs most of them")]
 /// Executes the stages. Returns whether there is something to measure, as far as it is known.
 fn stages(
     args: &DraftRunArgs,
@@ -67,6 +74,7 @@ fn stages(
     state: &mut State,
     subject: &Subject,
     model: &DraftModel<'_>,
+    cancel: &Arc<AtomicBool>,
     ui: &Ui,
 ) -> Result<bool, Failure> {
     let count = state.tasks;
@@ -96,6 +104,11 @@ fn stages(
     write_new(folder, "pilot.toml", &experiment::pilot(&run_name(name), has_rubrics))?;
     if complete(DraftStage::Validation)? {
         return Ok(true);
+    }
+    solvers::run(args, folder, model, cancel, settings, ui)?;
+    let names = folder.tasks();
+    if complete(DraftStage::Solvers)? || names.is_empty() {
+        return Ok(!names.is_empty());
     }
     write_new(folder, "experiment.toml", &experiment::experiment(&run_name(name), has_rubrics))?;
     let tasks: Vec<PathBuf> = names.iter().map(|name| folder.task(name)).collect();
@@ -209,11 +222,13 @@ fn print_next(folder: &DraftFolder, state: &State, package: &Package, ui: &Ui) {
             "set the model in {root}/experiment.toml and pilot.toml, then `assay run {root}/pilot.toml` and `assay draft \
              headroom {root} --run {run}-pilot`, then `assay run {root}/experiment.toml`"
         ),
-        Some(DraftStage::Validation) if !folder.tasks().is_empty() => format!(
+        Some(DraftStage::Validation | DraftStage::Solvers) if !folder.tasks().is_empty() => format!(
             "set the model in {root}/pilot.toml, then `assay run {root}/pilot.toml` and `assay draft headroom {root} --run \
              {run}-pilot`; --resume writes the experiment"
         ),
-        Some(DraftStage::Validation) => format!("see {root}/infeasible.json for the reasons"),
+        Some(DraftStage::Validation | DraftStage::Solvers) => {
+            format!("see {root}/infeasible.json for the reasons")
+        }
         _ => format!("review the files in {root}, then run the command again with --resume"),
     };
     ui.note(&format!("next: {next}"));

@@ -38,6 +38,9 @@ struct TaskStatus {
     task: String,
     state: TaskState,
     repairs: usize,
+    /// Whether another model solved it; absent if none has tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solved: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -76,6 +79,8 @@ pub(super) fn print(folder: &DraftFolder, model: Option<&DraftModel<'_>>, ui: &U
 
 fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Document, Failure> {
     let state = folder.state()?;
+    let solvers = super::solvers::results(folder)?.unwrap_or_default();
+    let solved = |task: &str| solvers.tasks.get(task).map(|solved| solved.solved);
     let (validation, infeasible) = (folder.validation()?, folder.infeasible()?);
     let mut tasks: Vec<TaskStatus> = folder
         .tasks()
@@ -83,10 +88,12 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
         .map(|task| {
             let accepted = validation.tasks.get(&task);
             let state = if accepted.is_some() { TaskState::Accepted } else { TaskState::Proposed };
-            TaskStatus { state, repairs: accepted.map_or(0, |accepted| accepted.repairs), reason: None, task }
+            let repairs = accepted.map_or(0, |accepted| accepted.repairs);
+            TaskStatus { state, repairs, solved: solved(&task), reason: None, task }
         })
         .collect();
     tasks.extend(infeasible.tasks.into_iter().map(|(task, rejected)| TaskStatus {
+        solved: solved(&task),
         task,
         state: TaskState::Infeasible,
         repairs: rejected.repairs,
@@ -98,6 +105,7 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
     for (task, result) in removed.filter(|(task, _)| !folder.task(task).is_dir()) {
         tasks.push(TaskStatus {
             state: TaskState::TooEasy,
+            solved: solved(&task),
             repairs: validation.tasks.get(&task).map_or(0, |accepted| accepted.repairs),
             reason: Some(format!("passed {} of {} trials without the skill", result.passed, result.trials)),
             task,
@@ -138,8 +146,9 @@ fn render(folder: &DraftFolder, document: &Document) -> String {
             0 => String::new(),
             count => format!(", {}", counted(count, "repair", "repairs")),
         };
+        let solved = if task.solved == Some(true) { ", solved by another model" } else { "" };
         let reason = task.reason.as_ref().map_or(String::new(), |reason| format!(": {}", clean(reason)));
-        text.push_str(&format!("  {}: {}{repairs}{reason}\n", clean(&task.task), task.state.word()));
+        text.push_str(&format!("  {}: {}{repairs}{solved}{reason}\n", clean(&task.task), task.state.word()));
     }
     let count = |state: TaskState| document.tasks.iter().filter(|task| task.state == state).count();
     let cost = document.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.4}"));

@@ -14,6 +14,7 @@ struct Row {
     baseline: &'static str,
     proposed: usize,
     repetitions: usize,
+    unsolved: f64,
     removed: f64,
     helps: f64,
     harms: f64,
@@ -46,6 +47,7 @@ fn row(cell: &AdmissionCell, found: &AdmissionFigures) -> Row {
         baseline: cell.name,
         proposed: cell.proposed,
         repetitions: cell.repetitions,
+        unsolved: found.unsolved,
         removed: found.removed,
         helps: found.helps,
         harms: found.harms,
@@ -54,12 +56,20 @@ fn row(cell: &AdmissionCell, found: &AdmissionFigures) -> Row {
     }
 }
 
-const HEADS: [&str; 7] =
-    ["baseline", "proposed", "repetitions", "removed", "helps", "harms", "helps, with the pilot's trials"];
+const HEADS: [&str; 8] = [
+    "baseline",
+    "proposed",
+    "repetitions",
+    "unsolved",
+    "too easy",
+    "helps",
+    "harms",
+    "helps, with the pilot's trials",
+];
 
 fn text(rows: &[Row], args: &SimulateArgs) -> String {
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
-    let cells: Vec<[String; 7]> = rows
+    let cells: Vec<[String; 8]> = rows
         .iter()
         .map(|row| {
             let missed = if row.missed { "!" } else { "" };
@@ -67,6 +77,7 @@ fn text(rows: &[Row], args: &SimulateArgs) -> String {
                 row.baseline.to_owned(),
                 row.proposed.to_string(),
                 row.repetitions.to_string(),
+                percent(row.unsolved),
                 percent(row.removed),
                 format!("{missed}{}", percent(row.helps)),
                 percent(row.harms),
