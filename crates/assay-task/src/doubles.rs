@@ -5,6 +5,7 @@
 //! - [`CommandShim`]: a program with canned output.
 //! - [`HttpStub`]: an HTTP server on the sandbox's loopback interface.
 //! - [`McpMock`]: a server of the Model Context Protocol.
+//! - [`PostgresqlSeed`]: a database server on the loopback interface.
 //! - [`SqliteSeed`], [`GitSeed`]: a database and a repository in the work folder.
 //!
 //! The file is beside `task.toml`, and the files that it names are in the folder `doubles/`: both
@@ -38,6 +39,8 @@ pub struct Doubles {
     pub http: Vec<HttpStub>,
     /// MCP servers.
     pub mcp: Vec<McpMock>,
+    /// Servers with a database.
+    pub postgresql: Vec<PostgresqlSeed>,
     /// Databases in the work folder.
     pub sqlite: Vec<SqliteSeed>,
     /// Repositories in the work folder.
@@ -58,7 +61,7 @@ impl Doubles {
 
     /// Whether some of them listen at a port of the sandbox's loopback interface.
     pub fn needs_ports(&self) -> bool {
-        !self.http.is_empty() || !self.mcp.is_empty()
+        !self.http.is_empty() || !self.mcp.is_empty() || !self.postgresql.is_empty()
     }
 
     /// Whether some of them are files in the work folder.
@@ -82,6 +85,7 @@ impl fmt::Display for Doubles {
             (self.commands.len(), "command"),
             (self.http.len(), "HTTP server"),
             (self.mcp.len(), "MCP server"),
+            (self.postgresql.len(), "PostgreSQL database"),
             (self.sqlite.len(), "SQLite database"),
             (self.git.len(), "Git repository"),
         ];
@@ -245,6 +249,19 @@ pub struct McpResult {
     pub text: String,
     /// Whether it is an error of the tool.
     pub error: bool,
+}
+
+/// A PostgreSQL server with one database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostgresqlSeed {
+    /// The database.
+    pub database: String,
+    /// The role that owns it. It is no superuser.
+    pub user: String,
+    /// The port of the sandbox's loopback interface.
+    pub port: u16,
+    /// The statements that fill it, executed by the role.
+    pub sql: String,
 }
 
 /// An SQLite database.

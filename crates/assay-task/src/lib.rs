@@ -63,7 +63,7 @@ pub use config::{
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use doubles::{
     CommandCall, CommandShim, Doubles, GitChanges, GitCommit, GitSeed, HttpRoute, HttpStub, McpMock,
-    McpResult, McpTool, Pattern, RuleScope, ScriptedUser, SqliteSeed, UserAnswer,
+    McpResult, McpTool, Pattern, PostgresqlSeed, RuleScope, ScriptedUser, SqliteSeed, UserAnswer,
 };
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};

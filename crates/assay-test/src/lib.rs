@@ -13,13 +13,16 @@ use std::path::{Path, PathBuf};
 pub use http::{HttpReply, HttpRequest, serve_http};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
-pub const NEEDS: [&str; 9] = [
+pub const NEEDS: [&str; 12] = [
     "Chromium",
     "Docker",
+    "Docker and PostgreSQL",
     "DuckDB",
     "MiniLM",
+    "PostgreSQL",
     "agents",
     "agents and Docker",
+    "agents and PostgreSQL",
     "all agents",
     "shared data",
     "the network",

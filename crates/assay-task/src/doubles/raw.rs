@@ -27,6 +27,8 @@ pub(super) struct RawDoubles {
     #[serde(default)]
     pub(super) mcp: Vec<RawMcp>,
     #[serde(default)]
+    pub(super) postgresql: Vec<RawPostgresql>,
+    #[serde(default)]
     pub(super) sqlite: Vec<RawSqlite>,
     #[serde(default)]
     pub(super) git: Vec<RawGit>,
@@ -137,6 +139,15 @@ pub(super) struct RawResult {
     pub(super) when: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) set: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPostgresql {
+    pub(super) database: Spanned<String>,
+    pub(super) user: Option<Spanned<String>>,
+    pub(super) port: Option<Spanned<u16>>,
+    pub(super) sql: Spanned<RawText>,
 }
 
 #[derive(Deserialize)]

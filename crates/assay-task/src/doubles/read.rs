@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use toml::Spanned;
 
 use super::raw::{
-    RawCommand, RawDoubles, RawGit, RawHttp, RawMcp, RawRoute, RawSqlite, RawText, RawTool, RawUser, Texts,
+    RawCommand, RawDoubles, RawGit, RawHttp, RawMcp, RawPostgresql, RawRoute, RawSqlite, RawText, RawTool,
+    RawUser, Texts,
 };
 use super::{
     CommandCall, CommandShim, Doubles, GitChanges, GitCommit, GitSeed, HttpRoute, HttpStub, McpMock,
-    McpResult, McpTool, Pattern, RuleScope, ScriptedUser, SqliteSeed, UserAnswer,
+    McpResult, McpTool, Pattern, PostgresqlSeed, RuleScope, ScriptedUser, SqliteSeed, UserAnswer,
 };
 use crate::TaskError;
 
@@ -97,11 +98,15 @@ impl Reader<'_> {
             return Err(self.error(&raw.schema.span(), message, format!("write `schema = \"{SCHEMA}\"`")));
         }
         let user = raw.user.map(|user| self.user(user)).transpose()?;
+        let commands = self.commands(raw.commands)?;
+        let http = self.http(raw.http)?;
+        let ports = http.iter().map(|stub| stub.port).collect();
         let doubles = Doubles {
             user,
-            commands: self.commands(raw.commands)?,
-            http: self.http(raw.http)?,
+            commands,
+            http,
             mcp: self.mcp(raw.mcp)?,
+            postgresql: self.postgresql(raw.postgresql, ports)?,
             sqlite: raw.sqlite.iter().map(|raw| self.sqlite(raw)).collect::<Read<_>>()?,
             git: self.each(raw.git, Self::git)?,
         };
@@ -365,6 +370,54 @@ impl Reader<'_> {
             return Err(self.error(&at, message, "add `[[mcp.tools.results]]` with a `text`"));
         }
         Ok(McpTool { name, description: raw.description, input_schema, results })
+    }
+
+    /// `ports` are those that are taken.
+    fn postgresql(&mut self, raw: Vec<RawPostgresql>, mut ports: BTreeSet<u16>) -> Read<Vec<PostgresqlSeed>> {
+        let mut databases = BTreeSet::new();
+        let mut seeds = Vec::new();
+        for raw in raw {
+            let database = self.role_name(&raw.database)?;
+            if !databases.insert(database.clone()) {
+                let message = format!("two databases are called `{database}`");
+                return Err(self.error(&raw.database.span(), message, "rename one"));
+            }
+            let user = raw.user.as_ref().map(|user| self.role_name(user)).transpose()?;
+            let port = raw.port.as_ref().map_or(5432, |port| *port.get_ref());
+            let span = raw.port.as_ref().map_or_else(|| raw.database.span(), Spanned::span);
+            if port < 1024 || RESERVED_PORTS.contains(&port) || !ports.insert(port) {
+                let message = format!("port {port} cannot be used, or is used twice");
+                let hint = "use another port from 1024 on";
+                return Err(self.error(&span, message, hint));
+            }
+            let sql = self.content(&raw.sql)?;
+            seeds.push(PostgresqlSeed {
+                database,
+                user: user.unwrap_or_else(|| "app".to_owned()),
+                port,
+                sql,
+            });
+        }
+        Ok(seeds)
+    }
+
+    /// A name that needs no quotes in SQL and is not one of the server's own.
+    fn role_name(&self, name: &Spanned<String>) -> Read<String> {
+        let text = name.get_ref();
+        let is_plain = text.len() <= 40
+            && text.starts_with(|sign: char| sign.is_ascii_lowercase())
+            && text.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_');
+        let is_own =
+            text.starts_with("pg_") || text.starts_with("template") || text == "postgres" || text == "assay";
+        if is_plain && !is_own {
+            return Ok(text.clone());
+        }
+        let message = format!("{:?} cannot be the name of a database or its user", text);
+        Err(self.error(
+            &name.span(),
+            message,
+            "use lower-case letters, digits and `_`, and no name of the server's own",
+        ))
     }
 
     fn sqlite(&mut self, raw: &RawSqlite) -> Read<SqliteSeed> {

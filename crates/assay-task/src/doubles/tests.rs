@@ -86,7 +86,7 @@ fn every_double_is_read() {
     let doubles = parse(WHOLE).unwrap();
     assert_eq!(
         doubles.to_string(),
-        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 SQLite database, 1 Git repository"
+        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 PostgreSQL database, 1 SQLite database, 1 Git repository"
     );
     assert_eq!(doubles.programs().collect::<Vec<_>>(), ["gh", "ask-user", "mcp-call"]);
     let answer = &doubles.user.as_ref().unwrap().answers[0];
@@ -141,6 +141,17 @@ fn mistakes_have_their_line() {
     check(&format!("{route}path = '/'\nheaders = {{ Connection = \"close\" }}\n"), 7, "cannot be set");
     check("[[mcp]]\nname = \"a b\"\n", 3, "invalid name of MCP server");
     check("[[mcp]]\nname = \"a\"\n[[mcp.tools]]\nname = \"t\"\n", 5, "has no results");
+    let database = "[[postgresql]]\ndatabase = \"a\"\nsql = \"\"\n";
+    check(
+        "[[postgresql]]\ndatabase = \"postgres\"\nsql = \"\"\n",
+        3,
+        "cannot be the name of a database or its user",
+    );
+    check("[[postgresql]]\ndatabase = \"a; DROP\"\nsql = \"\"\n", 3, "cannot be the name of a database");
+    check(&format!("{database}user = \"assay\"\n"), 5, "cannot be the name of a database or its user");
+    check(&format!("{database}port = 80\n"), 5, "port 80 cannot be used, or is used twice");
+    check(&format!("{database}{database}"), 6, "two databases are called `a`");
+    check(&format!("{database}[[http]]\nport = 5432\n"), 3, "port 5432 cannot be used, or is used twice");
     check("[[sqlite]]\npath = \"../x\"\nsql = \"\"\n", 3, "invalid path `../x`");
     check("[[git]]\npath = \"r\"\ncommits = []\n", 4, "without commits");
     check(&format!("{git}branch = \"-x\"\n"), 6, "invalid name of a branch");

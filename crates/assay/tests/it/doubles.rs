@@ -343,10 +343,14 @@ fn unusable_doubles_exclude_a_task() {
 
 /// The examples: with the skill all pass, without it none, for all of these agents.
 fn check_examples(lab: &Fixture, experiment: &str, agents: usize) {
+    check_examples_of(lab, experiment, 3, agents);
+}
+
+fn check_examples_of(lab: &Fixture, experiment: &str, tasks: usize, agents: usize) {
     let ran = lab.assay(&["run", experiment, "--format", "json"]);
     let document = ran.ok().json();
     let counts = (&document["executed"], &document["infrastructure"]);
-    assert_eq!(counts, (&json!(6 * agents), &json!(0)), "{document:#}");
+    assert_eq!(counts, (&json!(2 * tasks * agents), &json!(0)), "{document:#}");
     for arm in document["report"]["arms"].as_array().unwrap() {
         let expected = if arm["condition"] == "curated" { 1.0 } else { 0.0 };
         assert_eq!(arm["pass_rate"], json!(expected), "{arm:#}");
@@ -370,6 +374,28 @@ fn the_examples_are_sound_and_run_with_the_loop() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
+fn the_example_with_a_database_is_sound_and_runs_with_the_loop() {
+    needs_bubblewrap!();
+    let lab = with_examples();
+    let path = "examples/doubles/postgresql.toml";
+    let text = std::fs::read_to_string(lab.path(path)).unwrap();
+    lab.write(path, text.replace("[\"loop\", \"codex\"]", "[\"loop\"]"));
+    let check = ["task", "check", "--experiment", path, "--format", "json", "examples/doubles/postgresql"];
+    assert_eq!(lab.assay(&check).ok().json()["summary"]["ok"], 1);
+    check_examples_of(&lab, path, 1, 1);
+}
+
+#[test]
+#[ignore = "needs agents and PostgreSQL"]
+fn the_example_with_a_database_runs_with_two_agents() {
+    needs_bubblewrap!();
+    let lab = with_examples();
+    agents::installed(&lab, &["codex"]);
+    check_examples_of(&lab, "examples/doubles/postgresql.toml", 1, 2);
+}
+
+#[test]
 #[ignore = "needs agents"]
 fn the_examples_run_with_two_agents_in_bubblewrap() {
     needs_bubblewrap!();
@@ -384,4 +410,120 @@ fn the_examples_run_with_two_agents_in_docker() {
     let lab = with_examples();
     agents::installed(&lab, &["codex"]);
     check_examples(&lab, "examples/doubles/docker.toml", 2);
+}
+
+/// A client of a few lines, for images without one. Prints the rows of each statement, or the error.
+const CLIENT: &str = r#"import socket, struct, sys
+s = socket.create_connection(("127.0.0.1", 5432))
+def send(kind, body): s.sendall(kind + struct.pack("!i", len(body) + 4) + body)
+def read(n):
+    data = b""
+    while len(data) < n:
+        part = s.recv(n - len(data))
+        if not part: sys.exit("closed")
+        data += part
+    return data
+def replies():
+    while True:
+        kind, size = read(1), struct.unpack("!i", read(4))[0]
+        body = read(size - 4)
+        if kind == b"D":
+            at, row = 2, []
+            for _ in range(struct.unpack("!h", body[:2])[0]):
+                size = struct.unpack("!i", body[at:at + 4])[0]
+                row.append(body[at + 4:at + 4 + size].decode() if size >= 0 else "null")
+                at += 4 + max(size, 0)
+            print("|".join(row))
+        if kind == b"E": print("error", [f[1:].decode() for f in body.split(b"\0") if f[:1] == b"M"][0])
+        if kind == b"Z": return
+user = sys.argv[1]
+send(b"", struct.pack("!i", 196608) + f"user\0{user}\0database\0shop\0\0".encode())
+replies()
+for statement in sys.argv[2:]:
+    send(b"Q", statement.encode() + b"\0")
+    replies()
+"#;
+
+/// A task with a database, whose agent reads and changes it, and tries more than it may.
+fn database(sandbox: &str, dockerfile: &str) -> Fixture {
+    let doubles =
+        "schema = \"assay.doubles/1\"\n[[postgresql]]\ndatabase = \"shop\"\nsql = { file = \"shop.sql\" }\n";
+    let statements = [
+        "SELECT id, total FROM orders ORDER BY id",
+        "UPDATE orders SET total = total * 2 WHERE id = 2",
+        "CREATE TABLE notes (note TEXT)",
+        "INSERT INTO notes VALUES ('a\nb')",
+        "COPY notes TO PROGRAM 'id > /tmp/x'",
+        "CREATE ROLE other SUPERUSER",
+        "SELECT pg_read_file('/etc/passwd')",
+    ];
+    let quoted: Vec<String> = statements.iter().map(|one| format!("\"{one}\"")).collect();
+    let run = format!(
+        "cat > /tmp/client.py <<'END'\n{CLIENT}END\n(python3 /tmp/client.py app {}; python3 /tmp/client.py assay 2>&1) > seen.txt\ncp seen.txt answer.txt\n",
+        quoted.join(" ")
+    );
+    let lab = Fixture::new()
+        .task("t1", |task| {
+            task.dockerfile(dockerfile).test_sh(
+                "cp /app/seen.txt /logs/verifier/; cp /logs/postgresql.json /logs/verifier/; cp /logs/doubles.jsonl /logs/verifier/; reward 1\n",
+            )
+        })
+        .file("tasks/t1/doubles.toml", doubles)
+        .file("tasks/t1/doubles/shop.sql", "CREATE TABLE orders (id INTEGER PRIMARY KEY, total NUMERIC);\nINSERT INTO orders VALUES (1, 9.5), (2, 3);\n")
+        .script(&[json!({ "turn": 0, "run": run })]);
+    experiment(&lab, sandbox, "none");
+    lab
+}
+
+fn check_database(lab: &Fixture) {
+    let record = run(lab);
+    let file = |name: &str| std::fs::read_to_string(attempt(&record, name)).unwrap();
+    let seen = file("verifier/seen.txt");
+    let lines: Vec<&str> = seen.lines().collect();
+    assert_eq!(lines[..2], ["1|9.5", "2|3"], "{seen}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("error")).count(), 4, "{seen}");
+    assert!(seen.contains("role \"assay\" is not permitted to log in"), "{seen}");
+    let tables: Value = serde_json::from_str(&file("verifier/postgresql.json")).unwrap();
+    assert_eq!(
+        tables["shop"]["orders"],
+        json!([{"id": 1, "total": 9.5}, {"id": 2, "total": 6}]),
+        "{tables:#}"
+    );
+    assert_eq!(tables["shop"]["notes"], json!([{"note": "a\nb"}]));
+    let log = file("verifier/doubles.jsonl");
+    let calls: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(calls.len(), 7, "{log}");
+    assert_eq!(calls[1]["request"]["statement"], "UPDATE orders SET total = total * 2 WHERE id = 2");
+    assert_eq!(calls[3]["request"]["statement"], "INSERT INTO notes VALUES ('a\nb')");
+    assert_eq!((&calls[0]["double"], &calls[0]["name"]), (&json!("postgresql"), &json!("shop")));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_database_is_queried_and_its_tables_reach_the_verifier() {
+    needs_bubblewrap!();
+    check_database(&database(BUBBLEWRAP, "FROM debian:12-slim\nWORKDIR /app\n"));
+}
+
+#[test]
+#[ignore = "needs Docker and PostgreSQL"]
+fn a_database_is_reached_from_docker() {
+    needs_bubblewrap!();
+    check_database(&database(DOCKER, "FROM debian:12-slim\nWORKDIR /app\n"));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn statements_that_fail_are_an_error_of_the_task() {
+    needs_bubblewrap!();
+    let lab = database(BUBBLEWRAP, "FROM debian:12-slim\nWORKDIR /app\n");
+    lab.write("tasks/t1/doubles/shop.sql", "SELECT wrong;\n");
+    lab.run(&["--no-checks"]);
+    let record = read_json(&lab.trials()[0].join("record.json")).unwrap();
+    assert_eq!(record["outcome"], "infrastructure", "{record:#}");
+    let reason = record["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("the statements of the database shop fail") && reason.contains("wrong"),
+        "{reason}"
+    );
 }

@@ -82,6 +82,18 @@ impl Answers {
         Ok(Self { doubles, state: Mutex::default(), log: CallLog::create(log)? })
     }
 
+    /// Records a statement that a database executed.
+    pub(super) fn record_statement(&self, database: &str, statement: &str) {
+        self.log.add(Call {
+            double: "postgresql",
+            name: database,
+            request: json!({ "statement": statement }),
+            rule: Value::Null,
+            known: true,
+            status: 0,
+        });
+    }
+
     pub(super) fn calls(&self) -> Result<DoubleCalls, Broken> {
         self.log.counts()
     }

@@ -6,13 +6,15 @@
 //!
 //! - A program of a double is a script in a folder at the beginning of `PATH`. It starts this
 //!   program ([`double_main`]), which sends its arguments to a socket and does what the reply says.
-//! - Ports of HTTP and MCP servers lead through forwarders to sockets of their own.
+//! - Ports of HTTP and MCP servers lead through forwarders to sockets of their own, and those of PostgreSQL to a server of this
+//!   machine, in a sandbox of its own.
 //! - Databases and repositories are made in the work folder before the agent starts (`seed`).
 
 mod answer;
 mod client;
 mod log;
 mod mcp;
+mod postgresql;
 mod seed;
 mod session;
 
@@ -31,6 +33,7 @@ use assay_task::{Doubles, Task};
 use self::answer::Answers;
 pub use self::client::double_main;
 pub(crate) use self::log::DoubleCalls;
+use self::postgresql::PostgresqlServer;
 pub(crate) use self::seed::seeded;
 pub(crate) use self::session::DoublesSession;
 use crate::run::attempt::Attempt;
@@ -52,6 +55,12 @@ const PROFILE: &str = "/etc/profile.d/zz-assay-doubles.sh";
 /// The log of calls, in the folder of an attempt and in `/logs` of the verifier.
 pub(crate) const LOG: &str = "doubles.jsonl";
 
+/// The tables of databases after the agent has ended, in `/logs` of the verifier.
+pub(crate) const TABLES: &str = "postgresql.json";
+
+/// What the verifier gets of doubles.
+pub(crate) const VERIFIER_FILES: [&str; 2] = [LOG, TABLES];
+
 /// Why a task's doubles cannot be used. Messages are sentence fragments.
 #[derive(Debug, thiserror::Error)]
 pub enum DoublesError {
@@ -61,6 +70,11 @@ pub enum DoublesError {
     /// No program that could be mounted.
     #[error("its test doubles need a cache folder: set ASSAY_CACHE, XDG_CACHE_HOME or HOME")]
     NoProgram,
+    /// No database server that could be started.
+    #[error(
+        "its PostgreSQL database needs bubblewrap and the programs initdb, postgres and psql on this machine (Debian: postgresql)"
+    )]
+    NoPostgresql,
     /// Ports of the host's own loopback interface.
     #[error(
         "its test doubles listen at ports, and its agent has the host's network in bubblewrap (`network = \"none\"`, a list of hosts, or Docker gives it ports of its own)"
@@ -84,6 +98,9 @@ pub(crate) fn check(
     }
     if cli_agents.is_none() {
         return Err(DoublesError::NoProgram);
+    }
+    if !doubles.postgresql.is_empty() && postgresql::programs().is_none() {
+        return Err(DoublesError::NoPostgresql);
     }
     let is_folders = matches!(backend.inner, BackendKind::Folders { .. });
     if is_folders && doubles.needs_ports() && matches!(network, NetworkPolicy::Public) {
@@ -163,6 +180,7 @@ pub(crate) fn mcp_servers(trial: &ResolvedTrial) -> Vec<McpServer> {
 #[derive(Debug)]
 pub(crate) struct DoublesHandle {
     servers: Vec<LocalServer>,
+    databases: Vec<PostgresqlServer>,
     answers: Arc<Answers>,
     /// The command lines of forwarders.
     forwarders: Vec<Vec<String>>,
@@ -182,7 +200,7 @@ impl DoublesHandle {
         }
         write_programs(doubles, cli_agents, &folder)?;
         let answers = Arc::new(Answers::new(doubles.clone(), &attempt.folder.join(LOG))?);
-        let mut handle = Self { servers: Vec::new(), answers, forwarders: Vec::new() };
+        let mut handle = Self { servers: Vec::new(), databases: Vec::new(), answers, forwarders: Vec::new() };
         handle.serve(&sockets, "calls", Answers::call)?;
         let mut ports = Vec::new();
         for (number, stub) in doubles.http.iter().enumerate() {
@@ -193,6 +211,14 @@ impl DoublesHandle {
         if !doubles.mcp.is_empty() {
             handle.serve(&sockets, "mcp", mcp::reply)?;
             ports.push((MCP_PORT, "mcp".to_owned()));
+        }
+        for seed in &doubles.postgresql {
+            let name = format!("postgresql-{}", seed.database);
+            let own = sockets.join(&name);
+            create_folder(&own)?;
+            set_mode(&own, 0o755)?;
+            handle.databases.push(PostgresqlServer::start(seed, &folder.join(&name), &own)?);
+            ports.push((seed.port, format!("{name}/{}", postgresql::SOCKET)));
         }
         for (port, name) in ports {
             let mut line = vec![format!("{INSIDE}/assay")];
@@ -227,6 +253,21 @@ impl DoublesHandle {
     /// Closes the sockets, copies the log to a folder, and returns the number of calls.
     pub(crate) fn close(self, logs: &Path) -> Result<DoubleCalls, Broken> {
         self.servers.into_iter().for_each(LocalServer::close);
+        let mut tables = serde_json::Map::new();
+        for server in self.databases {
+            let name = server.database().to_owned();
+            let (content, statements) = server.close()?;
+            for statement in statements {
+                self.answers.record_statement(&name, &statement);
+            }
+            tables.insert(name, content);
+        }
+        if !tables.is_empty() {
+            let to = logs.join(TABLES);
+            fs::write(&to, serde_json::Value::from(tables).to_string())
+                .map_err(|error| Broken::harness(format!("cannot write {}: {error}", to.display())))?;
+            set_mode(&to, 0o644)?;
+        }
         let calls = self.answers.calls()?;
         let to = logs.join(LOG);
         fs::copy(self.answers.log_path(), &to)

@@ -478,8 +478,10 @@ impl<'a> Compared for ComparedFolders<'a> {
         mounts.push(folders.mount_logs("verifier", true));
         mounts.push(folders.mount_logs("agent", false));
         mounts.push(folders.mount_logs("artifacts", false));
-        if folders.logs.join(doubles::LOG).exists() {
-            mounts.push(folders.mount_logs(doubles::LOG, false));
+        for name in doubles::VERIFIER_FILES {
+            if folders.logs.join(name).exists() {
+                mounts.push(folders.mount_logs(name, false));
+            }
         }
         let laid = folders.attempt.scratch.join("verifier-copies");
         create_folder(&laid)?;

@@ -17,9 +17,6 @@ use crate::run::environment::phases::{Compared, Graded, VerifierPhase};
 use crate::run::tamper::{VERIFIER_LOGS, image};
 use crate::run::{doubles, egress_proxy};
 
-/// The log of calls to test doubles, for the verifier.
-const VERIFIER_DOUBLES: &str = "/logs/doubles.jsonl";
-
 /// A folder that never exists: Python looks for bytecode only there.
 const NOWHERE: &str = "/nonexistent/assay";
 
@@ -142,7 +139,11 @@ impl ComparedContainer<'_> {
                 .changes
                 .iter()
                 .any(|change| change.path.starts_with(VERIFIER_LOGS) && change.kind != ChangeKind::Removed);
-        let log = environment.logs.join(doubles::LOG).is_file().then_some(VERIFIER_DOUBLES);
+        let written: Vec<PathBuf> = doubles::VERIFIER_FILES
+            .iter()
+            .filter(|name| environment.logs.join(name).is_file())
+            .map(|name| Path::new("/logs").join(name))
+            .collect();
         let paths: Vec<&Path> = scan
             .verifier_folders
             .iter()
@@ -150,7 +151,7 @@ impl ComparedContainer<'_> {
             .chain(own)
             .map(PathBuf::as_path)
             .chain(left.then(|| Path::new(VERIFIER_LOGS)))
-            .chain(log.map(Path::new))
+            .chain(written.iter().map(PathBuf::as_path))
             .chain(scan.verifier_copies.iter().map(|(path, _)| path.as_path()))
             .collect();
         if paths.is_empty() {
@@ -222,9 +223,12 @@ impl<'a> Compared for ComparedContainer<'a> {
                 &Caps::default(),
             )?;
         }
-        let calls = environment.logs.join(doubles::LOG);
-        if calls.is_file() {
-            container.copy_in(&calls, Path::new(VERIFIER_DOUBLES), Owner::default(), &Caps::default())?;
+        for name in doubles::VERIFIER_FILES {
+            let file = environment.logs.join(name);
+            if file.is_file() {
+                let inside = Path::new("/logs").join(name);
+                container.copy_in(&file, &inside, Owner::default(), &Caps::default())?;
+            }
         }
         container.restart()?;
         let mut running = environment.run_in(&trial.verifier_network, container)?;

@@ -1,0 +1,13 @@
+#!/bin/bash
+# The tables after the agent has ended.
+python3 -I - <<'PROGRAM' > /logs/verifier/reward.txt
+import json
+import sys
+
+shop = json.load(open("/logs/postgresql.json"))["shop"]
+print(shop, file=sys.stderr)
+status = {row["id"]: row["status"] for row in shop.get("orders", [])}
+payments = sorted((row["order_id"], row["cents"], row["kind"]) for row in shop.get("payments", []))
+expected = [(1, 1250, "card"), (2, -900, "card"), (2, -450, "voucher"), (2, 450, "voucher"), (2, 900, "card")]
+print(int(status == {1: "paid", 2: "refunded", 3: "open"} and payments == expected))
+PROGRAM
