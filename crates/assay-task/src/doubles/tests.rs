@@ -86,7 +86,7 @@ fn every_double_is_read() {
     let doubles = parse(WHOLE).unwrap();
     assert_eq!(
         doubles.to_string(),
-        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 PostgreSQL database, 1 SQLite database, 1 Git repository"
+        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 SQLite database, 1 Git repository"
     );
     assert_eq!(doubles.programs().collect::<Vec<_>>(), ["gh", "ask-user", "mcp-call"]);
     let answer = &doubles.user.as_ref().unwrap().answers[0];
@@ -172,6 +172,6 @@ fn documented_examples_are_valid() {
     let doubles = parse(&text).unwrap();
     assert_eq!(
         doubles.to_string(),
-        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 SQLite database, 1 Git repository"
+        "1 scripted user, 1 command, 1 HTTP server, 1 MCP server, 1 PostgreSQL database, 1 SQLite database, 1 Git repository"
     );
 }
