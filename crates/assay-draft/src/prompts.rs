@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use assay_fs::Digest;
 use assay_judge::Request;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::proposal::{Idea, TaskFile};
@@ -35,6 +36,14 @@ pub const IDEAS: Prompt = Prompt { name: "ideas", text: include_str!("../prompts
 pub const FILES: Prompt = Prompt { name: "files", text: include_str!("../prompts/files.md") };
 /// Describes test doubles, in [`FILES`] and [`REPAIR`].
 pub const DOUBLES: Prompt = Prompt { name: "doubles", text: include_str!("../prompts/doubles.md") };
+/// Says in [`IDEAS`] that tasks need all of several skills.
+pub const SEVERAL: Prompt = Prompt { name: "several", text: include_str!("../prompts/several.md") };
+/// Shows intents, in [`IDEAS`] and [`FILES`].
+pub const INTENTS: Prompt = Prompt { name: "intents", text: include_str!("../prompts/intents.md") };
+/// Shows files that tasks may use, in [`IDEAS`] and [`FILES`].
+pub const INPUTS: Prompt = Prompt { name: "inputs", text: include_str!("../prompts/inputs.md") };
+/// Describes generators of files, in [`FILES`].
+pub const GENERATOR: Prompt = Prompt { name: "generator", text: include_str!("../prompts/generator.md") };
 /// Asks for corrections of a task.
 pub const REPAIR: Prompt = Prompt { name: "repair", text: include_str!("../prompts/repair.md") };
 
@@ -61,19 +70,47 @@ impl Prompt {
 
 /// The versions of all prompts, by name.
 pub fn versions() -> BTreeMap<String, String> {
-    let all = [SYSTEM, IDEAS, FILES, DOUBLES, REPAIR];
+    let all = [SYSTEM, IDEAS, FILES, DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR];
     all.iter().map(|prompt| (prompt.name.to_owned(), prompt.version())).collect()
 }
 
-/// The skill that an evaluation is drafted for, as a model sees it.
+/// What somebody asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Its id in the draft.
+    pub id: String,
+    /// Where it comes from: a path or an address.
+    pub source: String,
+    /// What was asked for.
+    pub text: String,
+}
+
+/// A file that tasks may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFile {
+    /// Its path in the folder of inputs, `/` between parts.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// The beginning of a text; `None` for a binary file.
+    pub beginning: Option<String>,
+}
+
+/// The skill that an evaluation is drafted for, as a model sees it, or several skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillText {
-    /// Its name.
+    /// Its name; several are joined by commas.
     pub name: String,
-    /// Its `SKILL.md`.
+    /// Its `SKILL.md`; several one after another.
     pub document: String,
     /// The paths of its other files.
     pub files: Vec<String>,
+    /// Whether there are several skills, which each task has to need.
+    pub several: bool,
+    /// What tasks are made from, besides the skill.
+    pub intents: Vec<Intent>,
+    /// Files that tasks may use.
+    pub inputs: Vec<InputFile>,
     /// What it requires, in words ([`describe_needs`]).
     pub needs: String,
     /// Whether tasks may need test doubles.
@@ -86,6 +123,9 @@ pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
     let text = IDEAS.fill(&[
         ("count", &count),
         ("needs", &skill.needs),
+        ("several", if skill.several { SEVERAL.text } else { "" }),
+        ("intents", &intents_part(&skill.intents)),
+        ("inputs", &inputs_part(&skill.inputs)),
         ("skill", &data("SKILL", &skill_data(skill), &[&count])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
@@ -93,7 +133,7 @@ pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
 
 /// Asks for the files of an idea. `others` are the titles of the other tasks.
 pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request {
-    let idea = idea_data(idea);
+    let idea_text = idea_data(idea);
     let titles: String = others.iter().map(|title| format!("- {title}\n")).collect();
     let others = if titles.is_empty() {
         String::new()
@@ -103,9 +143,12 @@ pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request
     let doubles = if skill.doubles { DOUBLES.text } else { "" };
     let text = FILES.fill(&[
         ("doubles", doubles),
-        ("idea", &idea),
+        ("generator", GENERATOR.text),
+        ("idea", &idea_text),
         ("others", &others),
-        ("skill", &data("SKILL", &skill_data(skill), &[&idea, &others])),
+        ("intents", &intents_of(skill, idea)),
+        ("inputs", &inputs_part(&skill.inputs)),
+        ("skill", &data("SKILL", &skill_data(skill), &[&idea_text, &others])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
 }
@@ -150,6 +193,42 @@ pub fn describe_needs(needs: &Value) -> String {
         text.push_str(&format!("- missing: {category}{name}; {remedy}\n"));
     }
     if text.is_empty() { "- nothing beyond the sandbox\n".to_owned() } else { text }
+}
+
+fn intents_part(intents: &[Intent]) -> String {
+    if intents.is_empty() {
+        return String::new();
+    }
+    let text: String =
+        intents.iter().map(|intent| format!("--- {}\n{}\n", intent.id, intent.text.trim())).collect();
+    INTENTS.fill(&[("intents", &data("INTENTS", &text, &[]))])
+}
+
+/// The intents that an idea serves, as data.
+fn intents_of(skill: &SkillText, idea: &Idea) -> String {
+    let served = skill.intents.iter().filter(|intent| idea.intents.contains(&intent.id));
+    let text: String = served.map(|intent| format!("--- {}\n{}\n", intent.id, intent.text.trim())).collect();
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("What the person asked for, from which the task is made:\n\n{}\n\n", data("INTENT", &text, &[]))
+}
+
+fn inputs_part(inputs: &[InputFile]) -> String {
+    if inputs.is_empty() {
+        return String::new();
+    }
+    let text: String = inputs
+        .iter()
+        .map(|input| {
+            let beginning = match &input.beginning {
+                Some(text) => format!("begins with:\n{text}"),
+                None => "a binary file".to_owned(),
+            };
+            format!("--- {}, {} bytes, {beginning}\n", input.path, input.bytes)
+        })
+        .collect();
+    INPUTS.fill(&[("inputs", &data("INPUTS", &text, &[]))])
 }
 
 fn skill_data(skill: &SkillText) -> String {

@@ -14,6 +14,8 @@ use assay_judge::format::slug;
 use assay_judge::{Item, Rubric, document};
 use serde::{Deserialize, Serialize};
 
+use crate::prompts::{InputFile, Intent};
+
 /// Most characters of a task's name.
 pub const NAME_CHARS: usize = 40;
 
@@ -28,6 +30,9 @@ const FILES: usize = 60;
 
 /// Most characters of a path.
 const PATH_CHARS: usize = 120;
+
+/// Most bytes of the inputs of a task together.
+pub const INPUT_BYTES: u64 = 20 << 20;
 
 /// The image of every task: bubblewrap replaces it by this machine's `/usr`, so no image is built.
 pub const IMAGE: &str = "python:3.11-slim-bookworm";
@@ -63,6 +68,28 @@ pub struct Idea {
     /// What test doubles replace.
     #[serde(default)]
     pub doubles: Vec<String>,
+    /// The ids of the intents that it serves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intents: Vec<String>,
+}
+
+/// An intent that no idea serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusedIntent {
+    /// Its id.
+    pub id: String,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// A copy of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputCopy {
+    /// The input's path.
+    pub input: String,
+    /// The path in the task's folder, `/` between parts.
+    pub path: String,
 }
 
 /// A text file of a task.
@@ -79,6 +106,8 @@ pub struct TaskFile {
 pub struct Proposal {
     /// Complete files.
     pub files: Vec<TaskFile>,
+    /// Inputs to copy.
+    pub copies: Vec<InputCopy>,
     /// Files to remove.
     pub delete: Vec<String>,
 }
@@ -86,14 +115,26 @@ pub struct Proposal {
 #[derive(Deserialize)]
 struct IdeasReply {
     ideas: Vec<Idea>,
+    #[serde(default)]
+    unused: Vec<UnusedIntent>,
 }
 
-/// Reads ideas: at most `count`, with unique names of the right form.
+/// Reads ideas: at most `count`, with unique names of the right form, and the intents that none of them serves.
 ///
 /// # Errors
-/// The reply contains no JSON of the form, or no idea. The message is a complaint to the model.
-pub fn read_ideas(reply: &str, count: usize) -> Result<Vec<Idea>, String> {
-    let mut ideas = document::<IdeasReply>(reply)?.ideas;
+/// The reply contains no JSON of the form, no idea, or an id that none of `intents` has. The message is a complaint to the
+/// model.
+pub fn read_ideas(
+    reply: &str,
+    count: usize,
+    intents: &[Intent],
+) -> Result<(Vec<Idea>, Vec<UnusedIntent>), String> {
+    let IdeasReply { mut ideas, mut unused } = document(reply)?;
+    let is_known = |id: &String| intents.iter().any(|intent| &intent.id == id);
+    let named = ideas.iter().flat_map(|idea| &idea.intents).chain(unused.iter().map(|unused| &unused.id));
+    if let Some(id) = named.into_iter().find(|id| !is_known(id)) {
+        return Err(format!("no intent has the id {id:?}"));
+    }
     ideas.truncate(count);
     if ideas.is_empty() {
         return Err("`ideas` is empty".to_owned());
@@ -112,7 +153,15 @@ pub fn read_ideas(reply: &str, count: usize) -> Result<Vec<Idea>, String> {
             "medium".clone_into(&mut idea.difficulty);
         }
     }
-    Ok(ideas)
+    let is_served = |id: &String| ideas.iter().any(|idea| idea.intents.contains(id));
+    unused.retain(|unused| !is_served(&unused.id));
+    for intent in intents.iter().filter(|intent| !is_served(&intent.id)) {
+        if !unused.iter().any(|unused| unused.id == intent.id) {
+            unused
+                .push(UnusedIntent { id: intent.id.clone(), reason: "the model gives no reason".to_owned() });
+        }
+    }
+    Ok((ideas, unused))
 }
 
 #[derive(Deserialize)]
@@ -131,6 +180,8 @@ struct ReplyFile {
     lines: Option<Vec<String>>,
     #[serde(default)]
     text: Option<String>,
+    #[serde(default)]
+    copy: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -149,8 +200,8 @@ fn one() -> f64 {
 /// # Errors
 /// The reply contains no JSON of the form, a path or size is not allowed, or a required file is missing. The message is a
 /// complaint to the model.
-pub fn read_files(reply: &str) -> Result<Proposal, String> {
-    let proposal = read_changes(reply)?;
+pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String> {
+    let proposal = read_changes(reply, inputs)?;
     let missing = |name: &&&str| !proposal.files.iter().any(|file| file.path == **name);
     match REQUIRED.iter().find(missing) {
         Some(name) => Err(format!("{name} is missing")),
@@ -162,10 +213,15 @@ pub fn read_files(reply: &str) -> Result<Proposal, String> {
 ///
 /// # Errors
 /// As [`read_files`], but no file is required.
-pub fn read_changes(reply: &str) -> Result<Proposal, String> {
+pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String> {
     let reply: FilesReply = document(reply)?;
-    let mut files = Vec::new();
+    let (mut files, mut copies) = (Vec::new(), Vec::new());
     for file in reply.files {
+        if let Some(input) = file.copy {
+            check_copy(&input, &file.path, inputs)?;
+            copies.push(InputCopy { input, path: file.path });
+            continue;
+        }
         let text = match (file.lines, file.text) {
             (Some(lines), _) => lines.join("\n") + "\n",
             (None, Some(text)) => text,
@@ -181,7 +237,32 @@ pub fn read_changes(reply: &str) -> Result<Proposal, String> {
     }
     check_files(&files)?;
     delete.retain(|path| check_path(path).is_ok() && !REQUIRED.contains(&path.as_str()));
-    Ok(Proposal { files, delete })
+    let bytes: u64 = copies
+        .iter()
+        .filter_map(|copy| inputs.iter().find(|input| input.path == copy.input))
+        .map(|input| input.bytes)
+        .sum();
+    if bytes > INPUT_BYTES || copies.len() > FILES {
+        return Err(format!("the copies have more than {INPUT_BYTES} bytes, or are more than {FILES}"));
+    }
+    let twice =
+        copies.iter().find(|copy| files.iter().any(|file| file.path.eq_ignore_ascii_case(&copy.path)));
+    if let Some(copy) = twice {
+        return Err(format!("{} occurs twice", copy.path));
+    }
+    Ok(Proposal { files, copies, delete })
+}
+
+/// Whether an input may be copied to a path.
+fn check_copy(input: &str, path: &str, inputs: &[InputFile]) -> Result<(), String> {
+    check_path(path)?;
+    if !path.starts_with("environment/files/") && !path.starts_with("tests/") {
+        return Err(format!("{path}: inputs are copied to environment/files/ or tests/"));
+    }
+    if inputs.iter().any(|one| one.path == input) {
+        return Ok(());
+    }
+    Err(format!("there is no input {input:?}"))
 }
 
 fn rubric(items: &[ReplyItem]) -> Result<String, String> {
@@ -242,9 +323,9 @@ fn check_path(path: &str) -> Result<(), String> {
 /// Where a task comes from: written into its `task.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provenance<'a> {
-    /// The skill's name.
-    pub skill: &'a str,
-    /// The skill's digest.
+    /// The names of the skills.
+    pub skills: &'a [&'a str],
+    /// The digest of the skill; several are joined by commas.
     pub digest: &'a str,
     /// The model, as `provider:model`.
     pub model: &'a str,
@@ -266,7 +347,7 @@ struct Metadata<'a> {
     title: &'a str,
     category: &'a str,
     difficulty: &'a str,
-    required_skills: [&'a str; 1],
+    required_skills: &'a [&'a str],
     draft: Draft<'a>,
 }
 
@@ -275,6 +356,8 @@ struct Draft<'a> {
     skill_digest: &'a str,
     model: &'a str,
     prompts: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    intents: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -304,6 +387,7 @@ pub fn write_task(
     idea: &Idea,
     proposal: &Proposal,
     provenance: &Provenance<'_>,
+    inputs: &Path,
 ) -> io::Result<()> {
     if into.symlink_metadata().is_ok() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder exists"));
@@ -315,11 +399,12 @@ pub fn write_task(
             title: &idea.title,
             category: &idea.category,
             difficulty: &idea.difficulty,
-            required_skills: [provenance.skill],
+            required_skills: provenance.skills,
             draft: Draft {
                 skill_digest: provenance.digest,
                 model: provenance.model,
                 prompts: provenance.prompts,
+                intents: &idea.intents,
             },
         },
         agent: Agent { timeout_sec: 600.0 },
@@ -328,14 +413,14 @@ pub fn write_task(
     };
     let toml = toml::to_string(&toml).map_err(io::Error::other)?;
     fs::write(into.join("task.toml"), toml)?;
-    apply(into, proposal)
+    apply(into, proposal, inputs)
 }
 
-/// Writes the files of a proposal into a task folder, and removes those that it deletes.
+/// Writes the files of a proposal into a task folder, copies its inputs from the folder `inputs`, and removes those that it deletes.
 ///
 /// # Errors
 /// A file cannot be written or removed.
-pub fn apply(folder: &Path, proposal: &Proposal) -> io::Result<()> {
+pub fn apply(folder: &Path, proposal: &Proposal, inputs: &Path) -> io::Result<()> {
     for path in &proposal.delete {
         match fs::remove_file(folder.join(path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -350,6 +435,20 @@ pub fn apply(folder: &Path, proposal: &Proposal) -> io::Result<()> {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
         }
     }
+    for copy in &proposal.copies {
+        let path = folder.join(&copy.path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let content = assay_fs::read_within(inputs, Path::new(&copy.input), INPUT_BYTES)?;
+        fs::write(&path, content.bytes)?;
+    }
+    write_dockerfile(folder)
+}
+
+/// Writes the Dockerfile of a task: it copies the given files, if there are any.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_dockerfile(folder: &Path) -> io::Result<()> {
     let files = folder.join("environment/files");
     let copy = if files.is_dir() { "COPY files /app\n" } else { "" };
     fs::create_dir_all(folder.join("environment"))?;

@@ -40,8 +40,8 @@ impl Fault {
 /// What a task is compared with.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference<'a> {
-    /// The skill's name and `SKILL.md`.
-    pub skill: (&'a str, &'a str),
+    /// The names of the skills, each with its `SKILL.md`.
+    pub skills: &'a [(&'a str, &'a str)],
     /// Further texts of the skill's package, such as examples, by path.
     pub examples: &'a [(String, String)],
     /// The other tasks of the draft: their names and instructions.
@@ -79,14 +79,15 @@ pub fn review(files: &[TaskFile], reference: &Reference<'_>) -> Vec<Fault> {
 fn copied_lines(instruction: &str, reference: &Reference<'_>) -> Vec<Fault> {
     let spaced = |text: &str| format!(" {} ", words(text).join(" "));
     let own = spaced(instruction);
-    let (name, document) = reference.skill;
-    let copied = document.lines().filter(|line| {
+    let lines =
+        reference.skills.iter().flat_map(|(name, document)| document.lines().map(move |line| (name, line)));
+    let copied = lines.filter(|(_, line)| {
         let line = words(line);
         line.len() >= LINE_WORDS && own.contains(&format!(" {} ", line.join(" ")))
     });
     copied
         .take(5)
-        .map(|line| {
+        .map(|(name, line)| {
             Fault::new(
                 "copied-line",
                 format!("the instruction contains a line of the skill {name}: {:?}", line.trim()),
@@ -96,8 +97,8 @@ fn copied_lines(instruction: &str, reference: &Reference<'_>) -> Vec<Fault> {
 }
 
 fn near_duplicates(instruction: &str, reference: &Reference<'_>) -> Vec<Fault> {
-    let document = reference.skill.1;
-    let passages = document.split("\n\n").map(|text| ("SKILL.md", text));
+    let documents = reference.skills.iter();
+    let passages = documents.flat_map(|(_, document)| document.split("\n\n").map(|text| ("SKILL.md", text)));
     let examples = reference.examples.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     let near = passages
         .chain(examples)
@@ -118,8 +119,9 @@ fn rubric(text: &str, instruction: &str, reference: &Reference<'_>) -> Vec<Fault
         Ok(rubric) => rubric,
         Err(error) => return vec![Fault::new("rubric", error.to_string())],
     };
-    let (name, document) = reference.skill;
-    let skills = [(name.to_owned(), document.to_owned())];
+    let skills = reference.skills.iter();
+    let skills: Vec<_> =
+        skills.map(|(name, document)| ((*name).to_owned(), (*document).to_owned())).collect();
     let findings = assay_judge::check(&rubric, &Context { instruction, skills: &skills });
     findings
         .into_iter()

@@ -104,6 +104,13 @@ pub(crate) fn probe() -> Result<Probe, SandboxError> {
     probe_bubblewrap(&program, &args)
 }
 
+/// Bubblewrap, for programs that are not trials.
+pub(crate) fn bubblewrap_sandbox() -> Result<Arc<Bubblewrap>, Failure> {
+    bubblewrap().map_err(|error| {
+        Failure::infrastructure(error.to_string()).hint("`assay doctor` checks the sandboxes")
+    })
+}
+
 /// The sandboxes of this machine that need no store.
 pub(crate) fn sandboxes() -> Sandboxes {
     Sandboxes::new(bubblewrap(), Err(SandboxUnavailable::NotOffered("Docker needs a store")))

@@ -15,7 +15,7 @@ fn codes(instruction: &str, others: &[(&str, &str)], more: &[(&str, &str)]) -> V
         more.iter().map(|(path, text)| TaskFile { path: (*path).to_owned(), text: (*text).to_owned() }),
     );
     let others: Vec<_> = others.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-    let reference = Reference { skill: ("ledger", SKILL), examples: &[], others: &others };
+    let reference = Reference { skills: &[("ledger", SKILL)], examples: &[], others: &others };
     review(&files, &reference).into_iter().map(|fault| fault.code).collect()
 }
 

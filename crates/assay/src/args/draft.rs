@@ -62,16 +62,27 @@ pub(crate) struct NeedsArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft run skills/xlsx --model openai:gpt-5 --price 1.25,10 --max-usd 5 --stop-after ideas
-  assay draft run skills/xlsx --resume --price 1.25,10 --max-usd 5")]
+  assay draft run skills/xlsx --resume --price 1.25,10 --max-usd 5
+  assay draft run skills/xlsx skills/charts --intents issues.json --model openai:gpt-5 --price 1.25,10 --max-usd 5")]
 pub(crate) struct DraftRunArgs {
-    /// Folder with the SKILL.md
-    pub(crate) skill: PathBuf,
+    /// Folder with the SKILL.md; with several, up to 3, each task needs all of them
+    #[arg(required = true, num_args = 1..=3, value_name = "SKILL")]
+    pub(crate) skills: Vec<PathBuf>,
     /// Model that writes tasks, as provider:name [with --resume: the model of the draft]
     #[arg(long, value_name = "PROVIDER:MODEL", required_unless_present = "resume")]
     pub(crate) model: Option<String>,
     /// Tasks to propose; a verdict needs at least 5 that are accepted [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50), conflicts_with = "resume")]
     pub(crate) tasks: Option<u16>,
+    /// Make tasks from what people asked for, and not only from the skill; repeatable
+    ///
+    /// An issue as a text, issues as `gh issue list --json number,title,body,url` writes them, JSON Lines
+    /// with `text`, or transcripts of sessions, whose first message is used.
+    #[arg(long, value_name = "PATH", conflicts_with = "resume")]
+    pub(crate) intents: Vec<PathBuf>,
+    /// Folder with files that tasks may be given, also binary ones
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) inputs: Option<PathBuf>,
     /// Folder of the draft [default: draft-NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

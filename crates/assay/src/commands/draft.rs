@@ -4,6 +4,8 @@ mod ask;
 mod folder;
 mod forecast;
 mod headroom;
+mod inputs;
+mod intents;
 mod needs;
 mod requests;
 mod run;

@@ -27,6 +27,7 @@ mod draft;
 mod draft_requests;
 mod draft_run;
 mod draft_skill;
+mod draft_sources;
 mod egress;
 mod errors;
 mod export;

@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use assay_draft::proposal::Idea;
+use assay_draft::proposal::{Idea, UnusedIntent};
 use assay_draft::review::Fault;
 use assay_fs::tree::Tree;
 use serde::de::DeserializeOwned;
@@ -51,6 +51,9 @@ impl State {
 pub(super) struct Ideas {
     pub(super) schema: String,
     pub(super) ideas: Vec<Idea>,
+    /// Intents that no idea serves, with the model's reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unused: Vec<UnusedIntent>,
 }
 
 /// `proposals/NAME.json`: what a model wrote of a task.

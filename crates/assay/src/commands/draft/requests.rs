@@ -6,7 +6,7 @@ mod output;
 mod report;
 mod rounds;
 mod suite;
-mod traces;
+pub(super) mod traces;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_draft::experiment;
-use assay_draft::prompts::versions;
+use assay_draft::prompts::{Intent, versions};
 use assay_fs::{Caps, copy_tree};
 use assay_report::clean;
 use assay_skill::Package;
@@ -14,7 +14,9 @@ use serde_json::Value;
 use super::ask::DraftModel;
 use super::folder::{DraftFolder, State, make_folder};
 use super::forecast::forecast;
-use super::subject::{Subject, describe_package, open_skill, subject};
+use super::inputs::{copy_inputs, list_inputs};
+use super::intents::{Intents, read_intents};
+use super::subject::{Subject, describe_packages, digest_of, folders_of, names_of, open_skill, subject};
 use super::{solvers, status, tasks, validate};
 use crate::args::draft::{DraftRunArgs, DraftStage};
 use crate::commands::task::review;
@@ -24,13 +26,19 @@ use crate::machine;
 use crate::ui::Ui;
 
 pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let package = open_skill(&args.skill, ui)?;
-    let root = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("draft-{}", package.directory)));
+    let packages = args.skills.iter().map(|skill| open_skill(skill, ui)).collect::<Result<Vec<_>, _>>()?;
+    check_different(&packages)?;
+    let root = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("draft-{}", folders_of(&packages))));
     let folder = DraftFolder { root };
-    let mut state = open_state(args, &folder, &package, ui)?;
+    let mut state = open_state(args, &folder, &packages, ui)?;
     // A new folder is made by one command only.
     let mut lock = if args.resume && !args.dry_run { Some(folder.lock()?) } else { None };
-    let needs_now = describe_package(&package)?;
+    let needs_now = describe_packages(&packages)?;
+    let intents = match folder.read::<Intents>("intents.json")? {
+        Some(intents) => intents.intents,
+        None if args.intents.is_empty() => Vec::new(),
+        None => read_intents(&args.intents, ui)?.intents,
+    };
     let cancel = machine::interrupted()?;
     solvers::check_model(args.solver.as_deref(), &state.model)?;
     let model = DraftModel::open(args.access(), &state.model, folder.path("replies"), cancel.clone())?;
@@ -39,7 +47,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
             if args.stop_after > DraftStage::Needs {
                 model.check_cap()?;
             }
-            begin(&folder, &state, &package, ui)?;
+            begin(args, &folder, &state, &packages, &intents, ui)?;
             lock = Some(folder.lock()?);
         }
         if folder.path("needs.json").symlink_metadata().is_err() {
@@ -48,7 +56,11 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     }
     let needs = folder.read("needs.json")?.unwrap_or(needs_now);
     refuse_discarded(&needs, &folder)?;
-    let subject = subject(package, &needs);
+    let inputs = match &args.inputs {
+        Some(inputs) if args.dry_run => list_inputs(inputs),
+        _ => list_inputs(&folder.path("inputs")),
+    };
+    let subject = subject(packages, &needs, intents, inputs);
     if args.dry_run {
         forecast(args, &folder, &state, &subject, &model, ui)?;
         return Ok(Status::Done);
@@ -61,7 +73,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     let accepted = result?;
     drop(lock);
     status::print(&folder, Some(&model), ui)?;
-    print_next(&folder, &state, &subject.package, ui);
+    print_next(&folder, &state, &folders_of(&subject.packages), ui);
     Ok(if accepted { Status::Done } else { Status::DidNotHold })
 }
 
@@ -100,7 +112,7 @@ fn stages(
         return Ok(false);
     }
     let has_rubrics = names.iter().any(|name| folder.task(name).join("tests/rubric.json").is_file());
-    let name = &subject.package.directory;
+    let name = &folders_of(&subject.packages);
     write_new(folder, "pilot.toml", &experiment::pilot(&run_name(name), has_rubrics))?;
     if complete(DraftStage::Validation)? {
         return Ok(true);
@@ -112,8 +124,7 @@ fn stages(
     }
     write_new(folder, "experiment.toml", &experiment::experiment(&run_name(name), has_rubrics))?;
     let tasks: Vec<PathBuf> = names.iter().map(|name| folder.task(name)).collect();
-    let skills = std::slice::from_ref(&subject.package);
-    review::write_reviews(&tasks, skills, &folder.path("reviews"), settings, ui)?;
+    review::write_reviews(&tasks, &subject.packages, &folder.path("reviews"), settings, ui)?;
     complete(DraftStage::Experiment)?;
     if folder.path("headroom.json").symlink_metadata().is_err() {
         ui.note("headroom has not been measured: tasks that always pass without the skill cannot show that it helps");
@@ -147,7 +158,7 @@ fn run_name(name: &str) -> String {
 fn open_state(
     args: &DraftRunArgs,
     folder: &DraftFolder,
-    package: &Package,
+    packages: &[Package],
     ui: &Ui,
 ) -> Result<State, Failure> {
     let root = folder.root.display();
@@ -158,10 +169,10 @@ fn open_state(
         }
         let model = args.model.clone().unwrap_or_default();
         let tasks = usize::from(args.tasks.unwrap_or(8));
-        return Ok(State::new(package.name.clone(), package.digest.to_string(), model, tasks));
+        return Ok(State::new(names_of(packages), digest_of(packages), model, tasks));
     }
     let mut state = folder.state()?;
-    if state.digest != package.digest.to_string() {
+    if state.digest != digest_of(packages) {
         return Err(Failure::bad_input(format!("the skill is not the one that {root} was drafted for"))
             .hint("begin a new draft, or restore the skill; skills/ in the draft has a copy"));
     }
@@ -201,22 +212,53 @@ fn refuse_discarded(needs: &Value, folder: &DraftFolder) -> Result<(), Failure> 
     )))
 }
 
-/// Makes the folder, with a copy of the skill.
-fn begin(folder: &DraftFolder, state: &State, package: &Package, ui: &Ui) -> Result<(), Failure> {
-    let copy = folder.path("skills").join(&package.directory);
+/// Makes the folder, with copies of skills and inputs.
+fn begin(
+    args: &DraftRunArgs,
+    folder: &DraftFolder,
+    state: &State,
+    packages: &[Package],
+    intents: &[Intent],
+    ui: &Ui,
+) -> Result<(), Failure> {
     make_folder(&folder.path("skills"))?;
-    let caps = Caps::default();
-    let report = copy_tree(&package.root, &copy, &caps)
-        .map_err(|error| Failure::infrastructure(format!("cannot copy the skill: {error}")))?;
-    for left_out in &report.left_out {
-        ui.note(&format!("not copied: {}: {}", left_out.path.display(), left_out.reason));
+    for package in packages {
+        let copy = folder.path("skills").join(&package.directory);
+        let report = copy_tree(&package.root, &copy, &Caps::default())
+            .map_err(|error| Failure::infrastructure(format!("cannot copy the skill: {error}")))?;
+        for left_out in &report.left_out {
+            ui.note(&format!("not copied: {}: {}", left_out.path.display(), left_out.reason));
+        }
+    }
+    if let Some(inputs) = &args.inputs {
+        copy_inputs(inputs, &folder.path("inputs"))?;
+    }
+    if !intents.is_empty() {
+        let schema = "assay.draft-intents/1".to_owned();
+        folder.write("intents.json", &Intents { schema, intents: intents.to_vec() })?;
     }
     folder.write("draft.json", state)
 }
 
-fn print_next(folder: &DraftFolder, state: &State, package: &Package, ui: &Ui) {
+/// Refuses a skill that is named twice: copies of both could not lie side by side.
+fn check_different(packages: &[Package]) -> Result<(), Failure> {
+    for (at, package) in packages.iter().enumerate() {
+        if packages[..at]
+            .iter()
+            .any(|other| other.directory == package.directory || other.name == package.name)
+        {
+            return Err(Failure::bad_input(format!(
+                "two of the skills are called {}",
+                clean(&package.directory)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn print_next(folder: &DraftFolder, state: &State, name: &str, ui: &Ui) {
     let root = folder.root.display();
-    let run = run_name(&package.directory);
+    let run = run_name(name);
     let next = match state.stage {
         Some(DraftStage::Experiment) => format!(
             "set the model in {root}/experiment.toml and pilot.toml, then `assay run {root}/pilot.toml` and `assay draft \

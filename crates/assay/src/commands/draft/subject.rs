@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_diagnostic::Severity;
 use assay_draft::needs;
-use assay_draft::prompts::{SkillText, describe_needs};
+use assay_draft::prompts::{InputFile, Intent, SkillText, describe_needs};
 use assay_report::{clean, counted};
 use assay_safety::Bundle;
 use assay_skill::{FileKind, Package};
@@ -20,10 +20,33 @@ const EXAMPLE_BYTES: u64 = 64 << 10;
 
 /// A skill whose evaluation is drafted.
 pub(super) struct Subject {
-    pub(super) package: Package,
+    /// One, or several that each task needs.
+    pub(super) packages: Vec<Package>,
     pub(super) text: SkillText,
     /// Texts of the package that tasks must not resemble, by path.
     pub(super) examples: Vec<(String, String)>,
+}
+
+impl Subject {
+    /// The digest of the skill; several are joined by commas.
+    pub(super) fn digest(&self) -> String {
+        digest_of(&self.packages)
+    }
+}
+
+/// The digest of skills; several are joined by commas.
+pub(super) fn digest_of(packages: &[Package]) -> String {
+    packages.iter().map(|package| package.digest.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of skills, joined by commas.
+pub(super) fn names_of(packages: &[Package]) -> String {
+    packages.iter().map(|package| package.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the folders of skills, joined by hyphens.
+pub(super) fn folders_of(packages: &[Package]) -> String {
+    packages.iter().map(|package| package.directory.as_str()).collect::<Vec<_>>().join("-")
 }
 
 /// Reads a skill, and refuses one with a safety error.
@@ -61,8 +84,36 @@ fn folder_of(path: &Path) -> PathBuf {
     if path.is_dir() { path.to_owned() } else { parent.to_owned() }
 }
 
-/// The document of `assay draft needs` for a package.
-pub(super) fn describe_package(package: &Package) -> Result<Value, Failure> {
+/// The document of `assay draft needs` for packages. That of several has the needs of all.
+pub(super) fn describe_packages(packages: &[Package]) -> Result<Value, Failure> {
+    let mut documents = packages.iter().map(describe_package);
+    let mut all = documents.next().unwrap_or_else(|| Ok(Value::Null))?;
+    for other in documents {
+        let other = other?;
+        for (category, needs) in other["needs"].as_object().into_iter().flatten() {
+            if let (Some(own), Some(more)) = (all["needs"][category].as_array_mut(), needs.as_array()) {
+                own.extend(more.iter().cloned());
+            }
+        }
+        if let (Some(own), Some(more)) = (all["unmet"].as_array_mut(), other["unmet"].as_array()) {
+            for unmet in more {
+                if !own.contains(unmet) {
+                    own.push(unmet.clone());
+                }
+            }
+        }
+        let rank = |value: &Value| {
+            ["usable", "double", "discard"].iter().position(|name| value["verdict"] == **name)
+        };
+        if rank(&other) > rank(&all) {
+            all["verdict"] = other["verdict"].clone();
+        }
+        all["skill"] = names_of(packages).into();
+    }
+    Ok(all)
+}
+
+fn describe_package(package: &Package) -> Result<Value, Failure> {
     let loaded = needs::load(&package.root);
     let Some(skill) = loaded.skill else {
         return Err(Failure::bad_input(format!("{} contains no readable SKILL.md", package.root.display())));
@@ -72,30 +123,45 @@ pub(super) fn describe_package(package: &Package) -> Result<Value, Failure> {
     serde_json::to_value(line).map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))
 }
 
-/// The skill as it is shown to a model, with its needs.
-pub(super) fn subject(package: Package, needs: &Value) -> Subject {
-    let files: Vec<String> = package
-        .files
-        .iter()
-        .filter(|file| file.kind == FileKind::File && file.path != "SKILL.md")
-        .map(|file| file.path.clone())
-        .take(200)
-        .collect();
-    let examples = files
-        .iter()
-        .filter_map(|path| {
-            let content = assay_fs::read_within(&package.root, Path::new(path), EXAMPLE_BYTES).ok()?;
-            Some((path.clone(), String::from_utf8(content.bytes).ok()?))
-        })
-        .collect();
+/// The skills as they are shown to a model, with their needs, intents and inputs.
+pub(super) fn subject(
+    packages: Vec<Package>,
+    needs: &Value,
+    intents: Vec<Intent>,
+    inputs: Vec<InputFile>,
+) -> Subject {
+    let several = packages.len() > 1;
+    let (mut files, mut examples, mut document) = (Vec::new(), Vec::new(), String::new());
+    for package in &packages {
+        let own = package.files.iter();
+        let own = own.filter(|file| file.kind == FileKind::File && file.path != "SKILL.md");
+        let prefix = if several { format!("{}/", package.directory) } else { String::new() };
+        for file in own.take(200) {
+            let path = format!("{prefix}{}", file.path);
+            let read = assay_fs::read_within(&package.root, Path::new(&file.path), EXAMPLE_BYTES);
+            let text = read.ok().and_then(|content| String::from_utf8(content.bytes).ok());
+            examples.extend(text.map(|text| (path.clone(), text)));
+            files.push(path);
+        }
+        if several {
+            document.push_str(&format!("=== skill {}\n", package.name));
+        }
+        document.push_str(&package.document);
+        if several {
+            document.push_str("\n\n");
+        }
+    }
     let text = SkillText {
-        name: package.name.clone(),
-        document: package.document.clone(),
+        name: names_of(&packages),
+        document,
         files,
+        several,
+        intents,
+        inputs,
         needs: describe_needs(needs),
         doubles: needs["unmet"]
             .as_array()
             .is_some_and(|unmet| unmet.iter().any(|one| !one["double"].is_null())),
     };
-    Subject { package, text, examples }
+    Subject { packages, text, examples }
 }

@@ -22,11 +22,13 @@ pub(super) fn ideas(
         return check_names(folder, ideas.ideas);
     }
     let request = prompts::request_ideas(&subject.text, count);
-    let ideas = model.answer(IDEAS, &request, &|reply| read_ideas(reply, count))?.map_err(|fault| {
+    let read = |reply: &str| read_ideas(reply, count, &subject.text.intents);
+    let (ideas, unused) = model.answer(IDEAS, &request, &read)?.map_err(|fault| {
         Failure::infrastructure(format!("cannot read the model's ideas: {fault}"))
             .hint("remove the reply from the folder replies to ask again, or use another model")
     })?;
-    folder.write("ideas.json", &Ideas { schema: "assay.draft-ideas/1".to_owned(), ideas: ideas.clone() })?;
+    let schema = "assay.draft-ideas/1".to_owned();
+    folder.write("ideas.json", &Ideas { schema, ideas: ideas.clone(), unused })?;
     Ok(ideas)
 }
 
@@ -74,7 +76,9 @@ pub(super) fn write(
         if folder.proposal(&idea.name)?.is_some() || folder.infeasible()?.tasks.contains_key(&idea.name) {
             continue;
         }
-        let answer = model.answer(FILES, &request(subject, idea, ideas), &|reply| read_files(reply))?;
+        let answer = model.answer(FILES, &request(subject, idea, ideas), &|reply| {
+            read_files(reply, &subject.text.inputs)
+        })?;
         let proposal = match answer {
             Ok(proposal) => proposal,
             Err(fault) => {
@@ -84,9 +88,10 @@ pub(super) fn write(
                 continue;
             }
         };
-        let digest = subject.package.digest.to_string();
+        let digest = subject.digest();
+        let names: Vec<&str> = subject.packages.iter().map(|package| package.name.as_str()).collect();
         let provenance = Provenance {
-            skill: &subject.package.name,
+            skills: &names,
             digest: &digest,
             model: model.spec(),
             prompts: &prompt_words.join(", "),
@@ -126,6 +131,7 @@ fn write_folder(
     if beside.is_dir() {
         assay_fs::remove_tree(&beside).map_err(|error| failed(&error))?;
     }
-    write_task(&beside, idea, proposal, provenance).map_err(|error| failed(&error))?;
+    write_task(&beside, idea, proposal, provenance, &folder.path("inputs"))
+        .map_err(|error| failed(&error))?;
     std::fs::rename(&beside, &into).map_err(|error| failed(&error))
 }

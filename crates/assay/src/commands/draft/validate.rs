@@ -14,6 +14,7 @@ use assay_task::check::{self, Context, Finding};
 
 use super::ask::DraftModel;
 use super::folder::{Accepted, DraftFolder, Pending, ProposalRecord, Rejected, folder_digest, make_folder};
+use super::inputs::{GENERATOR, generate_files};
 use super::subject::Subject;
 use crate::commands::task::execute::Executor;
 use crate::commands::task::memory;
@@ -91,13 +92,20 @@ impl Validator<'_, '_> {
             if self.folder.validation()?.tasks.get(task).is_some_and(|accepted| accepted.digest == digest) {
                 return Ok(true);
             }
+            let fault = self.generate(task, &digest)?;
+            let digest = folder_digest(&self.folder.task(task));
             let proposal = self.folder.proposal(task)?;
             let pending = proposal.as_ref().and_then(|proposal| proposal.pending.clone());
             let repairs = proposal.as_ref().map_or(0, |proposal| proposal.repairs);
             let pending = if let Some(pending) = pending.filter(|pending| pending.digest == digest) {
                 pending
             } else {
-                let checked = self.check(task)?;
+                let checked = match fault {
+                    Some(fault) => {
+                        Checked { faults: vec![fault], warnings: Vec::new(), output: String::new() }
+                    }
+                    None => self.check(task)?,
+                };
                 if checked.faults.is_empty() {
                     self.accept(task, Accepted { digest, repairs, warnings: checked.warnings })?;
                     return Ok(true);
@@ -119,6 +127,26 @@ impl Validator<'_, '_> {
                 return Ok(false);
             }
         }
+    }
+
+    /// Runs the task's generator, if it has one. Its files belong to what the model wrote.
+    fn generate(&self, task: &str, digest: &str) -> Result<Option<Fault>, Failure> {
+        let place = self.folder.task(task);
+        if !place.join(GENERATOR).is_file() {
+            return Ok(None);
+        }
+        let work = self.folder.path(WORK);
+        make_folder(&work)?;
+        let fault = generate_files(&place, &work)?;
+        let after = folder_digest(&place);
+        if after != digest
+            && let Some(mut proposal) = self.folder.proposal(task)?
+            && proposal.written.iter().any(|written| written == digest)
+        {
+            proposal.written.push(after);
+            self.folder.save_proposal(&proposal)?;
+        }
+        Ok(fault)
     }
 
     fn accept(&self, task: &str, accepted: Accepted) -> Result<(), Failure> {
@@ -148,8 +176,16 @@ impl Validator<'_, '_> {
         let place = self.folder.task(&task);
         proposal.pending = Some(pending.clone());
         self.folder.save_proposal(&proposal)?;
-        let request = request_repair(&self.subject.text, &proposal.idea, &read_task(&place), &pending.report);
-        let changes = match self.model.answer(REPAIR, &request, &|reply| read_changes(reply))? {
+        let mut files = read_task(&place);
+        if place.join(GENERATOR).is_file() {
+            // The model sees the program that makes them.
+            files.retain(|file| !file.path.starts_with("environment/files/"));
+        }
+        let request = request_repair(&self.subject.text, &proposal.idea, &files, &pending.report);
+        let changes = match self
+            .model
+            .answer(REPAIR, &request, &|reply| read_changes(reply, &self.subject.text.inputs))?
+        {
             Ok(changes) => changes,
             Err(fault) => return Ok(Err(format!("the model's repair cannot be read: {fault}"))),
         };
@@ -159,7 +195,7 @@ impl Validator<'_, '_> {
         let failed = |error: &dyn std::fmt::Display| {
             Failure::infrastructure(format!("cannot repair {}: {error}", place.display()))
         };
-        apply(&copy, &changes).map_err(|error| failed(&error))?;
+        apply(&copy, &changes, &self.folder.path("inputs")).map_err(|error| failed(&error))?;
         proposal.written.push(folder_digest(&copy));
         proposal.repairs += 1;
         proposal.pending = None;
@@ -200,8 +236,8 @@ impl Validator<'_, '_> {
             }
         };
         let context = Context {
-            skills: vec![&self.subject.package],
-            library: vec![&self.subject.package],
+            skills: self.subject.packages.iter().collect(),
+            library: self.subject.packages.iter().collect(),
             cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
             memory_bytes: memory(),
             ..Context::default()
@@ -209,11 +245,10 @@ impl Validator<'_, '_> {
         let mut findings = check::check(&task, &context);
         let executed = self.execute(&task)?;
         executed.add_findings(&task, &mut findings);
-        let reference = Reference {
-            skill: (&self.subject.package.name, &self.subject.package.document),
-            examples: &self.subject.examples,
-            others: self.others,
-        };
+        let skills = self.subject.packages.iter();
+        let skills: Vec<(&str, &str)> =
+            skills.map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
+        let reference = Reference { skills: &skills, examples: &self.subject.examples, others: self.others };
         let mut faults = review(&read_task(&root), &reference);
         let mut warnings = Vec::new();
         for finding in findings.iter().filter(|finding| finding.severity != Severity::Info) {

@@ -214,9 +214,9 @@ fn skills_of(task: &Task, experiment: Option<&Experiment>, library: &Library) ->
 /// The checks of drafts that apply to every task.
 fn faults(task: &Task, skills: &[Package]) -> Vec<Fault> {
     let files = read_task(&task.root);
-    let of = |skill: (&str, &str)| review(&files, &Reference { skill, examples: &[], others: &[] });
-    let mut faults = of(("", ""));
-    faults.extend(skills.iter().flat_map(|skill| of((&skill.name, &skill.document))));
+    let skills: Vec<(&str, &str)> =
+        skills.iter().map(|skill| (skill.name.as_str(), skill.document.as_str())).collect();
+    let mut faults = review(&files, &Reference { skills: &skills, examples: &[], others: &[] });
     let mut seen = BTreeSet::new();
     faults.retain(|fault| seen.insert((fault.code.clone(), fault.message.clone())));
     faults

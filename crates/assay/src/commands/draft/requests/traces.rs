@@ -84,7 +84,10 @@ pub(super) fn read_sessions(paths: &[PathBuf], library: &Library, ui: &Ui) -> Se
 }
 
 /// The first message of the user before the agent's first turn, with secrets redacted.
-fn first_message(trajectory: &Trajectory, secrets: &[String]) -> Option<String> {
+pub(in crate::commands::draft) fn first_message(
+    trajectory: &Trajectory,
+    secrets: &[String],
+) -> Option<String> {
     let before = trajectory.steps.iter().take_while(|step| step.source != Source::Agent);
     let texts = before.filter(|step| step.source == Source::User).map(|step| step.message.trim());
     let text = texts.filter(|text| !text.is_empty()).find(|text| !is_context(text))?;

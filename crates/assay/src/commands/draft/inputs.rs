@@ -1,0 +1,245 @@
+//! Files that tasks may be given: the user's, and those that a program of a task makes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use assay_draft::prompts::InputFile;
+use assay_draft::proposal::{INPUT_BYTES, write_dockerfile};
+use assay_draft::review::Fault;
+use assay_fs::tree::Tree;
+use assay_fs::{FileKind, tree};
+use assay_report::clean;
+use assay_sandbox::{Exec, Exit, Limits, Mount, Network, Root, Sandbox, Sink, Spec};
+
+use super::folder::make_folder;
+use crate::failure::Failure;
+use crate::machine;
+
+/// Most inputs of a draft.
+const MOST: usize = 200;
+
+/// Most characters of the beginning of a text, and of all beginnings together.
+const BEGINNING: usize = 1_500;
+const BEGINNINGS: usize = 20_000;
+
+/// The program that makes files, in a task's folder.
+pub(super) const GENERATOR: &str = "tests/generate.py";
+
+/// How long it may run.
+const GENERATOR_TIME: Duration = Duration::from_mins(1);
+
+/// Most files that it may make.
+const GENERATED: usize = 200;
+
+/// Copies the user's files into the folder of a draft.
+pub(super) fn copy_inputs(from: &Path, to: &Path) -> Result<(), Failure> {
+    let walk = tree::walk(from);
+    if let Some(problem) = walk.problems.first() {
+        return Err(Failure::bad_input(format!(
+            "cannot read {}: {}",
+            problem.path.display(),
+            problem.source
+        )));
+    }
+    let files: Vec<&Path> = walk
+        .nodes
+        .iter()
+        .filter(|node| node.kind == FileKind::File)
+        .map(|node| node.path.as_path())
+        .collect();
+    if let Some(link) = walk.nodes.iter().find(|node| node.kind == FileKind::Link) {
+        let path = from.join(&link.path);
+        return Err(Failure::bad_input(format!("{} is a link", path.display())).hint("replace it by a copy"));
+    }
+    if files.is_empty() || files.len() > MOST {
+        let message = format!("{} contains {} files, 1 to {MOST} are allowed", from.display(), files.len());
+        return Err(Failure::bad_input(message));
+    }
+    for path in files {
+        let shown = from.join(path);
+        let name = path.to_str().filter(|name| !name.chars().any(char::is_control));
+        if name.is_none() {
+            return Err(Failure::bad_input(format!(
+                "{:?} is not an allowed name",
+                shown.display().to_string()
+            )));
+        }
+        let content = assay_fs::read_within(from, path, INPUT_BYTES)
+            .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", shown.display())))?;
+        if content.truncated {
+            return Err(Failure::bad_input(format!("{} has more than {INPUT_BYTES} bytes", shown.display())));
+        }
+        let into = to.join(path);
+        make_folder(into.parent().unwrap_or(to))?;
+        fs::write(&into, content.bytes)
+            .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", into.display())))?;
+    }
+    Ok(())
+}
+
+/// The inputs of a draft, as a model sees them.
+pub(super) fn list_inputs(folder: &Path) -> Vec<InputFile> {
+    let mut room = BEGINNINGS;
+    let nodes = tree::walk(folder).nodes;
+    let files = nodes.into_iter().filter(|node| node.kind == FileKind::File);
+    let listed = files.filter_map(|node| {
+        let path = node.path.to_str()?.to_owned();
+        let bytes = fs::metadata(folder.join(&node.path)).ok()?.len();
+        let content = assay_fs::read_within(folder, &node.path, 64 << 10).ok()?;
+        let text = match String::from_utf8(content.bytes) {
+            Ok(text) => Some(text),
+            // A character that the limit cuts.
+            Err(error) if content.truncated && error.utf8_error().error_len().is_none() => {
+                Some(String::from_utf8_lossy(error.as_bytes()).into_owned())
+            }
+            Err(_) => None,
+        };
+        let beginning = text.filter(|text| !text.contains('\0')).map(|text| {
+            let part: String = text.chars().take(BEGINNING.min(room)).collect();
+            room = room.saturating_sub(part.chars().count());
+            part
+        });
+        Some(InputFile { path, bytes, beginning })
+    });
+    listed.take(MOST).collect()
+}
+
+/// Runs the generator of a task twice, and puts its files into the task's folder. Returns the fault, if there is one.
+pub(super) fn generate_files(task: &Path, work: &Path) -> Result<Option<Fault>, Failure> {
+    let mut made = Vec::new();
+    for number in [1, 2] {
+        let out = work.join(format!("generated-{number}"));
+        if out.is_dir() {
+            assay_fs::remove_tree(&out).map_err(|error| {
+                Failure::infrastructure(format!("cannot remove {}: {error}", out.display()))
+            })?;
+        }
+        make_folder(&out)?;
+        if let Err(message) = run_generator(&task.join(GENERATOR), &out)? {
+            return Ok(Some(Fault::new("generator-fails", message)));
+        }
+        if let Err(message) = check_output(&out) {
+            return Ok(Some(Fault::new("generator-fails", message)));
+        }
+        made.push(out);
+    }
+    let digests: Vec<_> = made.iter().map(|out| Tree::read(out).digest()).collect();
+    if digests[0] != digests[1] {
+        let message = "two executions of tests/generate.py write different files".to_owned();
+        return Ok(Some(Fault::new("generator-unstable", message)));
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::infrastructure(format!("cannot write to {}: {error}", task.display()))
+    };
+    for (from, to) in [("files", "environment/files"), ("tests", "tests")] {
+        let from = made[0].join(from);
+        for node in tree::walk(&from).nodes.iter().filter(|node| node.kind == FileKind::File) {
+            let into = task.join(to).join(&node.path);
+            make_folder(into.parent().unwrap_or(task))?;
+            fs::copy(from.join(&node.path), &into).map_err(|error| failed(&error))?;
+        }
+    }
+    write_dockerfile(task).map_err(|error| failed(&error))?;
+    Ok(None)
+}
+
+/// Whether a task may have what its generator wrote.
+fn check_output(out: &Path) -> Result<(), String> {
+    let walk = tree::walk(out);
+    let mut bytes = 0;
+    let mut files = 0;
+    for node in &walk.nodes {
+        let shown = node.path.display();
+        match node.kind {
+            FileKind::File => {
+                files += 1;
+                bytes += fs::metadata(out.join(&node.path)).map_or(0, |found| found.len());
+            }
+            FileKind::Directory => {}
+            _ => {
+                return Err(format!("tests/generate.py writes {shown}, which is neither a file nor a folder"));
+            }
+        }
+        let inside = node.path.starts_with("files") || node.path.starts_with("tests");
+        let own = ["tests/generate.py", "tests/test.sh", "tests/check.py"];
+        if !inside || own.iter().any(|own| node.path == Path::new(own)) {
+            return Err(format!(
+                "tests/generate.py writes {shown}: files are below files/ or tests/, and not its own"
+            ));
+        }
+    }
+    if files == 0 || files > GENERATED || bytes > INPUT_BYTES {
+        return Err(format!(
+            "tests/generate.py writes {files} files of {bytes} bytes: 1 to {GENERATED} files of at most {INPUT_BYTES} bytes are allowed"
+        ));
+    }
+    Ok(())
+}
+
+/// Runs a generator in bubblewrap without network. The inner error is what went wrong.
+fn run_generator(script: &Path, out: &Path) -> Result<Result<(), String>, Failure> {
+    let failed = |error: &assay_sandbox::SandboxError| {
+        Failure::infrastructure(format!(
+            "cannot run {}: {}",
+            script.display(),
+            assay_diagnostic::chain(error)
+        ))
+        .hint("generators need bubblewrap; `assay doctor` checks the sandboxes")
+    };
+    let absolute = |path: &Path| -> Result<PathBuf, Failure> {
+        path.canonicalize()
+            .map_err(|error| Failure::infrastructure(format!("cannot open {}: {error}", path.display())))
+    };
+    let mount =
+        |source: PathBuf, target: &str, writable: bool| Mount { source, target: target.into(), writable };
+    let spec = Spec {
+        root: Root::Host,
+        mounts: vec![
+            mount(absolute(script)?, "/generator/generate.py", false),
+            mount(absolute(out)?, "/out", true),
+        ],
+        tmpfs: Vec::new(),
+        workdir: "/out".into(),
+        env: [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("HOME", "/tmp"),
+            ("LANG", "C.UTF-8"),
+            ("TZ", "UTC"),
+            ("PYTHONHASHSEED", "0"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec(),
+        network: Network::None,
+        limits: Limits {
+            cpus: None,
+            memory_bytes: Some(1 << 30),
+            pids: Some(64),
+            storage_bytes: Some(64 << 20),
+        },
+        label: "generator".to_owned(),
+    };
+    let sandbox = machine::bubblewrap_sandbox()?;
+    let mut session = sandbox.start(&spec).map_err(|error| failed(&error))?;
+    let command = Exec {
+        argv: ["python3", "-s", "/generator/generate.py"].map(str::to_owned).to_vec(),
+        env: Vec::new(),
+        cwd: None,
+        deadline: Some(Instant::now() + GENERATOR_TIME),
+        stdout: Sink { keep: 2_000, ..Sink::default() },
+        stderr: None,
+    };
+    let outcome = session.exec(&command, &AtomicBool::new(false)).map_err(|error| failed(&error))?;
+    session.stop().map_err(|error| failed(&error))?;
+    if outcome.exit == Exit::Code(0) {
+        return Ok(Ok(()));
+    }
+    let ended = match outcome.exit {
+        Exit::Code(code) => format!("ends with status {code}"),
+        Exit::Deadline => format!("runs for more than {} s", GENERATOR_TIME.as_secs()),
+        Exit::Limit(_) => "exceeds its limit of memory or disk".to_owned(),
+        other => format!("ends with {other:?}"),
+    };
+    Ok(Err(format!("tests/generate.py {ended}: {}", clean(&outcome.stdout.text()))))
+}
