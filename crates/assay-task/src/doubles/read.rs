@@ -412,7 +412,7 @@ impl Reader<'_> {
         if is_plain && !is_own {
             return Ok(text.clone());
         }
-        let message = format!("{:?} cannot be the name of a database or its user", text);
+        let message = format!("{text:?} cannot be the name of a database or its user");
         Err(self.error(
             &name.span(),
             message,

@@ -23,9 +23,12 @@ pub(crate) struct SkillArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillWhat {
-    FromTask(FromTaskArgs),
-    FromDocs(FromDocsArgs),
-    FromRuns(FromRunsArgs),
+    #[command(name = "from-task")]
+    Task(FromTaskArgs),
+    #[command(name = "from-docs")]
+    Docs(FromDocsArgs),
+    #[command(name = "from-runs")]
+    Runs(FromRunsArgs),
 }
 
 /// Write skills from instructions and given files of tasks

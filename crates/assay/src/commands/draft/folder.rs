@@ -48,6 +48,7 @@ impl State {
 
 /// `ideas.json`.
 #[derive(Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the key of the file")]
 pub(super) struct Ideas {
     pub(super) schema: String,
     pub(super) ideas: Vec<Idea>,

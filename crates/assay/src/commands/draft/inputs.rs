@@ -159,7 +159,9 @@ fn check_output(out: &Path) -> Result<(), String> {
             }
             FileKind::Directory => {}
             _ => {
-                return Err(format!("tests/generate.py writes {shown}, which is neither a file nor a folder"));
+                return Err(format!(
+                    "tests/generate.py writes {shown}, which is neither a file nor a folder"
+                ));
             }
         }
         let inside = node.path.starts_with("files") || node.path.starts_with("tests");

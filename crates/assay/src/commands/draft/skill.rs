@@ -23,18 +23,18 @@ use crate::ui::Ui;
 
 pub(super) fn run(args: &SkillArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let (origin, model) = match &args.what {
-        SkillWhat::FromTask(args) => (SkillOrigin::Task, &args.model),
-        SkillWhat::FromDocs(args) => (SkillOrigin::Docs, &args.model),
-        SkillWhat::FromRuns(args) => (SkillOrigin::Runs, &args.model),
+        SkillWhat::Task(args) => (SkillOrigin::Task, &args.model),
+        SkillWhat::Docs(args) => (SkillOrigin::Docs, &args.model),
+        SkillWhat::Runs(args) => (SkillOrigin::Runs, &args.model),
     };
     let out = model.out.clone().unwrap_or_else(|| Path::new("generated").join(origin.name()));
     if out.symlink_metadata().is_ok() {
         return Err(Failure::bad_input(format!("{} exists", out.display())).hint("--out names a new folder"));
     }
     let material = match &args.what {
-        SkillWhat::FromTask(args) => material::of_tasks(&args.tasks)?,
-        SkillWhat::FromDocs(args) => material::of_docs(&args.paths)?,
-        SkillWhat::FromRuns(args) => material::of_runs(&args.runs, &args.tasks, settings, ui)?,
+        SkillWhat::Task(args) => material::of_tasks(&args.tasks)?,
+        SkillWhat::Docs(args) => material::of_docs(&args.paths)?,
+        SkillWhat::Runs(args) => material::of_runs(&args.runs, &args.tasks, settings, ui)?,
     };
     if material.is_cut {
         ui.note("warning: the material is longer than a request may be; its parts were cut");

@@ -38,6 +38,7 @@ pub(super) struct Solvers {
 
 /// The attempts on a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the key of the file")]
 pub(super) struct Solved {
     /// The digest of its folder.
     pub(super) digest: String,
@@ -84,7 +85,7 @@ pub(super) fn run(
     };
     check_model(Some(&model), author.spec())?;
     let mut solvers = stored.filter(|stored| stored.model == model).unwrap_or_default();
-    solvers.schema = "assay.draft-solvers/1".to_owned();
+    "assay.draft-solvers/1".clone_into(&mut solvers.schema);
     solvers.model.clone_from(&model);
     let open: Vec<String> = folder
         .tasks()
@@ -203,11 +204,10 @@ impl Stage<'_> {
             return Err(Failure::bad_input(format!("the solver stopped at the task {task}: {capped}"))
                 .hint("run the command again with --resume and a higher --max-usd"));
         }
-        let record = self.store.record(id)?;
-        match record.filter(|record| record.outcome.counts()) {
-            Some(record) => Ok(record),
-            None => {
-                let reason = self.store.record(id)?.and_then(|record| record.reason).unwrap_or_default();
+        match self.store.record(id)? {
+            Some(record) if record.outcome.counts() => Ok(record),
+            record => {
+                let reason = record.and_then(|record| record.reason).unwrap_or_default();
                 Err(Failure::infrastructure(format!("the solver cannot attempt the task {task}: {reason}"))
                     .hint("correct solver.toml in the draft or the model's options, then --resume"))
             }

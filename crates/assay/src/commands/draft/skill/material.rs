@@ -246,7 +246,7 @@ fn describe_trial(record: &Record, trajectory: &Trajectory) -> String {
         let who = match step.source {
             Source::Agent => "agent",
             Source::User => "user",
-            _ => continue,
+            Source::System => continue,
         };
         if !step.message.trim().is_empty() {
             steps.push_str(&format!("[{who}] {}\n", ends(step.message.trim(), STEP_CHARS)));

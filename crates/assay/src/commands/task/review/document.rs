@@ -237,7 +237,7 @@ pub(super) fn policy(findings: &[Finding], faults: &[Fault], task: &Task) -> Vec
         weight: match finding.severity {
             Severity::Error => "fail",
             Severity::Warning => "warn",
-            _ => "info",
+            Severity::Info => "info",
         },
         file: finding.file.strip_prefix(&task.root).unwrap_or(&finding.file).display().to_string(),
         line: finding.line,

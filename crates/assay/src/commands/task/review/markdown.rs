@@ -229,7 +229,7 @@ fn failures_of(run: &TaskResults) -> String {
         text.push('\n');
     }
     if !run.passed_unopened.is_empty() {
-        let ids: Vec<&str> = run.passed_unopened.iter().map(|id| id.short()).collect();
+        let ids: Vec<&str> = run.passed_unopened.iter().map(assay_store::TrialId::short).collect();
         text.push_str(&format!(
             "{} passed with a skill that was not opened: {}\n\n",
             counted(ids.len(), "trial", "trials"),

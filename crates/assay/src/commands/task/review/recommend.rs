@@ -71,7 +71,7 @@ pub(super) fn recommend(
         match finding.severity {
             Severity::Error => add(Choice::Reject, &finding.code, finding.message.clone()),
             Severity::Warning => add(Choice::Revise, &finding.code, finding.message.clone()),
-            _ => {}
+            Severity::Info => {}
         }
     }
     for fault in faults {
@@ -144,7 +144,7 @@ mod tests {
     /// `condition`, with skills or without, trials, passed.
     fn run(arms: &[(&str, bool, u64, u64)]) -> TaskResults {
         let arm = |(condition, has_skills, trials, passed): &(&str, bool, u64, u64)| TaskArmResults {
-            who: Default::default(),
+            who: assay_analysis::AgentKey::default(),
             condition: (*condition).to_owned(),
             has_skills: *has_skills,
             trials: *trials,
