@@ -49,6 +49,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay lab judge", Elsewhere("judge")),
     ("assay draft needs", Elsewhere("draft")),
     ("assay draft run", Elsewhere("draft_run")),
+    ("assay draft skill", Elsewhere("draft_skill")),
+    ("assay task review", Elsewhere("task_review")),
     ("assay draft status", Elsewhere("draft_run")),
     ("assay draft headroom", Elsewhere("draft_run")),
     ("assay run draft-xlsx/pilot.toml", Elsewhere("draft_run")),

@@ -114,8 +114,8 @@ fn bad_sources_are_refused_before_anything_is_sent() {
     check(&["from-docs", "absent"], "cannot read absent");
     check(&["from-docs", "binary"], "binary/a.md is not a text in UTF-8");
     check(&["from-docs", "empty"], "the folders contain no documentation");
-    check(&["from-docs", "tasks/train/tests"], "lies in the task");
-    check(&["from-docs", "tasks"], "lies in the task");
+    check(&["from-docs", "tasks/train/tests"], "is in the task");
+    check(&["from-docs", "tasks"], "is in the task");
     check(&["from-runs", "absent"], "absent");
     assert_eq!(server.requests().len(), 0);
     let forecast = [

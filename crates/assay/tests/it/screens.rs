@@ -426,11 +426,13 @@ fn the_screens_of_errors() {
     insta::assert_snapshot!(narrow, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none,
       curated, placebo, documents[:DIR], plain, negative, full, plus-related,
-      plus-unrelated, self-generated, version:DIR|GITREF
+      plus-unrelated, self-generated, generated-from-task[:DIR],
+      generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF
     "#);
     insta::assert_snapshot!(wide, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none, curated, placebo, documents[:DIR], plain,
-      negative, full, plus-related, plus-unrelated, self-generated, version:DIR|GITREF
+      negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR],
+      generated-from-runs[:DIR], version:DIR|GITREF
     "#);
     let [narrow, wide] = screens(Fixture::new, &["plan", "experiments/skills/experiment.toml"], 2);
     insta::assert_snapshot!(narrow, @r"

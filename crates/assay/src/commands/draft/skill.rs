@@ -1,6 +1,6 @@
 //! `assay draft skill`: skills that a model writes.
 
-mod material;
+mod sources;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use assay_skill::Package;
 use assay_skill::generated::{FILE, GeneratedSkill, GeneratedSkills, SCHEMA, SkillOrigin};
 use serde_json::json;
 
-use self::material::Material;
+use self::sources::SkillSources;
 use super::ask::DraftModel;
 use crate::args::draft::{SkillArgs, SkillModelArgs, SkillWhat};
 use crate::config::Settings;
@@ -31,20 +31,20 @@ pub(super) fn run(args: &SkillArgs, settings: &Settings, ui: &Ui) -> Result<Stat
     if out.symlink_metadata().is_ok() {
         return Err(Failure::bad_input(format!("{} exists", out.display())).hint("--out names a new folder"));
     }
-    let material = match &args.what {
-        SkillWhat::Task(args) => material::of_tasks(&args.tasks)?,
-        SkillWhat::Docs(args) => material::of_docs(&args.paths)?,
-        SkillWhat::Runs(args) => material::of_runs(&args.runs, &args.tasks, settings, ui)?,
+    let sources = match &args.what {
+        SkillWhat::Task(args) => sources::of_tasks(&args.tasks)?,
+        SkillWhat::Docs(args) => sources::of_docs(&args.paths)?,
+        SkillWhat::Runs(args) => sources::of_runs(&args.runs, &args.tasks, settings, ui)?,
     };
-    if material.is_cut {
+    if sources.is_cut {
         ui.note("warning: the material is longer than a request may be; its parts were cut");
     }
-    generate(origin, material, model, &out, settings, ui)
+    generate(origin, sources, model, &out, settings, ui)
 }
 
 fn generate(
     origin: SkillOrigin,
-    material: Material,
+    sources: SkillSources,
     args: &SkillModelArgs,
     out: &Path,
     settings: &Settings,
@@ -54,7 +54,7 @@ fn generate(
     let cancel = machine::interrupted()?;
     let model = DraftModel::open_without_spending(args.access(), &args.model, replies, cancel)?;
     let count = usize::from(args.skills);
-    let request = request(origin, &material.text, count);
+    let request = request(origin, &sources.text, count);
     if args.dry_run {
         let tokens = assay_model::tokens(&request.system) + assay_model::tokens(&request.text);
         let (cached, usd) =
@@ -84,9 +84,9 @@ fn generate(
         model: args.model.clone(),
         prompt: version(origin),
         skills: Vec::new(),
-        tasks: material.tasks,
-        files: material.files,
-        trials: material.trials,
+        tasks: sources.tasks,
+        files: sources.files,
+        trials: sources.trials,
     };
     for skill in &skills {
         write_skill(beside.path(), skill).map_err(|error| failed(&error))?;

@@ -114,7 +114,7 @@ pub(super) fn run(
         folder.write_text("solver.toml", &solver(&model, url, key, price.map(|_| &args.solver_price[..])))?;
     }
     let store = Store::open(&folder.path("solver/store"))?;
-    let mut stage = Stage { args, folder, author, cancel, settings, store, ui };
+    let mut stage = SolverStage { args, folder, author, cancel, settings, store, ui };
     for task in open {
         let digest = folder_digest(&folder.task(&task));
         let (solved, output) = stage.attempt(&task, digest)?;
@@ -134,7 +134,7 @@ pub(super) fn run(
     Ok(())
 }
 
-struct Stage<'a> {
+struct SolverStage<'a> {
     args: &'a DraftRunArgs,
     folder: &'a DraftFolder,
     author: &'a DraftModel<'a>,
@@ -144,7 +144,7 @@ struct Stage<'a> {
     ui: &'a Ui,
 }
 
-impl Stage<'_> {
+impl SolverStage<'_> {
     /// Attempts a task alternately without and with the skill, up to the first pass. Returns what the verifier printed last.
     fn attempt(&mut self, task: &str, digest: String) -> Result<(Solved, String), Failure> {
         let mut experiment = Experiment::load(&self.folder.path("solver.toml"))?;

@@ -34,7 +34,7 @@ const DOCUMENTS: [&str; 7] = ["md", "markdown", "mdx", "txt", "rst", "html", "ht
 
 /// The material of a request.
 #[derive(Debug, Default)]
-pub(super) struct Material {
+pub(super) struct SkillSources {
     pub(super) text: String,
     /// Whether a part was cut so that all have room.
     pub(super) is_cut: bool,
@@ -43,7 +43,7 @@ pub(super) struct Material {
     pub(super) trials: Vec<String>,
 }
 
-impl Material {
+impl SkillSources {
     /// Joins parts. If they are too long together, each gets an equal share of the room.
     fn of_parts(parts: &[String]) -> Self {
         let total: usize = parts.iter().map(|part| part.chars().count()).sum();
@@ -71,7 +71,7 @@ fn ends(text: &str, most: usize) -> String {
 }
 
 /// The instructions of tasks with their given files.
-pub(super) fn of_tasks(folders: &[PathBuf]) -> Result<Material, Failure> {
+pub(super) fn of_tasks(folders: &[PathBuf]) -> Result<SkillSources, Failure> {
     let (mut parts, mut tasks) = (Vec::new(), BTreeSet::new());
     for folder in folders {
         let task = Task::load(folder).map_err(|error| {
@@ -84,7 +84,7 @@ pub(super) fn of_tasks(folders: &[PathBuf]) -> Result<Material, Failure> {
         parts.push(part);
         tasks.insert(SourceTask { name: task.name.clone(), digest: task.digest.to_string() });
     }
-    Ok(Material { tasks: tasks.into_iter().collect(), ..Material::of_parts(&parts) })
+    Ok(SkillSources { tasks: tasks.into_iter().collect(), ..SkillSources::of_parts(&parts) })
 }
 
 /// The text files of a task's environment that an agent is given. Skills that belong to the task are left out.
@@ -110,7 +110,7 @@ fn given_files(task: &Task) -> Vec<(String, String)> {
 }
 
 /// Files of documentation.
-pub(super) fn of_docs(paths: &[PathBuf]) -> Result<Material, Failure> {
+pub(super) fn of_docs(paths: &[PathBuf]) -> Result<SkillSources, Failure> {
     let (mut parts, mut files) = (Vec::new(), BTreeSet::new());
     for path in paths {
         let unreadable = |error: &dyn std::fmt::Display| {
@@ -151,7 +151,7 @@ pub(super) fn of_docs(paths: &[PathBuf]) -> Result<Material, Failure> {
         return Err(Failure::bad_input("the folders contain no documentation".to_owned())
             .hint(format!("files that end in {} are read", DOCUMENTS.join(", "))));
     }
-    Ok(Material { files: files.into_iter().collect(), ..Material::of_parts(&parts) })
+    Ok(SkillSources { files: files.into_iter().collect(), ..SkillSources::of_parts(&parts) })
 }
 
 /// Whether a file of a folder is documentation: neither hidden nor a skill.
@@ -167,7 +167,7 @@ fn refuse_task(shown: &Path, real: &Path) -> Result<(), Failure> {
     let is_task = |folder: &&Path| folder.join("task.toml").is_file() && folder.join("tests").is_dir();
     match real.ancestors().find(is_task) {
         Some(task) => Err(Failure::bad_input(format!(
-            "{} lies in the task {}, so it is not documentation",
+            "{} is in the task {}, so it is not documentation",
             shown.display(),
             task.display()
         ))
@@ -182,7 +182,7 @@ pub(super) fn of_runs(
     patterns: &[String],
     settings: &Settings,
     ui: &Ui,
-) -> Result<Material, Failure> {
+) -> Result<SkillSources, Failure> {
     let store = Store::open(&settings.store)?;
     let secrets = machine::secrets();
     let (mut parts, mut tasks, mut trials) = (Vec::new(), BTreeSet::new(), Vec::new());
@@ -211,7 +211,7 @@ pub(super) fn of_runs(
         )
         .hint("trials of the condition `none` are read; --task names tasks"));
     }
-    Ok(Material { tasks: tasks.into_iter().collect(), trials, ..Material::of_parts(&parts) })
+    Ok(SkillSources { tasks: tasks.into_iter().collect(), trials, ..SkillSources::of_parts(&parts) })
 }
 
 /// The records of trials whose condition provides no skill, in the order of the plan.
