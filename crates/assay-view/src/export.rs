@@ -69,6 +69,9 @@ pub fn export(
     let site = Arc::new(site.for_export(run));
     let mut writer = Writer { site, folder, files: BTreeMap::new(), found: Exported::default() };
     let mut waiting: VecDeque<String> = VecDeque::from(["/".to_owned()]);
+    if writer.site.draft().is_some() {
+        waiting.push_back("/draft/".to_owned());
+    }
     let mut known: BTreeSet<String> = waiting.iter().cloned().collect();
     while let Some(path) = waiting.pop_front() {
         for target in writer.page(&path)? {

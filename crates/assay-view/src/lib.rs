@@ -3,8 +3,8 @@
 //! [`Site`] makes pages from a store; [`serve_site`] serves them on loopback, and [`export`] writes the same
 //! pages to a folder. Pages are rendered on the server and work without JavaScript. Everything that came
 //! from skills, tasks, agents and models is escaped by the templates, with its control characters replaced,
-//! and files of attempts are only ever sent as downloads or as images. Only the forms below `/review/` write,
-//! and only marks; exports leave them out.
+//! and files of attempts are only ever sent as downloads or as images. Only the forms below `/review/` and `/draft/` write,
+//! and only marks and decisions; exports leave them out.
 
 mod attempt;
 mod data;

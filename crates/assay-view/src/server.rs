@@ -1,7 +1,8 @@
 //! The HTTP server of pages and of JSON services.
 //!
 //! Reads from this machine need no token. Reads from elsewhere and writes do. The only writes are forms below
-//! `/review/`, which add people's marks to the store; no other page changes anything.
+//! `/review/`, which add people's marks to the store, and below `/draft/`, which write people's decisions to the
+//! draft's folder; no other page changes anything.
 //! A page of another site cannot read anything: the Host header must name this machine unless the request has
 //! the token, an Origin header must be that of the server, and the content policy allows nothing foreign. Nor
 //! can it write: a form must also come from a page of this server, as the browser says.
@@ -35,8 +36,8 @@ use crate::urls;
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Pages below this address have forms that write.
-const REVIEWS: &str = "/review/";
+/// Pages below these addresses have forms that write.
+const FORMS: [&str; 2] = ["/review/", "/draft/"];
 
 /// The cookie that keeps the token.
 const COOKIE: &str = "assay_token";
@@ -250,7 +251,7 @@ fn json_response(status: u16, document: &serde_json::Value) -> Response {
 async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let uri = request.uri();
-    let is_review = uri.path().starts_with(REVIEWS);
+    let is_review = FORMS.iter().any(|path| uri.path().starts_with(path));
     let refuse =
         |status: StatusCode, message: &str| harden((status, message.to_owned()).into_response(), is_review);
     if is_foreign(headers) {

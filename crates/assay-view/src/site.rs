@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -12,6 +13,7 @@ use assay_store::{Sheet, Store, StoreError};
 
 use crate::data::RunData;
 use crate::pages::behaviour::Behaviour;
+use crate::pages::draft::Draft;
 
 /// A loaded run whose records change is loaded again after this multiple of the time that loading took.
 const RELOAD: u32 = 5;
@@ -26,6 +28,8 @@ pub struct Site {
     secrets: Vec<String>,
     /// Whether the pages are files: without forms and live updates.
     pub(crate) is_export: bool,
+    /// A draft that is shown beside the runs.
+    draft: Option<Draft>,
     /// The only run that is shown, if so.
     only: Option<String>,
     runs: Mutex<HashMap<String, Entry>>,
@@ -70,12 +74,24 @@ impl Site {
             store,
             secrets,
             is_export: false,
+            draft: None,
             only: None,
             runs: Mutex::default(),
             changed: Condvar::new(),
             behaviours: Mutex::default(),
             sheets: Mutex::default(),
         }
+    }
+
+    /// The same with the pages of a draft, whose folder is named.
+    #[must_use]
+    pub fn with_draft(self, folder: PathBuf) -> Self {
+        Self { draft: Some(Draft::new(folder)), ..self }
+    }
+
+    /// The draft that is shown.
+    pub(crate) fn draft(&self) -> Option<&Draft> {
+        self.draft.as_ref()
     }
 
     /// The same pages as files, of one run only if it is named.

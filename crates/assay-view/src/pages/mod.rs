@@ -3,6 +3,7 @@
 pub(crate) mod behaviour;
 mod compare;
 mod comparison;
+pub(crate) mod draft;
 mod files;
 mod layout;
 mod pair;
@@ -42,6 +43,7 @@ pub(crate) fn reply_to_form(site: &Arc<Site>, path: &str, form: &str) -> Reply {
     let segments = segments.unwrap_or_default();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let written = match segments.as_slice() {
+        ["draft", kind @ ("ideas" | "tasks"), name] => draft::submit(site, kind, name, form),
         ["review", sheet, annotator, number] => review::submit(site, sheet, annotator, number, form),
         _ => Err(PageError::NotFound(assay_report::clean(path))),
     };
@@ -98,6 +100,7 @@ fn route(site: &Arc<Site>, path: &str, query: &str) -> Result<Reply, PageError> 
             };
             return of_run(site, &data, rest, query, missing);
         }
+        ["draft", rest @ ..] => draft::route(site, rest, missing)?,
         ["review", rest @ ..] if !site.is_export => return review::route(site, rest, query, missing),
         _ => return Err(missing()),
     };

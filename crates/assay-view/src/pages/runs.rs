@@ -24,6 +24,8 @@ struct RunsPage {
     names: Vec<String>,
     /// Runs side by side with the one before.
     pairs: Vec<(String, String)>,
+    /// Whether a draft is shown.
+    has_draft: bool,
     /// Whether there are items for people to label.
     has_sheets: bool,
 }
@@ -66,7 +68,8 @@ pub(super) fn page(site: &Arc<Site>) -> Result<String, PageError> {
     };
     let store = clean(&site.store.root().display().to_string());
     let has_sheets = !site.store.sheet_names().is_empty();
-    Ok(RunsPage { page, store, runs, names, pairs, has_sheets }.render()?)
+    Ok(RunsPage { page, store, runs, names, pairs, has_draft: site.draft().is_some(), has_sheets }
+        .render()?)
 }
 
 fn line(name: &str, data: &RunData) -> Run {

@@ -12,10 +12,14 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   assay view
   assay view my-suite --open
+  assay view --draft draft-xlsx
   assay view --export site")]
 pub(crate) struct ViewArgs {
     /// Name of the run whose page is opened or exported; all runs without it
     pub(crate) run: Option<String>,
+    /// Folder of a draft, whose stages are shown at /draft/
+    #[arg(long, value_name = "DIR")]
+    pub(crate) draft: Option<PathBuf>,
     /// Port to listen on; 0 chooses a free one
     #[arg(long, default_value_t = 8322, conflicts_with = "export")]
     pub(crate) port: u16,

@@ -21,7 +21,14 @@ use crate::ui::Ui;
 const POLL: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &ViewArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    if !settings.store.is_dir() {
+    if let Some(draft) = &args.draft
+        && !draft.join("draft.json").is_file()
+        && !draft.is_dir()
+    {
+        return Err(Failure::bad_input(format!("there is no draft at {}", draft.display()))
+            .hint("`assay draft run` makes one"));
+    }
+    if !settings.store.is_dir() && args.draft.is_none() {
         let message = format!("there is no store at {}", settings.store.display());
         return Err(Failure::bad_input(message)
             .hint("`assay run` and `assay import` create one; --store names another"));
@@ -31,7 +38,10 @@ pub(crate) fn run(args: &ViewArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         // An unknown name is an error, with similar ones.
         store.run(run)?;
     }
-    let site = Site::new(store, machine::secrets());
+    let mut site = Site::new(store, machine::secrets());
+    if let Some(draft) = &args.draft {
+        site = site.with_draft(draft.clone());
+    }
     match &args.export {
         Some(folder) => write(site, args.run.as_deref(), folder, ui),
         None => serve(site, args, ui),
@@ -52,7 +62,11 @@ fn write(site: Site, run: Option<&str>, folder: &Path, ui: &Ui) -> Result<Status
 fn serve(site: Site, args: &ViewArgs, ui: &Ui) -> Result<Status, Failure> {
     let serving = Serving::bind(SocketAddr::new(args.host, args.port))?;
     let token = new_token()?;
-    let path = args.run.as_ref().map_or_else(String::new, |run| format!("runs/{run}/"));
+    let path = match (&args.run, &args.draft) {
+        (Some(run), _) => format!("runs/{run}/"),
+        (None, Some(_)) => "draft/".to_owned(),
+        (None, None) => String::new(),
+    };
     let address = format!("http://{}/{path}?token={token}", serving.address());
     ui.out(&format!("{address}\n"))?;
     ui.note("press Ctrl-C to end");

@@ -278,6 +278,34 @@ fn tasks_that_no_other_model_solves_are_removed() {
 }
 
 #[test]
+fn what_a_person_rejects_is_left_out() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| model(request));
+    let lab = lab();
+    let url = server.url();
+    lab.assay(&args(&url, &[&NEW[..], &["--stop-after", "ideas"]].concat())).ok();
+    let approvals = |ideas: Value, tasks: Value| {
+        lab.write(
+            "draft/approvals.json",
+            json!({"schema": "assay.draft-approvals/1", "ideas": ideas, "tasks": tasks}).to_string(),
+        );
+    };
+    approvals(json!({"leaky": {"decision": "rejected", "comment": "Too near to the skill."}}), json!({}));
+    lab.assay(&args(&url, &["--resume", "--stop-after", "tasks"])).ok();
+    assert_eq!(server.requests().len(), 3);
+    approvals(
+        json!({"revenue": {"decision": "approved"}}),
+        json!({"totals": {"decision": "rejected", "comment": ""}}),
+    );
+    let ran = lab.assay(&args(&url, &["--resume", "--format", "json"])).ok().json();
+    let reason = |name: &str| task_state(&ran, name)["reason"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(reason("leaky"), "rejected by a person: Too near to the skill.");
+    assert_eq!(reason("totals"), "rejected by a person");
+    assert_eq!(task_state(&ran, "revenue")["state"], "accepted");
+    assert!(lab.path("draft/infeasible/totals/instruction.md").is_file());
+}
+
+#[test]
 fn a_draft_belongs_to_one_command_at_a_time() {
     let (begun, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (is_begun, may_go) = (begun.clone(), go.clone());

@@ -1,6 +1,7 @@
 //! `assay view`: the pages over HTTP and as files.
 
 mod browser;
+mod draft;
 mod review;
 
 use std::collections::BTreeSet;
@@ -58,12 +59,17 @@ impl Viewer {
     }
 
     fn of(lab: &Fixture, store: &str) -> Self {
-        let mut command = lab.command(&["--store", store, "view", "--port", "0", "--quiet"]);
+        Self::with(lab, &["--store", store, "view", "--port", "0", "--quiet"])
+    }
+
+    fn with(lab: &Fixture, args: &[&str]) -> Self {
+        let mut command = lab.command(args);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (address, token) = line.trim().split_once("/?token=").unwrap_or_else(|| panic!("{line:?}"));
-        let address = address.strip_prefix("http://").unwrap().to_owned();
+        let address = address.strip_prefix("http://").unwrap();
+        let address = address.split('/').next().unwrap_or_default().to_owned();
         Self { child, address, token: token.to_owned() }
     }
 

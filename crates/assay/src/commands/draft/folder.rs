@@ -219,6 +219,33 @@ impl DraftFolder {
         Ok(())
     }
 
+    /// The comment with which a person rejected an idea or a task in the view; `None` if nobody did. `kind` is `ideas` or `tasks`.
+    pub(super) fn rejected_by_person(&self, kind: &str, name: &str) -> Result<Option<String>, Failure> {
+        let approvals: Option<serde_json::Value> = self.read("approvals.json")?;
+        let decided = approvals.as_ref().map(|approvals| &approvals[kind][name]);
+        let rejected = decided.filter(|decided| decided["decision"] == "rejected");
+        Ok(rejected.map(|decided| decided["comment"].as_str().unwrap_or_default().to_owned()))
+    }
+
+    /// Rejects the tasks that a person rejected, or whose idea they rejected.
+    pub(super) fn apply_rejections(&self) -> Result<(), Failure> {
+        for task in self.tasks() {
+            let by_task = self.rejected_by_person("tasks", &task)?;
+            let comment = match by_task {
+                Some(comment) => Some(comment),
+                None => self.rejected_by_person("ideas", &task)?,
+            };
+            if let Some(comment) = comment {
+                let repairs = self.proposal(&task)?.map_or(0, |proposal| proposal.repairs);
+                self.reject(
+                    &task,
+                    Rejected { reason: person_reason(&comment), faults: Vec::new(), repairs },
+                )?;
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn infeasible(&self) -> Result<Infeasible, Failure> {
         let empty = || Infeasible { schema: "assay.draft-infeasible/1".to_owned(), tasks: BTreeMap::new() };
         Ok(self.read("infeasible.json")?.unwrap_or_else(empty))
@@ -275,6 +302,15 @@ impl DraftFolder {
         names.retain(|name| !name.starts_with('.'));
         names.sort();
         names
+    }
+}
+
+/// The reason of a task that a person rejected.
+pub(super) fn person_reason(comment: &str) -> String {
+    if comment.is_empty() {
+        "rejected by a person".to_owned()
+    } else {
+        format!("rejected by a person: {comment}")
     }
 }
 

@@ -105,6 +105,7 @@ fn stages(
     if complete(DraftStage::Tasks)? {
         return Ok(!folder.tasks().is_empty());
     }
+    folder.apply_rejections()?;
     validate::run(folder, subject, model, settings, ui)?;
     let names = folder.tasks();
     if names.is_empty() {

@@ -6,7 +6,7 @@ use assay_judge::Request;
 use assay_report::clean;
 
 use super::ask::DraftModel;
-use super::folder::{DraftFolder, Ideas, ProposalRecord, Rejected, folder_digest};
+use super::folder::{DraftFolder, Ideas, ProposalRecord, Rejected, folder_digest, person_reason};
 use super::subject::Subject;
 use crate::failure::Failure;
 use crate::ui::Ui;
@@ -74,6 +74,11 @@ pub(super) fn write(
         prompts.iter().map(|(name, version)| format!("{name} {version}")).collect();
     for idea in ideas {
         if folder.proposal(&idea.name)?.is_some() || folder.infeasible()?.tasks.contains_key(&idea.name) {
+            continue;
+        }
+        if let Some(comment) = folder.rejected_by_person("ideas", &idea.name)? {
+            let rejected = Rejected { reason: person_reason(&comment), faults: Vec::new(), repairs: 0 };
+            folder.reject(&idea.name, rejected)?;
             continue;
         }
         let answer = model.answer(FILES, &request(subject, idea, ideas), &|reply| {

@@ -40,12 +40,13 @@ async function open(browser, base, settings = {}) {
 /** The kind of a page: its path without names, ids and numbers. */
 const kind = (url) =>
   new URL(url).pathname
-    .replace(/.*?(?=\/(runs|compare|review|index)|\/$)/, "")
+    .replace(/.*?(?=\/(runs|compare|review|draft|index)|\/$)/, "")
     .replace(/\/index\.html$/, "/")
     .replace(/\/compare\/[^/]+\/[^/]+/, "/compare/A/B")
     .replace(/\/review\/[^/]+/, "/review/SHEET")
     .replace(/(\/review\/SHEET)\/(?!adjudicate)[^/]+/, "$1/NAME")
     .replace(/(\/review\/SHEET\/[^/]+)\/\d+/, "$1/N")
+    .replace(/\/draft\/tasks\/[^/]+/, "/draft/tasks/NAME")
     .replace(/\/runs\/[^/]+/, "/runs/RUN")
     .replace(/\/skills\/[^/]+/, "/skills/SKILL")
     .replace(/[0-9a-f]{64}/g, "ID")

@@ -70,6 +70,30 @@ fn pages_work_with_and_without_scripts() {
 
 #[test]
 #[ignore = "needs Chromium"]
+fn pages_of_a_draft_work_with_and_without_scripts() {
+    let lab = super::draft::lab();
+    let viewer = super::draft::start(&lab);
+    let found = drive("crawl", &viewer.url("/draft/"), &["10"]);
+    let expected = [
+        "/",
+        "/draft/",
+        "/draft/experiment/",
+        "/draft/headroom/",
+        "/draft/ideas/",
+        "/draft/needs/",
+        "/draft/replies/",
+        "/draft/replies/ID/",
+        "/draft/requests/",
+        "/draft/solvers/",
+        "/draft/tasks/",
+        "/draft/tasks/NAME/",
+        "/draft/validation/",
+    ];
+    assert_eq!(kinds(&found), expected, "{found}");
+}
+
+#[test]
+#[ignore = "needs Chromium"]
 fn an_export_opens_from_a_disk() {
     needs_bubblewrap!();
     let lab = lab();

@@ -46,7 +46,7 @@ pub(super) fn lab() -> Fixture {
 }
 
 /// Status, head and body of the reply to a form.
-fn post(viewer: &Viewer, path: &str, headers: &str, form: &str) -> (u16, String, String) {
+pub(super) fn post(viewer: &Viewer, path: &str, headers: &str, form: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(&viewer.address).unwrap();
     let length = form.len();
     write!(

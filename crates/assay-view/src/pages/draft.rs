@@ -1,0 +1,224 @@
+//! The folder of a draft: a page for each stage, and the decisions of the person who reviews it.
+//!
+//! The files are read as they are now, and as JSON: their types belong to the commands that write them. What is missing or has
+//! another form is left out.
+
+mod stages;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use askama::Template;
+use assay_report::clean;
+use serde_json::{Value, json};
+
+use super::layout::Layout;
+use crate::error::PageError;
+use crate::reply::{Content, Reply};
+use crate::site::Site;
+use crate::text::{Passage, line};
+use crate::urls;
+
+/// Most bytes of a file that is shown.
+const FILE_BYTES: u64 = 4 << 20;
+
+/// Characters of a text in a table.
+const IN_TABLE: usize = 300;
+
+/// Longest comment, in characters.
+const COMMENT: usize = 2_000;
+
+/// The file with the decisions of people.
+const APPROVALS: &str = "approvals.json";
+
+/// The stages with a page, in order.
+const STAGES: [(&str, &str); 10] = [
+    ("", "Overview"),
+    ("needs", "Needs"),
+    ("ideas", "Ideas"),
+    ("tasks", "Tasks"),
+    ("validation", "Validation"),
+    ("solvers", "Solvers"),
+    ("headroom", "Headroom"),
+    ("experiment", "Experiment"),
+    ("requests", "Requests"),
+    ("replies", "Replies"),
+];
+
+#[derive(Template)]
+#[template(path = "draft.html")]
+struct DraftPage {
+    page: Layout,
+    heading: String,
+    facts: String,
+    stages: Vec<(&'static str, Option<String>)>,
+    sections: Vec<Section>,
+}
+
+/// A part of a page.
+#[derive(Default)]
+struct Section {
+    id: String,
+    title: String,
+    notes: Vec<String>,
+    heads: Vec<&'static str>,
+    rows: Vec<Vec<Cell>>,
+    passages: Vec<(String, Passage)>,
+    form: Option<Form>,
+}
+
+impl Section {
+    fn new(id: &str, title: impl Into<String>) -> Self {
+        Self { id: id.to_owned(), title: title.into(), ..Self::default() }
+    }
+}
+
+/// A cell of a table.
+struct Cell {
+    text: String,
+    href: Option<String>,
+}
+
+impl Cell {
+    fn new(text: &str) -> Self {
+        Self { text: line(text, IN_TABLE), href: None }
+    }
+
+    fn link(text: &str, href: String) -> Self {
+        Self { text: line(text, IN_TABLE), href: Some(href) }
+    }
+}
+
+/// A form for a decision.
+struct Form {
+    action: String,
+    comment: String,
+}
+
+/// A draft's folder.
+pub(crate) struct Draft {
+    root: PathBuf,
+    /// Held while decisions are written.
+    writing: Mutex<()>,
+}
+
+impl Draft {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root, writing: Mutex::default() }
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let content = assay_fs::read_within(&self.root, Path::new(name), FILE_BYTES).ok()?;
+        Some(String::from_utf8_lossy(&content.bytes).into_owned())
+    }
+
+    /// A file as JSON; null if it is missing or has another form.
+    fn json(&self, name: &str) -> Value {
+        self.text(name).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// The lines of a file as JSON.
+    fn lines(&self, name: &str) -> Vec<Value> {
+        let text = self.text(name).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// The names in a folder, sorted.
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        names
+    }
+
+    /// What a person decided on an idea or a task: `approved`, `rejected` or nothing, and the comment.
+    fn decision(&self, kind: &str, name: &str) -> (String, String) {
+        let found = &self.json(APPROVALS)[kind][name];
+        let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+        (text("decision"), text("comment"))
+    }
+
+    fn form(&self, kind: &str, name: &str) -> Form {
+        Form {
+            action: format!("/draft/{kind}/{}/", urls::segment(name)),
+            comment: clean(&self.decision(kind, name).1),
+        }
+    }
+}
+
+pub(super) fn route(
+    site: &Site,
+    rest: &[&str],
+    missing: impl Fn() -> PageError,
+) -> Result<String, PageError> {
+    let draft = site.draft().ok_or_else(&missing)?;
+    let (stage, heading, sections) = match rest {
+        [] => ("", stages::title(draft), stages::overview(draft)),
+        ["needs"] => ("needs", "Needs".to_owned(), stages::needs(draft)),
+        ["ideas"] => ("ideas", "Ideas".to_owned(), stages::ideas(draft)),
+        ["tasks"] => ("tasks", "Tasks".to_owned(), stages::tasks(draft)),
+        ["tasks", name] => ("tasks", clean(name), stages::task(draft, name).ok_or_else(missing)?),
+        ["validation"] => ("validation", "Validation".to_owned(), stages::validation(draft)),
+        ["solvers"] => ("solvers", "Solvers".to_owned(), stages::solvers(draft)),
+        ["headroom"] => ("headroom", "Headroom".to_owned(), stages::headroom(draft)),
+        ["experiment"] => ("experiment", "Experiment".to_owned(), stages::experiment(draft)),
+        ["requests"] => ("requests", "Requests".to_owned(), stages::requests(draft)),
+        ["replies"] => ("replies", "Replies".to_owned(), stages::replies(draft)),
+        ["replies", name] => ("replies", "Reply".to_owned(), stages::reply(draft, name).ok_or_else(missing)?),
+        _ => return Err(missing()),
+    };
+    let address = |path: &str| if path.is_empty() { "/draft/".to_owned() } else { format!("/draft/{path}/") };
+    let is_page = rest.len() < 2;
+    let shown =
+        STAGES.iter().map(|(path, name)| (*name, (*path != stage || !is_page).then(|| address(path))));
+    let layout = Layout { referrer: "same-origin", ..Layout::new(site, &heading) };
+    let mut page = if stage.is_empty() { layout } else { layout.below("Draft", address("")) };
+    if !is_page {
+        let name = STAGES.iter().find(|(path, _)| *path == stage).map_or("", |(_, name)| name);
+        page = page.below(name, address(stage));
+    }
+    Ok(DraftPage { page, heading, facts: stages::facts(draft), stages: shown.collect(), sections }
+        .render()?)
+}
+
+/// Takes a decision on an idea or a task.
+pub(super) fn submit(site: &Arc<Site>, kind: &str, name: &str, form: &str) -> Result<Reply, PageError> {
+    let draft = site.draft().ok_or_else(|| PageError::NotFound("no draft is shown".to_owned()))?;
+    let known = match kind {
+        "ideas" => stages::idea_names(draft),
+        _ => draft.names("tasks"),
+    };
+    if !known.iter().any(|known| known == name) {
+        return Err(PageError::NotFound(format!("the draft has no {}", clean(name))));
+    }
+    let decision = urls::field(form, "decision").unwrap_or_default();
+    if !["approved", "rejected", "open"].contains(&decision.as_str()) {
+        return Err(PageError::BadForm("`decision` must be approved, rejected or open".to_owned()));
+    }
+    let comment = urls::field(form, "comment").unwrap_or_default().replace("\r\n", "\n");
+    if comment.chars().count() > COMMENT {
+        return Err(PageError::BadForm(format!("the comment is longer than {COMMENT} characters")));
+    }
+    let _guard = draft.writing.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut approvals = draft.json(APPROVALS);
+    if !approvals.is_object() {
+        approvals = json!({ "schema": "assay.draft-approvals/1", "ideas": {}, "tasks": {} });
+    }
+    if decision == "open" {
+        if let Some(decided) = approvals[kind].as_object_mut() {
+            decided.remove(name);
+        }
+    } else {
+        approvals[kind][name] = json!({ "decision": decision, "comment": comment.trim() });
+    }
+    assay_store::write_json(&draft.root.join(APPROVALS), &approvals)?;
+    let target = if kind == "ideas" {
+        "/draft/ideas/".to_owned()
+    } else {
+        format!("/draft/tasks/{}/", urls::segment(name))
+    };
+    Ok(Reply { status: 303, content: Content::Redirect(target) })
+}
