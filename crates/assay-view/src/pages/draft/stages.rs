@@ -100,8 +100,7 @@ pub(super) fn overview(draft: &Draft) -> Vec<Section> {
         .iter()
         .take(ROWS)
         .map(|(name, state, reason)| {
-            let href = format!("/draft/tasks/{}/", urls::segment(name));
-            vec![Cell::link(name, href), Cell::new(state), Cell::new(reason)]
+            vec![task_cell(draft, name), Cell::new(state), Cell::new(reason)]
         })
         .collect();
     let state = draft.json("draft.json");
@@ -207,8 +206,7 @@ pub(super) fn tasks(draft: &Draft) -> Vec<Section> {
         .iter()
         .take(ROWS)
         .map(|(name, state, reason)| {
-            let href = format!("/draft/tasks/{}/", urls::segment(name));
-            vec![Cell::link(name, href), Cell::new(state), Cell::new(reason)]
+            vec![task_cell(draft, name), Cell::new(state), Cell::new(reason)]
         })
         .collect();
     if section.rows.is_empty() {
@@ -217,13 +215,26 @@ pub(super) fn tasks(draft: &Draft) -> Vec<Section> {
     vec![section]
 }
 
+/// The folder of a task: among those that are open, rejected, or too easy.
+fn folder_of(draft: &Draft, name: &str) -> Option<&'static str> {
+    let folders = ["tasks", "infeasible", "too-easy"];
+    folders.into_iter().find(|folder| draft.names(folder).iter().any(|own| own == name))
+}
+
+/// The name of a task, as a link if it has a folder.
+fn task_cell(draft: &Draft, name: &str) -> Cell {
+    match folder_of(draft, name) {
+        Some(_) => Cell::link(name, format!("/draft/tasks/{}/", urls::segment(name))),
+        None => Cell::new(name),
+    }
+}
+
 /// A task with its files, wherever its folder is now.
 pub(super) fn task(draft: &Draft, name: &str) -> Option<Vec<Section>> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
         return None;
     }
-    let folders = ["tasks", "infeasible", "too-easy"];
-    let folder = folders.into_iter().find(|folder| draft.names(folder).iter().any(|own| own == name))?;
+    let folder = folder_of(draft, name)?;
     let mut files = Section::new("files", "Files");
     files.notes.push(format!("The folder is {folder}/{}.", clean(name)));
     let root = draft.root.join(folder).join(name);
@@ -275,13 +286,12 @@ pub(super) fn validation(draft: &Draft) -> Vec<Section> {
         let mut section = Section::new(id, title);
         section.heads = vec!["task", "repairs", "code", "message"];
         for (name, result) in object(tasks) {
-            let href = format!("/draft/tasks/{}/", urls::segment(name));
             let repairs = result["repairs"].to_string();
             let own = result[key].as_array().cloned().unwrap_or_default();
             if own.is_empty() {
                 let reason = text(&result["reason"]);
                 section.rows.push(vec![
-                    Cell::link(name, href.clone()),
+                    task_cell(draft, name),
                     Cell::new(&repairs),
                     Cell::new(""),
                     Cell::new(reason),
@@ -289,7 +299,7 @@ pub(super) fn validation(draft: &Draft) -> Vec<Section> {
             }
             for fault in own {
                 section.rows.push(vec![
-                    Cell::link(name, href.clone()),
+                    task_cell(draft, name),
                     Cell::new(&repairs),
                     Cell::new(text(&fault["code"])),
                     Cell::new(text(&fault["message"])),
@@ -316,10 +326,9 @@ pub(super) fn solvers(draft: &Draft) -> Vec<Section> {
         let attempts: Vec<String> = attempts
             .map(|attempt| format!("{}: {}", text(&attempt["condition"]), text(&attempt["outcome"])))
             .collect();
-        let href = format!("/draft/tasks/{}/", urls::segment(name));
         let is_solved = if solved["solved"] == true { "yes" } else { "no" };
         section.rows.push(vec![
-            Cell::link(name, href),
+            task_cell(draft, name),
             Cell::new(is_solved),
             Cell::new(&attempts.join(", ")),
         ]);
@@ -336,11 +345,10 @@ pub(super) fn headroom(draft: &Draft) -> Vec<Section> {
     let mut section = Section::new("headroom", "Pilot without the skill");
     section.heads = vec!["task", "passed", "trials", "removed"];
     for (name, result) in object(&headroom["tasks"]) {
-        let href = format!("/draft/tasks/{}/", urls::segment(name));
         let removed = if result["removed"] == true { "yes" } else { "no" };
         let number = |key: &str| Cell::new(&result[key].to_string());
         section.rows.push(vec![
-            Cell::link(name, href),
+            task_cell(draft, name),
             number("passed"),
             number("trials"),
             Cell::new(removed),
