@@ -8,6 +8,7 @@
 
 mod attempt;
 mod data;
+mod draft;
 mod error;
 mod export;
 mod live;

@@ -12,8 +12,8 @@ use assay_diagnostic::chain;
 use assay_store::{Sheet, Store, StoreError};
 
 use crate::data::RunData;
+use crate::draft::Draft;
 use crate::pages::behaviour::Behaviour;
-use crate::pages::draft::Draft;
 
 /// A loaded run whose records change is loaded again after this multiple of the time that loading took.
 const RELOAD: u32 = 5;

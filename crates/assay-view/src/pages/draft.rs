@@ -5,32 +5,25 @@
 
 mod stages;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use askama::Template;
 use assay_report::clean;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::layout::Layout;
+use crate::draft::{APPROVALS, Draft};
 use crate::error::PageError;
 use crate::reply::{Content, Reply};
 use crate::site::Site;
 use crate::text::{Passage, line};
 use crate::urls;
 
-/// Most bytes of a file that is shown.
-const FILE_BYTES: u64 = 4 << 20;
-
 /// Characters of a text in a table.
 const IN_TABLE: usize = 300;
 
 /// Longest comment, in characters.
 const COMMENT: usize = 2_000;
-
-/// The file with the decisions of people.
-const APPROVALS: &str = "approvals.json";
 
 /// The stages with a page, in order.
 const STAGES: [(&str, &str); 10] = [
@@ -96,56 +89,10 @@ struct Form {
     comment: String,
 }
 
-/// A draft's folder.
-pub(crate) struct Draft {
-    root: PathBuf,
-    /// Held while decisions are written.
-    writing: Mutex<()>,
-}
-
-impl Draft {
-    pub(crate) fn new(root: PathBuf) -> Self {
-        Self { root, writing: Mutex::default() }
-    }
-
-    fn text(&self, name: &str) -> Option<String> {
-        let content = assay_fs::read_within(&self.root, Path::new(name), FILE_BYTES).ok()?;
-        Some(String::from_utf8_lossy(&content.bytes).into_owned())
-    }
-
-    /// A file as JSON; null if it is missing or has another form.
-    fn json(&self, name: &str) -> Value {
-        self.text(name).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-    }
-
-    /// The lines of a file as JSON.
-    fn lines(&self, name: &str) -> Vec<Value> {
-        let text = self.text(name).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
-    /// The names in a folder, sorted.
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.retain(|name| !name.starts_with('.'));
-        names.sort();
-        names
-    }
-
-    /// What a person decided on an idea or a task: `approved`, `rejected` or nothing, and the comment.
-    fn decision(&self, kind: &str, name: &str) -> (String, String) {
-        let found = &self.json(APPROVALS)[kind][name];
-        let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
-        (text("decision"), text("comment"))
-    }
-
-    fn form(&self, kind: &str, name: &str) -> Form {
-        Form {
-            action: format!("/draft/{kind}/{}/", urls::segment(name)),
-            comment: clean(&self.decision(kind, name).1),
-        }
+fn form(draft: &Draft, kind: &str, name: &str) -> Form {
+    Form {
+        action: format!("/draft/{kind}/{}/", urls::segment(name)),
+        comment: clean(&draft.decision(kind, name).1),
     }
 }
 

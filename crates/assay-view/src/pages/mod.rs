@@ -3,7 +3,7 @@
 pub(crate) mod behaviour;
 mod compare;
 mod comparison;
-pub(crate) mod draft;
+mod draft;
 mod files;
 mod layout;
 mod pair;

@@ -62,8 +62,7 @@ pub(crate) struct NeedsArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay draft run skills/xlsx --model openai:gpt-5 --price 1.25,10 --max-usd 5 --stop-after ideas
-  assay draft run skills/xlsx --resume --price 1.25,10 --max-usd 5
-  assay draft run skills/xlsx skills/charts --intents issues.json --model openai:gpt-5 --price 1.25,10 --max-usd 5")]
+  assay draft run skills/xlsx --resume --price 1.25,10 --max-usd 5")]
 pub(crate) struct DraftRunArgs {
     /// Folder with the SKILL.md; with several, up to 3, each task needs all of them
     #[arg(required = true, num_args = 1..=3, value_name = "SKILL")]

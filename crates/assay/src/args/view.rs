@@ -10,7 +10,6 @@ use std::path::PathBuf;
 /// is in progress. Below /review/, people label the items of `assay judge sheet`. The printed address contains a token, which is needed to label items, and to read from other machines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  assay view
   assay view my-suite --open
   assay view --draft draft-xlsx
   assay view --export site")]

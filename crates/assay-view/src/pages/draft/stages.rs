@@ -1,10 +1,13 @@
 //! The content of the stages' pages.
 
+use std::path::Path;
+
 use assay_fs::{FileKind, tree};
 use assay_report::{clean, counted};
 use serde_json::Value;
 
-use super::{Cell, Draft, Passage, Section};
+use super::{Cell, Passage, Section, form};
+use crate::draft::Draft;
 use crate::urls;
 
 /// Most rows of a table.
@@ -15,6 +18,10 @@ const FILES: usize = 100;
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|own| own == extension)
 }
 
 fn list(value: &Value) -> String {
@@ -99,9 +106,7 @@ pub(super) fn overview(draft: &Draft) -> Vec<Section> {
     tasks.rows = states
         .iter()
         .take(ROWS)
-        .map(|(name, state, reason)| {
-            vec![task_cell(draft, name), Cell::new(state), Cell::new(reason)]
-        })
+        .map(|(name, state, reason)| vec![task_cell(draft, name), Cell::new(state), Cell::new(reason)])
         .collect();
     let state = draft.json("draft.json");
     let mut prompts = Section::new("prompts", "Versions of the prompts");
@@ -175,7 +180,7 @@ pub(super) fn ideas(draft: &Draft) -> Vec<Section> {
         row("test doubles", list(&idea["doubles"]));
         row("intents", list(&idea["intents"]));
         section.heads = vec!["part", "content"];
-        section.form = Some(draft.form("ideas", name));
+        section.form = Some(form(draft, "ideas", name));
         sections.push(section);
     }
     if sections.is_empty() {
@@ -205,9 +210,7 @@ pub(super) fn tasks(draft: &Draft) -> Vec<Section> {
     section.rows = states(draft)
         .iter()
         .take(ROWS)
-        .map(|(name, state, reason)| {
-            vec![task_cell(draft, name), Cell::new(state), Cell::new(reason)]
-        })
+        .map(|(name, state, reason)| vec![task_cell(draft, name), Cell::new(state), Cell::new(reason)])
         .collect();
     if section.rows.is_empty() {
         section.notes.push("There are none yet.".to_owned());
@@ -250,7 +253,7 @@ pub(super) fn task(draft: &Draft, name: &str) -> Option<Vec<Section>> {
         decided => format!("{decided} by a person: {}", clean(&comment)),
     });
     if folder == "tasks" {
-        decision.form = Some(draft.form("tasks", name));
+        decision.form = Some(form(draft, "tasks", name));
     }
     let mut checks = Section::new("checks", "Checks");
     checks.heads = vec!["code", "message"];
@@ -382,7 +385,7 @@ pub(super) fn experiment(draft: &Draft) -> Vec<Section> {
 /// Files of `assay draft requests` in the folder.
 pub(super) fn requests(draft: &Draft) -> Vec<Section> {
     let mut sections = Vec::new();
-    for name in draft.names("").iter().filter(|name| name.ends_with(".jsonl")) {
+    for name in draft.names("").iter().filter(|name| has_extension(name, "jsonl")) {
         let lines: Vec<Value> = draft.lines(name);
         let is_request =
             |line: &Value| line.get("query").is_some() || text(&line["schema"]).starts_with("assay.request");
@@ -414,7 +417,7 @@ pub(super) fn requests(draft: &Draft) -> Vec<Section> {
 pub(super) fn replies(draft: &Draft) -> Vec<Section> {
     let mut section = Section::new("replies", "Requests to the model and their replies");
     section.heads = vec!["reply", "prompt", "version", "model", "tokens", "fault"];
-    for name in draft.names("replies").iter().filter(|name| name.ends_with(".json")).take(ROWS) {
+    for name in draft.names("replies").iter().filter(|name| has_extension(name, "json")).take(ROWS) {
         let reply = draft.json(&format!("replies/{name}"));
         let tokens = ["input", "output"].map(|key| reply["usage"][key].as_u64().unwrap_or_default());
         let stem = name.trim_end_matches(".json");

@@ -6,9 +6,9 @@ use clap::Subcommand;
 
 use super::ModelAccess;
 
-/// Write skills with a language model, from tasks, documentation or runs
+/// Write skills with a language model
 ///
-/// Use these commands to compare skills that people wrote with skills that a model writes. Each writes
+/// From tasks, documentation or recorded runs, to compare them with skills that people wrote. Each command writes
 /// skills and a generated.json with their sources. The conditions `generated-from-task`,
 /// `generated-from-docs` and `generated-from-runs` of an experiment provide them on all tasks but
 /// those that they were written from.
