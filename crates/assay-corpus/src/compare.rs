@@ -1,6 +1,6 @@
 //! Compares a ledger with decisions that others recorded in the records.
 //!
-//! This is the only reader of `filter_stage` and `dup_of`. It compares decisions that a funnel has
+//! Only this and [`sample`](crate::sample) read `filter_stage`, and only this `dup_of`. It compares decisions that a funnel has
 //! already made, and no funnel calls it.
 
 use std::collections::{BTreeMap, BTreeSet};

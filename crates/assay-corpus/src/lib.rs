@@ -15,6 +15,7 @@ pub mod near;
 pub mod normal;
 pub mod quality;
 mod record;
+pub mod sample;
 pub mod stats;
 pub mod synthetic;
 pub mod unpack;

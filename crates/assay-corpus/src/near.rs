@@ -155,7 +155,7 @@ pub fn near(
 /// The hashes of a text's word 3-grams, sorted, each once. A text of fewer words is one gram. Of
 /// 1,000 grams of one text and 1,000 of another, less than one in 4,000 such pairs shares a hash by
 /// chance.
-fn grams(text: &str) -> Vec<u32> {
+pub(crate) fn grams(text: &str) -> Vec<u32> {
     let hashes: Vec<u64> = words(text).iter().map(|word| fnv(word.as_bytes())).collect();
     if hashes.is_empty() {
         return Vec::new();
@@ -239,7 +239,7 @@ fn candidates(documents: &[Document]) -> (Vec<u64>, usize) {
 }
 
 /// The share of grams that two sorted lists have in common; `None` below the threshold.
-fn jaccard(a: &[u32], b: &[u32], threshold: f64) -> Option<f64> {
+pub(crate) fn jaccard(a: &[u32], b: &[u32], threshold: f64) -> Option<f64> {
     let (small, large) = (a.len().min(b.len()) as f64, a.len().max(b.len()) as f64);
     if small < threshold * large {
         return None;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A skill of a corpus. Every field but `skill_md` may be missing; unknown ones are skipped.
 ///
 /// What an earlier funnel may have written into a record (`filter_stage`, `dup_of`,
-/// `license_basis`) is not among the fields, so nothing here can read it.
+/// `license_basis`) is not among the fields, so no funnel can read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {

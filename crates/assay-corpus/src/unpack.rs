@@ -71,6 +71,39 @@ fn part(text: &str) -> String {
     name
 }
 
+fn failed(path: &Path, source: io::Error) -> UnpackError {
+    UnpackError::Write { path: path.to_path_buf(), source }
+}
+
+/// Creates the folder for records.
+///
+/// # Errors
+/// It exists and is not empty, or cannot be created.
+pub fn create_empty(folder: &Path) -> Result<(), UnpackError> {
+    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
+    if fs::read_dir(folder).map_err(|source| failed(folder, source))?.next().is_some() {
+        return Err(UnpackError::NotEmpty { path: folder.to_path_buf() });
+    }
+    Ok(())
+}
+
+/// Writes the document of a record into its own folder below `folder`: [`folder_path`]. Returns whether the place was
+/// free.
+///
+/// # Errors
+/// The document cannot be written.
+pub fn write_record(folder: &Path, record: &Record) -> Result<bool, UnpackError> {
+    let own = folder.join(folder_path(record));
+    fs::create_dir_all(&own).map_err(|source| failed(&own, source))?;
+    let file = own.join("SKILL.md");
+    let mut created = match fs::File::create_new(&file) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        created => created.map_err(|source| failed(&file, source))?,
+    };
+    created.write_all(record.skill_md.as_bytes()).map_err(|source| failed(&file, source))?;
+    Ok(true)
+}
+
 /// Writes the document of each record into its own folder below `folder`, which is created, or
 /// empty. `bad` is called for lines without a record.
 pub fn unpack(
@@ -78,22 +111,8 @@ pub fn unpack(
     folder: &Path,
     bad: &mut dyn FnMut(&BadLine),
 ) -> Result<Unpacked, UnpackError> {
-    let failed = |path: &Path, source| UnpackError::Write { path: path.to_path_buf(), source };
-    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
-    if fs::read_dir(folder).map_err(|source| failed(folder, source))?.next().is_some() {
-        return Err(UnpackError::NotEmpty { path: folder.to_path_buf() });
-    }
-    let write = |record: Record| -> Result<bool, UnpackError> {
-        let own = folder.join(folder_path(&record));
-        fs::create_dir_all(&own).map_err(|source| failed(&own, source))?;
-        let file = own.join("SKILL.md");
-        let mut created = match fs::File::create_new(&file) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-            created => created.map_err(|source| failed(&file, source))?,
-        };
-        created.write_all(record.skill_md.as_bytes()).map_err(|source| failed(&file, source))?;
-        Ok(true)
-    };
+    create_empty(folder)?;
+    let write = |record: Record| write_record(folder, &record);
     let mut unpacked = Unpacked::default();
     while let Some(batch) = input.batch(write)? {
         for line in batch {

@@ -23,6 +23,7 @@ pub(crate) enum CorpusWhat {
     Funnel(FunnelArgs),
     Compare(CompareArgs),
     Near(NearArgs),
+    Sample(SampleArgs),
     Stats(StatsArgs),
     Unpack(UnpackArgs),
 }
@@ -126,6 +127,48 @@ pub(crate) struct NearArgs {
     /// Write the pairs as JSON Lines of a, b, similarity
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Draw a stratified sample of skills to draft evaluations for
+///
+/// Strata are the product of the keys, and the sample is allocated to them equally. Skills for which
+/// no evaluation can be drafted are excluded, counted and replaced: those with a safety error, with
+/// needs that cannot be met on this machine, with unreadable front matter, and copies. The sample
+/// has an order and depends on the seed, not on the order of the input.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab corpus sample corpus.jsonl --n 15 --seed 1 --out sample
+  assay lab corpus sample corpus.jsonl.zst --n 50 --by length,category --categories categories.jsonl --out sample.jsonl")]
+pub(crate) struct SampleArgs {
+    /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// Number of skills to draw
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) n: u32,
+    /// Keys of the strata, separated by commas
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', default_value = "quality,length,category")]
+    pub(crate) by: Vec<SampleKey>,
+    /// Categories as JSON Lines of id and category, instead of the records' own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) categories: Option<PathBuf>,
+    /// Seed of the draw and of the order of the sample
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// New or empty folder for packages and sample.jsonl; or a file ending in .jsonl for the list alone
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(crate) out: PathBuf,
+}
+
+/// A key of strata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SampleKey {
+    /// Terciles of the quality points of `stats`, of 12
+    Quality,
+    /// Terciles of the words of the body
+    Length,
+    /// The category of the record, or of --categories; ignored where no skill has one
+    Category,
 }
 
 /// Summarize a corpus

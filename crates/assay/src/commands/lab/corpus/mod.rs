@@ -7,7 +7,9 @@ mod funnel;
 mod near;
 mod output;
 mod page;
+mod sample;
 mod stats;
+mod suitability;
 mod unpack;
 
 pub(in crate::commands) use self::bad_lines::BadLines;
@@ -22,6 +24,7 @@ pub(super) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
         CorpusWhat::Build(args) => build::run(args, ui),
         CorpusWhat::Compare(args) => compare::run(args, ui),
         CorpusWhat::Near(args) => near::run(args, ui),
+        CorpusWhat::Sample(args) => sample::run(args, ui),
         CorpusWhat::Stats(args) => stats::run(args, ui),
         CorpusWhat::Unpack(args) => unpack::run(args, ui),
     }
