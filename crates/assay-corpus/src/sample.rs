@@ -201,7 +201,7 @@ pub fn sample<T, E: From<InputError>>(
         stratum.skills += 1;
         skills.push_back(entry);
     }
-    let skills = draw(&mut strata, options, &mut excluded, check)?;
+    let skills = draw_skills(&mut strata, options, &mut excluded, check)?;
     let strata = strata.into_values().map(|(stratum, _)| stratum).collect();
     Ok(Sample { records, bad_lines, terciles, excluded, by, strata, skills })
 }
@@ -261,7 +261,7 @@ fn name_of(entry: &Entry, by: &[Key], terciles: &BTreeMap<Key, [usize; 2]>) -> S
     parts.join(" / ")
 }
 
-fn draw<T, E>(
+fn draw_skills<T, E>(
     strata: &mut BTreeMap<String, (Stratum, VecDeque<Entry>)>,
     options: &Options,
     excluded: &mut BTreeMap<String, usize>,

@@ -109,6 +109,7 @@ const ROWS: &[(&str, How)] = &[
         ),
     ),
     ("assay lab corpus unpack corpus_raw.jsonl.zst --out DIR && cd DIR", Not(WHOLE)),
+    ("assay lab corpus sample", Elsewhere("corpus")),
     ("assay lab corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
     ("assay lint --stats --select safety", Not(WHOLE)),
     ("assay lab corpus funnel corpus_raw", Runs(&[], 0)),

@@ -138,7 +138,7 @@ pub(crate) struct NearArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay lab corpus sample corpus.jsonl --n 15 --seed 1 --out sample
-  assay lab corpus sample corpus.jsonl.zst --n 50 --by length,category --categories categories.jsonl --out sample.jsonl")]
+  assay lab corpus sample corpus.jsonl.zst --n 50 --by category --categories labels.jsonl --out sample")]
 pub(crate) struct SampleArgs {
     /// The corpus: JSON Lines, plain, .gz or .zst; `-` is standard input
     #[arg(value_name = "IN")]
