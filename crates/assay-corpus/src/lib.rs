@@ -18,6 +18,7 @@ mod record;
 pub mod sample;
 pub mod stats;
 pub mod synthetic;
+pub mod taxonomy;
 pub mod unpack;
 
 pub use record::{File, Record};

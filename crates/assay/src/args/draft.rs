@@ -1,5 +1,6 @@
 //! What `assay draft` takes.
 
+mod model;
 mod requests;
 mod skill;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::model::{ModelAccess, ModelFlags};
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillModelArgs, SkillWhat};
 
@@ -94,21 +96,8 @@ pub(crate) struct DraftRunArgs {
     /// Print the number of requests and their maximum cost, and send none
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Send requests to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub(crate) price: Vec<f64>,
-    /// Send no request that could bring the cost of the draft above this; needs --price
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_usd: Option<f64>,
-    /// Use a paid model without --max-usd
-    #[arg(long)]
-    pub(crate) no_cap: bool,
+    #[command(flatten)]
+    pub(crate) flags: ModelFlags,
     /// Another model, which has to solve each task in up to four attempts
     ///
     /// Attempts alternate between none and the skill, and end with the first that passes. They count in no
@@ -124,30 +113,6 @@ pub(crate) struct DraftRunArgs {
     /// Environment variable with the solver's API key
     #[arg(long, value_name = "NAME", requires = "solver")]
     pub(crate) solver_api_key_env: Option<String>,
-}
-
-/// How a model is reached, and what it may cost.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ModelAccess<'a> {
-    pub(crate) base_url: Option<&'a str>,
-    pub(crate) api_key_env: Option<&'a str>,
-    /// `IN,OUT`, or nothing.
-    pub(crate) price: &'a [f64],
-    pub(crate) max_usd: Option<f64>,
-    pub(crate) no_cap: bool,
-}
-
-impl DraftRunArgs {
-    /// How the model is reached.
-    pub(crate) fn access(&self) -> ModelAccess<'_> {
-        ModelAccess {
-            base_url: self.base_url.as_deref(),
-            api_key_env: self.api_key_env.as_deref(),
-            price: &self.price,
-            max_usd: self.max_usd,
-            no_cap: self.no_cap,
-        }
-    }
 }
 
 /// A stage of a draft.

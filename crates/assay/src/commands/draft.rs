@@ -1,6 +1,6 @@
 //! `assay draft`: from a skill to its own evaluation.
 
-mod ask;
+pub(super) mod ask;
 mod folder;
 mod forecast;
 mod headroom;

@@ -110,6 +110,13 @@ const ROWS: &[(&str, How)] = &[
     ),
     ("assay lab corpus unpack corpus_raw.jsonl.zst --out DIR && cd DIR", Not(WHOLE)),
     ("assay lab corpus sample", Elsewhere("corpus")),
+    ("assay lab taxonomy", Elsewhere("taxonomy")),
+    (
+        "assay lab search bench --corpus corpus.jsonl --queries queries.jsonl --categories",
+        Elsewhere("taxonomy"),
+    ),
+    ("assay judge sheet topics.jsonl", Elsewhere("taxonomy")),
+    ("assay judge labels topics", Elsewhere("judge")),
     ("assay lab corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
     ("assay lint --stats --select safety", Not(WHOLE)),
     ("assay lab corpus funnel corpus_raw", Runs(&[], 0)),

@@ -69,6 +69,7 @@ mod stopping;
 mod suite;
 mod task_check;
 mod task_review;
+mod taxonomy;
 mod trace;
 mod trial_exec;
 mod trial_gateway;

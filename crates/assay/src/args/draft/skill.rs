@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::ModelAccess;
+use super::model::ModelFlags;
 
 /// Write skills with a language model
 ///
@@ -95,32 +95,6 @@ pub(crate) struct SkillModelArgs {
     /// Print the length of the request and its maximum cost, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Send the request to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub(crate) price: Vec<f64>,
-    /// Send nothing that could cost more than this; needs --price
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_usd: Option<f64>,
-    /// Use a paid model without --max-usd
-    #[arg(long)]
-    pub(crate) no_cap: bool,
-}
-
-impl SkillModelArgs {
-    /// How the model is reached.
-    pub(crate) fn access(&self) -> ModelAccess<'_> {
-        ModelAccess {
-            base_url: self.base_url.as_deref(),
-            api_key_env: self.api_key_env.as_deref(),
-            price: &self.price,
-            max_usd: self.max_usd,
-            no_cap: self.no_cap,
-        }
-    }
+    #[command(flatten)]
+    pub(crate) flags: ModelFlags,
 }

@@ -12,6 +12,7 @@ pub(crate) mod route;
 pub(crate) mod search;
 pub(crate) mod self_test;
 pub(crate) mod simulate;
+pub(crate) mod taxonomy;
 
 use clap::Subcommand;
 
@@ -27,6 +28,7 @@ use self::route::LabRouteArgs;
 use self::search::LabSearchArgs;
 use self::self_test::SelfTestArgs;
 use self::simulate::SimulateArgs;
+use self::taxonomy::TaxonomyArgs;
 
 /// Evaluate assay itself and reproduce published results
 ///
@@ -51,6 +53,7 @@ pub(crate) enum LabWhat {
     Search(LabSearchArgs),
     Route(LabRouteArgs),
     Corpus(CorpusArgs),
+    Taxonomy(TaxonomyArgs),
     Audit(LabAuditArgs),
     Health(HealthArgs),
     #[command(name = "cta-2026")]

@@ -38,6 +38,9 @@ pub(crate) struct SearchBenchArgs {
     /// Labelled queries, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
+    /// Also report by category: JSON Lines of `id` and `category`, as `assay lab taxonomy assign` writes them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) categories: Option<PathBuf>,
     /// Relevance judgements in the format of TREC or SkillRet [default: those in the queries]
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,

@@ -41,7 +41,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     };
     let cancel = machine::interrupted()?;
     solvers::check_model(args.solver.as_deref(), &state.model)?;
-    let model = DraftModel::open(args.access(), &state.model, folder.path("replies"), cancel.clone())?;
+    let model = DraftModel::open(args.flags.access(), &state.model, folder.path("replies"), cancel.clone())?;
     if !args.dry_run {
         if !args.resume {
             if args.stop_after > DraftStage::Needs {

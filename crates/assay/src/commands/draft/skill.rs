@@ -52,7 +52,7 @@ fn generate(
 ) -> Result<Status, Failure> {
     let replies = settings.store.join("generated");
     let cancel = machine::interrupted()?;
-    let model = DraftModel::open_without_spending(args.access(), &args.model, replies, cancel)?;
+    let model = DraftModel::open_without_spending(args.flags.access(), &args.model, replies, cancel)?;
     let count = usize::from(args.skills);
     let request = request(origin, &sources.text, count);
     if args.dry_run {

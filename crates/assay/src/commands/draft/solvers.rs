@@ -100,12 +100,12 @@ pub(super) fn run(
     }
     let price = price_of(&args.solver_price)?;
     let url = args.solver_base_url.as_deref();
-    if args.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url) {
+    if args.flags.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url) {
         return Err(
             Failure::bad_input(format!("--max-usd needs the price of {model}")).hint("--solver-price IN,OUT")
         );
     }
-    if args.max_usd.is_none() && !args.no_cap && machine::is_paid(&model, url) {
+    if args.flags.max_usd.is_none() && !args.flags.no_cap && machine::is_paid(&model, url) {
         return Err(Failure::bad_input(format!("{model} is a paid model, and this draft has no cap"))
             .hint("--max-usd USD with --solver-price, or --no-cap"));
     }
@@ -216,7 +216,7 @@ impl SolverStage<'_> {
 
     /// What is left of the draft's cap.
     fn left_usd(&self) -> Result<Option<f64>, Failure> {
-        let Some(cap) = self.args.max_usd else { return Ok(None) };
+        let Some(cap) = self.args.flags.max_usd else { return Ok(None) };
         let mut spent = self.author.budget().cost_usd().unwrap_or(0.0);
         for solved in results(self.folder)?.iter().flat_map(|solvers| solvers.tasks.values()) {
             for attempt in &solved.attempts {

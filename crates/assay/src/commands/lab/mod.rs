@@ -12,6 +12,7 @@ mod route;
 mod search;
 mod self_test;
 mod simulate;
+mod taxonomy;
 
 pub(in crate::commands) use self::corpus::BadLines;
 use crate::args::lab::{LabArgs, LabWhat};
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status
         LabWhat::Search(args) => search::run(args, ui),
         LabWhat::Route(args) => route::run(args, settings, ui),
         LabWhat::Corpus(args) => corpus::run(args, ui),
+        LabWhat::Taxonomy(args) => taxonomy::run(args, settings, ui),
         LabWhat::Audit(args) => audit::run(args, settings, ui),
         LabWhat::Health(args) => health::run(args, ui),
         LabWhat::Cta(args) => cta::run(args, ui),

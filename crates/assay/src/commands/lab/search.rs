@@ -14,6 +14,7 @@ use assay_retrieval::best::train::{Trained, train};
 use assay_retrieval::dense::AdapterEvaluation;
 use assay_retrieval::{Document, RetrieverSpec};
 
+use super::corpus::read_categories;
 use crate::args::lab::search::{
     LabSearchArgs, LabSearchWhat, SearchBenchArgs, SearchEraseArgs, SearchTrainArgs,
 };
@@ -37,6 +38,7 @@ fn erasing(args: &SearchEraseArgs) -> SearchBenchArgs {
     SearchBenchArgs {
         corpus: args.corpus.clone(),
         queries: args.queries.clone(),
+        categories: None,
         qrels: args.qrels.clone(),
         negatives: None,
         retrievers: args.retrievers.clone(),
@@ -130,7 +132,13 @@ fn bench(args: &SearchBenchArgs, erases: bool, ui: &Ui) -> Result<Status, Failur
     }
     let sources = sources(args, ui)?;
     let documents = documents(&args.corpus, ui)?;
-    let queries = queries(&args.queries, args.qrels.as_deref(), &documents, ui)?;
+    let mut queries = queries(&args.queries, args.qrels.as_deref(), &documents, ui)?;
+    if let Some(path) = &args.categories {
+        let categories = read_categories(path)?;
+        for query in &mut queries {
+            query.categories = query.gold.iter().filter_map(|id| categories.get(id)).cloned().collect();
+        }
+    }
     let negatives = match &args.negatives {
         Some(path) => parsed(path, ui, read_negative)?,
         None => Vec::new(),

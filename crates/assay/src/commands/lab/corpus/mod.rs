@@ -14,6 +14,7 @@ mod unpack;
 
 pub(in crate::commands) use self::bad_lines::BadLines;
 pub(super) use self::output::write_to;
+pub(super) use self::sample::read_categories;
 use crate::args::lab::corpus::{CorpusArgs, CorpusWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -50,7 +50,7 @@ struct Line<'a> {
 #[derive(Deserialize)]
 struct CategoryLine {
     id: String,
-    category: String,
+    category: Option<String>,
 }
 
 pub(super) fn run(args: &SampleArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -136,7 +136,8 @@ fn line(skill: &Drawn<Suitable>) -> Line<'_> {
     }
 }
 
-fn read_categories(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+/// The categories of skills by id. Skills without one are left out.
+pub(in crate::commands::lab) fn read_categories(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let mut categories = BTreeMap::new();
     let mut input = Input::open(path)?;
     while let Some(lines) = input.lines()? {
@@ -145,7 +146,7 @@ fn read_categories(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
                 Failure::bad_input(format!("{}:{number}: {error}", path.display()))
                     .hint("each line needs the texts `id` and `category`")
             })?;
-            categories.insert(read.id, read.category);
+            categories.extend(read.category.map(|category| (read.id, category)));
         }
     }
     Ok(categories)

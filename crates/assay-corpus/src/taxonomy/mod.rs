@@ -1,0 +1,81 @@
+//! A taxonomy of the skills of a corpus: tags on three axes, categories by consensus clustering, and votes on which category a
+//! skill belongs to (SkillRet, section 3 and appendix B).
+//!
+//! Nothing here calls a model.
+
+mod consensus;
+mod louvain;
+mod similar;
+mod tags;
+mod vote;
+
+pub use consensus::{ClusterOptions, Clusters, RESOLUTIONS, STARTS, cluster};
+pub use louvain::{Graph, communities, modularity};
+pub use similar::similarity_graph;
+pub use tags::{AXES, SkillTags, TAG_PROMPT, read_tags, tag_request};
+pub use vote::{
+    Assigned, Category, Taxonomy, VOTE_PROMPT, VOTES, count_votes, name_clusters, read_votes, vote_request,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Record;
+
+/// Most characters of a skill's text in a request.
+const SKILL_CHARS: usize = 1_200;
+
+/// A skill as a model sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillSummary {
+    /// Its id in the corpus.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// The beginning of its text.
+    pub text: String,
+}
+
+impl SkillSummary {
+    /// Of a record.
+    pub fn of(record: &Record) -> Self {
+        let (_, body) = crate::normal::split(&record.skill_md);
+        Self {
+            id: record.key(),
+            name: record.name.clone(),
+            description: record.description.clone(),
+            text: body.trim().chars().take(SKILL_CHARS).collect(),
+        }
+    }
+}
+
+/// Skills as numbered data between two lines with a digest, so that no text can end its part.
+fn numbered(skills: &[SkillSummary]) -> String {
+    let mut text = String::new();
+    for (at, skill) in skills.iter().enumerate() {
+        text.push_str(&format!(
+            "--- {}\nname: {}\ndescription: {}\n{}\n",
+            at + 1,
+            skill.name,
+            skill.description,
+            skill.text
+        ));
+    }
+    let mark = &blake3::hash(text.as_bytes()).to_hex()[..12];
+    format!("SKILLS {mark}\n{}\nEND OF SKILLS {mark}", text.trim_end())
+}
+
+/// The first JSON object of a reply that can be read.
+fn document<T: serde::de::DeserializeOwned>(reply: &str) -> Result<T, String> {
+    let mut fault = "the reply contains no JSON object".to_owned();
+    for (at, _) in reply.match_indices('{') {
+        let mut documents = serde_json::Deserializer::from_str(&reply[at..]).into_iter::<T>();
+        match documents.next() {
+            Some(Ok(read)) => return Ok(read),
+            Some(Err(error)) if fault.starts_with("the reply contains no") => fault = error.to_string(),
+            _ => {}
+        }
+    }
+    Err(fault)
+}
