@@ -114,6 +114,11 @@ fn a_corpus_gets_categories_whose_accuracy_people_measure() {
         assert_eq!((&one["votes"][category], &one["votes"]["none"]), (&json!(4), &json!(1)));
     }
 
+    check_accuracy(&lab);
+    check_bench(&lab, &assigned);
+}
+
+fn check_accuracy(lab: &Fixture) {
     // A sample for people; nine of twelve labels are right, one is undecided.
     let sheet = [
         "lab",
@@ -157,7 +162,9 @@ fn a_corpus_gets_categories_whose_accuracy_people_measure() {
     // By hand: the first row of each category comes first, so that one has 3 of 3 and two have 3 of 4.
     assert!((found["accuracy"].as_f64().unwrap() - (1.0 + 0.75 + 0.75) / 3.0).abs() < 1e-12, "{found:#}");
     assert!(lab.assay(&accuracy).ok().stdout.contains("83.3% (9 of 11 labelled skills right, 1 undecided)"));
+}
 
+fn check_bench(lab: &Fixture, assigned: &[Value]) {
     // The categories divide the benchmark of retrieval.
     let query = |kind: &str, at: usize| {
         json!({"qid": format!("{kind}{at}"), "query": format!("do {kind} {at}"), "gold_ids": [format!("{kind}-{at}")]}).to_string()
