@@ -107,6 +107,9 @@ fn the_example_runs_under_every_condition() {
         ("plus-related", "passed", "passed"),
         ("plus-unrelated", "passed", "passed"),
         ("self-generated", "failed", "failed"),
+        ("generated-from-task:conditions/generated/task", "failed", "failed"),
+        ("generated-from-docs:conditions/generated/docs", "failed", "failed"),
+        ("generated-from-runs:conditions/generated/runs", "failed", "failed"),
     ] {
         let found = ["ledger-month-close", "log-sessions"].map(|task| &of(condition, task)["outcome"]);
         assert_eq!(found, [&json!(ledger), &json!(sessions)], "{condition}");
