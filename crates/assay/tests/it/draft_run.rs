@@ -275,6 +275,23 @@ fn tasks_that_no_other_model_solves_are_removed() {
     lab.assay(&args(&url, &["--resume"])).ok();
     assert_eq!(trials(), before);
     assert!(lab.path("draft/experiment.toml").is_file());
+    // A draft that was killed between recording and moving a task moves it.
+    fs::rename(lab.path("draft/infeasible/totals"), lab.path("draft/tasks/totals")).unwrap();
+    let validation = lab.path("draft/validation.json");
+    let mut accepted = read_json(&validation).unwrap();
+    accepted["tasks"]["totals"] =
+        json!({"digest": solvers["tasks"]["totals"]["digest"], "repairs": 1, "warnings": []});
+    fs::write(&validation, accepted.to_string()).unwrap();
+    let resumed = lab.assay(&args(&url, &["--resume", "--format", "json"])).ok().json();
+    assert_eq!(task_state(&resumed, "totals")["state"], "infeasible", "{resumed:#}");
+    assert_eq!(trials(), before);
+    // Another solver does not get the results of the one in solver.toml.
+    let other = lab.assay(&args(&url, &["--resume", "--solver", "scripted:../other.jsonl"])).ended(2);
+    assert!(
+        other.stderr.contains("solver.toml has another model than scripted:../other.jsonl"),
+        "{}",
+        other.stderr
+    );
 }
 
 #[test]

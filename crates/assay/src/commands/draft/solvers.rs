@@ -87,6 +87,12 @@ pub(super) fn run(
     let mut solvers = stored.filter(|stored| stored.model == model).unwrap_or_default();
     "assay.draft-solvers/1".clone_into(&mut solvers.schema);
     solvers.model.clone_from(&model);
+    // A draft that was killed may have recorded a task as unsolved and not moved it.
+    for (task, solved) in solvers.tasks.iter().filter(|(_, solved)| !solved.solved) {
+        if folder.task(task).is_dir() && folder_digest(&folder.task(task)) == solved.digest {
+            reject(folder, task, &model, String::new())?;
+        }
+    }
     let open: Vec<String> = folder
         .tasks()
         .into_iter()
@@ -113,6 +119,12 @@ pub(super) fn run(
         let key = args.solver_api_key_env.as_deref();
         folder.write_text("solver.toml", &solver(&model, url, key, price.map(|_| &args.solver_price[..])))?;
     }
+    let planned = Experiment::load(&folder.path("solver.toml"))?;
+    if planned.agents.iter().any(|agent| agent.model.as_deref() != Some(model.as_str())) {
+        let path = folder.path("solver.toml");
+        return Err(Failure::bad_input(format!("{} has another model than {model}", path.display()))
+            .hint("remove the file, which is then written again, or name its model with --solver"));
+    }
     let store = Store::open(&folder.path("solver/store"))?;
     let mut stage = SolverStage { args, folder, author, cancel, settings, store, ui };
     for task in open {
@@ -125,13 +137,17 @@ pub(super) fn run(
             ui.detail(&format!("{task}: solved by {model}"));
             continue;
         }
-        let attempts = 2 * SOLVER_REPETITIONS;
-        let reason = format!("unsolved: {model} failed {attempts} attempts, half of them with the skill");
-        let repairs = folder.proposal(&task)?.map_or(0, |proposal| proposal.repairs);
-        let faults = vec![Fault::new("unsolved", output)];
-        folder.reject(&task, Rejected { reason, faults, repairs })?;
+        reject(folder, &task, &model, output)?;
     }
     Ok(())
+}
+
+fn reject(folder: &DraftFolder, task: &str, model: &str, output: String) -> Result<(), Failure> {
+    let attempts = 2 * SOLVER_REPETITIONS;
+    let reason = format!("unsolved: {model} failed {attempts} attempts, half of them with the skill");
+    let repairs = folder.proposal(task)?.map_or(0, |proposal| proposal.repairs);
+    let faults = vec![Fault::new("unsolved", output)];
+    folder.reject(task, Rejected { reason, faults, repairs })
 }
 
 struct SolverStage<'a> {
@@ -218,11 +234,14 @@ impl SolverStage<'_> {
     fn left_usd(&self) -> Result<Option<f64>, Failure> {
         let Some(cap) = self.args.flags.max_usd else { return Ok(None) };
         let mut spent = self.author.budget().cost_usd().unwrap_or(0.0);
-        for solved in results(self.folder)?.iter().flat_map(|solvers| solvers.tasks.values()) {
-            for attempt in &solved.attempts {
-                let record = self.store.record(&attempt.trial)?;
-                spent += record.and_then(|record| record.cost_usd).unwrap_or(0.0);
-            }
+        // All attempts that were ever made, of tasks that were edited since as well.
+        let folders = std::fs::read_dir(self.store.root().join("trials")).into_iter().flatten().flatten();
+        let trials =
+            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        for trial in trials {
+            let id = trial.file_name().to_string_lossy().parse::<TrialId>();
+            let Ok(id) = id else { continue };
+            spent += self.store.record(&id)?.and_then(|record| record.cost_usd).unwrap_or(0.0);
         }
         Ok(Some((cap - spent).max(0.0)))
     }
