@@ -112,7 +112,13 @@ pub fn task_results(store: &Store, run: &RunFolder, task: &str) -> Result<Option
     }
     let baseline = run.conditions.first().cloned().unwrap_or_default();
     let mut arms: Vec<Trials> = Vec::new();
-    for (number, agent) in run.agents.iter().enumerate() {
+    // The oracle and the no-op check the task: they measure no agent.
+    let agents = run
+        .agents
+        .iter()
+        .enumerate()
+        .filter(|(_, agent)| !["oracle", "nop"].contains(&agent.label.name.as_str()));
+    for (number, agent) in agents {
         for condition in &run.conditions {
             let cells = run
                 .cells

@@ -131,7 +131,7 @@ fn first_paragraph(text: &str) -> String {
     if cut.len() < found.len() { format!("{cut}…") } else { cut }
 }
 
-/// What the solution and doing nothing came to.
+/// The results of the oracle trials and of the no-op check.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Oracle {
     /// Whether nothing was to be executed.

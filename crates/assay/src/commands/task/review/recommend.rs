@@ -92,6 +92,9 @@ pub(super) fn recommend(
         (true, false) => add(Choice::NotMeasured, "no-skill-trials", "no trial with skills".to_owned()),
         (false, false) => add(Choice::NotMeasured, "no-trials", "no trial of an agent".to_owned()),
     }
+    if !results.is_empty() && !results.iter().any(|run| run.measures_a_model) {
+        add(Choice::NotMeasured, "demonstration", "no run measures a model".to_owned());
+    }
     reasons.sort_by_key(|reason| reason.choice);
     let choice = reasons.first().map_or(Choice::Accept, |reason| reason.choice);
     Recommendation { choice, reasons }
@@ -193,6 +196,9 @@ mod tests {
         check(&[Severity::Error], vec![], (Choice::Reject, &["code", "no-trials"]));
         check(&[], vec![run(&[("none", false, 3, 1)])], (Choice::NotMeasured, &["no-skill-trials"]));
         check(&[], vec![run(&[("curated", true, 3, 1)])], (Choice::NotMeasured, &["no-baseline"]));
+        let mut scripted = good();
+        scripted.measures_a_model = false;
+        check(&[], vec![scripted], (Choice::NotMeasured, &["demonstration"]));
         let easy = run(&[("none", false, 3, 3), ("curated", true, 3, 2)]);
         check(&[], vec![easy], (Choice::Revise, &["no-headroom"]));
         // Two trials are too few to say so.
