@@ -162,6 +162,7 @@ fn parse(yaml: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Map<String, V
         Err(error) => {
             let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
             let at = error.location().map(|at| (place(at.line()), place(at.column()))).filter(|at| at.0 > 0);
+            let at = at.map(|at| place_in_lines(yaml, at));
             let text = error.without_snippet().to_string();
             // The location is separate; the parser appends it in its own form.
             let first = text.split(" at line ").next().unwrap_or(&text).lines().next().unwrap_or("");
@@ -170,6 +171,18 @@ fn parse(yaml: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Map<String, V
             Err(Trouble { message, at })
         }
     }
+}
+
+/// A place (line and column, from 1) counted as everything else here counts: a lone carriage return
+/// ends a line in YAML (specification 1.2.2, 5.4), but in no editor.
+fn place_in_lines(yaml: &str, (line, column): (usize, usize)) -> (usize, usize) {
+    let bytes = yaml.as_bytes();
+    let breaks = (0..bytes.len())
+        .filter(|&at| bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n')));
+    let start = line.checked_sub(2).map_or(Some(0), |earlier| breaks.clone().nth(earlier).map(|at| at + 1));
+    let before = &yaml[..start.unwrap_or(yaml.len())];
+    let own = before.rsplit('\n').next().unwrap_or(before);
+    (before.matches('\n').count() + 1, own.chars().count() + column)
 }
 
 /// The line of a key at the top of a block (from 1 within it), and its value as spelled, without
@@ -215,6 +228,19 @@ mod tests {
         check("---\na: b", Some(("a: b", "", 1, false)));
         check("---", Some(("", "", 1, false)));
         check("---\na: b\n...\nbody", Some(("a: b\n", "body", 1, true)));
+    }
+
+    #[test]
+    fn places_are_counted_in_lines() {
+        let check =
+            |yaml: &str, place, expected| assert_eq!(place_in_lines(yaml, place), expected, "{yaml:?}");
+        check("a: b\nc: d\n", (2, 3), (2, 3));
+        check("a: b\r\nc: d\r\n", (2, 3), (2, 3));
+        check("a: b\rc: d\n", (2, 3), (1, 8));
+        check("é: b\n\rc: d\re", (4, 1), (2, 7));
+        // Beyond the end.
+        check("a: b\rc", (9, 1), (1, 7));
+        check("", (1, 1), (1, 1));
     }
 
     #[test]

@@ -350,11 +350,13 @@ impl Container {
         self.inner.request("read the log of a container", log)
     }
 
-    /// Whether its first process is alive.
+    /// Whether its first process is alive; it is not if the container was removed.
     pub fn is_running(&self) -> Result<bool, SandboxError> {
-        let found =
-            self.inner.request("inspect a container", self.inner.api.inspect_container(&self.id, None))?;
-        Ok(found.state.and_then(|state| state.running).unwrap_or(false))
+        match self.inner.block(self.inner.api.inspect_container(&self.id, None)) {
+            Ok(found) => Ok(found.state.and_then(|state| state.running).unwrap_or(false)),
+            Err(error) if status(&error) == Some(404) => Ok(false),
+            Err(error) => Err(failed("inspect a container", &error)),
+        }
     }
 
     /// The differences from the image, by path; mounts and in-memory folders are not compared.
