@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::identity::TrialId;
+
 /// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -34,6 +36,12 @@ pub enum StoreError {
         found: String,
         /// The schema that is read.
         reads: &'static str,
+    },
+    /// A result that is discarded: while this process was stopped or cut off, its lease ended.
+    #[error("the result of trial {} is discarded: another process has taken the trial over", trial.short())]
+    LeaseLost {
+        /// The trial.
+        trial: TrialId,
     },
     /// An unknown name or id.
     #[error("{0}")]

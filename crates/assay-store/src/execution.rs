@@ -3,16 +3,18 @@
 //! number.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::files::write_json;
+use crate::files::{pretty, write_atomically, write_json, write_new};
+use crate::heartbeat::Heartbeat;
 use crate::identity::TrialId;
-use crate::lease::{self, Claim, Lease};
+use crate::lease::{self, Claim, Claimant, Lease};
 use crate::owner::Owner;
 use crate::process::Process;
 use crate::record::Record;
@@ -32,7 +34,19 @@ impl Store {
     /// Puts the files of running sandboxes below a folder instead of `/var/tmp`.
     #[must_use]
     pub fn work_in(mut self, base: Option<PathBuf>) -> Self {
-        self.process = Arc::new(Process { owner: self.process.owner.clone(), work: WorkFolder::at(base) });
+        let Process { owner, heartbeat, .. } = &*self.process;
+        let (owner, heartbeat) = (owner.clone(), Arc::clone(heartbeat));
+        self.process = Arc::new(Process { owner, work: WorkFolder::at(base), heartbeat });
+        self
+    }
+
+    /// Has the leases of this process hold for a duration without being renewed, in whole seconds,
+    /// instead of two minutes.
+    #[must_use]
+    pub fn lease_for(mut self, duration: Duration) -> Self {
+        let Process { owner, work, .. } = &*self.process;
+        let (owner, work) = (owner.clone(), WorkFolder::at(work.base().map(Path::to_owned)));
+        self.process = Arc::new(Process { owner, work, heartbeat: Arc::new(Heartbeat::new(duration)) });
         self
     }
 
@@ -49,15 +63,26 @@ impl Store {
             path: folder.clone(),
             source,
         })?;
-        // Threads of one process may claim the same trial.
-        let number = lease::next_draft();
-        let draft = self.scratch()?.join(format!("lease-{number}"));
-        lease::claim(&folder.join("lease"), self.owner(), &draft, &self.lock())
+        let scratch = self.scratch()?;
+        let claim = self.claimant(&scratch).claim(&folder.join("lease"))?;
+        if let Claim::Mine(lease) = &claim {
+            lease.set_record(self.record_digest(id)?);
+        }
+        Ok(claim)
     }
 
-    /// Locked while leases of dead processes are removed.
-    fn lock(&self) -> PathBuf {
-        self.root().join("lock")
+    fn claimant<'a>(&'a self, scratch: &'a Path) -> Claimant<'a> {
+        Claimant { owner: self.owner(), scratch, heartbeat: &self.process.heartbeat }
+    }
+
+    /// The digest of a trial's record; `None` if there is none.
+    fn record_digest(&self, id: &TrialId) -> Result<Option<blake3::Hash>, StoreError> {
+        let path = self.trial_folder(id).join("record.json");
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(blake3::hash(&bytes))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(StoreError::Io { action: "read", path, source }),
+        }
     }
 
     /// Creates the folder of a trial's next attempt, and writes its specification.
@@ -90,18 +115,40 @@ impl Store {
     }
 
     /// Writes a trial's record, and so ends it.
-    pub fn finish(&self, record: &Record, _lease: &Lease) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`], with nothing written, if another process has taken the lease over
+    /// or has written a record since the trial was claimed. A first record is written only where
+    /// there is none, in one step. A record that replaces an earlier one is written after a check.
+    pub fn finish(&self, record: &Record, lease: &Lease) -> Result<(), StoreError> {
         let path = self.trial_folder(&record.trial).join("record.json");
-        if matches!(self.record(&record.trial), Err(StoreError::Format { .. } | StoreError::Version { .. })) {
-            // Another version of assay may understand it.
-            let aside = path.with_file_name(format!("record.before-{}.json", record.attempt));
-            fs::rename(&path, &aside).map_err(|source| StoreError::Io {
-                action: "move",
-                path: path.clone(),
-                source,
-            })?;
+        let lost = || StoreError::LeaseLost { trial: record.trial.clone() };
+        let known = lease.known_record();
+        if !lease.is_held() || self.record_digest(&record.trial)? != known {
+            return Err(lost());
         }
-        write_json(&path, record)
+        let bytes = pretty(record, &path)?;
+        if known.is_none() {
+            if !write_new(&path, &bytes)? {
+                return Err(lost());
+            }
+        } else {
+            if matches!(
+                self.record(&record.trial),
+                Err(StoreError::Format { .. } | StoreError::Version { .. })
+            ) {
+                // Another version of assay may understand it.
+                let aside = path.with_file_name(format!("record.before-{}.json", record.attempt));
+                fs::rename(&path, &aside).map_err(|source| StoreError::Io {
+                    action: "move",
+                    path: path.clone(),
+                    source,
+                })?;
+            }
+            write_atomically(&path, &bytes)?;
+        }
+        lease.set_record(Some(blake3::hash(&bytes)));
+        Ok(())
     }
 
     /// A folder of this process for running sandboxes, with a path that does not reveal the store's
@@ -131,8 +178,9 @@ impl Store {
         let _ = assay_fs::remove_tree(&self.root().join("scratch").join(self.owner().label()));
     }
 
-    /// Removes leases and scratch folders of dead processes. Those of other machines or PID
-    /// namespaces are kept, because their state is unknown here.
+    /// Removes leases and scratch folders of dead processes, and leases that other machines have not
+    /// renewed. Folders of other machines or PID namespaces are kept, because their state is unknown
+    /// here.
     pub fn clean_up(&self) -> CleanupReport {
         let mut report = CleanupReport { scratch: self.process.work.clean_up(), ..CleanupReport::default() };
         for entry in fs::read_dir(self.root().join("scratch")).into_iter().flatten().flatten() {
@@ -150,8 +198,8 @@ impl Store {
         for (_, folder) in self.trials() {
             let path = folder.join("lease");
             if path.exists()
-                && lease::read_owner(&path).is_none_or(|owner| owner.is_dead())
-                && lease::remove_dead(&path, &self.lock()).is_ok_and(|taken| taken)
+                && let Ok(scratch) = self.scratch()
+                && self.claimant(&scratch).remove_left(&path).is_ok_and(|removed| removed)
             {
                 report.leases += 1;
             }

@@ -12,6 +12,8 @@ mod error;
 #[cfg(target_os = "linux")]
 mod execution;
 mod files;
+#[cfg(target_os = "linux")]
+mod heartbeat;
 mod identity;
 mod judgement;
 #[cfg(target_os = "linux")]
@@ -42,7 +44,7 @@ pub use files::{pretty, write_atomically, write_json, write_new};
 pub use identity::{InvalidTrialId, TrialId, canonical};
 pub use judgement::{JudgedItem, Judgement, SET_SCORE, SetScore};
 #[cfg(target_os = "linux")]
-pub use lease::{Claim, Lease};
+pub use lease::{Claim, Holder, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
 pub use metric::{
     DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED, MetricDirection, MetricError, MetricScale,

@@ -1,7 +1,9 @@
 //! This process, as an owner of leases and work folders.
 
 use std::io;
+use std::sync::Arc;
 
+use crate::heartbeat::Heartbeat;
 use crate::owner::Owner;
 use crate::work::WorkFolder;
 
@@ -10,11 +12,12 @@ use crate::work::WorkFolder;
 pub(crate) struct Process {
     pub(crate) owner: Owner,
     pub(crate) work: WorkFolder,
+    pub(crate) heartbeat: Arc<Heartbeat>,
 }
 
 impl Process {
     /// This one.
     pub(crate) fn current() -> io::Result<Self> {
-        Ok(Self { owner: Owner::current()?, work: WorkFolder::default() })
+        Ok(Self { owner: Owner::current()?, work: WorkFolder::default(), heartbeat: Arc::default() })
     }
 }

@@ -43,6 +43,11 @@ impl WorkFolder {
         Self { base, made: Mutex::default() }
     }
 
+    /// The chosen parent.
+    pub(crate) fn base(&self) -> Option<&Path> {
+        self.base.as_deref()
+    }
+
     /// The folder; `store` is the store that it serves, and `own` is used if no other is suitable.
     pub(crate) fn folder(
         &self,

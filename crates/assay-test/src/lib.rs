@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub use http::{HttpReply, HttpRequest, serve_http};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
-pub const NEEDS: [&str; 12] = [
+pub const NEEDS: [&str; 13] = [
     "Chromium",
     "Docker",
     "Docker and PostgreSQL",
@@ -24,6 +24,7 @@ pub const NEEDS: [&str; 12] = [
     "agents and Docker",
     "agents and PostgreSQL",
     "all agents",
+    "hosts",
     "shared data",
     "the network",
 ];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
@@ -204,11 +205,17 @@ pub(crate) fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Opens a store for trials: sandboxes at work keep their files below `ASSAY_SCRATCH`, where that is set.
+/// Opens a store for trials: sandboxes at work keep their files below `ASSAY_SCRATCH`, where that is set, and leases
+/// that are not renewed end after `ASSAY_LEASE_SECONDS`.
 pub(crate) fn open_store(root: &Path) -> Result<Store, StoreError> {
     let base = env("ASSAY_SCRATCH").map(PathBuf::from);
     let base = base.map(|base| std::path::absolute(&base).unwrap_or(base));
-    Ok(Store::open(root)?.work_in(base))
+    let store = Store::open(root)?.work_in(base);
+    let seconds = env("ASSAY_LEASE_SECONDS").and_then(|text| text.trim().parse().ok());
+    Ok(match seconds {
+        Some(seconds) => store.lease_for(Duration::from_secs(seconds)),
+        None => store,
+    })
 }
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set; the second of them ends the process at once. SIGHUP stays ignored if this

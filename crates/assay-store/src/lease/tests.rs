@@ -2,8 +2,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use std::time::SystemTime;
+
 use super::*;
-use crate::{Store, TrialId};
+use crate::{Record, Store, TrialId, write_json};
 
 fn id(number: usize) -> TrialId {
     TrialId::of(&serde_json::json!(number))
@@ -19,7 +21,7 @@ fn lease_is_exclusive_and_released_on_drop() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("the lease is free") };
-    assert!(matches!(store.claim(&id(1)).unwrap(), Claim::Held(owner) if owner == *store.owner()));
+    assert!(matches!(store.claim(&id(1)).unwrap(), Claim::Held(holder) if holder.owner == *store.owner()));
     assert!(matches!(store.claim(&id(2)).unwrap(), Claim::Mine(_)));
     drop(lease);
     assert!(matches!(store.claim(&id(1)).unwrap(), Claim::Mine(_)));
@@ -84,7 +86,9 @@ fn dead_lease_is_claimed_by_one_process() {
     let owners: Vec<Owner> = living.iter().map(Living::owner).collect();
     let dead = Owner { start: owners[0].start + 1, ..owners[0].clone() };
     let folder = tempfile::tempdir().unwrap();
-    let (path, lock) = (folder.path().join("lease"), folder.path().join("lock"));
+    let path = folder.path().join("lease");
+    let heartbeat = Arc::new(Heartbeat::default());
+    let claimant = |owner| Claimant { owner, scratch: folder.path(), heartbeat: &heartbeat };
     for round in 0..300 {
         leave(&path, &dead);
         let barrier = Barrier::new(owners.len() + 1);
@@ -92,23 +96,123 @@ fn dead_lease_is_claimed_by_one_process() {
             let claims: Vec<_> = owners
                 .iter()
                 .map(|owner| {
-                    let draft = folder.path().join(owner.label());
-                    let (path, lock, barrier) = (&path, &lock, &barrier);
+                    let (path, barrier, claimant) = (&path, &barrier, claimant(owner));
                     scope.spawn(move || {
                         barrier.wait();
-                        claim(path, owner, &draft, lock).unwrap()
+                        claimant.claim(path).unwrap()
                     })
                 })
                 .collect();
             barrier.wait();
-            remove_dead(&path, &lock).unwrap();
+            claimant(&owners[0]).remove_left(&path).unwrap();
             let claims = claims.into_iter().map(|claim| claim.join().unwrap());
             let mine = |claim| if let Claim::Mine(lease) = claim { Some(lease) } else { None };
             claims.filter_map(mine).collect()
         });
         assert_eq!(leases.len(), 1, "round {round}");
         assert!(read_owner(&path).is_some_and(|holder| holder.is_alive()), "round {round}");
+        drop(leases);
+        // Nothing remains: neither the lease, nor drafts, nor the right to replace it.
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "round {round}");
     }
+}
+
+/// Of another machine: its state is unknown here.
+fn elsewhere(owner: &Owner) -> Owner {
+    Owner { host: Some("another".into()), boot: "its own".into(), ..owner.clone() }
+}
+
+#[test]
+fn lease_of_another_machine_ends_when_it_is_not_renewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let path = store.trial_folder(&id(1)).join("lease");
+    let check = |seconds: Option<u64>, age: Duration, mine: bool| {
+        let content = Content { owner: elsewhere(store.owner()), number: 0, seconds };
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, serde_json::to_vec(&content).unwrap()).unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        let before = store.clean_up().leases;
+        let claim = store.claim(&id(1)).unwrap();
+        match claim {
+            Claim::Mine(lease) => assert!(mine && lease.is_held() && before == 1, "{seconds:?} {age:?}"),
+            Claim::Held(holder) => {
+                let expected = Holder { owner: elsewhere(store.owner()), expires: seconds.is_some() };
+                assert!(!mine && holder == expected && before == 0, "{seconds:?} {age:?}");
+            }
+        }
+    };
+    let minute = Duration::from_mins(1);
+    check(Some(120), Duration::ZERO, false);
+    check(Some(120), minute, false);
+    check(Some(120), minute * 3, true);
+    check(Some(30), minute, true);
+    check(None, minute * 1000, false);
+}
+
+#[test]
+fn lease_is_renewed_while_it_is_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap().lease_for(Duration::from_secs(1));
+    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("the lease is free") };
+    let path = store.trial_folder(&id(1)).join("lease");
+    let touched = || fs::metadata(&path).unwrap().modified().unwrap();
+    let first = touched();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(touched() > first + Duration::from_millis(900));
+    drop(lease);
+    assert!(!path.exists());
+}
+
+/// As another machine does once this process has been stopped for too long.
+fn take_over(store: &Store, trial: &TrialId) -> Vec<u8> {
+    let content = Content { owner: elsewhere(store.owner()), number: 7, seconds: Some(120) };
+    let bytes = serde_json::to_vec(&content).unwrap();
+    fs::write(store.trial_folder(trial).join("lease"), &bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn result_under_a_lost_lease_is_discarded() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let record = |attempt: u32| -> Record {
+        serde_json::from_value(serde_json::json!({
+            "schema": "assay.record/2", "trial": id(1), "task": "a", "agent": { "name": "nop", "version": "1" },
+            "sandbox": "none", "condition": "none", "repetition": 1, "outcome": "passed", "turns": 0,
+            "seconds": { "prepare": 0.0, "agent": 0.0, "throttled": 0.0, "verify": 0.0, "total": 0.0 },
+            "exposure": [], "measures_a_model": false, "attempt": attempt,
+            "started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:00:01Z",
+        }))
+        .unwrap()
+    };
+    let path = store.trial_folder(&id(1)).join("record.json");
+    let lost = |result| matches!(result, Err(StoreError::LeaseLost { trial }) if trial == id(1));
+    let claim = || match store.claim(&id(1)).unwrap() {
+        Claim::Mine(lease) => lease,
+        Claim::Held(holder) => panic!("{holder:?}"),
+    };
+
+    let lease = claim();
+    let other = take_over(&store, &id(1));
+    assert!(!lease.is_held() && lost(store.finish(&record(1), &lease)) && !path.exists());
+    // The other's lease is left alone.
+    drop(lease);
+    assert_eq!(fs::read(path.with_file_name("lease")).unwrap(), other);
+    fs::remove_file(path.with_file_name("lease")).unwrap();
+
+    // It has also finished since.
+    let lease = claim();
+    write_json(&path, &record(2)).unwrap();
+    assert!(lost(store.finish(&record(3), &lease)));
+    assert_eq!(store.record(&id(1)).unwrap().unwrap().attempt, 2);
+    drop(lease);
+
+    // What the claimant knew may be replaced, also twice.
+    let lease = claim();
+    store.finish(&record(4), &lease).unwrap();
+    store.finish(&record(5), &lease).unwrap();
+    assert_eq!(store.record(&id(1)).unwrap().unwrap().attempt, 5);
 }
 
 const CONTENDERS: &str = "ASSAY_TEST_CONTENDERS";

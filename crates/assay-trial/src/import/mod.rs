@@ -445,7 +445,7 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
 fn claimed(store: &Store, id: &TrialId) -> Result<Option<Lease>, StoreError> {
     match store.claim(id)? {
         Claim::Mine(lease) => Ok(Some(lease)),
-        Claim::Held(owner) if owner.is_alive() => Ok(None),
+        Claim::Held(holder) if holder.owner.is_alive() => Ok(None),
         Claim::Held(_) => {
             let reason = "a process on another machine or in another container holds it; remove it if that process is gone";
             Err(StoreError::Io {

@@ -69,6 +69,9 @@ pub enum Executed {
     },
     /// It was interrupted; nothing was recorded.
     Interrupted,
+    /// It ended, but its lease had ended before, and another process has taken it over; nothing was
+    /// recorded.
+    Discarded,
 }
 
 impl Runner<'_> {
@@ -108,7 +111,13 @@ impl Runner<'_> {
         }
         findings.seconds.total = clock.elapsed().as_secs_f64();
         let record = record(trial, number, started_at, findings, result);
-        self.store.finish(&record, lease)?;
+        if let Err(error) = self.store.finish(&record, lease) {
+            if !matches!(error, StoreError::LeaseLost { .. }) {
+                return Err(error);
+            }
+            let _ = remove_tree(&folder);
+            return Ok(Executed::Discarded);
+        }
         Ok(Executed::Recorded { record: Box::new(record), folder, kept })
     }
 }
@@ -144,6 +153,7 @@ impl Runner<'_> {
                 Ok(Some(Executed::Recorded { record: Box::new(record), folder, kept: None }))
             }
             Ok(None) => Ok(Some(Executed::Interrupted)),
+            Err(judging::RegradeError::Store(StoreError::LeaseLost { .. })) => Ok(Some(Executed::Discarded)),
             Err(judging::RegradeError::Store(error)) => Err(error),
             // Files that cannot be used: the trial is executed once more.
             Err(_) => Ok(None),

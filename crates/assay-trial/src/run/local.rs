@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_gateway::{Admission, Budget, Permit};
-use assay_store::{Cause, Claim, Outcome, Record, StoreError, TrialId, TrialSpec};
+use assay_store::{Cause, Claim, Liveness, Outcome, Record, StoreError, TrialId, TrialSpec};
 use serde_json::json;
 
 use self::breaker::Breaker;
@@ -17,8 +17,10 @@ use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunErr
 use crate::run::life::{Executed, Runner};
 use crate::run::prep_cache::PrepCache;
 
-/// How long to wait before claiming a trial again that another process has.
+/// How long to wait before claiming a trial again that another process of this machine has.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// The same if it is on another machine, whose file server is asked.
+const PATIENCE_ELSEWHERE: Duration = Duration::from_secs(1);
 
 /// Threads of this process.
 pub(crate) struct Local<'a> {
@@ -149,33 +151,45 @@ impl Local<'_> {
                 let _ = sender.send(message);
             };
             match self.run_trial(&trial, shared, &report) {
-                Ok(true) => {}
-                Ok(false) => {
+                Ok(Next::Another) => {}
+                Ok(Next::AgainAfter(pause)) => {
                     // Another process has it: try again after the others.
                     shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(trial);
-                    std::thread::sleep(PATIENCE);
+                    std::thread::sleep(pause);
                 }
                 Err(error) => return report(Message::Broke(error)),
             }
         }
     }
 
-    /// Executes one trial. False if it has to wait: another process has it, or the budget is
+    /// Executes one trial, unless it has to wait: another process has it, or the budget is
     /// reserved.
     fn run_trial(
         &self,
         trial: &TrialSpec,
         shared: &Shared<'_>,
         report: &dyn Fn(Message),
-    ) -> Result<bool, RunError> {
+    ) -> Result<Next, RunError> {
         if shared.budget.capped().is_some() {
-            return Ok(true);
+            return Ok(Next::Another);
+        }
+        if let Some(record) = self.finished_elsewhere(trial, shared) {
+            report(Message::End(record, true));
+            return Ok(Next::Another);
         }
         match shared.budget.admit() {
             Admission::Granted(permit) => self.run_with_permit(&permit, trial, shared, report),
-            Admission::Deferred => Ok(false),
-            Admission::Exhausted => Ok(true),
+            Admission::Deferred => Ok(Next::AgainAfter(PATIENCE)),
+            Admission::Exhausted => Ok(Next::Another),
         }
+    }
+
+    /// The record of a trial that another process has finished since the store was checked.
+    fn finished_elsewhere(&self, trial: &TrialSpec, shared: &Shared<'_>) -> Option<Box<Record>> {
+        let record = self.context.store.record(&trial.id).ok().flatten()?;
+        let is_new = record.outcome.counts()
+            || shared.broken.get(&trial.id).is_none_or(|known| record.attempt > *known);
+        is_new.then(|| Box::new(record))
     }
 
     /// The same, with a permit of the budget.
@@ -185,33 +199,33 @@ impl Local<'_> {
         trial: &TrialSpec,
         shared: &Shared<'_>,
         report: &dyn Fn(Message),
-    ) -> Result<bool, RunError> {
+    ) -> Result<Next, RunError> {
         let lease = match self.context.store.claim(&trial.id)? {
             Claim::Mine(lease) => lease,
-            Claim::Held(owner) if owner.is_alive() || owner.is_dead() => return Ok(false),
+            Claim::Held(holder) if holder.owner.liveness() != Liveness::Foreign => {
+                return Ok(Next::AgainAfter(PATIENCE));
+            }
+            Claim::Held(holder) if holder.expires => return Ok(Next::AgainAfter(PATIENCE_ELSEWHERE)),
             // Its state is unknown here, so waiting could take forever.
             Claim::Held(_) => {
                 report(Message::Note(format!(
-                    "{} skipped: a process on another machine or in another container holds its lease; run this again when that \
-                     process is done, or remove {} if it no longer exists",
+                    "{} skipped: an earlier version of assay on another machine or in another container holds its lease; run this \
+                     again when that process is done, or remove {} if it no longer exists",
                     trial.id.short(),
                     self.context.store.trial_folder(&trial.id).join("lease").display()
                 )));
-                return Ok(true);
+                return Ok(Next::Another);
             }
         };
-        // Another process may have finished it since the store was checked.
-        if let Ok(Some(record)) = self.context.store.record(&trial.id)
-            && (record.outcome.counts()
-                || shared.broken.get(&trial.id).is_none_or(|known| record.attempt > *known))
-        {
-            report(Message::End(Box::new(record), true));
-            return Ok(true);
+        // Under the lease, nobody else can finish it any more.
+        if let Some(record) = self.finished_elsewhere(trial, shared) {
+            report(Message::End(record, true));
+            return Ok(Next::Another);
         }
         let taken =
             shared.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if taken.is_err() {
-            return Ok(true);
+            return Ok(Next::Another);
         }
         let budget = permit.budget();
         let ExecutorContext { store, cancel, .. } = self.context;
@@ -219,7 +233,15 @@ impl Local<'_> {
         let resolved = self.context.resolver.resolve(trial)?;
         for round in 0.. {
             match runner.execute(&resolved, &lease)? {
-                Executed::Interrupted => return Ok(true),
+                Executed::Interrupted => return Ok(Next::Another),
+                Executed::Discarded => {
+                    report(Message::Note(format!(
+                        "{}: the result is discarded: this process was stopped for so long that another has taken the trial over",
+                        trial.id.short()
+                    )));
+                    shared.left.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Next::AgainAfter(PATIENCE_ELSEWHERE));
+                }
                 Executed::Recorded { record, .. } => {
                     let again = record.outcome == Outcome::Infrastructure
                         && round < shared.batch.retries.after(record.cause)
@@ -231,7 +253,7 @@ impl Local<'_> {
                             shared.stop.store(true, Ordering::Relaxed);
                             report(Message::Note(format!("stopping the run: {reason}")));
                         }
-                        return Ok(true);
+                        return Ok(Next::Another);
                     }
                     if record.cause == Some(Cause::Harness) {
                         report(Message::Note(record.reason.clone().unwrap_or_default()));
@@ -242,7 +264,7 @@ impl Local<'_> {
                 }
             }
         }
-        Ok(true)
+        Ok(Next::Another)
     }
 
     /// Waits longer each time, and not at all once interrupted.
@@ -254,6 +276,14 @@ impl Local<'_> {
             std::thread::sleep(Duration::from_millis(200));
         }
     }
+}
+
+/// What a worker does after a trial.
+enum Next {
+    /// The next one.
+    Another,
+    /// The same again later.
+    AgainAfter(Duration),
 }
 
 struct Shared<'a> {

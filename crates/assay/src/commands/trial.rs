@@ -108,6 +108,7 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
         match executed? {
             Executed::Recorded { record, folder, .. } => (record, folder),
             Executed::Interrupted => return Ok(Status::Interrupted),
+            Executed::Discarded => return Err(StoreError::LeaseLost { trial: trial.id }.into()),
         }
     };
     drop(lease);

@@ -40,6 +40,7 @@ mod gate;
 mod gateway;
 mod help;
 mod hosted;
+mod hosts;
 mod import_benchmark;
 mod import_table;
 mod interrupted;
