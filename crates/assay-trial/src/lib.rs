@@ -32,7 +32,9 @@ pub use run::context::MachineContext;
 pub use run::doubles::{DoublesError, double_main};
 pub use run::env::{EnvError, TaskEnv};
 pub use run::execute::{NextRound, RoundArms, run, run_rounds};
-pub use run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};
+pub use run::executor::{
+    Batch, Done, Event, Executor, ExecutorContext, ExecutorKind, RunError, RunOptions, RunOutcome,
+};
 pub use run::life::{Executed, Runner};
 pub use run::open_agent::AgentError;
 pub use run::prep_cache::{Base, PrepCache};
@@ -40,3 +42,4 @@ pub use run::resolve::{ResolveError, Resolver, Sources};
 pub use run::route::{CliAgentContext, ModelRoute};
 pub use run::single::{SingleTrial, SingleTrialError, run_single};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
+pub use run::workers::{BatchError, SharedBatch, execute_shared};

@@ -192,6 +192,12 @@ pub(crate) fn remove_stale_containers(store: &Store) -> Option<docker::Removed> 
     docker.remove_stale(store.label(), &may_live).ok()
 }
 
+/// Whether the Docker daemon answers.
+pub(crate) fn docker_answers(store: &Store) -> bool {
+    let options = docker_options(store.label(), &store.owner().mark());
+    options.is_ok_and(|options| Docker::connect(options).is_ok())
+}
+
 /// Resident memory of this process, in bytes, where the kernel tells it (proc(5), `/proc/pid/statm`).
 pub(crate) fn resident() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;

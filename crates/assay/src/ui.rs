@@ -59,6 +59,13 @@ impl Ui {
         self.raw(&(text + "\n"))
     }
 
+    /// A JSON document on one line, for a result of several.
+    pub(crate) fn json_line<T: serde::Serialize>(&self, document: &T) -> Result<(), Failure> {
+        let text = serde_json::to_string(document)
+            .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
+        self.raw(&(text + "\n"))
+    }
+
     /// Something beside the result.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {

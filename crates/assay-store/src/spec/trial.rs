@@ -101,8 +101,16 @@ impl TrialSpec {
     pub fn load(path: &Path) -> Result<Self, SpecError> {
         let bytes =
             std::fs::read(path).map_err(|source| SpecError::Read { path: path.to_owned(), source })?;
-        let mut value: Value = serde_json::from_slice(&bytes)
+        let value = serde_json::from_slice(&bytes)
             .map_err(|source| SpecError::Json { path: path.to_owned(), source })?;
+        Self::of_document(value, path)
+    }
+
+    /// The specification in a document of [`TrialSpec::document`]. `path` is for errors.
+    ///
+    /// # Errors
+    /// As [`TrialSpec::load`].
+    pub fn of_document(mut value: Value, path: &Path) -> Result<Self, SpecError> {
         let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
         if schema != Self::SCHEMA {
             return Err(SpecError::Schema { path: path.to_owned(), found: schema.to_owned() });

@@ -1,11 +1,11 @@
 //! `[retry]`: how often a trial is tried again after an infrastructure error.
 
 use assay_store::Cause;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Retries of a trial within a run, by the cause of its infrastructure error. A missing key of an
 /// agent or a spent budget is never retried: the next attempt would end in the same way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retries {
     /// After an error of any cause without a number of its own.

@@ -10,9 +10,12 @@ use serde_json::Value;
 
 use crate::experiment::Retries;
 use crate::plan::{Check, Plan};
-use crate::run::executor::{Batch, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};
+use crate::run::executor::{
+    Batch, Event, Executor, ExecutorContext, ExecutorKind, RunError, RunOptions, RunOutcome,
+};
 use crate::run::local::Local;
 use crate::run::resolve::Resolver;
+use crate::run::workers::Workers;
 
 /// Executes a plan's trials that have no result yet.
 pub fn run(
@@ -57,8 +60,13 @@ pub fn run_rounds(
 ) -> Result<RunOutcome, RunError> {
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
     let budget = Budget::new(caps);
-    let context = ExecutorContext { store, resolver, run, cancel, concurrency: options.concurrency };
-    let executor = Local::new(&context)?;
+    let concurrency = options.concurrency;
+    let context = ExecutorContext { store, resolver, run, cancel, concurrency, health: None };
+    let executor: Box<dyn Executor> = match options.executor {
+        ExecutorKind::Local => Box::new(Local::new(&context)?),
+        ExecutorKind::Workers => Box::new(Workers::new(&context)),
+    };
+    let executor = &*executor;
     let (retries, stop_after) = (plan.experiment.retries, plan.experiment.stop_after);
     let mut outcome = RunOutcome::default();
 
@@ -73,8 +81,15 @@ pub fn run_rounds(
     if options.checks {
         let trials: Vec<Arc<TrialSpec>> =
             checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop])).cloned().collect();
-        let batch =
-            Batch { phase: "checks", specs: &trials, most: None, retries, retry_broken: true, stop_after };
+        let batch = Batch {
+            phase: "checks",
+            specs: &trials,
+            most: None,
+            retries,
+            retry_broken: true,
+            broken: None,
+            stop_after,
+        };
         // They use no model. The run's budget would serialize them while the cost of a trial is
         // unknown.
         let done = executor.execute(&batch, &Budget::default(), events)?;
@@ -103,7 +118,7 @@ pub fn run_rounds(
             .filter_map(|cell| plan.trials.get(&cell.trial).cloned())
             .collect()
     };
-    let trials = Trials { executor: &executor, budget: &budget, store, options, retries, stop_after };
+    let trials = Trials { executor, budget: &budget, store, options, retries, stop_after };
     if let Some(next) = next {
         for round in 1.. {
             let RoundArms { arms, notes } = next(round)?;
@@ -136,7 +151,7 @@ pub fn run_rounds(
 
 /// Executes the trials of a run, as a whole or round by round.
 struct Trials<'a> {
-    executor: &'a Local<'a>,
+    executor: &'a dyn Executor,
     budget: &'a Budget,
     store: &'a Store,
     options: &'a RunOptions,
@@ -159,6 +174,7 @@ impl Trials<'_> {
             most: self.options.max_trials.map(|most| most.saturating_sub(outcome.executed)),
             retries: self.retries,
             retry_broken,
+            broken: None,
             stop_after: self.stop_after,
         };
         let done = self.executor.execute(&batch, self.budget, events)?;

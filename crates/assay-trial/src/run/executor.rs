@@ -1,13 +1,15 @@
 //! Executors of trials, and their events.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use assay_gateway::Budget;
-use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialSpec};
+use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialId, TrialSpec};
 
 use crate::experiment::Retries;
 use crate::run::resolve::{ResolveError, Resolver};
+use crate::run::workers::BatchError;
 
 /// Executes trials, on this machine or elsewhere.
 pub trait Executor {
@@ -37,6 +39,10 @@ pub struct Batch<'a> {
     pub retries: Retries,
     /// Whether a trial with an infrastructure error in an earlier run is retried.
     pub retry_broken: bool,
+    /// Which trials had infrastructure errors in earlier runs, and in which attempt; unset: as the
+    /// store shows when the batch begins. A batch that several processes share begins at other times
+    /// in each.
+    pub broken: Option<&'a BTreeMap<TrialId, u32>>,
     /// Most consecutive infrastructure errors of one provider; 0: no limit.
     pub stop_after: u32,
 }
@@ -65,6 +71,8 @@ pub struct ExecutorContext<'a> {
     pub cancel: &'a AtomicBool,
     /// The number of concurrent trials.
     pub concurrency: usize,
+    /// Whether this machine can execute trials, asked before each; if not, why.
+    pub health: Option<&'a (dyn Fn() -> Result<(), String> + Sync)>,
 }
 
 /// Why a run stopped.
@@ -77,6 +85,19 @@ pub enum RunError {
     /// A trial cannot be executed here.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// The work of several processes cannot be read or written.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+}
+
+/// What executes the trials of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExecutorKind {
+    /// Threads of this process.
+    #[default]
+    Local,
+    /// Other processes, on any machine that has the store: `assay worker`.
+    Workers,
 }
 
 /// Options of a run.
@@ -98,6 +119,8 @@ pub struct RunOptions {
     pub retry_broken: bool,
     /// Whether oracle and no-op checks run first.
     pub checks: bool,
+    /// What executes the trials.
+    pub executor: ExecutorKind,
 }
 
 impl RunOptions {
@@ -112,6 +135,7 @@ impl RunOptions {
             only: Selection::default(),
             retry_broken: true,
             checks: false,
+            executor: ExecutorKind::Local,
         }
     }
 }

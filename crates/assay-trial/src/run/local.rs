@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_gateway::{Admission, Budget, Permit};
-use assay_store::{Cause, Claim, Liveness, Outcome, Record, StoreError, TrialId, TrialSpec};
+use assay_store::{Cause, Claim, Liveness, Outcome, Record, Store, StoreError, TrialId, TrialSpec};
 use serde_json::json;
 
 use self::breaker::Breaker;
@@ -40,6 +40,7 @@ enum Message {
     Retry(Box<Record>),
     Note(String),
     Broke(RunError),
+    Stopped(String),
 }
 
 impl Executor for Local<'_> {
@@ -50,37 +51,27 @@ impl Executor for Local<'_> {
         events: &mut dyn FnMut(Event<'_>),
     ) -> Result<Done, RunError> {
         let Batch { phase, specs: trials, .. } = *batch;
-        let mut waiting = VecDeque::new();
-        let mut cached = 0;
-        for trial in trials {
-            match self.context.store.record(&trial.id) {
-                Ok(Some(record))
-                    if record.outcome.counts()
-                        || !batch.retry_broken && record.cause != Some(Cause::Budget) =>
-                {
-                    cached += 1;
-                }
-                Ok(_) => waiting.push_back(trial.clone()),
-                Err(error) => {
-                    events(Event::Note(format!(
-                        "{}; the trial is executed again",
-                        assay_diagnostic::chain(&error)
-                    )));
-                    waiting.push_back(trial.clone());
-                }
-            }
-        }
+        let (waiting, cached) = unfinished(self.context.store, batch, events);
+        let mut waiting = VecDeque::from(waiting);
         events(Event::Begin { phase, total: trials.len(), cached });
-        let broken: BTreeMap<TrialId, u32> = waiting
-            .iter()
-            .filter_map(|trial| Some((trial.id.clone(), self.context.store.record(&trial.id).ok()??.attempt)))
-            .collect();
+        let broken = batch.broken.cloned().unwrap_or_else(|| {
+            let attempt = |trial: &TrialSpec| Some(self.context.store.record(&trial.id).ok()??.attempt);
+            waiting.iter().filter_map(|trial| Some((trial.id.clone(), attempt(trial)?))).collect()
+        });
+        if batch.broken.is_some() && !waiting.is_empty() {
+            // Processes that share a batch begin at different trials.
+            let label = blake3::hash(self.context.store.owner().label().as_bytes());
+            let start = u64::from_le_bytes(label.as_bytes()[..8].try_into().unwrap_or_default());
+            let start = usize::try_from(start % waiting.len() as u64).unwrap_or_default();
+            waiting.rotate_left(start);
+        }
         let workers = self.context.concurrency.min(waiting.len());
         let shared = Shared {
             batch,
             budget,
-            breaker: Breaker::new(batch.stop_after),
+            breaker: Breaker::new(batch.stop_after, self.context.health.is_some()),
             waiting: Mutex::new(waiting),
+            passed_over: AtomicUsize::new(0),
             left: AtomicUsize::new(batch.most.unwrap_or(usize::MAX)),
             stop: AtomicBool::new(false),
             broken,
@@ -109,6 +100,7 @@ impl Executor for Local<'_> {
                     }
                     Message::Note(note) => events(Event::Note(note)),
                     Message::Broke(error) => failure = Some(error),
+                    Message::Stopped(reason) => done.stopped = Some(reason),
                 }
                 if failure.is_some() {
                     shared.stop.store(true, Ordering::Relaxed);
@@ -116,9 +108,41 @@ impl Executor for Local<'_> {
             }
         });
         self.context.resolver.wait_for_removals();
-        done.stopped = shared.breaker.tripped();
+        done.stopped = done.stopped.or_else(|| shared.breaker.tripped());
         failure.map_or(Ok(done), Err)
     }
+}
+
+/// The trials of a batch that have no result yet, and the number of the others.
+pub(crate) fn unfinished(
+    store: &Store,
+    batch: &Batch<'_>,
+    events: &mut dyn FnMut(Event<'_>),
+) -> (Vec<Arc<TrialSpec>>, usize) {
+    let mut waiting = Vec::new();
+    for trial in batch.specs {
+        match store.record(&trial.id) {
+            Ok(Some(record)) if is_finished(&record, batch) => {}
+            Ok(_) => waiting.push(trial.clone()),
+            Err(error) => {
+                events(Event::Note(format!(
+                    "{}; the trial is executed again",
+                    assay_diagnostic::chain(&error)
+                )));
+                waiting.push(trial.clone());
+            }
+        }
+    }
+    let cached = batch.specs.len() - waiting.len();
+    (waiting, cached)
+}
+
+/// Whether a record is the result of a trial in a batch.
+pub(crate) fn is_finished(record: &Record, batch: &Batch<'_>) -> bool {
+    let is_of_batch = batch
+        .broken
+        .is_some_and(|broken| broken.get(&record.trial).is_none_or(|earlier| record.attempt > *earlier));
+    record.outcome.counts() || is_of_batch || !batch.retry_broken && record.cause != Some(Cause::Budget)
 }
 
 impl Local<'_> {
@@ -151,11 +175,17 @@ impl Local<'_> {
                 let _ = sender.send(message);
             };
             match self.run_trial(&trial, shared, &report) {
-                Ok(Next::Another) => {}
+                Ok(Next::Another) => shared.passed_over.store(0, Ordering::Relaxed),
                 Ok(Next::AgainAfter(pause)) => {
-                    // Another process has it: try again after the others.
-                    shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(trial);
-                    std::thread::sleep(pause);
+                    // Try again after the others; wait only once that is true of all that are left.
+                    let mut waiting = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                    waiting.push_back(trial);
+                    let left = waiting.len();
+                    drop(waiting);
+                    if shared.passed_over.fetch_add(1, Ordering::Relaxed) + 1 >= left {
+                        shared.passed_over.store(0, Ordering::Relaxed);
+                        std::thread::sleep(pause);
+                    }
                 }
                 Err(error) => return report(Message::Broke(error)),
             }
@@ -173,7 +203,14 @@ impl Local<'_> {
         if shared.budget.capped().is_some() {
             return Ok(Next::Another);
         }
-        if let Some(record) = self.finished_elsewhere(trial, shared) {
+        if let Some(Err(reason)) = self.context.health.map(|health| health()) {
+            if !shared.stop.swap(true, Ordering::Relaxed) {
+                report(Message::Stopped(reason));
+            }
+            return Ok(Next::Another);
+        }
+        // Before a claim, which costs more; a process may be trying again after another outcome.
+        if let Some(record) = self.finished_elsewhere(trial, shared).filter(|found| found.outcome.counts()) {
             report(Message::End(record, true));
             return Ok(Next::Another);
         }
@@ -291,6 +328,8 @@ struct Shared<'a> {
     budget: &'a Budget,
     breaker: Breaker,
     waiting: Mutex<VecDeque<Arc<TrialSpec>>>,
+    /// Trials in a row that have to wait.
+    passed_over: AtomicUsize,
     left: AtomicUsize,
     stop: AtomicBool,
     /// The attempt of each trial whose earlier record is an infrastructure error.

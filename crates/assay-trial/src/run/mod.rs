@@ -29,3 +29,4 @@ pub(crate) mod steps;
 pub(crate) mod tamper;
 pub(crate) mod trial;
 pub(crate) mod verifier;
+pub(crate) mod workers;

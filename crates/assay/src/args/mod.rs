@@ -26,6 +26,7 @@ pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod trial;
 pub(crate) mod view;
+pub(crate) mod worker;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -58,6 +59,7 @@ use self::task::TaskArgs;
 use self::trace::TraceArgs;
 use self::trial::TrialArgs;
 use self::view::ViewArgs;
+use self::worker::WorkerArgs;
 
 /// Lint agent skills and measure whether they help
 ///
@@ -125,7 +127,7 @@ const GLOBAL: &str = "Global options";
 /// The commands in the order and under the headings in which `assay --help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Skills", &["lint", "search", "route"]),
-    ("Experiments", &["init", "draft", "task", "plan", "run"]),
+    ("Experiments", &["init", "draft", "task", "plan", "run", "worker"]),
     ("Results", &["show", "view", "report", "compare", "gate", "audit", "judge"]),
     ("Data", &["trace", "import", "export"]),
     ("Tools", &["agent", "gateway", "doctor", "gc", "completions", "help"]),
@@ -222,6 +224,7 @@ pub(crate) enum Command {
     Task(TaskArgs),
     Plan(PlanArgs),
     Run(RunArgs),
+    Worker(WorkerArgs),
     Show(ShowArgs),
     View(ViewArgs),
     Gate(Box<GateArgs>),

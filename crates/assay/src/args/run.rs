@@ -2,6 +2,15 @@
 
 use std::path::PathBuf;
 
+/// What executes trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ExecutorFlag {
+    /// This process
+    Local,
+    /// `assay worker`, on any machine
+    Workers,
+}
+
 /// Run an experiment: agents with and without skills
 ///
 /// Executes every trial that has no result in the store, retries trials that ended in an
@@ -44,6 +53,13 @@ pub(crate) struct RunArgs {
     /// Concurrent trials [default: as in the experiment]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// What executes the trials: threads of this process, or workers
+    ///
+    /// With `workers`, this process plans, checks and reports, and `assay worker` executes the
+    /// trials, on any number of machines that have the store, the tasks and the skills in the same
+    /// folders. If this process ends, workers finish what it has begun.
+    #[arg(long, value_name = "EXECUTOR", default_value = "local", conflicts_with = "replay")]
+    pub(crate) executor: ExecutorFlag,
     /// Execute at most N trials now; the next `assay run` resumes
     #[arg(long, value_name = "N")]
     pub(crate) max_trials: Option<usize>,

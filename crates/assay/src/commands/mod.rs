@@ -26,6 +26,7 @@ pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod trial;
 pub(crate) mod view;
+pub(crate) mod worker;
 
 use assay_skill::{Library, Severity};
 

@@ -12,15 +12,15 @@ use assay_report::{WithNotes, counted};
 use assay_skill::Severity;
 use assay_store::{RunFolder, Selection, Store, StoreError, pattern_matches};
 use assay_trial::{
-    Event, Experiment, MachineContext, NextRound, Plan, PreflightError, PreflightEvent, RoundArms,
-    RunOptions, RunOutcome,
+    Event, ExecutorKind, Experiment, MachineContext, NextRound, Plan, PreflightError, PreflightEvent,
+    RoundArms, RunOptions, RunOutcome,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::judge::calibration::read_set;
 use crate::args::judge::LabelsBy;
-use crate::args::run::RunArgs;
+use crate::args::run::{ExecutorFlag, RunArgs};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::progress::Progress;
@@ -80,6 +80,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         );
     }
     check_caps(&plan, args, &only)?;
+    check_executor(args)?;
     let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
         max_trials: args.max_trials,
@@ -88,6 +89,10 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         only: only.clone(),
         retry_broken: !args.no_retry,
         checks: !args.no_checks,
+        executor: match args.executor {
+            ExecutorFlag::Local => ExecutorKind::Local,
+            ExecutorFlag::Workers => ExecutorKind::Workers,
+        },
         ..RunOptions::new(args.jobs.map_or(plan.experiment.concurrency, usize::from))
     };
     super::dependencies::warn(&plan, &resolver, ui);
@@ -281,6 +286,17 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
         line.push_str(&format!("\nstopped: {stopped} (`stop_after` in the experiment sets how many)"));
     }
     ui.out(&(line + "\n" + &unreadable_note(plan)))
+}
+
+/// Options that hold within one process only.
+fn check_executor(args: &RunArgs) -> Result<(), Failure> {
+    if args.executor == ExecutorFlag::Workers && (args.max_usd.is_some() || args.max_tokens.is_some()) {
+        return Err(Failure::bad_input(
+            "`--max-usd` and `--max-tokens` do not hold for the trials of workers",
+        )
+        .hint("limit the run with --max-trials N, or pass --no-cap"));
+    }
+    Ok(())
 }
 
 /// A model that costs money is not run without a word on how much, and a cap in USD needs prices.

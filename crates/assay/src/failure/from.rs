@@ -12,7 +12,9 @@ use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
-use assay_trial::{ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SpecError};
+use assay_trial::{
+    BatchError, ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SpecError,
+};
 
 use super::Failure;
 use crate::archive::ArchiveError;
@@ -77,6 +79,12 @@ impl From<RunError> for Failure {
             RunError::Store(error) => error.into(),
             error => Self::infrastructure(assay_diagnostic::chain(&error)),
         }
+    }
+}
+
+impl From<BatchError> for Failure {
+    fn from(error: BatchError) -> Self {
+        Self::infrastructure(assay_diagnostic::chain(&error))
     }
 }
 

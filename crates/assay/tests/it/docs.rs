@@ -40,6 +40,8 @@ const ROWS: &[(&str, How)] = &[
     ("scripts/test", Not("runs this test")),
     (".ci/run", Not("runs this test")),
     ("scripts/fetch-minilm", Not(NETWORK)),
+    ("assay run experiment.toml --executor workers", Elsewhere("worker")),
+    ("assay worker", Elsewhere("worker")),
     ("assay view", Elsewhere("view")),
     ("assay gate", Elsewhere("gate")),
     ("assay init ci", Elsewhere("gate")),

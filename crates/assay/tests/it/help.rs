@@ -38,6 +38,7 @@ fn the_screen_of_assay() {
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills
+      worker       Execute trials of a run that another process started
 
     Results:
       show         List runs, or show a run's trials or one trial
@@ -146,6 +147,7 @@ fn the_screen_of_assay() {
       task         Check tasks, or run one task once
       plan         Forecast an experiment's cost and statistical power
       run          Run an experiment: agents with and without skills
+      worker       Execute trials of a run that another process started
 
     Results:
       show         List runs, or show a run's trials or one trial
@@ -278,6 +280,20 @@ fn the_screen_of_run() {
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
 
+          --executor <EXECUTOR>
+              What executes the trials: threads of this process, or workers
+              
+              With `workers`, this process plans, checks and reports, and `assay
+              worker` executes the trials, on any number of machines that have the
+              store, the tasks and the skills in the same folders. If this process
+              ends, workers finish what it has begun.
+
+              Possible values:
+              - local:   This process
+              - workers: `assay worker`, on any machine
+              
+              [default: local]
+
           --max-trials <N>
               Execute at most N trials now; the next `assay run` resumes
 
@@ -405,6 +421,19 @@ fn the_screen_of_run() {
 
       -j, --jobs <N>
               Concurrent trials [default: as in the experiment]
+
+          --executor <EXECUTOR>
+              What executes the trials: threads of this process, or workers
+              
+              With `workers`, this process plans, checks and reports, and `assay worker` executes the
+              trials, on any number of machines that have the store, the tasks and the skills in the
+              same folders. If this process ends, workers finish what it has begun.
+
+              Possible values:
+              - local:   This process
+              - workers: `assay worker`, on any machine
+              
+              [default: local]
 
           --max-trials <N>
               Execute at most N trials now; the next `assay run` resumes

@@ -77,6 +77,7 @@ mod trial_gateway;
 mod verifier;
 mod view;
 mod voice;
+mod worker;
 
 /// A file that nobody declares is a test that nobody runs.
 #[test]

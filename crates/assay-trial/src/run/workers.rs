@@ -1,0 +1,253 @@
+//! Work that other processes execute: a batch in the store, read by `assay worker` on any machine that has it.
+//!
+//! `runs/NAME/batch.jsonl` is a line about the batch and a line for each trial's specification. It is removed when
+//! each of its trials has a record. Records tell how far the batch is; nothing else is exchanged.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use assay_gateway::Budget;
+use assay_model::Usage;
+use assay_store::{SpecError, Store, StoreError, TrialId, TrialSpec, write_atomically};
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Retries;
+use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
+use crate::run::local::{Local, is_finished, unfinished};
+
+/// Between two looks at the store.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Until the user is told that no worker has finished a trial.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// Why the work of several processes cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line that is not what it should be.
+    #[error("{}:{line}: {message} (hint: start `assay run` again, which writes the file anew)", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A specification that cannot be used here.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+}
+
+/// The first line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Header {
+    schema: String,
+    run: String,
+    phase: Phase,
+    retries: Retries,
+    retry_broken: bool,
+    broken: BTreeMap<TrialId, u32>,
+    stop_after: u32,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    Checks,
+    Trials,
+}
+
+const SCHEMA: &str = "assay.batch/1";
+
+fn batch_path(store: &Store, run: &str) -> PathBuf {
+    store.run_folder(run).join("batch.jsonl")
+}
+
+/// A batch as it is in the store.
+#[derive(Debug)]
+pub struct SharedBatch {
+    header: Header,
+    specs: Vec<Arc<TrialSpec>>,
+}
+
+impl SharedBatch {
+    /// The batch of a run; `None` if it has none at this time.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn load(store: &Store, run: &str) -> Result<Option<Self>, BatchError> {
+        let path = batch_path(store, run);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(BatchError::Read { path, source }),
+        };
+        let bad = |line: usize, message: String| BatchError::Line { path: path.clone(), line, message };
+        let mut lines = BufReader::new(file).lines();
+        let mut next = |line: usize| match lines.next() {
+            None => Ok(None),
+            Some(Ok(text)) => serde_json::from_str::<serde_json::Value>(&text)
+                .map(Some)
+                .map_err(|error| bad(line, error.to_string())),
+            Some(Err(source)) => Err(BatchError::Read { path: path.clone(), source }),
+        };
+        let first = next(1)?.ok_or_else(|| bad(1, "the file is empty".to_owned()))?;
+        let header: Header = serde_json::from_value(first).map_err(|error| bad(1, error.to_string()))?;
+        if header.schema != SCHEMA {
+            return Err(bad(
+                1,
+                format!("unsupported schema {:?}: this version of assay reads {SCHEMA:?}", header.schema),
+            ));
+        }
+        let mut specs = Vec::new();
+        while let Some(document) = next(specs.len() + 2)? {
+            specs.push(Arc::new(TrialSpec::of_document(document, &path)?));
+        }
+        Ok(Some(Self { header, specs }))
+    }
+
+    /// Its trials.
+    pub fn specs(&self) -> &[Arc<TrialSpec>] {
+        &self.specs
+    }
+
+    fn save(store: &Store, header: &Header, specs: &[Arc<TrialSpec>]) -> Result<(), StoreError> {
+        let path = batch_path(store, &header.run);
+        let io = |error: serde_json::Error| StoreError::Io {
+            action: "write",
+            path: path.clone(),
+            source: error.into(),
+        };
+        let mut bytes = serde_json::to_vec(header).map_err(io)?;
+        for spec in specs {
+            bytes.push(b'\n');
+            serde_json::to_writer(&mut bytes, &spec.document().map_err(io)?).map_err(io)?;
+        }
+        let _ = bytes.write_all(b"\n");
+        write_atomically(&path, &bytes)
+    }
+}
+
+/// Executes the trials of a shared batch that have no result yet, with the threads of this process, until no trial is
+/// left.
+///
+/// # Errors
+/// As [`Executor::execute`].
+pub fn execute_shared(
+    batch: &SharedBatch,
+    context: &ExecutorContext<'_>,
+    most: Option<usize>,
+    events: &mut dyn FnMut(Event<'_>),
+) -> Result<Done, RunError> {
+    let Header { phase, retries, retry_broken, stop_after, broken, .. } = &batch.header;
+    let phase = match phase {
+        Phase::Checks => "checks",
+        Phase::Trials => "trials",
+    };
+    let batch = Batch {
+        phase,
+        specs: &batch.specs,
+        most,
+        retries: *retries,
+        retry_broken: *retry_broken,
+        broken: Some(broken),
+        stop_after: *stop_after,
+    };
+    Local::new(context)?.execute(&batch, &Budget::default(), events)
+}
+
+/// Writes batches to the store, and waits until other processes have executed them.
+pub(crate) struct Workers<'a> {
+    context: ExecutorContext<'a>,
+}
+
+impl<'a> Workers<'a> {
+    pub(crate) fn new(context: &ExecutorContext<'a>) -> Self {
+        Self { context: *context }
+    }
+}
+
+impl Executor for Workers<'_> {
+    fn execute(
+        &self,
+        batch: &Batch<'_>,
+        budget: &Budget,
+        events: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Done, RunError> {
+        let ExecutorContext { store, run, cancel, .. } = self.context;
+        let (mut waiting, cached) = unfinished(store, batch, events);
+        events(Event::Begin { phase: batch.phase, total: batch.specs.len(), cached });
+        let mut done = Done { executed: 0, cached, stopped: None };
+        waiting.truncate(batch.most.unwrap_or(usize::MAX));
+        if waiting.is_empty() {
+            return Ok(done);
+        }
+        let attempt = |trial: &TrialSpec| store.record(&trial.id).ok().flatten().map(|record| record.attempt);
+        let header = Header {
+            schema: SCHEMA.to_owned(),
+            run: run.to_owned(),
+            phase: if batch.phase == "checks" { Phase::Checks } else { Phase::Trials },
+            retries: batch.retries,
+            retry_broken: batch.retry_broken,
+            broken: waiting.iter().filter_map(|trial| Some((trial.id.clone(), attempt(trial)?))).collect(),
+            stop_after: batch.stop_after,
+        };
+        SharedBatch::save(store, &header, &waiting)?;
+        let shared = Batch { specs: &waiting, broken: Some(&header.broken), ..*batch };
+        let mut open: Vec<&Arc<TrialSpec>> = shared.specs.iter().collect();
+        let mut quiet = Duration::ZERO;
+        while !open.is_empty() && !cancel.load(Ordering::Relaxed) {
+            let before = open.len();
+            open.retain(|trial| {
+                let Ok(Some(record)) = store.record(&trial.id) else { return true };
+                // After an infrastructure error, the worker that has the lease may try again.
+                let is_final =
+                    record.outcome.counts() || !store.trial_folder(&trial.id).join("lease").exists();
+                if !is_final || !is_finished(&record, &shared) {
+                    return true;
+                }
+                budget.charge(&record.usage.unwrap_or_default(), &Usage::default(), record.cost_usd);
+                events(Event::End { record: &record, elsewhere: true });
+                false
+            });
+            done.executed += before - open.len();
+            quiet = if open.len() < before { Duration::ZERO } else { quiet + PAUSE };
+            if quiet == QUIET {
+                events(Event::Note(format!(
+                    "no trial has ended for 30 s: `assay --store {} worker --run {run}` executes them, on any machine with this folder",
+                    store.root().display()
+                )));
+            }
+            if !open.is_empty() {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        if open.is_empty() {
+            remove(&batch_path(store, run))?;
+        }
+        Ok(done)
+    }
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::Io { action: "remove", path: path.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,181 @@
+//! `assay worker`: executes trials of runs that other processes started.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use assay_report::counted;
+use assay_store::{Record, Store};
+use assay_trial::{Event, ExecutorContext, Resolver, SharedBatch, Sources, execute_shared};
+use rustix::fs::statvfs;
+use serde::Serialize;
+
+use crate::args::worker::WorkerArgs;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::ui::Ui;
+
+/// Disk space that a trial needs at least.
+const ROOM: u64 = 1 << 30;
+/// Between two looks for work.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A line of `--format json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    schema: &'static str,
+    run: &'a str,
+    trial: &'a str,
+    task: &'a str,
+    agent: &'a str,
+    condition: &'a str,
+    repetition: u32,
+    attempt: u32,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    if !settings.store.join("store.json").is_file() {
+        return Err(Failure::bad_input(format!("no store in {}", settings.store.display()))
+            .hint("`--store DIR` names the store of the `assay run` that has the work"));
+    }
+    let store = machine::open_store(&settings.store)?;
+    let cancel = machine::interrupted()?;
+    assay_trial::clean_up(&store);
+    machine::remove_stale_containers(&store);
+    let sandboxes = machine::sandboxes_for(settings)?;
+    let here = machine::context(&sandboxes, None);
+    let mut executed = 0;
+    let mut idle = Instant::now();
+    let mut stopped = None;
+    while stopped.is_none() && !cancel.load(Ordering::Relaxed) {
+        let left = args.max_trials.map(|most| most.saturating_sub(executed));
+        if left == Some(0) {
+            break;
+        }
+        let before = executed;
+        for run in runs(&store, args)? {
+            let Some(batch) = SharedBatch::load(&store, &run)? else { continue };
+            let sources = Sources { made: store.made_folder(), ..Sources::default() };
+            let resolver = Resolver::new(&here, sources);
+            let uses_docker = batch.specs().iter().any(|spec| spec.sandbox_kind() == "docker");
+            let health = || is_able(&store, uses_docker);
+            let context = ExecutorContext {
+                store: &store,
+                resolver: &resolver,
+                run: &run,
+                cancel: &cancel,
+                concurrency: usize::from(args.jobs),
+                health: Some(&health),
+            };
+            let left = args.max_trials.map(|most| most.saturating_sub(executed));
+            let mut written = Ok(());
+            let mut on_event = |event: Event<'_>| match event {
+                Event::End { record, elsewhere: false } => {
+                    let line = print(&run, record, ui);
+                    if written.is_ok() {
+                        written = line;
+                    }
+                }
+                Event::Retry { record } => {
+                    let reason = record.reason.as_deref().unwrap_or("infrastructure error");
+                    ui.note(&format!("{}: {reason}; retrying", record.task));
+                }
+                Event::Note(note) => ui.note(&note),
+                Event::Begin { .. } | Event::End { .. } => {}
+            };
+            let done = execute_shared(&batch, &context, left, &mut on_event)?;
+            written?;
+            executed += done.executed;
+            stopped = done.stopped;
+            if stopped.is_some() {
+                break;
+            }
+        }
+        if executed > before {
+            idle = Instant::now();
+        } else if idle.elapsed() >= Duration::from_secs(args.idle_exit) {
+            break;
+        } else {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    store.clear_scratch();
+    if let Some(reason) = stopped {
+        return Err(Failure::infrastructure(format!(
+            "the worker stopped after {}: {reason}",
+            counted(executed, "trial", "trials")
+        ))
+        .hint("repair this machine and start the worker again; other workers execute the remaining trials"));
+    }
+    ui.note(&format!("executed {}", counted(executed, "trial", "trials")));
+    Ok(if cancel.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
+}
+
+/// The runs whose trials are executed.
+fn runs(store: &Store, args: &WorkerArgs) -> Result<Vec<String>, Failure> {
+    match &args.run {
+        Some(run) => Ok(vec![store.run(run)?.run]),
+        None => Ok(store.run_names()),
+    }
+}
+
+fn print(run: &str, record: &Record, ui: &Ui) -> Result<(), Failure> {
+    let line = Line {
+        schema: "assay.worker/1",
+        run,
+        trial: record.trial.as_str(),
+        task: &record.task,
+        agent: &record.agent.name,
+        condition: &record.condition,
+        repetition: record.repetition,
+        attempt: record.attempt,
+        outcome: record.outcome.word(),
+        reason: record.reason.as_deref(),
+        seconds: record.seconds.total,
+    };
+    if ui.json() {
+        return ui.json_line(&line);
+    }
+    let reason = line.reason.map_or(String::new(), |reason| format!(": {}", assay_report::clean(reason)));
+    // A check has no condition: its agent is `oracle` or `nop`.
+    let arm = if line.condition.is_empty() { &record.agent.name } else { line.condition };
+    ui.out(&format!(
+        "{}  {}, {}, repetition {}: {} after {}{reason}\n",
+        record.trial.short(),
+        assay_report::clean(line.task),
+        assay_report::clean(arm),
+        line.repetition,
+        line.outcome.replace('_', " "),
+        assay_report::seconds(line.seconds)
+    ))
+}
+
+/// Whether this machine can execute trials; if not, why.
+fn is_able(store: &Store, uses_docker: bool) -> Result<(), String> {
+    let work = store.work().map_err(|error| assay_diagnostic::chain(&error))?;
+    for folder in [store.root(), work.as_path()] {
+        has_room(folder)?;
+    }
+    if uses_docker && !machine::docker_answers(store) {
+        return Err("Docker does not answer".to_owned());
+    }
+    Ok(())
+}
+
+fn has_room(folder: &Path) -> Result<(), String> {
+    let found = statvfs(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let room = found.f_bavail.saturating_mul(found.f_frsize);
+    if room < ROOM {
+        let left = room >> 20;
+        return Err(format!(
+            "{left} MiB of disk space are left in {}; a trial needs 1 GiB",
+            folder.display()
+        ));
+    }
+    Ok(())
+}
