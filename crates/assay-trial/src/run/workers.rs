@@ -193,7 +193,8 @@ impl Executor for Workers<'_> {
         events(Event::Begin { phase: batch.phase, total: batch.specs.len(), cached });
         let mut done = Done { executed: 0, cached, stopped: None };
         waiting.truncate(batch.most.unwrap_or(usize::MAX));
-        if waiting.is_empty() {
+        // Interrupted in the phase before: what this one would execute was not decided.
+        if waiting.is_empty() || cancel.load(Ordering::Relaxed) {
             return Ok(done);
         }
         let attempt = |trial: &TrialSpec| store.record(&trial.id).ok().flatten().map(|record| record.attempt);

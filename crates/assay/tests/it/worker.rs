@@ -58,6 +58,28 @@ fn a_worker_continues_what_a_killed_run_has_begun() {
     assert_eq!((&document["cached"], &document["executed"], code), (&document["planned"], &json!(0), 0));
 }
 
+/// The checks decide which trials there are: until they have ended, no worker may execute a trial.
+#[test]
+fn a_run_that_is_interrupted_in_its_checks_leaves_only_these() {
+    needs_bubblewrap!();
+    let lab = lab();
+    let run = lab.start(&["run", "experiment.toml", "--executor", "workers"]);
+    assert!(
+        within(Duration::from_mins(1), || lab.path(".assay/runs/lab/batch.jsonl").exists()),
+        "{}",
+        run.stderr()
+    );
+    run.signal(rustix::process::Signal::INT);
+    run.wait().ended(130);
+    let ran = lab.assay(&["--format", "json", "worker"]).ok();
+    let conditions: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["condition"].clone())
+        .collect();
+    assert_eq!(conditions, ["", "", "", ""]);
+}
+
 #[test]
 fn bad_input_of_workers_is_reported() {
     let lab = lab();
