@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 pub use http::{HttpReply, HttpRequest, serve_http};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
-pub const NEEDS: [&str; 13] = [
+pub const NEEDS: [&str; 14] = [
     "Chromium",
     "Docker",
     "Docker and PostgreSQL",
     "DuckDB",
     "MiniLM",
     "PostgreSQL",
+    "Slurm",
     "agents",
     "agents and Docker",
     "agents and PostgreSQL",

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
-use assay_store::{Owner, Store, StoreError};
+use assay_store::{Owner, Store};
 use assay_trial::{CliAgentContext, MachineContext, SandboxUnavailable, Sandboxes};
 
 use crate::config::Settings;
@@ -213,15 +213,17 @@ pub(crate) fn cpu_seconds() -> f64 {
 
 /// Opens a store for trials: sandboxes at work keep their files below `ASSAY_SCRATCH`, where that is set, and leases
 /// that are not renewed end after `ASSAY_LEASE_SECONDS`.
-pub(crate) fn open_store(root: &Path) -> Result<Store, StoreError> {
+pub(crate) fn open_store(root: &Path) -> Result<Store, Failure> {
     let base = env("ASSAY_SCRATCH").map(PathBuf::from);
     let base = base.map(|base| std::path::absolute(&base).unwrap_or(base));
     let store = Store::open(root)?.work_in(base);
-    let seconds = env("ASSAY_LEASE_SECONDS").and_then(|text| text.trim().parse().ok());
-    Ok(match seconds {
-        Some(seconds) => store.lease_for(Duration::from_secs(seconds)),
-        None => store,
-    })
+    let Some(text) = env("ASSAY_LEASE_SECONDS") else { return Ok(store) };
+    match text.trim().parse() {
+        Ok(seconds @ 1..) => Ok(store.lease_for(Duration::from_secs(seconds))),
+        _ => Err(Failure::bad_input(format!(
+            "ASSAY_LEASE_SECONDS must be a number of seconds of at least 1, and is {text:?}"
+        ))),
+    }
 }
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set; the second of them ends the process at once. SIGHUP stays ignored if this

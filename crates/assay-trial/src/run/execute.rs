@@ -15,6 +15,7 @@ use crate::run::executor::{
 };
 use crate::run::local::Local;
 use crate::run::resolve::Resolver;
+use crate::run::slurm::Slurm;
 use crate::run::workers::Workers;
 
 /// Executes a plan's trials that have no result yet.
@@ -62,9 +63,12 @@ pub fn run_rounds(
     let budget = Budget::new(caps);
     let concurrency = options.concurrency;
     let context = ExecutorContext { store, resolver, run, cancel, concurrency, health: None };
-    let executor: Box<dyn Executor> = match options.executor {
+    let executor: Box<dyn Executor> = match &options.executor {
         ExecutorKind::Local => Box::new(Local::new(&context)?),
-        ExecutorKind::Workers => Box::new(Workers::new(&context)),
+        ExecutorKind::Workers => Box::new(Workers::new(&context, None)),
+        ExecutorKind::Slurm(slurm) => {
+            Box::new(Workers::new(&context, Some(Slurm::new(store, run, concurrency, slurm))))
+        }
     };
     let executor = &*executor;
     let (retries, stop_after) = (plan.experiment.retries, plan.experiment.stop_after);
@@ -143,6 +147,7 @@ pub fn run_rounds(
     } else {
         trials.execute(&specs(&|_| true), options.retry_broken, &mut outcome, events)?;
     }
+    executor.close(events);
     outcome.spent_usd = budget.spent_usd();
     outcome.capped = budget.capped().map(|capped| capped.reason);
     outcome.interrupted = cancel.load(Ordering::Relaxed);

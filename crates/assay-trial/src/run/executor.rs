@@ -9,6 +9,7 @@ use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialId, Tria
 
 use crate::experiment::Retries;
 use crate::run::resolve::{ResolveError, Resolver};
+use crate::run::slurm::{SlurmError, SlurmOptions};
 use crate::run::workers::BatchError;
 
 /// Executes trials, on this machine or elsewhere.
@@ -24,6 +25,9 @@ pub trait Executor {
         budget: &Budget,
         events: &mut dyn FnMut(Event<'_>),
     ) -> Result<Done, RunError>;
+
+    /// Ends what was started for batches, after the last of them or an interrupt.
+    fn close(&self, _events: &mut dyn FnMut(Event<'_>)) {}
 }
 
 /// Trials that are executed together.
@@ -88,16 +92,21 @@ pub enum RunError {
     /// The work of several processes cannot be read or written.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// Slurm does not execute the workers.
+    #[error(transparent)]
+    Slurm(#[from] SlurmError),
 }
 
 /// What executes the trials of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ExecutorKind {
     /// Threads of this process.
     #[default]
     Local,
     /// Other processes, on any machine that has the store: `assay worker`.
     Workers,
+    /// The same, started by Slurm as the tasks of an array.
+    Slurm(SlurmOptions),
 }
 
 /// Options of a run.

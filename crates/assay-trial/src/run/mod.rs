@@ -25,6 +25,7 @@ pub(crate) mod resolve;
 pub(crate) mod route;
 mod sandbox_record;
 pub(crate) mod single;
+pub(crate) mod slurm;
 pub(crate) mod steps;
 pub(crate) mod tamper;
 pub(crate) mod trial;

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::Retries;
 use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
 use crate::run::local::{Local, is_finished, unfinished};
+use crate::run::slurm::Slurm;
 
 /// Between two looks at the store.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -173,11 +174,25 @@ pub fn execute_shared(
 /// Writes batches to the store, and waits until other processes have executed them.
 pub(crate) struct Workers<'a> {
     context: ExecutorContext<'a>,
+    /// What starts them; unset: the user.
+    slurm: Option<Slurm>,
 }
 
 impl<'a> Workers<'a> {
-    pub(crate) fn new(context: &ExecutorContext<'a>) -> Self {
-        Self { context: *context }
+    pub(crate) fn new(context: &ExecutorContext<'a>, slurm: Option<Slurm>) -> Self {
+        Self { context: *context, slurm }
+    }
+
+    /// What the user should know if no trial ends for long.
+    fn hint(&self) -> String {
+        let ExecutorContext { store, run, .. } = self.context;
+        let state = self.slurm.as_ref().and_then(Slurm::summary);
+        state.unwrap_or_else(|| {
+            format!(
+                "`assay --store {} worker --run {run}` executes them, on any machine with this folder",
+                store.root().display()
+            )
+        })
     }
 }
 
@@ -211,7 +226,13 @@ impl Executor for Workers<'_> {
         let shared = Batch { specs: &waiting, broken: Some(&header.broken), ..*batch };
         let mut open: Vec<&Arc<TrialSpec>> = shared.specs.iter().collect();
         let mut quiet = Duration::ZERO;
+        let mut progressed = false;
         while !open.is_empty() && !cancel.load(Ordering::Relaxed) {
+            if let Some(slurm) = &self.slurm {
+                for note in slurm.keep(open.len(), progressed)? {
+                    events(Event::Note(note));
+                }
+            }
             let before = open.len();
             open.retain(|trial| {
                 let Ok(Some(record)) = store.record(&trial.id) else { return true };
@@ -226,12 +247,10 @@ impl Executor for Workers<'_> {
                 false
             });
             done.executed += before - open.len();
-            quiet = if open.len() < before { Duration::ZERO } else { quiet + PAUSE };
+            progressed = open.len() < before;
+            quiet = if progressed { Duration::ZERO } else { quiet + PAUSE };
             if quiet == QUIET {
-                events(Event::Note(format!(
-                    "no trial has ended for 30 s: `assay --store {} worker --run {run}` executes them, on any machine with this folder",
-                    store.root().display()
-                )));
+                events(Event::Note(format!("no trial has ended for 30 s: {}", self.hint())));
             }
             if !open.is_empty() {
                 std::thread::sleep(PAUSE);
@@ -241,6 +260,13 @@ impl Executor for Workers<'_> {
             remove(&batch_path(store, run))?;
         }
         Ok(done)
+    }
+
+    fn close(&self, events: &mut dyn FnMut(Event<'_>)) {
+        let interrupted = self.context.cancel.load(Ordering::Relaxed);
+        if let Some(note) = self.slurm.as_ref().and_then(|slurm| slurm.close(interrupted)) {
+            events(Event::Note(note));
+        }
     }
 }
 

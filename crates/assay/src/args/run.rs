@@ -9,6 +9,8 @@ pub(crate) enum ExecutorFlag {
     Local,
     /// `assay worker`, on any machine
     Workers,
+    /// `assay worker`, started by Slurm
+    Slurm,
 }
 
 /// Run an experiment: agents with and without skills
@@ -25,7 +27,8 @@ pub(crate) enum ExecutorFlag {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
   assay run experiment.toml --dry-run
-  assay run experiment.toml --jobs 8 --max-usd 20")]
+  assay run experiment.toml --jobs 8 --max-usd 20
+  assay run experiment.toml --executor slurm --jobs 64 --sbatch '--partition=long --mem=4G'")]
 pub(crate) struct RunArgs {
     /// The experiment: a file, or a folder with an experiment.toml
     pub(crate) experiment: PathBuf,
@@ -58,8 +61,20 @@ pub(crate) struct RunArgs {
     /// With `workers`, this process plans, checks and reports, and `assay worker` executes the
     /// trials, on any number of machines that have the store, the tasks and the skills in the same
     /// folders. If this process ends, workers finish what it has begun.
+    ///
+    /// With `slurm`, this process submits workers as a job array of --jobs tasks, each with one
+    /// trial at a time, and submits further ones in place of those that are lost. Started again, in
+    /// any shell of the cluster, it follows the workers that are in the queue.
     #[arg(long, value_name = "EXECUTOR", default_value = "local", conflicts_with = "replay")]
     pub(crate) executor: ExecutorFlag,
+    /// Options of sbatch, in one string; with --executor slurm
+    ///
+    /// Slurm's environment variables, such as SBATCH_PARTITION, hold as well.
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub(crate) sbatch: Option<String>,
+    /// Cancel the Slurm jobs when this process is interrupted [default: they go on]
+    #[arg(long)]
+    pub(crate) cancel_on_interrupt: bool,
     /// Execute at most N trials now; the next `assay run` resumes
     #[arg(long, value_name = "N")]
     pub(crate) max_trials: Option<usize>,

@@ -13,7 +13,7 @@ use assay_skill::Severity;
 use assay_store::{RunFolder, Selection, Store, StoreError, pattern_matches};
 use assay_trial::{
     Event, ExecutorKind, Experiment, MachineContext, NextRound, Plan, PreflightError, PreflightEvent,
-    RoundArms, RunOptions, RunOutcome,
+    RoundArms, RunOptions, RunOutcome, SlurmOptions,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -80,7 +80,6 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         );
     }
     check_caps(&plan, args, &only)?;
-    check_executor(args)?;
     let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
         max_trials: args.max_trials,
@@ -89,10 +88,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         only: only.clone(),
         retry_broken: !args.no_retry,
         checks: !args.no_checks,
-        executor: match args.executor {
-            ExecutorFlag::Local => ExecutorKind::Local,
-            ExecutorFlag::Workers => ExecutorKind::Workers,
-        },
+        executor: executor(args)?,
         ..RunOptions::new(args.jobs.map_or(plan.experiment.concurrency, usize::from))
     };
     super::dependencies::warn(&plan, &resolver, ui);
@@ -288,15 +284,43 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     ui.out(&(line + "\n" + &unreadable_note(plan)))
 }
 
-/// Options that hold within one process only.
-fn check_executor(args: &RunArgs) -> Result<(), Failure> {
-    if args.executor == ExecutorFlag::Workers && (args.max_usd.is_some() || args.max_tokens.is_some()) {
+/// What executes the trials. Some options hold for one of them only.
+fn executor(args: &RunArgs) -> Result<ExecutorKind, Failure> {
+    let is_slurm = args.executor == ExecutorFlag::Slurm;
+    if !is_slurm && (args.sbatch.is_some() || args.cancel_on_interrupt) {
+        return Err(Failure::bad_input("`--sbatch` and `--cancel-on-interrupt` need `--executor slurm`"));
+    }
+    if args.executor != ExecutorFlag::Local && (args.max_usd.is_some() || args.max_tokens.is_some()) {
         return Err(Failure::bad_input(
             "`--max-usd` and `--max-tokens` do not hold for the trials of workers",
         )
         .hint("limit the run with --max-trials N, or pass --no-cap"));
     }
-    Ok(())
+    match args.executor {
+        ExecutorFlag::Local => Ok(ExecutorKind::Local),
+        ExecutorFlag::Workers => Ok(ExecutorKind::Workers),
+        ExecutorFlag::Slurm => Ok(ExecutorKind::Slurm(slurm_options(args)?)),
+    }
+}
+
+fn slurm_options(args: &RunArgs) -> Result<SlurmOptions, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::infrastructure(format!("cannot find this program: {error}")))?;
+    let sbatch = args.sbatch.as_deref().unwrap_or_default();
+    let sbatch = shlex::split(sbatch).ok_or_else(|| {
+        Failure::bad_input(format!("`--sbatch` has a quote without its end: {}", assay_report::clean(sbatch)))
+    })?;
+    // The executor decides on these.
+    let own = ["--array", "-a", "--wrap", "--parsable", "--job-name", "-J", "--test-only"];
+    let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+    if let Some(word) = sbatch.iter().find(|word| own.contains(&name(word).as_str())) {
+        let hint =
+            if name(word) == "--array" { "`--jobs N` sets the number of workers" } else { "leave it out" };
+        return Err(
+            Failure::bad_input(format!("`--sbatch` cannot contain {}", assay_report::clean(word))).hint(hint)
+        );
+    }
+    Ok(SlurmOptions { program, sbatch, cancel_on_interrupt: args.cancel_on_interrupt })
 }
 
 /// A model that costs money is not run without a word on how much, and a cap in USD needs prices.

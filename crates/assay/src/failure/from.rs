@@ -13,7 +13,7 @@ use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, Unknow
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
 use assay_trial::{
-    BatchError, ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SpecError,
+    BatchError, ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SlurmError, SpecError,
 };
 
 use super::Failure;
@@ -77,6 +77,18 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Store(error) => error.into(),
+            RunError::Slurm(error) => {
+                let hint = match &error {
+                    SlurmError::Start { .. } => "start this where Slurm's commands are installed",
+                    SlurmError::Failed { command: "sbatch", .. } => "check the options given with `--sbatch`",
+                    SlurmError::Fruitless(_) => {
+                        "repair what the log names, and start this again: finished trials are not executed again"
+                    }
+                    SlurmError::Cancelled => "start this again to submit the remaining trials",
+                    _ => "`squeue --json` shows whether Slurm works here",
+                };
+                Self::infrastructure(error.to_string()).hint(hint)
+            }
             error => Self::infrastructure(assay_diagnostic::chain(&error)),
         }
     }

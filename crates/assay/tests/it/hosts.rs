@@ -189,13 +189,5 @@ fn workers_of_three_machines_execute_a_run() {
     let alone = self::lab();
     let (one, code) = alone.run(&[]);
     assert_eq!(code, 0, "{one:#}");
-    let comparisons = |document: &Value| {
-        let mut comparisons = document["report"]["comparisons"].clone();
-        for comparison in comparisons.as_array_mut().unwrap() {
-            let comparison = comparison.as_object_mut().unwrap();
-            assert!(comparison.remove("measured").is_some() && comparison.remove("time_overlap").is_some());
-        }
-        comparisons
-    };
-    assert_eq!(comparisons(&document), comparisons(&one));
+    assert_eq!(suite::comparisons_but_for_times(&document), suite::comparisons_but_for_times(&one));
 }

@@ -65,6 +65,7 @@ mod search_models;
 mod search_serve;
 mod search_use;
 mod server;
+mod slurm;
 mod steps;
 mod stopping;
 mod suite;

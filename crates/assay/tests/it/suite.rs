@@ -36,3 +36,14 @@ pub(crate) fn lab(tasks: usize) -> Fixture {
 pub(crate) fn paired(design: Design, tasks: usize) -> Design {
     (1..=tasks).fold(design, |design, number| design.pair(&format!("t{number}"), &["reports"]))
 }
+
+/// The comparisons of a run's document, without what tells when trials were executed.
+#[track_caller]
+pub(crate) fn comparisons_but_for_times(document: &Value) -> Value {
+    let mut comparisons = document["report"]["comparisons"].clone();
+    for comparison in comparisons.as_array_mut().unwrap() {
+        let comparison = comparison.as_object_mut().unwrap();
+        assert!(comparison.remove("measured").is_some() && comparison.remove("time_overlap").is_some());
+    }
+    comparisons
+}
