@@ -19,6 +19,35 @@ pub struct Budget {
     run: Arc<Run>,
     /// The trial that is charged as well.
     trial: Option<Arc<Mutex<TrialAccount>>>,
+    /// The account that decides, if other processes share it, and the trial's permit there.
+    shared: Option<(Arc<dyn SharedBudget>, Option<u64>)>,
+}
+
+/// An account that several processes share. Implementations do not block for long: what they cannot
+/// report yet, they report later.
+pub trait SharedBudget: std::fmt::Debug + Send + Sync {
+    /// As [`Budget::admit`].
+    fn admit(&self) -> SharedAdmission;
+
+    /// As [`Budget::charge`], for the trial of a permit.
+    fn charge(&self, permit: Option<u64>, tokens: &Usage, estimated: &Usage, usd: Option<f64>);
+
+    /// A trial has ended, or an attempt that is retried.
+    fn end(&self, permit: u64, is_last: bool);
+
+    /// As [`Budget::capped`].
+    fn capped(&self) -> Option<Capped>;
+}
+
+/// As [`Admission`], with the number of the permit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SharedAdmission {
+    /// The trial may start.
+    Granted(u64),
+    /// Not yet.
+    Deferred,
+    /// The budget is spent.
+    Exhausted,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +76,14 @@ struct Account {
     most_expensive: Option<f64>,
 }
 
+impl Account {
+    /// Whether another trial would exceed a cap in USD, even after those under way have ended.
+    fn is_exhausted(&self, most: f64) -> bool {
+        let ended = self.usd - self.usd_under_way;
+        ended >= most || ended + self.most_expensive.unwrap_or(0.0) > most
+    }
+}
+
 /// Whether another trial may start.
 #[derive(Debug)]
 pub enum Admission {
@@ -67,32 +104,67 @@ pub struct Permit {
 impl Budget {
     /// A budget of which nothing is spent.
     pub fn new(caps: Caps) -> Self {
-        Self { run: Arc::new(Run { caps, account: Mutex::default() }), trial: None }
+        Self { run: Arc::new(Run { caps, account: Mutex::default() }), ..Self::default() }
+    }
+
+    /// A budget of several processes. What is spent here is counted as well.
+    pub fn shared(account: Arc<dyn SharedBudget>) -> Self {
+        Self { shared: Some((account, None)), ..Self::default() }
     }
 
     /// Requests the start of another trial. The first runs alone, because the cost of a trial is
     /// unknown before it has ended.
     pub fn admit(&self) -> Admission {
+        if let Some((shared, _)) = &self.shared {
+            return match shared.admit() {
+                SharedAdmission::Granted(permit) => {
+                    let shared = Some((Arc::clone(shared), Some(permit)));
+                    Admission::Granted(Permit { budget: Self { shared, ..self.clone() } })
+                }
+                SharedAdmission::Deferred => Admission::Deferred,
+                SharedAdmission::Exhausted => Admission::Exhausted,
+            };
+        }
         let mut account = lock(&self.run.account);
         if let Some(most) = self.run.caps.usd {
-            let each = account.most_expensive.unwrap_or(0.0);
-            let ended = account.usd - account.usd_under_way;
-            if ended >= most || ended + each > most {
+            if account.is_exhausted(most) {
                 return Admission::Exhausted;
             }
+            let each = account.most_expensive.unwrap_or(0.0);
+            let ended = account.usd - account.usd_under_way;
             let unknown = account.most_expensive.is_none() && account.under_way > 0;
             if unknown || ended + each * (account.under_way as f64 + 1.0) > most {
                 return Admission::Deferred;
             }
         }
         account.under_way += 1;
-        let budget = Self { run: Arc::clone(&self.run), trial: Some(Arc::default()) };
-        Admission::Granted(Permit { budget })
+        drop(account);
+        Admission::Granted(self.permit())
+    }
+
+    fn permit(&self) -> Permit {
+        Permit { budget: Self { trial: Some(Arc::default()), ..self.clone() } }
+    }
+
+    /// A trial that is under way already.
+    pub(crate) fn adopt(&self) -> Permit {
+        lock(&self.run.account).under_way += 1;
+        self.permit()
+    }
+
+    /// Whether no other trial can start, even after those under way have ended.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        let account = lock(&self.run.account);
+        let usd = self.run.caps.usd.is_some_and(|most| account.is_exhausted(most));
+        usd || reached_cap(&self.run.caps, &account.totals, Some(account.usd), CapScope::Run).is_some()
     }
 
     /// Counts a request that an agent sent to its model without the gateway: its tokens, how many
     /// of them are an estimate, and the cost of the others.
     pub fn charge(&self, tokens: &Usage, estimated: &Usage, usd: Option<f64>) {
+        if let Some((shared, permit)) = &self.shared {
+            shared.charge(*permit, tokens, estimated, usd);
+        }
         let mut account = lock(&self.run.account);
         account.totals.requests += 1;
         account.totals.tokens += *tokens;
@@ -108,9 +180,14 @@ impl Budget {
 
     /// Records what the exchange cost.
     pub(crate) fn finish(&self, exchange: &Exchange) {
+        let usd = exchange.usd.map(|usd| usd - exchange.estimated_usd);
+        if let Some((shared, permit)) = &self.shared {
+            let tokens = exchange.tokens.unwrap_or_default();
+            shared.charge(*permit, &tokens, &exchange.estimated_tokens, usd);
+        }
         let mut account = lock(&self.run.account);
         account.totals.add(exchange);
-        self.add_cost(&mut account, exchange.usd.map(|usd| usd - exchange.estimated_usd));
+        self.add_cost(&mut account, usd);
     }
 
     fn add_cost(&self, account: &mut Account, usd: Option<f64>) {
@@ -127,8 +204,16 @@ impl Budget {
 
     /// The cap that is reached, if any.
     pub fn capped(&self) -> Option<Capped> {
+        if let Some((shared, _)) = &self.shared {
+            return shared.capped();
+        }
         let account = lock(&self.run.account);
         reached_cap(&self.run.caps, &account.totals, Some(account.usd), CapScope::Run)
+    }
+
+    /// Its caps; those of a shared budget are with the account.
+    pub fn caps(&self) -> Caps {
+        self.run.caps
     }
 
     /// The totals so far.
@@ -154,6 +239,9 @@ impl Permit {
     }
 
     fn end(&self, is_last: bool) {
+        if let Some((shared, Some(permit))) = &self.budget.shared {
+            return shared.end(*permit, is_last);
+        }
         let mut account = lock(&self.budget.run.account);
         let spent = self.budget.trial.as_ref().and_then(|trial| {
             let mut trial = lock(trial);

@@ -23,6 +23,15 @@ pub enum GatewayError {
         /// What is wrong, and what to do.
         message: String,
     },
+    /// The charges of a run cannot be read or kept.
+    #[error("cannot use {}", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
     /// A cap in USD cannot be enforced without a price.
     #[error("a cap in USD needs the price of the model: {0}")]
     Unpriced(String),

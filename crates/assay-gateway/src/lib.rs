@@ -44,6 +44,7 @@ mod exchange;
 mod gateway;
 mod head;
 mod ledger;
+mod limiter;
 mod limits;
 mod listen;
 mod local;
@@ -61,7 +62,8 @@ mod sync;
 mod upstream;
 mod varying;
 
-pub use budget::{Admission, Budget, Permit};
+pub use assay_model::wire::share_limits;
+pub use budget::{Admission, Budget, Permit, SharedAdmission, SharedBudget};
 pub use cassette::Cassette;
 pub use egress::{EgressConnection, EgressLedger, EgressListener, Hosts, HostsError};
 pub use error::GatewayError;
@@ -69,11 +71,15 @@ pub use gateway::{Gateway, GatewayOptions};
 pub use ledger::{
     CapKind, CapScope, Capped, Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals, Wait,
 };
+pub use limiter::{
+    FindCaps, LimiterAddress, LimiterClient, LimiterClientOptions, LimiterServer, LimiterServerOptions,
+    LimiterState,
+};
 pub use limits::{Caps, Limits};
 pub use local::{LocalHandler, LocalReply, LocalRequest, LocalServer};
 pub use pace::Pace;
 pub use protocol::Protocol;
 pub use provider::{Provider, ProviderOptions};
-pub use proxy::{PauseSignal, Proxy};
+pub use proxy::{PauseSignal, Proxy, new_token};
 pub use session::{Listen, SessionConfig, WatchedSkill};
 pub use varying::{PatternError, Varying};

@@ -1,13 +1,13 @@
-//! An HTTP server behind a Unix socket whose replies are the values of a function.
+//! An HTTP server whose replies are the values of a function.
 //!
-//! A sandbox reaches it through the socket, or through a forwarder from a port of its loopback
+//! Behind a Unix socket, a sandbox reaches it through the socket, or through a forwarder from a port of its loopback
 //! interface.
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -19,11 +19,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::conn::{Conn, Ended, Stream};
 use crate::error::GatewayError;
 use crate::head::Head;
-use crate::listen::unix_listener;
+use crate::listen::{Listener, unix_listener};
 use crate::sync::lock;
 
-/// Maximum number of concurrent connections; further ones are closed.
+/// Maximum number of concurrent connections at a socket; further ones are closed.
 const CONNECTIONS: usize = 64;
+/// The same at a port.
+const PORT_CONNECTIONS: usize = 4096;
 /// Maximum bytes of a request's head, and of its body.
 const HEAD: usize = 32 << 10;
 const BODY: usize = 4 << 20;
@@ -43,6 +45,8 @@ pub struct LocalRequest {
     pub path: String,
     /// The query, without its question mark.
     pub query: String,
+    /// The token of its authorization.
+    pub token: Option<String>,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -78,7 +82,7 @@ pub type LocalHandler = Arc<dyn Fn(&LocalRequest) -> LocalReply + Send + Sync>;
 /// A running server. Closing or dropping it ends every connection and removes the socket.
 pub struct LocalServer {
     shared: Arc<Shared>,
-    socket: PathBuf,
+    socket: Option<PathBuf>,
     acceptor: Option<(JoinHandle<()>, PipeWriter)>,
 }
 
@@ -93,6 +97,7 @@ struct Shared {
     open: Mutex<BTreeMap<u64, Stream>>,
     emptied: Condvar,
     closed: AtomicBool,
+    connections: usize,
 }
 
 impl LocalServer {
@@ -102,13 +107,33 @@ impl LocalServer {
         let listener = unix_listener(socket)?;
         std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o666))
             .map_err(|source| GatewayError::Listen { address: socket.display().to_string(), source })?;
+        Self::start(Listener::Unix(listener), Some(socket.to_path_buf()), CONNECTIONS, handler)
+    }
+
+    /// Opens a server at a port, and returns the address with the port's number. Whoever reaches the
+    /// port may connect: the function looks at the request's token.
+    pub fn open_port(address: SocketAddr, handler: LocalHandler) -> Result<(Self, SocketAddr), GatewayError> {
+        let wrong = |source| GatewayError::Listen { address: address.to_string(), source };
+        let listener = TcpListener::bind(address).map_err(wrong)?;
+        listener.set_nonblocking(true).map_err(wrong)?;
+        let address = listener.local_addr().map_err(wrong)?;
+        Ok((Self::start(Listener::Tcp(listener), None, PORT_CONNECTIONS, handler)?, address))
+    }
+
+    fn start(
+        listener: Listener,
+        socket: Option<PathBuf>,
+        connections: usize,
+        handler: LocalHandler,
+    ) -> Result<Self, GatewayError> {
         let shared = Arc::new(Shared {
             handler,
             open: Mutex::default(),
             emptied: Condvar::new(),
             closed: AtomicBool::new(false),
+            connections,
         });
-        let mut server = Self { shared, socket: socket.to_path_buf(), acceptor: None };
+        let mut server = Self { shared, socket, acceptor: None };
         let (woken, wake) = io::pipe().map_err(|_| GatewayError::System("a pipe"))?;
         let shared = Arc::clone(&server.shared);
         let acceptor = thread::Builder::new()
@@ -129,7 +154,9 @@ impl LocalServer {
         self.shared.closed.store(true, Ordering::SeqCst);
         drop(wake);
         let _ = acceptor.join();
-        let _ = std::fs::remove_file(&self.socket);
+        if let Some(socket) = &self.socket {
+            let _ = std::fs::remove_file(socket);
+        }
         let mut open = lock(&self.shared.open);
         open.values().for_each(Stream::shutdown);
         // Connections that are shut down end at once.
@@ -148,7 +175,7 @@ impl Drop for LocalServer {
 }
 
 impl Shared {
-    fn accept(self: &Arc<Self>, listener: &UnixListener, woken: &PipeReader) {
+    fn accept(self: &Arc<Self>, listener: &Listener, woken: &PipeReader) {
         let mut number = 0;
         while !self.closed.load(Ordering::SeqCst) {
             let mut ready = [
@@ -156,7 +183,7 @@ impl Shared {
                 PollFd::new(woken, PollFlags::IN),
             ];
             let _ = poll(&mut ready, None);
-            while let Ok((stream, _)) = listener.accept() {
+            while let Ok(stream) = listener.accept() {
                 if !self.closed.load(Ordering::SeqCst) {
                     self.accept_connection(number, stream);
                     number += 1;
@@ -165,23 +192,23 @@ impl Shared {
         }
     }
 
-    fn accept_connection(self: &Arc<Self>, number: u64, stream: UnixStream) {
+    fn accept_connection(self: &Arc<Self>, number: u64, stream: Stream) {
         let Ok(near) = stream.try_clone() else { return };
-        if stream.set_nonblocking(false).is_err() || stream.set_write_timeout(Some(IDLE)).is_err() {
+        if stream.set_write_timeout(IDLE).is_err() {
             return;
         }
         {
             let mut open = lock(&self.open);
-            if open.len() >= CONNECTIONS {
+            if open.len() >= self.connections {
                 return;
             }
-            open.insert(number, Stream::Unix(near));
+            open.insert(number, near);
         }
         let shared = Arc::clone(self);
         let spawned =
             thread::Builder::new().name("local-connection".to_owned()).stack_size(STACK).spawn(move || {
                 let _guard = Guard { shared: &shared, number };
-                shared.serve(Conn::new(Stream::Unix(stream)));
+                shared.serve(Conn::new(stream));
             });
         if spawned.is_err() {
             lock(&self.open).remove(&number);
@@ -209,8 +236,8 @@ impl Shared {
         let body = head.body(conn, BODY, Instant::now() + ARRIVAL)?;
         let keep = head.keep && !self.closed.load(Ordering::SeqCst);
         let is_head = head.method == "HEAD";
-        let Head { method, path, query, .. } = head;
-        let reply = (self.handler)(&LocalRequest { method, path, query, body });
+        let Head { method, path, query, token, .. } = head;
+        let reply = (self.handler)(&LocalRequest { method, path, query, token, body });
         let headers: Vec<(&str, &str)> =
             reply.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let sent = if is_head || matches!(reply.status, 204 | 304) {
@@ -238,6 +265,7 @@ impl Drop for Guard<'_> {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
 
     use super::*;
 

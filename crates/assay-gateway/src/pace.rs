@@ -24,6 +24,8 @@ pub struct Pace {
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     pace: Pace,
+    /// Added to the minute.
+    spread: Duration,
     sent: Mutex<VecDeque<Instant>>,
     counted: Mutex<VecDeque<(Instant, u64)>>,
 }
@@ -33,9 +35,15 @@ impl Pacer {
         Self { pace, ..Self::default() }
     }
 
+    /// The same, with a window that is longer than a minute by `spread`.
+    pub(crate) fn within(pace: Pace, spread: Duration) -> Self {
+        Self { pace, spread, ..Self::default() }
+    }
+
     /// Reserves a request, or returns how long to wait before trying again.
     pub(crate) fn reserve(&self, now: Instant) -> Result<(), Duration> {
-        let old = |at: &Instant| now.duration_since(*at) >= WINDOW;
+        let window = WINDOW + self.spread;
+        let old = |at: &Instant| now.duration_since(*at) >= window;
         if let Some(most) = self.pace.tokens_per_minute {
             let mut counted = lock(&self.counted);
             while counted.front().is_some_and(|(at, _)| old(at)) {
@@ -45,7 +53,7 @@ impl Pacer {
             if tokens >= most
                 && let Some((at, _)) = counted.front()
             {
-                return Err(WINDOW.saturating_sub(now.duration_since(*at)));
+                return Err(window.saturating_sub(now.duration_since(*at)));
             }
         }
         if let Some(most) = self.pace.requests_per_minute {
@@ -56,7 +64,7 @@ impl Pacer {
             if sent.len() >= most.max(1) as usize
                 && let Some(at) = sent.front()
             {
-                return Err(WINDOW.saturating_sub(now.duration_since(*at)));
+                return Err(window.saturating_sub(now.duration_since(*at)));
             }
             sent.push_back(now);
         }

@@ -60,6 +60,16 @@ struct Open {
     stop: Option<Arc<Stop>>,
 }
 
+/// A token that nobody can guess.
+///
+/// # Errors
+/// The operating system has no randomness.
+pub fn new_token() -> Result<String, GatewayError> {
+    let mut random = [0; 24];
+    SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::System("random bytes"))?;
+    Ok("assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect())
+}
+
 impl Proxy {
     pub(crate) fn open(options: Arc<Options>, mut session: SessionConfig) -> Result<Self, GatewayError> {
         if session.caps.usd.is_some()
@@ -73,9 +83,7 @@ impl Proxy {
             Cassette::Replay(path) => Some(cassette::read(path, &session.trial, session.attempt)?),
             _ => None,
         };
-        let mut random = [0; 24];
-        SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::System("random bytes"))?;
-        let token: String = "assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect();
+        let token = new_token()?;
         let (listener, socket, address) = listen(&session.listen)?;
         let shared = Arc::new(Shared::new(options, session, &token, recordings));
         let connections = Arc::new(Connections {

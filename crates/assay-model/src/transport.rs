@@ -149,7 +149,7 @@ impl Transport {
             {
                 limited = Some((status, failure.message.clone()));
                 if let Some(requested_wait) = failure.requested_wait {
-                    self.gate.close(Instant::now() + requested_wait, status, &failure.message);
+                    self.gate.close_for(requested_wait, status, &failure.message);
                 }
             }
             if failure.is_final || tries > self.max_retries {
@@ -191,7 +191,12 @@ impl Transport {
                 return Err(WaitError::Deadline(closed));
             }
             if end <= now {
-                return Ok((now - started, met));
+                match self.gate.enter(now) {
+                    Ok(()) => return Ok((now - started, met)),
+                    // It is closed now.
+                    Err(closed) => met = Some(closed),
+                }
+                continue;
             }
             met = closed.or(met);
             thread::sleep((end - now).min(POLL));

@@ -36,6 +36,7 @@ pub use run::executor::{
     Batch, Done, Event, Executor, ExecutorContext, ExecutorKind, RunError, RunOptions, RunOutcome,
 };
 pub use run::life::{Executed, Runner};
+pub use run::limiter::{RunGateway, has_gateway, limiter_client, serve_limits};
 pub use run::open_agent::AgentError;
 pub use run::prep_cache::{Base, PrepCache};
 pub use run::resolve::{ResolveError, Resolver, Sources};

@@ -84,7 +84,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
         Command::Export(args) => commands::export::run(&args, &settings, &ui),
         Command::Agent(args) => commands::agent::run(&args, &settings, &ui),
-        Command::Gateway(args) => commands::gateway::run(&args, &ui),
+        Command::Gateway(args) => commands::gateway::run(&args, &settings, &ui),
         Command::Doctor(_) => commands::doctor::run(&settings, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
         Command::Completions(args) => commands::completions::run(&args, &ui),

@@ -11,6 +11,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, Status};
 
 /// Where words go.
+#[derive(Clone)]
 pub(crate) struct Ui {
     quiet: bool,
     verbose: bool,

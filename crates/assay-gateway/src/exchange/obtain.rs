@@ -1,9 +1,10 @@
 //! Obtains a reply to a request: from the provider, with retries, or from a cassette.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assay_model::wire::{exceeds_context, excerpt, requested_wait, retry_wait, spread_wait};
+use assay_model::wire::{Closed, Gate, exceeds_context, excerpt, requested_wait, retry_wait, spread_wait};
 use serde_json::Value;
 
 use super::{Call, Unmetered};
@@ -115,28 +116,8 @@ impl Call<'_> {
         let mut tries = 0;
         let mut waited = Duration::ZERO;
         loop {
-            // Another request may have reached the limit already.
-            loop {
-                let now = Instant::now();
-                let closed = gate.and_then(|gate| gate.closed(now));
-                let (pause, status, message) = match (closed, provider.pacer.reserve(now)) {
-                    (Some(closed), _) => {
-                        let left = closed.until - now;
-                        let message =
-                            format!("waiting for a rate limit that another request met: {}", closed.message);
-                        (left + spread_wait(left), Some(closed.status), message)
-                    }
-                    (None, Err(pause)) => {
-                        (pause + spread_wait(pause), None, "delayed by the configured rate limit".to_owned())
-                    }
-                    (None, Ok(())) => break,
-                };
-                if self.is_too_long(waited, pause) {
-                    return Outcome::Failed { status: status.unwrap_or(429), message };
-                }
-                if !self.wait(exchange, &mut waited, pause, status, message) {
-                    return Outcome::Stopped { was_sent: false };
-                }
+            if let Err(outcome) = self.await_turn(exchange, &mut waited, gate) {
+                return outcome;
             }
             tries += 1;
             let ask = UpstreamRequest {
@@ -193,7 +174,7 @@ impl Call<'_> {
             if class.is_limit
                 && let (Some(gate), Some(requested_wait)) = (gate, class.requested_wait)
             {
-                gate.close(Instant::now() + requested_wait, class.status.unwrap_or(429), &class.message);
+                gate.close_for(requested_wait, class.status.unwrap_or(429), &class.message);
             }
             let pause = match class.requested_wait {
                 Some(requested_wait) => requested_wait + spread_wait(requested_wait),
@@ -204,6 +185,40 @@ impl Call<'_> {
             }
             if !self.wait(exchange, &mut waited, pause, class.status, class.message) {
                 return Outcome::Stopped { was_sent: false };
+            }
+        }
+    }
+
+    /// Waits until a request may be sent: another may have reached a limit already.
+    fn await_turn(
+        &self,
+        exchange: &mut Exchange,
+        waited: &mut Duration,
+        gate: Option<&Arc<Gate>>,
+    ) -> Result<(), Outcome> {
+        let pacer = &self.shared.session.provider.inner.pacer;
+        loop {
+            let now = Instant::now();
+            let wait_for = |closed: Closed| {
+                let left = closed.until.saturating_duration_since(now);
+                let message =
+                    format!("waiting for a rate limit that another request met: {}", closed.message);
+                (left + spread_wait(left), Some(closed.status), message)
+            };
+            let (pause, status, message) = if let Some(closed) = gate.and_then(|gate| gate.closed(now)) {
+                wait_for(closed)
+            } else if let Err(pause) = pacer.reserve(now) {
+                (pause + spread_wait(pause), None, "delayed by the configured rate limit".to_owned())
+            } else if let Some(Err(closed)) = gate.map(|gate| gate.enter(now)) {
+                wait_for(closed)
+            } else {
+                return Ok(());
+            };
+            if self.is_too_long(*waited, pause) {
+                return Err(Outcome::Failed { status: status.unwrap_or(429), message });
+            }
+            if !self.wait(exchange, waited, pause, status, message) {
+                return Err(Outcome::Stopped { was_sent: false });
             }
         }
     }

@@ -17,6 +17,7 @@ pub(crate) mod executor;
 pub(crate) mod findings;
 pub(crate) mod image_scan;
 pub(crate) mod life;
+pub(crate) mod limiter;
 pub(crate) mod local;
 pub(crate) mod mcp;
 pub(crate) mod open_agent;

@@ -150,7 +150,7 @@ impl Slurm {
 
     /// Submits as many workers as are missing, now and then. `open` is the number of trials without a result, and
     /// `progressed` whether one has ended since the last call. Returns what the user should know.
-    pub(crate) fn keep(&self, open: usize, progressed: bool) -> Result<Vec<String>, SlurmError> {
+    pub(crate) fn replace_lost(&self, open: usize, progressed: bool) -> Result<Vec<String>, SlurmError> {
         let mut state = self.state.borrow_mut();
         if progressed {
             state.fruitless = 0;

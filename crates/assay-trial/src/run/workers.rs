@@ -9,15 +9,17 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
-use assay_gateway::Budget;
+use assay_gateway::{Budget, Caps, LimiterClient, share_limits};
 use assay_model::Usage;
 use assay_store::{SpecError, Store, StoreError, TrialId, TrialSpec, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Retries;
 use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
+use crate::run::limiter::limiter_client;
 use crate::run::local::{Local, is_finished, unfinished};
 use crate::run::slurm::Slurm;
 
@@ -63,6 +65,17 @@ struct Header {
     retry_broken: bool,
     broken: BTreeMap<TrialId, u32>,
     stop_after: u32,
+    /// The budget that the trials are charged to, kept by the run's gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget: Option<BatchBudget>,
+}
+
+/// The budget of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchBudget {
+    /// Of the invocation of `assay run`.
+    pub(crate) id: String,
+    pub(crate) caps: Caps,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -73,6 +86,13 @@ enum Phase {
 }
 
 const SCHEMA: &str = "assay.batch/1";
+
+/// The budget of a run's batch, if it has one.
+pub(crate) fn batch_budget(store: &Store, run: &str) -> Option<BatchBudget> {
+    let mut line = String::new();
+    BufReader::new(File::open(batch_path(store, run)).ok()?).read_line(&mut line).ok()?;
+    serde_json::from_str::<Header>(&line).ok()?.budget
+}
 
 fn batch_path(store: &Store, run: &str) -> PathBuf {
     store.run_folder(run).join("batch.jsonl")
@@ -121,6 +141,16 @@ impl SharedBatch {
         Ok(Some(Self { header, specs }))
     }
 
+    /// The budget that its trials are charged to, by name.
+    pub fn budget(&self) -> Option<&str> {
+        self.header.budget.as_ref().map(|budget| budget.id.as_str())
+    }
+
+    /// Whether its trials call models. Those of checks do not.
+    pub fn calls_models(&self) -> bool {
+        matches!(self.header.phase, Phase::Trials)
+    }
+
     /// Its trials.
     pub fn specs(&self) -> &[Arc<TrialSpec>] {
         &self.specs
@@ -144,7 +174,7 @@ impl SharedBatch {
 }
 
 /// Executes the trials of a shared batch that have no result yet, with the threads of this process, until no trial is
-/// left.
+/// left. `limiter` keeps the run's budget and the limits of its providers.
 ///
 /// # Errors
 /// As [`Executor::execute`].
@@ -152,9 +182,15 @@ pub fn execute_shared(
     batch: &SharedBatch,
     context: &ExecutorContext<'_>,
     most: Option<usize>,
+    limiter: Option<&Arc<LimiterClient>>,
     events: &mut dyn FnMut(Event<'_>),
 ) -> Result<Done, RunError> {
     let Header { phase, retries, retry_broken, stop_after, broken, .. } = &batch.header;
+    if limiter.and_then(|limiter| limiter.state()).is_some_and(|state| state.exhausted) {
+        return Ok(Done::default());
+    }
+    let budget = limiter.map_or_else(Budget::default, |limiter| Budget::shared(Arc::clone(limiter) as _));
+    share_limits(limiter.map(|limiter| Arc::clone(limiter) as _));
     let phase = match phase {
         Phase::Checks => "checks",
         Phase::Trials => "trials",
@@ -168,7 +204,9 @@ pub fn execute_shared(
         broken: Some(broken),
         stop_after: *stop_after,
     };
-    Local::new(context)?.execute(&batch, &Budget::default(), events)
+    let done = Local::new(context)?.execute(&batch, &budget, events);
+    share_limits(None);
+    done
 }
 
 /// Writes batches to the store, and waits until other processes have executed them.
@@ -176,11 +214,15 @@ pub(crate) struct Workers<'a> {
     context: ExecutorContext<'a>,
     /// What starts them; unset: the user.
     slurm: Option<Slurm>,
+    /// Names the budget of this invocation.
+    invocation: String,
 }
 
 impl<'a> Workers<'a> {
     pub(crate) fn new(context: &ExecutorContext<'a>, slurm: Option<Slurm>) -> Self {
-        Self { context: *context, slurm }
+        let invocation =
+            format!("{}-{}", context.store.owner().mark(), jiff::Timestamp::now().as_nanosecond());
+        Self { context: *context, slurm, invocation }
     }
 
     /// What the user should know if no trial ends for long.
@@ -221,7 +263,10 @@ impl Executor for Workers<'_> {
             retry_broken: batch.retry_broken,
             broken: waiting.iter().filter_map(|trial| Some((trial.id.clone(), attempt(trial)?))).collect(),
             stop_after: batch.stop_after,
+            budget: (budget.caps() != Caps::default())
+                .then(|| BatchBudget { id: self.invocation.clone(), caps: budget.caps() }),
         };
+        let mut spending = header.budget.as_ref().map(|_| Spending::new(store, run, &self.invocation));
         SharedBatch::save(store, &header, &waiting)?;
         let shared = Batch { specs: &waiting, broken: Some(&header.broken), ..*batch };
         let mut open: Vec<&Arc<TrialSpec>> = shared.specs.iter().collect();
@@ -229,7 +274,7 @@ impl Executor for Workers<'_> {
         let mut progressed = false;
         while !open.is_empty() && !cancel.load(Ordering::Relaxed) {
             if let Some(slurm) = &self.slurm {
-                for note in slurm.keep(open.len(), progressed)? {
+                for note in slurm.replace_lost(open.len(), progressed)? {
                     events(Event::Note(note));
                 }
             }
@@ -252,11 +297,16 @@ impl Executor for Workers<'_> {
             if quiet == QUIET {
                 events(Event::Note(format!("no trial has ended for 30 s: {}", self.hint())));
             }
+            let is_spent = spending.as_mut().is_some_and(|spending| spending.is_spent(events));
+            if is_spent {
+                break;
+            }
             if !open.is_empty() {
                 std::thread::sleep(PAUSE);
             }
         }
-        if open.is_empty() {
+        // What a spent budget leaves over, nobody executes.
+        if !cancel.load(Ordering::Relaxed) {
             remove(&batch_path(store, run))?;
         }
         Ok(done)
@@ -267,6 +317,31 @@ impl Executor for Workers<'_> {
         if let Some(note) = self.slurm.as_ref().and_then(|slurm| slurm.close(interrupted)) {
             events(Event::Note(note));
         }
+    }
+}
+
+/// Asks the gateway of a run whether anything of the budget is left.
+struct Spending {
+    client: Arc<LimiterClient>,
+    notes: Receiver<String>,
+    asked: Instant,
+}
+
+impl Spending {
+    fn new(store: &Store, run: &str, budget: &str) -> Self {
+        let (sender, notes) = channel();
+        let notify = move |note: &str| drop(sender.send(note.to_owned()));
+        Self { client: limiter_client(store, run, budget, Box::new(notify)), notes, asked: Instant::now() }
+    }
+
+    fn is_spent(&mut self, events: &mut dyn FnMut(Event<'_>)) -> bool {
+        if self.asked.elapsed() < 2 * PAUSE {
+            return false;
+        }
+        let state = self.client.state();
+        self.asked = Instant::now();
+        self.notes.try_iter().for_each(|note| events(Event::Note(note)));
+        state.is_some_and(|state| state.exhausted && state.under_way == 0)
     }
 }
 

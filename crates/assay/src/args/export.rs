@@ -22,6 +22,65 @@ pub(crate) enum ExportWhat {
     Data(ExportDataArgs),
     Run(ExportRunArgs),
     Rubric(ExportRubricArgs),
+    K8s(ExportK8sArgs),
+}
+
+/// Export the objects that execute a run on Kubernetes
+///
+/// Prints a List for `kubectl apply`: a Job that plans and reports, an indexed Job of workers, a Deployment and a
+/// Service of the gateway that keeps the budget, and network policies. Pods share a volume that contains the
+/// experiment, its tasks and its skills, and gets the store. API keys are read from Secrets by their names. Nothing
+/// is sent to a cluster.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay export k8s experiment.toml --image assay:1 --claim shared --workers 64 > run.json
+  assay export k8s experiment.toml --image assay:1 --claim shared --secret keys -- --max-usd 50")]
+pub(crate) struct ExportK8sArgs {
+    /// The experiment, which names the run; the pods read it from the volume
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: PathBuf,
+    /// Image with assay, bubblewrap and the agents
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: String,
+    /// PersistentVolumeClaim that all pods can write to (ReadWriteMany)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) claim: String,
+    /// Where the volume is mounted in the pods
+    #[arg(long, value_name = "PATH", default_value = "/shared")]
+    pub(crate) mount: String,
+    /// Folder of the experiment on the mounted volume [default: the mount itself]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) folder: Option<String>,
+    /// Secret whose entries become environment variables, such as OPENAI_API_KEY; repeatable
+    #[arg(long = "secret", value_name = "NAME")]
+    pub(crate) secrets: Vec<String>,
+    /// Namespace of the objects [default: that of kubectl]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Pods of workers
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) workers: u16,
+    /// Concurrent trials of each worker
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: u16,
+    /// Processors that a worker requests
+    #[arg(long, value_name = "QUANTITY", default_value = "1")]
+    pub(crate) cpu: String,
+    /// Memory that a worker requests, and its limit
+    #[arg(long, value_name = "QUANTITY", default_value = "4Gi")]
+    pub(crate) memory: String,
+    /// Run workers as privileged containers, where bubblewrap cannot make namespaces otherwise
+    #[arg(long)]
+    pub(crate) privileged: bool,
+    /// Let workers reach this network, such as that of a model server in the cluster; repeatable
+    #[arg(long, value_name = "CIDR")]
+    pub(crate) allow: Vec<String>,
+    /// Send at most N requests per minute to each provider
+    #[arg(long, value_name = "N")]
+    pub(crate) requests_per_minute: Option<u32>,
+    /// Further options of `assay run`, such as --max-usd or --no-cap
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub(crate) options: Vec<String>,
 }
 
 /// A format of rubrics that can be written.

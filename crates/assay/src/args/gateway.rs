@@ -1,6 +1,9 @@
 //! What `assay gateway` takes.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+use clap::Subcommand;
 
 /// Run a metering proxy between an agent and its model
 ///
@@ -15,7 +18,56 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   assay gateway --provider anthropic --max-tokens 200000 -- claude -p 'fix the build'
   assay gateway --provider openai --port 8080 --skill skills/xlsx")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct GatewayArgs {
+    #[command(subcommand)]
+    pub(crate) what: Option<GatewayWhat>,
+    #[command(flatten)]
+    pub(crate) proxy: Option<ProxyArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GatewayWhat {
+    Serve(ServeArgs),
+}
+
+/// Keep the budget and rate limits of a run's workers
+///
+/// Workers of `assay run --executor workers` and `--executor slurm` ask this process before each
+/// trial and before each request to a provider, and report what requests cost. It enforces
+/// --max-usd and --max-tokens of `assay run`, the rate limits given here, and the waits that a
+/// provider requests from any worker. Keys and prompts do not pass through it.
+///
+/// While it does not answer, workers wait: no trial starts, and no request is sent. Started again,
+/// it continues with what has been spent.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay gateway serve --run my-suite
+  assay gateway serve --run my-suite --listen 10.0.0.5:7400 --requests-per-minute 500")]
+pub(crate) struct ServeArgs {
+    /// The run
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: String,
+    /// Address and port to listen on; port 0 chooses a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:0")]
+    pub(crate) listen: SocketAddr,
+    /// Name or address by which workers reach this machine [default: its host name]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// Wait up to SECONDS for the run to begin [default: 0]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true)]
+    pub(crate) wait: u64,
+    /// Send at most N requests per minute to each provider
+    #[arg(long, value_name = "N")]
+    pub(crate) requests_per_minute: Option<u32>,
+    /// After N tokens within a minute, of all providers, further requests wait
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens_per_minute: Option<u64>,
+}
+
+/// A proxy between an agent and its model.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProxyArgs {
     /// Model provider: anthropic, openai, gemini, scripted:FILE, or a server's URL
     ///
     /// A server at a URL must have the API that the agent uses: Anthropic, OpenAI or Gemini.

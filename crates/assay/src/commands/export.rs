@@ -1,5 +1,6 @@
 //! `assay export`: results as tables for other tools, and runs as files.
 
+mod k8s;
 mod rubric;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         ExportWhat::Data(args) => data(args, settings, ui),
         ExportWhat::Run(args) => whole_run(args, settings, ui),
         ExportWhat::Rubric(args) => rubric::run(args, ui),
+        ExportWhat::K8s(args) => k8s::run(args, ui),
     }
 }
 

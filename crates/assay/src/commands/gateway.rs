@@ -1,5 +1,7 @@
 //! `assay gateway`: a metering proxy between an agent and its model, outside of trials.
 
+mod serve;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +15,22 @@ use assay_gateway::{
 use assay_report::{clean, counted};
 
 use super::trace::package;
-use crate::args::gateway::GatewayArgs;
+use crate::args::gateway::{GatewayArgs, GatewayWhat, ProxyArgs};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::prices;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
+pub(crate) fn run(args: &GatewayArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    match (&args.what, &args.proxy) {
+        (Some(GatewayWhat::Serve(args)), _) => serve::run(args, settings, ui),
+        (None, Some(args)) => run_proxy(args, ui),
+        (None, None) => Err(Failure::bad_input("`assay gateway` needs `--provider NAME`")),
+    }
+}
+
+fn run_proxy(args: &ProxyArgs, ui: &Ui) -> Result<Status, Failure> {
     let proxy = open(args)?;
     let interrupted = machine::interrupted()?;
     let ended = if args.command.is_empty() {
@@ -42,7 +53,7 @@ pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(if succeeded { Status::Done } else { Status::DidNotHold })
 }
 
-fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
+fn open(args: &ProxyArgs) -> Result<Proxy, Failure> {
     let options = ProviderOptions {
         // A replay sends nothing to the provider.
         keyless: args.replay.is_some(),
@@ -126,7 +137,7 @@ fn announce(proxy: &Proxy, ui: &Ui) {
 }
 
 /// Runs the agent and returns whether it succeeded. Real keys in this environment are not passed on.
-fn run_agent(args: &GatewayArgs, proxy: &Proxy, interrupted: &AtomicBool) -> Result<bool, Failure> {
+fn run_agent(args: &ProxyArgs, proxy: &Proxy, interrupted: &AtomicBool) -> Result<bool, Failure> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(true) };
     if proxy.socket().is_some() {
         return Err(Failure::bad_input("--socket cannot be used with a command: agents need a port"));

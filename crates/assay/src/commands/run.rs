@@ -290,12 +290,6 @@ fn executor(args: &RunArgs) -> Result<ExecutorKind, Failure> {
     if !is_slurm && (args.sbatch.is_some() || args.cancel_on_interrupt) {
         return Err(Failure::bad_input("`--sbatch` and `--cancel-on-interrupt` need `--executor slurm`"));
     }
-    if args.executor != ExecutorFlag::Local && (args.max_usd.is_some() || args.max_tokens.is_some()) {
-        return Err(Failure::bad_input(
-            "`--max-usd` and `--max-tokens` do not hold for the trials of workers",
-        )
-        .hint("limit the run with --max-trials N, or pass --no-cap"));
-    }
     match args.executor {
         ExecutorFlag::Local => Ok(ExecutorKind::Local),
         ExecutorFlag::Workers => Ok(ExecutorKind::Workers),

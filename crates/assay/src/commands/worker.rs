@@ -1,12 +1,17 @@
 //! `assay worker`: executes trials of runs that other processes started.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use assay_gateway::LimiterClient;
 use assay_report::counted;
 use assay_store::{Record, Store};
-use assay_trial::{Event, ExecutorContext, Resolver, SharedBatch, Sources, execute_shared};
+use assay_trial::{
+    Event, ExecutorContext, Resolver, SharedBatch, Sources, execute_shared, has_gateway, limiter_client,
+};
 use rustix::fs::statvfs;
 use serde::Serialize;
 
@@ -20,6 +25,8 @@ use crate::ui::Ui;
 const ROOM: u64 = 1 << 30;
 /// Between two looks for work.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Most time for the last reports to a gateway.
+const FLUSH: Duration = Duration::from_secs(10);
 
 /// A line of `--format json`.
 #[derive(Serialize)]
@@ -39,12 +46,25 @@ struct Line<'a> {
 }
 
 pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let cancel = machine::interrupted()?;
+    let begun = Instant::now();
+    let is_there = || {
+        let file = match &args.run {
+            Some(run) => settings.store.join("runs").join(run).join("plan.json"),
+            None => settings.store.join("store.json"),
+        };
+        file.is_file()
+            || begun.elapsed() >= Duration::from_secs(args.idle_exit)
+            || cancel.load(Ordering::Relaxed)
+    };
+    while !is_there() {
+        std::thread::sleep(PAUSE);
+    }
     if !settings.store.join("store.json").is_file() {
         return Err(Failure::bad_input(format!("no store in {}", settings.store.display()))
             .hint("`--store DIR` names the store of the `assay run` that has the work"));
     }
     let store = machine::open_store(&settings.store)?;
-    let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);
     machine::remove_stale_containers(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
@@ -52,6 +72,7 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     let mut executed = 0;
     let mut idle = Instant::now();
     let mut stopped = None;
+    let mut limiters = Limiters::default();
     while stopped.is_none() && !cancel.load(Ordering::Relaxed) {
         let left = args.max_trials.map(|most| most.saturating_sub(executed));
         if left == Some(0) {
@@ -88,7 +109,8 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
                 Event::Note(note) => ui.note(&note),
                 Event::Begin { .. } | Event::End { .. } => {}
             };
-            let done = execute_shared(&batch, &context, left, &mut on_event)?;
+            let limiter = limiters.of(&store, &run, &batch, ui);
+            let done = execute_shared(&batch, &context, left, limiter, &mut on_event)?;
             written?;
             executed += done.executed;
             stopped = done.stopped;
@@ -105,6 +127,7 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         }
     }
     store.clear_scratch();
+    limiters.close(ui);
     if let Some(reason) = stopped {
         return Err(Failure::infrastructure(format!(
             "the worker stopped after {}: {reason}",
@@ -114,6 +137,34 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     }
     ui.note(&format!("executed {}", counted(executed, "trial", "trials")));
     Ok(if cancel.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
+}
+
+/// The clients of the gateways of runs.
+#[derive(Default)]
+struct Limiters(BTreeMap<(String, String), Arc<LimiterClient>>);
+
+impl Limiters {
+    /// That of a batch, if it has caps, or if a gateway was started for its run.
+    fn of(&mut self, store: &Store, run: &str, batch: &SharedBatch, ui: &Ui) -> Option<&Arc<LimiterClient>> {
+        if !batch.calls_models() || (batch.budget().is_none() && !has_gateway(store, run)) {
+            return None;
+        }
+        let budget = batch.budget().unwrap_or_default();
+        let new = || {
+            let ui = ui.clone();
+            limiter_client(store, run, budget, Box::new(move |note| ui.note(note)))
+        };
+        Some(self.0.entry((run.to_owned(), budget.to_owned())).or_insert_with(new))
+    }
+
+    /// Sends what they have not reported yet.
+    fn close(&self, ui: &Ui) {
+        if !self.0.values().all(|limiter| limiter.flush(FLUSH)) {
+            ui.note(
+                "warning: the gateway of the run does not answer, and lacks the cost of the last requests",
+            );
+        }
+    }
 }
 
 /// The runs whose trials are executed.

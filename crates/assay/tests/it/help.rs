@@ -287,12 +287,27 @@ fn the_screen_of_run() {
               worker` executes the trials, on any number of machines that have the
               store, the tasks and the skills in the same folders. If this process
               ends, workers finish what it has begun.
+              
+              With `slurm`, this process submits workers as a job array of --jobs
+              tasks, each with one trial at a time, and submits further ones in
+              place of those that are lost. Started again, in any shell of the
+              cluster, it follows the workers that are in the queue.
 
               Possible values:
               - local:   This process
               - workers: `assay worker`, on any machine
+              - slurm:   `assay worker`, started by Slurm
               
               [default: local]
+
+          --sbatch <OPTIONS>
+              Options of sbatch, in one string; with --executor slurm
+              
+              Slurm's environment variables, such as SBATCH_PARTITION, hold as well.
+
+          --cancel-on-interrupt
+              Cancel the Slurm jobs when this process is interrupted [default: they
+              go on]
 
           --max-trials <N>
               Execute at most N trials now; the next `assay run` resumes
@@ -378,6 +393,8 @@ fn the_screen_of_run() {
     Examples:
       assay run experiment.toml --dry-run
       assay run experiment.toml --jobs 8 --max-usd 20
+      assay run experiment.toml --executor slurm --jobs 64 --sbatch
+      '--partition=long --mem=4G'
     ");
     insta::assert_snapshot!(screen(120, &["run", "--help"]), @r"
     Run an experiment: agents with and without skills
@@ -428,12 +445,25 @@ fn the_screen_of_run() {
               With `workers`, this process plans, checks and reports, and `assay worker` executes the
               trials, on any number of machines that have the store, the tasks and the skills in the
               same folders. If this process ends, workers finish what it has begun.
+              
+              With `slurm`, this process submits workers as a job array of --jobs tasks, each with one
+              trial at a time, and submits further ones in place of those that are lost. Started again,
+              in any shell of the cluster, it follows the workers that are in the queue.
 
               Possible values:
               - local:   This process
               - workers: `assay worker`, on any machine
+              - slurm:   `assay worker`, started by Slurm
               
               [default: local]
+
+          --sbatch <OPTIONS>
+              Options of sbatch, in one string; with --executor slurm
+              
+              Slurm's environment variables, such as SBATCH_PARTITION, hold as well.
+
+          --cancel-on-interrupt
+              Cancel the Slurm jobs when this process is interrupted [default: they go on]
 
           --max-trials <N>
               Execute at most N trials now; the next `assay run` resumes
@@ -510,6 +540,7 @@ fn the_screen_of_run() {
     Examples:
       assay run experiment.toml --dry-run
       assay run experiment.toml --jobs 8 --max-usd 20
+      assay run experiment.toml --executor slurm --jobs 64 --sbatch '--partition=long --mem=4G'
     ");
 }
 

@@ -49,6 +49,8 @@ mod judge_items;
 mod judge_model;
 mod judge_pairs;
 mod judged;
+mod k8s;
+mod limiter;
 mod lint;
 mod metrics;
 mod output;

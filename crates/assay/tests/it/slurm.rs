@@ -347,5 +347,4 @@ fn bad_options_for_slurm_are_reported() {
     check(&["--cancel-on-interrupt"], 2, "need `--executor slurm`");
     check(&["--executor", "slurm", "--sbatch", "'x"], 2, "a quote without its end");
     check(&["--executor", "slurm", "--sbatch", "-p x --array=0-3"], 2, "cannot contain --array=0-3");
-    check(&["--executor", "slurm", "--max-tokens", "9"], 2, "do not hold for the trials of workers");
 }

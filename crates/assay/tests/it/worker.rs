@@ -88,8 +88,6 @@ fn bad_input_of_workers_is_reported() {
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     };
     check(&["worker"], 2, "no store in");
-    let capped = ["run", "experiment.toml", "--executor", "workers", "--max-usd", "1"];
-    check(&capped, 2, "do not hold for the trials of workers");
     lab.write(".assay/store.json", json!({ "schema": "assay.store/1", "label": "x" }).to_string());
     check(&["worker", "--run", "other"], 2, "no run \"other\"");
     let plan = |run: &str| json!({ "schema": "assay.plan/1", "run": run }).to_string();

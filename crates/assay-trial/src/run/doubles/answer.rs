@@ -284,7 +284,7 @@ impl Answers {
         let Some(stub) = self.doubles.http.get(number) else {
             return LocalReply::text(501, "no such server\n");
         };
-        let LocalRequest { method, path, query, body } = request;
+        let LocalRequest { method, path, query, body, .. } = request;
         let target = if query.is_empty() { path.clone() } else { format!("{path}?{query}") };
         let body = String::from_utf8_lossy(body);
         let found = self.apply_first(

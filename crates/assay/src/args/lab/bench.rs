@@ -43,6 +43,8 @@ pub(crate) enum BenchWhat {
     Corpus(CorpusBenchArgs),
     Export(ExportBenchArgs),
     View(ViewBenchArgs),
+    Report(ReportBenchArgs),
+    Workers(WorkersBenchArgs),
     /// Measure the safety rules on labelled skills
     ///
     /// FOLDER contains the folders gt-malicious, gt-benign, inject-obv and own, and each of these a
@@ -123,4 +125,48 @@ pub(crate) struct ViewBenchArgs {
     /// Records in the store
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub(crate) records: u32,
+}
+
+/// Measure `assay report` on a run of many trials
+///
+/// Writes a store like that of `assay lab bench export`, and reports the time of the first report and the median time of
+/// the next five. As root, the kernel's caches are emptied before the first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab bench report
+  assay lab bench report --records 5000 --format json")]
+pub(crate) struct ReportBenchArgs {
+    /// Records in the store
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) records: u32,
+}
+
+/// Measure a run on workers against one process
+///
+/// Runs trials of a scripted agent that waits, in one process, with workers on this machine and, with --slurm, with
+/// workers in Slurm, all with the same number of concurrent trials. Exits with 1 if the comparisons of the reports are
+/// not the same except for times.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay lab bench workers
+  assay lab bench workers --slurm --folder /shared")]
+pub(crate) struct WorkersBenchArgs {
+    /// Trials of each run
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) trials: u32,
+    /// Concurrent trials
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: u16,
+    /// Workers, which share the concurrent trials
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) workers: u16,
+    /// How long the agent waits in a trial
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) seconds: f64,
+    /// Run the trials with Slurm as well
+    #[arg(long)]
+    pub(crate) slurm: bool,
+    /// Folder for the stores, shared by the nodes [default: the system's temporary folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
 }

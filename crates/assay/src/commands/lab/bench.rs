@@ -27,8 +27,10 @@ mod docker;
 mod export;
 mod gateway;
 mod process;
+mod report;
 mod safety;
 mod view;
+mod workers;
 
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
@@ -73,6 +75,8 @@ pub(super) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
         BenchWhat::Corpus(args) => return corpus::run(args, ui),
         BenchWhat::Export(args) => return export::run(args, ui),
         BenchWhat::View(args) => return view::run(args, ui),
+        BenchWhat::Report(args) => return report::run(args, ui),
+        BenchWhat::Workers(args) => return workers::run(args, ui),
         BenchWhat::Safety { folder } => return safety::run(folder, ui),
         BenchWhat::Gateway { requests, streams, kilobytes } => {
             return gateway::run(*requests, usize::from(*streams), *kilobytes, ui);

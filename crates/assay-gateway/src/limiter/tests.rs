@@ -1,0 +1,119 @@
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_model::wire::SharedLimits as _;
+use assay_trace::Usage;
+
+use super::{LimiterAddress, LimiterClient, LimiterClientOptions, LimiterServer, LimiterServerOptions};
+use crate::budget::{Admission, Budget};
+use crate::limits::Caps;
+use crate::pace::Pace;
+
+fn server(folder: &Path, port: u16, usd: f64, requests: Option<u32>) -> LimiterServer {
+    LimiterServer::start(LimiterServerOptions {
+        address: SocketAddr::from(([127, 0, 0, 1], port)),
+        token: "secret".to_owned(),
+        pace: Pace { requests_per_minute: requests, tokens_per_minute: None },
+        journal: folder.join("spending.jsonl"),
+        caps: Box::new(move |budget| (budget == "b").then(|| Caps { usd: Some(usd), ..Caps::default() })),
+    })
+    .unwrap()
+}
+
+fn client(address: SocketAddr, process: &str, token: &str) -> (Arc<LimiterClient>, Arc<Mutex<Vec<String>>>) {
+    let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = notes.clone();
+    let place = LimiterAddress { address: address.to_string(), token: token.to_owned() };
+    let client = LimiterClient::new(LimiterClientOptions {
+        budget: "b".to_owned(),
+        process: process.to_owned(),
+        find: Box::new(move || Some(place.clone())),
+        notify: Box::new(move |note| heard.lock().unwrap().push(note.to_owned())),
+    });
+    (client, notes)
+}
+
+fn charge(budget: &Budget, usd: f64) {
+    budget.charge(&Usage { input: 10, ..Usage::default() }, &Usage::default(), Some(usd));
+}
+
+fn granted(budget: &Budget) -> crate::budget::Permit {
+    match budget.admit() {
+        Admission::Granted(permit) => permit,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn processes_share_a_budget_that_outlives_its_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = server(folder.path(), 0, 1.0, None);
+    let address = first.address();
+    let (one, notes) = client(address, "one", "secret");
+    let (two, _) = client(address, "two", "secret");
+    let budgets = [&one, &two].map(|client| Budget::shared(Arc::clone(client) as _));
+    let trial = granted(&budgets[0]);
+    // What a trial costs is unknown: the other process waits.
+    assert!(matches!(budgets[1].admit(), Admission::Deferred));
+    charge(trial.budget(), 0.4);
+    drop(trial);
+    let other = granted(&budgets[1]);
+    charge(other.budget(), 0.3);
+    assert!(matches!(budgets[0].admit(), Admission::Deferred));
+    let state = one.state().unwrap();
+    assert_eq!((state.under_way, state.exhausted), (1, false));
+    assert!((state.spent_usd - 0.7).abs() < 1e-12);
+
+    drop(first);
+    assert!(matches!(budgets[0].admit(), Admission::Deferred));
+    assert!(one.reserve("p").is_err() && one.state().is_none());
+    // Kept until it can be told.
+    charge(other.budget(), 0.1);
+    let again = server(folder.path(), address.port(), 1.0, None);
+    assert!(two.flush(Duration::from_secs(10)));
+    // 0.8 spent, and a trial costs 0.4: nothing fits, although the one under way has not ended.
+    let state = one.state().unwrap();
+    assert!((state.spent_usd - 0.8).abs() < 1e-12 && state.exhausted, "{state:?}");
+    assert!(matches!(budgets[0].admit(), Admission::Exhausted));
+    let notes = notes.lock().unwrap().clone();
+    assert!(notes.len() == 2 && notes[0].starts_with("waiting for the gateway"), "{notes:?}");
+    drop((other, again));
+}
+
+#[test]
+fn requests_and_waits_of_a_provider_are_shared() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path(), 0, 1.0, Some(3));
+    let clients = ["one", "two"].map(|name| client(server.address(), name, "secret").0);
+    let reserve =
+        |number: usize| clients[number].reserve("p").map_err(|closed| (closed.status, closed.message));
+    assert_eq!((reserve(0), reserve(1), reserve(0)), (Ok(()), Ok(()), Ok(())));
+    let (status, message) = reserve(1).unwrap_err();
+    assert_eq!((status, message.as_str()), (429, "the configured rate limit of the run"));
+    // Another provider has its own.
+    assert!(clients[0].reserve("q").is_ok());
+    clients[0].close("q", Duration::from_secs(9), 529, "overloaded");
+    let closed = clients[1].reserve("q").unwrap_err();
+    assert_eq!((closed.status, closed.message.as_str()), (529, "overloaded"));
+}
+
+#[test]
+fn strangers_are_refused_and_damaged_journals_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("spending.jsonl"), "{\"budget\":\"b\",\"id\":\"x\",\"per").unwrap();
+    let server = server(folder.path(), 0, 1.0, None);
+    let (stranger, notes) = client(server.address(), "one", "guess");
+    assert!(stranger.state().is_none());
+    assert!(notes.lock().unwrap()[0].contains("401 invalid token"));
+    let (friend, _) = client(server.address(), "two", "secret");
+    let budget = Budget::shared(Arc::clone(&friend) as _);
+    let trial = granted(&budget);
+    charge(trial.budget(), 0.25);
+    drop(trial);
+    drop(server);
+    let again = self::server(folder.path(), 0, 1.0, None);
+    let (friend, _) = client(again.address(), "three", "secret");
+    assert!((friend.state().unwrap().spent_usd - 0.25).abs() < 1e-12);
+}
