@@ -151,6 +151,7 @@ impl Suite {
             json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/word/SKILL.md" }),
             json!({ "turn": 1, "seen": "The word is `done`", "run": format!("sleep {seconds}; echo done > /app/word") }),
             json!({ "turn": 0, "run": format!("sleep {seconds}") }),
+            json!({ "say": "done" }),
         ];
         write("turns.jsonl", &rules.map(|rule| rule.to_string() + "\n").concat())?;
         write(
@@ -181,7 +182,9 @@ impl Suite {
         let out = fs::File::create(&document).map_err(|error| io("write a document", &error))?;
         let run = ["run", "experiment.toml", "--no-checks", "--jobs", &jobs, "--format", "json"];
         let mut run = self.assay(&store, &[run.as_slice(), options].concat())?;
-        let mut run = Ended(run.stdout(out).spawn().map_err(|error| io("start a run", &error))?);
+        let said = self.base.join(format!("{name}.log"));
+        let log = fs::File::create(&said).map_err(|error| io("write a log", &error))?;
+        let mut run = Ended(run.stdout(out).stderr(log).spawn().map_err(|error| io("start a run", &error))?);
         let each = (self.jobs / workers.max(1)).max(1).to_string();
         let mut others = Vec::new();
         if workers > 0 {
@@ -202,7 +205,9 @@ impl Suite {
         let status = run.0.wait().map_err(|error| io("wait for a run", &error))?;
         let seconds = clock.elapsed().as_secs_f64();
         if !status.success() {
-            return Err(Failure::infrastructure(format!("the run with {name} failed: {status}"))
+            let said = fs::read_to_string(said).unwrap_or_default();
+            let last = said.lines().next_back().unwrap_or_default();
+            return Err(Failure::infrastructure(format!("the run with {name} failed ({status}): {last}"))
                 .hint("run `assay doctor`"));
         }
         let bytes = fs::read(&document).map_err(|error| io("read a document", &error))?;
