@@ -43,6 +43,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay run experiment.toml --executor workers", Elsewhere("worker")),
     ("assay run experiment.toml --executor slurm", Elsewhere("slurm")),
     ("assay worker", Elsewhere("worker")),
+    ("assay lab scale", Runs(&[], 0)),
     ("assay gateway serve", Elsewhere("limiter")),
     ("assay export k8s", Elsewhere("k8s")),
     ("kubectl", Not("needs a cluster")),
@@ -369,4 +370,16 @@ fn the_example_with_real_agents_runs() {
         let expected = if arm["condition"] == "curated" { 1.0 } else { 0.0 };
         assert_eq!(arm["pass_rate"], json!(expected), "{arm:#}");
     }
+}
+
+#[test]
+fn the_table_of_the_scale_is_the_commands() {
+    let printed = Fixture::new().assay(&["lab", "scale"]).ok().stdout;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let document = std::fs::read_to_string(root.join("docs/lab/scale.md")).unwrap();
+    assert!(printed.lines().count() > 6, "{printed}");
+    assert!(
+        document.contains(&printed),
+        "docs/lab/scale.md does not have what `assay lab scale` prints:\n{printed}"
+    );
 }

@@ -9,6 +9,7 @@ pub(crate) mod health;
 pub(crate) mod judge;
 pub(crate) mod replay;
 pub(crate) mod route;
+pub(crate) mod scale;
 pub(crate) mod search;
 pub(crate) mod self_test;
 pub(crate) mod simulate;
@@ -25,6 +26,7 @@ use self::health::HealthArgs;
 use self::judge::LabJudgeArgs;
 use self::replay::ReplayArgs;
 use self::route::LabRouteArgs;
+use self::scale::ScaleArgs;
 use self::search::LabSearchArgs;
 use self::self_test::SelfTestArgs;
 use self::simulate::SimulateArgs;
@@ -58,5 +60,6 @@ pub(crate) enum LabWhat {
     Health(HealthArgs),
     #[command(name = "cta-2026")]
     Cta(CtaArgs),
+    Scale(ScaleArgs),
     SelfTest(SelfTestArgs),
 }

@@ -9,6 +9,7 @@ mod health;
 mod judge;
 mod replay;
 mod route;
+mod scale;
 mod search;
 mod self_test;
 mod simulate;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status
         LabWhat::Audit(args) => audit::run(args, settings, ui),
         LabWhat::Health(args) => health::run(args, ui),
         LabWhat::Cta(args) => cta::run(args, ui),
+        LabWhat::Scale(args) => scale::run(args, ui),
         LabWhat::SelfTest(args) => self_test::run(args, settings, ui),
     }
 }

@@ -1,6 +1,7 @@
 //! `assay lab bench workers`.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -23,6 +24,10 @@ struct Figures {
     /// The longest command of a trial, in seconds.
     trial_seconds: f64,
     jobs: u16,
+    /// Files and folders of a trial in the store.
+    files_each: f64,
+    /// Their disk space, in kB.
+    kilobytes_each: f64,
     rows: Vec<Row>,
 }
 
@@ -68,9 +73,13 @@ pub(super) fn run(args: &WorkersBenchArgs, ui: &Ui) -> Result<Status, Failure> {
         ui.note("workers in Slurm");
         add("slurm".to_owned(), suite.measure("slurm", &["--executor", "slurm"], 0)?);
     }
+    let trials = alone["executed"].as_u64().unwrap_or_default();
+    let (files, bytes) = size(&suite.base.join("store-local/trials"));
     let figures = Figures {
         schema: "assay.bench-workers/1",
-        trials: alone["executed"].as_u64().unwrap_or_default(),
+        trials,
+        files_each: files as f64 / trials.max(1) as f64,
+        kilobytes_each: bytes as f64 / 1e3 / trials.max(1) as f64,
         trial_seconds: args.seconds,
         jobs: args.jobs,
         rows,
@@ -96,7 +105,27 @@ fn table(figures: &Figures) -> String {
             row.executor, row.wall_seconds, row.ratio
         ));
     }
+    text.push_str(&format!(
+        "\n{:.0} files and folders per trial, {:.0} kB on disk\n",
+        figures.files_each, figures.kilobytes_each
+    ));
     text
+}
+
+/// Files and folders below a folder, and the bytes that they take on disk (stat(2): blocks of 512 bytes).
+fn size(folder: &Path) -> (u64, u64) {
+    let (mut files, mut bytes) = (0, 0);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(metadata) = entry.metadata() else { continue };
+        files += 1;
+        bytes += 512 * metadata.blocks();
+        if metadata.is_dir() {
+            let (inner, sum) = size(&entry.path());
+            files += inner;
+            bytes += sum;
+        }
+    }
+    (files, bytes)
 }
 
 /// The comparisons of a run's document, without what tells when trials were executed.
