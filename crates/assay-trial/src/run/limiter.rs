@@ -3,7 +3,8 @@
 //! `runs/NAME/gateway.json` says where and with which token, for its owner only; `runs/NAME/spending.jsonl` has a
 //! line for each charge.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,30 @@ use assay_gateway::{
 use assay_store::Store;
 use serde::{Deserialize, Serialize};
 
-use crate::run::workers::batch_budget;
-
 const SCHEMA: &str = "assay.run-gateway/1";
+
+/// The budget that the trials of a batch are charged to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchBudget {
+    /// Of the invocation of `assay run`.
+    pub(crate) id: String,
+    pub(crate) caps: Caps,
+}
+
+/// The batch of a run. Its first line has the budget.
+pub(crate) fn batch_path(store: &Store, run: &str) -> PathBuf {
+    store.run_folder(run).join("batch.jsonl")
+}
+
+fn batch_budget(store: &Store, run: &str) -> Option<BatchBudget> {
+    #[derive(Deserialize)]
+    struct Header {
+        budget: Option<BatchBudget>,
+    }
+    let mut line = String::new();
+    BufReader::new(File::open(batch_path(store, run)).ok()?).read_line(&mut line).ok()?;
+    serde_json::from_str::<Header>(&line).ok()?.budget
+}
 
 /// Where the gateway of a run listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Retries;
 use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
-use crate::run::limiter::limiter_client;
+use crate::run::limiter::{BatchBudget, batch_path, limiter_client};
 use crate::run::local::{Local, is_finished, unfinished};
 use crate::run::slurm::Slurm;
 
@@ -70,14 +70,6 @@ struct Header {
     budget: Option<BatchBudget>,
 }
 
-/// The budget of a batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct BatchBudget {
-    /// Of the invocation of `assay run`.
-    pub(crate) id: String,
-    pub(crate) caps: Caps,
-}
-
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
@@ -86,17 +78,6 @@ enum Phase {
 }
 
 const SCHEMA: &str = "assay.batch/1";
-
-/// The budget of a run's batch, if it has one.
-pub(crate) fn batch_budget(store: &Store, run: &str) -> Option<BatchBudget> {
-    let mut line = String::new();
-    BufReader::new(File::open(batch_path(store, run)).ok()?).read_line(&mut line).ok()?;
-    serde_json::from_str::<Header>(&line).ok()?.budget
-}
-
-fn batch_path(store: &Store, run: &str) -> PathBuf {
-    store.run_folder(run).join("batch.jsonl")
-}
 
 /// A batch as it is in the store.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! `assay worker`.
 
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, needs_bubblewrap, within};
+use crate::fixture::{Fixture, Ran, Running, needs_bubblewrap, within};
 use crate::suite;
 
 fn lab() -> Fixture {
@@ -100,4 +101,60 @@ fn bad_input_of_workers_is_reported() {
     });
     lab.write(".assay/runs/lab/batch.jsonl", format!("{header}\n{{\"schema\": \"assay.trial-s"));
     check(&["worker"], 3, "batch.jsonl:2: EOF while parsing");
+}
+
+/// Starts a run on workers, and waits until it has work for them.
+fn start_run(lab: &Fixture) -> Running {
+    let run =
+        lab.start(&["run", "experiment.toml", "--executor", "workers", "--no-checks", "--format", "json"]);
+    let batch = lab.path(".assay/runs/lab/batch.jsonl");
+    assert!(within(Duration::from_mins(1), || batch.exists()), "{}", run.stderr());
+    run
+}
+
+/// The worker stopped for this reason and executed nothing; another executes everything.
+fn check_broken_machine(lab: &Fixture, run: Running, worker: &Ran, reason: &str) {
+    assert!(worker.stderr.contains("the worker stopped after 0 trials: "), "{worker:#?}");
+    assert!(worker.stderr.contains(reason), "{worker:#?}");
+    assert_eq!(lab.records().len(), 0);
+    lab.assay(&["worker"]).ok();
+    let document = run.wait().ok().json();
+    assert_eq!((&document["executed"], &document["infrastructure"]), (&document["planned"], &json!(0)));
+}
+
+#[test]
+#[ignore = "needs hosts"]
+fn a_worker_whose_disk_is_full_stops() {
+    let lab = lab();
+    let run = start_run(&lab);
+    let scratch = lab.path("small");
+    std::fs::create_dir(&scratch).unwrap();
+    let plain = lab.command(&["worker"]);
+    let mut command = Command::new("unshare");
+    command.args([
+        "--mount",
+        "sh",
+        "-c",
+        "mount -t tmpfs -o size=64m small \"$1\" && shift && exec \"$@\"",
+        "sh",
+    ]);
+    command
+        .arg(&scratch)
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .current_dir(lab.folder())
+        .env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let worker = Running::start(command.env("ASSAY_SCRATCH", &scratch)).wait().ended(3);
+    check_broken_machine(&lab, run, &worker, "MiB of disk space are left in ");
+}
+
+#[test]
+#[ignore = "needs Docker"]
+fn a_worker_without_a_docker_daemon_stops() {
+    let lab = suite::lab(1).experiment(crate::docker::in_docker);
+    let run = start_run(&lab);
+    let mut command = lab.command(&["worker"]);
+    let worker = Running::start(command.env("DOCKER_HOST", "unix:///nowhere/docker.sock")).wait().ended(3);
+    check_broken_machine(&lab, run, &worker, "Docker does not answer");
 }
