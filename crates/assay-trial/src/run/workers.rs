@@ -25,6 +25,10 @@ use crate::run::slurm::Slurm;
 
 /// Between two looks at the store.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The same where looking takes long.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Between two looks for an interrupt.
+const POLL: Duration = Duration::from_millis(50);
 /// Until the user is told that no worker has finished a trial.
 const QUIET: Duration = Duration::from_secs(30);
 
@@ -251,8 +255,8 @@ impl Executor for Workers<'_> {
         SharedBatch::save(store, &header, &waiting)?;
         let shared = Batch { specs: &waiting, broken: Some(&header.broken), ..*batch };
         let mut open: Vec<&Arc<TrialSpec>> = shared.specs.iter().collect();
-        let mut quiet = Duration::ZERO;
-        let mut progressed = false;
+        let mut last_end = Instant::now();
+        let (mut progressed, mut was_told) = (false, false);
         while !open.is_empty() && !cancel.load(Ordering::Relaxed) {
             if let Some(slurm) = &self.slurm {
                 for note in slurm.replace_lost(open.len(), progressed)? {
@@ -260,6 +264,7 @@ impl Executor for Workers<'_> {
                 }
             }
             let before = open.len();
+            let looked = Instant::now();
             open.retain(|trial| {
                 let Ok(Some(record)) = store.record(&trial.id) else { return true };
                 // After an infrastructure error, the worker that has the lease may try again.
@@ -274,8 +279,11 @@ impl Executor for Workers<'_> {
             });
             done.executed += before - open.len();
             progressed = open.len() < before;
-            quiet = if progressed { Duration::ZERO } else { quiet + PAUSE };
-            if quiet == QUIET {
+            if progressed {
+                (last_end, was_told) = (Instant::now(), false);
+            }
+            if last_end.elapsed() >= QUIET && !was_told {
+                was_told = true;
                 events(Event::Note(format!("no trial has ended for 30 s: {}", self.hint())));
             }
             let is_spent = spending.as_mut().is_some_and(|spending| spending.is_spent(events));
@@ -283,7 +291,12 @@ impl Executor for Workers<'_> {
                 break;
             }
             if !open.is_empty() {
-                std::thread::sleep(PAUSE);
+                // Of many trials, looking at a file server is the costly part.
+                let pause = PAUSE.max(10 * looked.elapsed()).min(LONGEST_PAUSE);
+                let until = Instant::now() + pause;
+                while Instant::now() < until && !cancel.load(Ordering::Relaxed) {
+                    std::thread::sleep(POLL);
+                }
             }
         }
         // What a spent budget leaves over, nobody executes.

@@ -24,7 +24,7 @@ pub(crate) struct WorkerArgs {
     /// Exit after N trials
     #[arg(long, value_name = "N")]
     pub(crate) max_trials: Option<usize>,
-    /// Wait up to SECONDS for further trials before exiting [default: 0]
+    /// Wait up to SECONDS for the run, and for further trials, before exiting [default: 0]
     #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true)]
     pub(crate) idle_exit: u64,
 }

@@ -348,3 +348,18 @@ fn bad_options_for_slurm_are_reported() {
     check(&["--executor", "slurm", "--sbatch", "'x"], 2, "a quote without its end");
     check(&["--executor", "slurm", "--sbatch", "-p x --array=0-3"], 2, "cannot contain --array=0-3");
 }
+
+/// The ratio of the times is printed by the same command; docs/lab/PERFORMANCE.md has it.
+#[test]
+#[ignore = "needs Slurm"]
+fn five_hundred_trials_on_three_nodes_give_the_report_of_one_process() {
+    let cluster = Cluster::start();
+    let lab = Fixture::new().env("SLURM_CONF", cluster.path("slurm.conf").to_str().unwrap());
+    let bench = ["lab", "bench", "workers", "--slurm", "--seconds", "0.2", "--format", "json"];
+    let document = lab.start(&bench).wait_for(PATIENCE).ok().json();
+    assert_eq!(document["trials"], 500, "{document:#}");
+    let rows = document["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["executor"].as_str().unwrap()).collect();
+    assert_eq!(names, ["local", "3 workers", "slurm"]);
+    assert!(rows.iter().all(|row| row["same_report"] == true), "{document:#}");
+}
