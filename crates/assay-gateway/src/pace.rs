@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sync::lock;
 
-const WINDOW: Duration = Duration::from_mins(1);
+pub(crate) const WINDOW: Duration = Duration::from_mins(1);
 
 /// How fast a provider may be called. An unset field sets no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::{Answer, Ask, Charge, HEARTBEAT, LimiterState, Word};
 use crate::budget::{Admission, Budget, Permit};
 use crate::error::GatewayError;
 use crate::limits::Caps;
 use crate::local::{LocalReply, LocalRequest, LocalServer};
-use crate::pace::{Pace, Pacer};
+use crate::pace::{Pace, Pacer, WINDOW};
 use crate::sync::lock;
 
 /// Silence of a process after which its trials no longer count as under way.
@@ -45,7 +45,7 @@ pub type FindCaps = Box<dyn Fn(&str) -> Option<Caps> + Send + Sync>;
 pub struct LimiterServer {
     _server: LocalServer,
     address: SocketAddr,
-    state: Arc<State>,
+    pub(super) state: Arc<State>,
 }
 
 impl LimiterServer {
@@ -55,7 +55,9 @@ impl LimiterServer {
     /// The port or the journal cannot be used.
     pub fn start(options: LimiterServerOptions) -> Result<Self, GatewayError> {
         let LimiterServerOptions { address, token, pace, journal, caps } = options;
+        let started = Instant::now();
         let (journal, charges) = Journal::open(&journal)?;
+        let resumed = if pace == Pace::default() { Duration::ZERO } else { journal.wait() };
         let state = Arc::new(State {
             caps,
             pace,
@@ -64,7 +66,8 @@ impl LimiterServer {
             earlier: charges,
             providers: Mutex::default(),
             tokens: Pacer::new(Pace { requests_per_minute: None, ..pace }),
-            started: Instant::now(),
+            started,
+            resumed: started + resumed,
         });
         let token = blake3::hash(token.as_bytes());
         let shared = Arc::clone(&state);
@@ -85,16 +88,18 @@ impl LimiterServer {
     }
 }
 
-struct State {
+pub(super) struct State {
     caps: FindCaps,
     pace: Pace,
-    journal: Mutex<Journal>,
+    pub(super) journal: Mutex<Journal>,
     accounts: Mutex<BTreeMap<String, Account>>,
     /// Charges from before the start.
     earlier: Vec<Charge>,
     providers: Mutex<HashMap<String, Provider>>,
     tokens: Pacer,
     started: Instant,
+    /// No request is granted before: an earlier server has granted the minute's.
+    resumed: Instant,
 }
 
 impl std::fmt::Debug for State {
@@ -238,8 +243,10 @@ impl State {
                 Answer::Admission { admission }
             }
             Ask::Charge(charge) => {
-                if account.charged.insert(charge.id.clone()) {
+                if !account.charged.contains(&charge.id) {
+                    // If it cannot be kept, the process reports it again.
                     lock(&self.journal).append(&charge)?;
+                    account.charged.insert(charge.id.clone());
                     self.tokens.count(charge.tokens.total(), now);
                     let permit = charge.permit.as_ref().and_then(|permit| account.permits.get(permit));
                     let budget = permit.map_or(&account.budget, Permit::budget);
@@ -285,8 +292,16 @@ impl State {
             let milliseconds = millis(*until - now);
             return Answer::Wait { milliseconds, status: *status, message: message.clone() };
         }
-        match self.tokens.reserve(now).and_then(|()| provider.pacer.reserve(now)) {
-            Ok(()) => Answer::Reserved,
+        let earlier =
+            self.resumed.checked_duration_since(now).filter(|left| !left.is_zero()).map_or(Ok(()), Err);
+        let limits = || self.tokens.reserve(now).and_then(|()| provider.pacer.reserve(now));
+        match earlier.and_then(|()| limits()) {
+            Ok(()) => {
+                if self.pace != Pace::default() {
+                    lock(&self.journal).note_grant();
+                }
+                Answer::Reserved
+            }
             Err(wait) => Answer::Wait {
                 milliseconds: millis(wait),
                 status: 429,
@@ -303,33 +318,51 @@ fn millis(time: Duration) -> u64 {
 
 /// The charges of a run: a line of JSON for each.
 #[derive(Debug)]
-struct Journal {
-    file: File,
+pub(super) struct Journal {
+    pub(super) file: File,
+    /// Whether its last line may lack its end.
+    is_torn: bool,
 }
 
 impl Journal {
     /// Opens it, and reads the charges in it. What a crash has cut off is left out.
     fn open(path: &Path) -> Result<(Self, Vec<Charge>), GatewayError> {
         let wrong = |source| GatewayError::Journal { path: path.to_owned(), source };
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(wrong)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(wrong)?;
         let mut charges = Vec::new();
-        let mut is_whole = true;
+        let mut is_torn = false;
         for line in BufReader::new(&file).split(b'\n') {
             let line = line.map_err(wrong)?;
             match serde_json::from_slice(&line) {
                 Ok(charge) => charges.push(charge),
-                Err(_) => is_whole = line.is_empty(),
+                Err(_) => is_torn |= !line.is_empty(),
             }
         }
-        if !is_whole {
-            file.write_all(b"\n").map_err(wrong)?;
-        }
-        Ok((Self { file }, charges))
+        Ok((Self { file, is_torn }, charges))
+    }
+
+    /// The time of the last grant is that of the file's last change.
+    fn note_grant(&self) {
+        // Without it, a server that is started again may grant the minute's requests twice.
+        let _ = self.file.set_modified(SystemTime::now());
+    }
+
+    /// Until the requests that an earlier server has granted are a minute ago.
+    fn wait(&self) -> Duration {
+        let metadata = self.file.metadata().ok().filter(|file| file.len() > 0);
+        let Some(last) = metadata.and_then(|file| file.modified().ok()) else { return Duration::ZERO };
+        let window = WINDOW + SPREAD;
+        // A clock that is ahead of the file's is believed for a window at most.
+        last.elapsed().map_or(window, |since| window.saturating_sub(since))
     }
 
     fn append(&mut self, charge: &Charge) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(charge)?;
+        let mut line = if self.is_torn { vec![b'\n'] } else { Vec::new() };
+        serde_json::to_writer(&mut line, charge)?;
         line.push(b'\n');
-        self.file.write_all(&line)
+        self.is_torn = true;
+        self.file.write_all(&line)?;
+        self.is_torn = false;
+        Ok(())
     }
 }

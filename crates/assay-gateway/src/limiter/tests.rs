@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use super::{LimiterAddress, LimiterClient, LimiterClientOptions, LimiterServer, 
 use crate::budget::{Admission, Budget};
 use crate::limits::Caps;
 use crate::pace::Pace;
+use crate::sync::lock;
 
 fn server(folder: &Path, port: u16, usd: f64, requests: Option<u32>) -> LimiterServer {
     LimiterServer::start(LimiterServerOptions {
@@ -116,4 +118,46 @@ fn strangers_are_refused_and_damaged_journals_read() {
     let again = self::server(folder.path(), 0, 1.0, None);
     let (friend, _) = client(again.address(), "three", "secret");
     assert!((friend.state().unwrap().spent_usd - 0.25).abs() < 1e-12);
+}
+
+/// What an earlier server granted in the last minute counts for the next one.
+#[test]
+fn rate_limit_outlives_its_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = server(folder.path(), 0, 9.0, Some(3));
+    let (one, _) = client(first.address(), "one", "secret");
+    let budget = Budget::shared(Arc::clone(&one) as _);
+    charge(&budget, 0.1);
+    assert!(one.reserve("p").is_ok());
+    drop(first);
+    let again = server(folder.path(), 0, 9.0, Some(3));
+    let (two, _) = client(again.address(), "two", "secret");
+    let closed = two.reserve("p").unwrap_err();
+    assert_eq!(closed.status, 429);
+    // Without a rate limit there is nothing to wait for.
+    drop(again);
+    let free = server(folder.path(), 0, 9.0, None);
+    let (three, _) = client(free.address(), "three", "secret");
+    assert!(three.reserve("p").is_ok());
+}
+
+/// As on a full disk: a file that is open for reading refuses every write.
+#[test]
+fn charge_that_cannot_be_kept_is_reported_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("spending.jsonl");
+    let server = server(folder.path(), 0, 1.0, None);
+    let good = std::mem::replace(&mut lock(&server.state.journal).file, File::open(&journal).unwrap());
+    let (one, notes) = client(server.address(), "one", "secret");
+    charge(&Budget::shared(Arc::clone(&one) as _), 0.25);
+    assert!(!one.flush(Duration::from_millis(300)));
+    assert!(notes.lock().unwrap()[0].contains(": 500 "), "{notes:?}");
+    assert!(one.state().unwrap().spent_usd.abs() < 1e-12);
+    lock(&server.state.journal).file = good;
+    assert!(one.flush(Duration::from_secs(10)));
+    assert!((one.state().unwrap().spent_usd - 0.25).abs() < 1e-12);
+    drop(server);
+    let again = self::server(folder.path(), 0, 1.0, None);
+    let (two, _) = client(again.address(), "two", "secret");
+    assert!((two.state().unwrap().spent_usd - 0.25).abs() < 1e-12);
 }
