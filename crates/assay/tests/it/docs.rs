@@ -38,6 +38,7 @@ const ROWS: &[(&str, How)] = &[
     ("git clone", Not("clones this project")),
     ("scripts/quickstart", Not(LONG)),
     ("scripts/test", Not("runs this test")),
+    ("scripts/cases", Not("needs the shared data, and minutes")),
     (".ci/run", Not("runs this test")),
     ("scripts/fetch-minilm", Not(NETWORK)),
     ("assay run experiment.toml --executor workers", Elsewhere("worker")),
