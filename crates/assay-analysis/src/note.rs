@@ -183,6 +183,11 @@ pub enum Note {
         /// The earlier run.
         earlier: String,
     },
+    /// The run has the trials and the analysis of an earlier one, and other labels of tasks.
+    Relabeled {
+        /// The earlier run.
+        earlier: String,
+    },
     /// Records that cannot be read.
     Unreadable {
         /// How many.

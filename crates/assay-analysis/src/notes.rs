@@ -72,6 +72,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
     notes.extend(run.stopping.map(|stopping| Note::Sequential { rounds: stopping.rounds }));
     notes.extend(run.extends.clone().map(|earlier| Note::Extended { earlier }));
+    notes.extend(run.relabels.clone().map(|earlier| Note::Relabeled { earlier }));
     if gathered.unreadable > 0 {
         notes.push(Note::Unreadable { records: gathered.unreadable });
     }

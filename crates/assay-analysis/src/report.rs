@@ -40,6 +40,9 @@ pub struct Report {
     pub measures_a_model: bool,
     /// Whether this run extends an earlier one, whose report may have prompted the extension.
     pub extended_after_look: bool,
+    /// An earlier run with the same trials and analysis, whose tasks had other labels; `null` if there is
+    /// none.
+    pub relabels: Option<String>,
     /// Whether a trial scored something between 0 and 1. If none did, scores are pass rates.
     pub fractional_scores: bool,
     /// The measurements, condition by condition.
@@ -137,6 +140,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
         extended_after_look: run.extends.is_some(),
+        relabels: run.relabels.clone(),
         fractional_scores: gathered.slots().any(Slot::is_fractional),
         tasks: tasks::rows(run, tables),
         exploration,

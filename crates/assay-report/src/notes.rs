@@ -93,10 +93,8 @@ pub fn note(note: &Note) -> String {
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds } => sequential(*rounds),
-        Note::Extended { earlier } => format!(
-            "This run contains all trials of `{earlier}` and more. If the report of `{earlier}` prompted the extension, the \
-             error rates are higher than stated (optional stopping)."
-        ),
+        Note::Extended { earlier } => extended(earlier),
+        Note::Relabeled { earlier } => relabeled(earlier),
         Note::Unreadable { records } => format!(
             "{} cannot be read; {} not executed.",
             counted(*records, "record", "records"),
@@ -104,6 +102,22 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Control(note) => control(note),
     }
+}
+
+/// A run with all trials of an earlier one, and more.
+fn extended(earlier: &str) -> String {
+    format!(
+        "This run contains all trials of `{earlier}` and more. If the report of `{earlier}` prompted the extension, the \
+         error rates are higher than stated (optional stopping)."
+    )
+}
+
+/// A run with the trials of an earlier one, and other labels of tasks.
+fn relabeled(earlier: &str) -> String {
+    format!(
+        "This run has the trials of `{earlier}` with other labels of tasks (cluster, difficulty, category or negative control). \
+         If the report of `{earlier}` prompted them, this is a second look at the same results."
+    )
 }
 
 /// Two conditions, or two runs, whose trials ran at different times.

@@ -37,6 +37,17 @@ pub enum StoreError {
         /// The schema that is read.
         reads: &'static str,
     },
+    /// A plan whose content does not have its digest.
+    #[error(
+        "the plan of run {run:?} was changed after it was sealed: {} does not have the digest that it states (hint: restore the file, or plan under another name)",
+        path.display()
+    )]
+    PlanChanged {
+        /// The run.
+        run: String,
+        /// Its plan.
+        path: PathBuf,
+    },
     /// A result that is discarded: while this process was stopped or cut off, its lease ended.
     #[error("the result of trial {} is discarded: another process has taken the trial over", trial.short())]
     LeaseLost {

@@ -30,6 +30,7 @@ mod role;
 mod run;
 mod runs;
 mod sandbox;
+mod seal;
 mod selection;
 mod spec;
 mod step_record;

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_trace::{Disclosure, Placement};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::identity::{TrialId, canonical};
+use crate::identity::TrialId;
 use crate::metric::MetricSpec;
 use crate::record::AgentLabel;
 use crate::role::ConditionRole;
@@ -19,11 +18,15 @@ pub struct RunFolder {
     pub schema: String,
     /// The run's name.
     pub run: String,
-    /// The digest of what follows, by which a run is recognised.
+    /// The digest of everything that an analysis reads, by which a run is recognized: see `seal`.
     pub plan: String,
     /// An earlier run that this one extends with more repetitions: its report may have been seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
+    /// An earlier run with the same trials and the same analysis, whose tasks had other labels: cluster,
+    /// difficulty, category or negative control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relabels: Option<String>,
     /// The equivalence margin.
     pub margin: f64,
     /// The condition whose comparison is tested at the full level; unset, all comparisons are one
@@ -51,8 +54,7 @@ pub struct RunFolder {
     pub skills: BTreeMap<String, String>,
     /// Pairs of conditions with equal provisions, with the number of tasks concerned.
     pub equal_conditions: Vec<(String, String, usize)>,
-    /// The skills that each condition provides for each task, in order of task. Not part of `plan`:
-    /// the trials' ids cover it.
+    /// The skills that each condition provides for each task, in order of task.
     #[serde(default)]
     pub provisions: Vec<PlannedProvision>,
     /// What the tasks request and this machine cannot provide, in sentences. Not part of `plan`.
@@ -200,35 +202,6 @@ pub struct Exclusion {
 impl RunFolder {
     /// The format of `plan.json`.
     pub const SCHEMA: &str = "assay.plan/1";
-
-    /// Sets the digest by which the run is recognised.
-    pub fn seal(&mut self) {
-        let mut what = json!({
-            "margin": self.margin, "seed": self.seed, "conditions": self.conditions, "cells": self.cells,
-            "excluded": self.excluded,
-        });
-        // Choosing the primary comparison, or metrics, after seeing results must yield a different plan. Omitted
-        // when unset, so that older digests stay valid.
-        if let Some(primary) = &self.primary {
-            what["primary"] = json!(primary);
-        }
-        if !self.settings.is_empty() {
-            what["settings"] = json!(self.settings);
-        }
-        if !self.metrics.is_empty() {
-            what["metrics"] = json!(self.metrics);
-        }
-        if let Some(judge) = &self.judge {
-            // Prices change nothing that is measured.
-            let mut judge = judge.clone();
-            judge.models.iter_mut().for_each(|model| model.price = None);
-            what["judge"] = json!(judge);
-        }
-        if let Some(stopping) = &self.stopping {
-            what["stopping"] = json!({ "rounds": stopping.rounds, "repetitions": self.repetitions });
-        }
-        self.plan = format!("blake3:{}", blake3::hash(canonical(&what).as_bytes()).to_hex());
-    }
 
     /// The condition that a name stands for: itself, unless `[condition.NAME]` says otherwise.
     pub fn condition_of<'a>(&'a self, name: &'a str) -> &'a str {

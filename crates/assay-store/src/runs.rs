@@ -42,7 +42,8 @@ impl Store {
     }
 
     /// Writes a plan under a name if that is free or has the same plan, else under the name with
-    /// the first free number appended. `source` is the file that the plan was made from, with its
+    /// the first free number appended. One with the same trials and analysis as an earlier run, and other
+    /// labels of tasks, names that run in `relabels`. `source` is the file that the plan was made from, with its
     /// name and content; without content no file is written.
     pub fn begin_run(
         &self,
@@ -63,10 +64,12 @@ impl Store {
                     return Ok(folder);
                 }
             }
-            let known: RunFolder = match read_json(&path) {
+            let mut known = match RunFolder::read(&path) {
                 Ok(known) => known,
+                // A plan of another assay version is kept.
+                Err(StoreError::Version { .. }) => continue,
                 Err(StoreError::Format { .. }) => {
-                    // A plan of another assay version is kept; an unreadable one is moved aside.
+                    // So is one that is complete; an unreadable one is moved aside.
                     if read_json::<Value>(&path).is_ok_and(|plan| plan["schema"].is_string()) {
                         continue;
                     }
@@ -82,12 +85,16 @@ impl Store {
                         keep_source(&path.with_file_name(source_name), source)?;
                         return Ok(folder);
                     }
-                    read_json(&path)?
+                    RunFolder::read(&path)?
                 }
                 Err(error) => return Err(error),
             };
-            if known.schema == RunFolder::SCHEMA && known.plan == folder.plan {
+            // One of the older rule has another digest for the same plan.
+            if known.plan == folder.plan || known.cells == folder.cells && known.digest() == folder.plan {
                 return Ok(known);
+            }
+            if folder.is_relabeling_of(&known) {
+                folder.relabels = Some(known.run.clone());
             }
             if folder.is_extension_of(&known) {
                 folder.extends = Some(known.run);
@@ -118,6 +125,9 @@ impl Store {
     }
 
     /// A run by its name.
+    ///
+    /// # Errors
+    /// No such run; a plan that cannot be read, is of another version, or was changed after it was sealed.
     pub fn run(&self, name: &str) -> Result<RunFolder, StoreError> {
         let known = || {
             let names = self.run_names();
@@ -132,11 +142,7 @@ impl Store {
             let message = format!("no run {name:?} in {}: {}", self.root().display(), known());
             return Err(StoreError::NotFound(message));
         }
-        let folder: RunFolder = read_json(&path)?;
-        if folder.schema != RunFolder::SCHEMA {
-            return Err(StoreError::Version { path, found: folder.schema, reads: RunFolder::SCHEMA });
-        }
-        Ok(folder)
+        RunFolder::read(&path)
     }
 
     /// The names of all runs, in order.

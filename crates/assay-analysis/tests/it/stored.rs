@@ -148,7 +148,8 @@ fn forty_thousand_records_take_under_two_seconds_and_300_megabytes() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let name = {
-        let run = large(&store);
+        let mut run = large(&store);
+        run.seal();
         let path = store.run_folder(&run.run).join("plan.json");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, serde_json::to_vec_pretty(&run).unwrap()).unwrap();

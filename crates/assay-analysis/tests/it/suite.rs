@@ -30,6 +30,7 @@ impl Suite {
             run: "test".into(),
             plan: String::new(),
             extends: None,
+            relabels: None,
             margin: 0.1,
             primary: None,
             seed: 1,

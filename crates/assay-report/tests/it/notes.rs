@@ -94,6 +94,9 @@ fn contamination_and_extended_runs_are_noted() {
     let extended = suite().plan(|run| run.extends = Some("test-1".into()));
     check(&extended, &["contains all trials of `test-1`"]);
     assert!(extended.report().extended_after_look);
+    let relabeled = suite().plan(|run| run.relabels = Some("test-1".into()));
+    check(&relabeled, &["has the trials of `test-1` with other labels of tasks"]);
+    assert_eq!(relabeled.report().relabels.as_deref(), Some("test-1"));
 }
 
 /// Estimates are marked in figures and in words, and not compared with transcripts.

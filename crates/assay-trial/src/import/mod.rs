@@ -146,8 +146,20 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
     let origin = serde_json::to_value(&imported).unwrap_or_default();
     run.seal();
     let origin = pretty(&origin, Path::new("import.json"))?;
-    imported.run = store.begin_run(run, &options.name, ("import.json", &origin))?.run;
+    let begun = store.begin_run(run, &options.name, ("import.json", &origin))?;
+    imported.notes.extend(relabeling_note(store, &begun)?);
+    imported.run = begun.run;
     Ok(imported)
+}
+
+/// What tells that an import has the trials of an earlier one, and other labels of tasks.
+fn relabeling_note(store: &Store, run: &RunFolder) -> Result<Option<String>, StoreError> {
+    let Some(earlier) = &run.relabels else { return Ok(None) };
+    let labels = run.changed_labels(&store.run(earlier)?).join(", ");
+    Ok(Some(format!(
+        "`{earlier}` has the same trials with other labels ({labels}): it stays as it was, and this import is the run `{}`.",
+        run.run
+    )))
 }
 
 /// Reads every trial once, in a fixed order.
@@ -352,6 +364,7 @@ fn run_folder(
         run: String::new(),
         plan: String::new(),
         extends: None,
+        relabels: None,
         margin: MARGIN,
         primary: None,
         seed: SEED,

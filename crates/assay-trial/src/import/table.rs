@@ -12,7 +12,7 @@ use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{ImportError, MARGIN, PROTOCOL, SEED, claimed, times};
+use super::{ImportError, MARGIN, PROTOCOL, SEED, claimed, relabeling_note, times};
 
 /// The agent of a table without a column for it.
 const UNNAMED: &str = "unknown";
@@ -174,7 +174,9 @@ pub(super) fn import_read(
     let run = run_folder(conditions, &agents, cells, &clusters, origin);
     let source = serde_json::to_value(&imported).unwrap_or_default();
     let source = pretty(&source, Path::new("import.json"))?;
-    imported.run = store.begin_run(run, name, ("import.json", &source))?.run;
+    let begun = store.begin_run(run, name, ("import.json", &source))?;
+    imported.notes.extend(relabeling_note(store, &begun)?);
+    imported.run = begun.run;
     Ok(imported)
 }
 
@@ -700,6 +702,7 @@ fn run_folder(
         run: String::new(),
         plan: String::new(),
         extends: None,
+        relabels: None,
         margin: MARGIN,
         primary: None,
         seed: SEED,

@@ -34,6 +34,7 @@ impl Plan {
             run: self.experiment.name.clone(),
             plan: String::new(),
             extends: None,
+            relabels: None,
             margin: self.experiment.margin,
             primary: self.experiment.primary.clone(),
             seed: self.experiment.seed,

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use assay_store::{Record, RunFolder, Store, TrialId, is_run_name, pretty};
+use assay_store::{Record, RunFolder, Store, StoreError, TrialId, is_run_name, pretty};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -200,12 +200,14 @@ impl Archive<'_> {
     ) -> Result<(RunFolder, Vec<TrialId>), ArchiveError> {
         let plan = self.staging.join("run/plan.json");
         let bytes = fs::read(&plan).map_err(|_| self.invalid("run/plan.json is missing"))?;
-        let mut run: RunFolder = serde_json::from_slice(&bytes)
-            .map_err(|error| self.invalid(format!("run/plan.json: {error}")))?;
-        if run.schema != RunFolder::SCHEMA {
-            let reason = format!("its plan has the schema {:?}; {:?} is read", run.schema, RunFolder::SCHEMA);
-            return Err(self.invalid(reason));
-        }
+        let mut run = RunFolder::parse(&bytes, Path::new("run/plan.json")).map_err(|error| match error {
+            StoreError::Version { found, reads, .. } => {
+                self.invalid(format!("its plan has the schema {found:?}; {reads:?} is read"))
+            }
+            StoreError::Format { message, .. } => self.invalid(format!("run/plan.json: {message}")),
+            StoreError::PlanChanged { .. } => self.invalid("its plan was changed after it was sealed"),
+            other => ArchiveError::Store(other),
+        })?;
         if run.run != manifest.run || run.plan != manifest.plan || !is_run_name(&run.run) {
             return Err(self.invalid(format!("its plan is not that of run {:?}", manifest.run)));
         }

@@ -104,6 +104,13 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         Some(table) => Some(read_set(table, "label", "verdict", LabelsBy::Unknown)?),
     };
     let folder = plan.begin_run(&store)?;
+    if let Some(earlier) = &folder.relabels {
+        let labels = folder.changed_labels(&store.run(earlier)?).join(", ");
+        ui.note(&format!(
+            "`{earlier}` has the same trials with other labels ({labels}): it stays as it was, and this is the run `{}`",
+            folder.run
+        ));
+    }
     if let Some(calibration) = calibration {
         store.save_calibration(&folder.run, &json!(calibration))?;
     }

@@ -61,6 +61,72 @@ fn each_row_becomes_a_trial_of_a_run() {
 }
 
 #[test]
+fn other_labels_of_the_same_trials_are_a_run_of_their_own() {
+    let mut rows = "task,condition,score,origin\n".to_owned();
+    for task in 0..12 {
+        // Eleven tasks of one origin are one cluster, and the last is another.
+        let origin = if task < 11 { "one" } else { "two" };
+        rows += &format!("t{task:02},none,0,{origin}\nt{task:02},curated,1,{origin}\n");
+    }
+    let lab = lab("r.csv", rows);
+    let verdict = |run: &str| {
+        let report = lab.assay(&["report", run, "--format", "json"]).ok().json();
+        let comparison = &report["comparisons"][0];
+        (comparison["verdict"].clone(), comparison["clusters"].clone(), report["relabels"].clone())
+    };
+    let check = |name: &str, args: &[&str], expected: &str, relabels: Option<&str>| {
+        let ran = import(&lab, "r.csv", &[&["--name", name], args].concat()).ok();
+        assert!(ran.stdout.starts_with(&format!("{expected}: ")), "{}", ran.stdout);
+        assert!(ran.stderr.contains(&format!("`assay report {expected}` shows")), "{}", ran.stderr);
+        let note =
+            relabels.map(|earlier| format!("`{earlier}` has the same trials with other labels (cluster)"));
+        assert_eq!(ran.stderr.contains("other labels"), note.is_some(), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&note.unwrap_or_default()), "{}", ran.stderr);
+        let (verdict, clusters, earlier) = verdict(expected);
+        assert_eq!(earlier, json!(relabels), "{expected}");
+        (verdict, clusters)
+    };
+    let (helps, inconclusive) = (json!("helps"), json!("inconclusive"));
+    assert_eq!(check("x", &[], "x", None), (helps.clone(), Value::Null));
+    let clustered = (inconclusive, json!(2));
+    assert_eq!(check("x", &["--cluster", "origin"], "x-2", Some("x")), clustered);
+    // Either is found again, and the first stays as it was.
+    assert_eq!(check("x", &["--cluster", "origin"], "x-2", Some("x")), clustered);
+    assert_eq!(verdict("x"), (helps, Value::Null, Value::Null));
+    let text = lab.assay(&["report", "x-2"]).ok().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("This run has the trials of `x` with other labels of tasks"), "{text}");
+    // The other way round.
+    let lab = Fixture::new().file("r.csv", std::fs::read(lab.path("r.csv")).unwrap());
+    import(&lab, "r.csv", &["--name", "y", "--cluster", "origin"]).ok();
+    assert!(import(&lab, "r.csv", &["--name", "y"]).ok().stdout.starts_with("y-2: "));
+}
+
+#[test]
+fn a_plan_that_was_changed_after_it_was_sealed_is_reported() {
+    let lab = lab("results.csv", CSV);
+    import(&lab, "results.csv", &["--name", "x", "--baseline", "off"]).ok();
+    let plan = lab.path(".assay/runs/x/plan.json");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    let edited = text.replace("\"margin\": 0.1", "\"margin\": 0.01");
+    assert_ne!(edited, text);
+    std::fs::write(&plan, edited).unwrap();
+    for args in [
+        &["report", "x"][..],
+        &["export", "data", "x", "--as", "jsonl", "--out", "t"],
+        &["compare", "x", "x"],
+    ] {
+        let ran = lab.assay(args).ended(2);
+        assert!(ran.stderr.contains("was changed after it was sealed"), "{args:?}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{args:?}: {}", ran.stdout);
+    }
+    // The same import does not take its place.
+    import(&lab, "results.csv", &["--name", "x", "--baseline", "off"]).ended(2);
+    // Notes, names and prices are not covered.
+    std::fs::write(&plan, text.replacen('{', "{ \"warnings\": [\"checked by hand\"],", 1)).unwrap();
+    lab.assay(&["report", "x"]).ok();
+}
+
+#[test]
 fn invalid_rows_are_listed_with_their_lines_and_skipped() {
     let text = "{\"task\":\"a\",\"condition\":\"none\",\"score\":0,\"repetition\":\"run-1\"}\n\
         {\"task\":\"a\",\"condition\":\"none\",\"score\":0,\"repetition\":\"run-1\"}\n\

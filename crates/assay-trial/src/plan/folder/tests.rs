@@ -133,8 +133,10 @@ fn missing_and_unreadable_runs_are_reported() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("assay.plan/1", "assay.plan/2")).unwrap();
     check("test", "unsupported schema \"assay.plan/2\": this version of assay reads \"assay.plan/1\"");
-    // Keys that a later version adds are passed over.
+    // Any key that is added later is a change of the plan; notes are none.
     fs::write(&path, text.replacen('{', "{ \"added\": [1],", 1)).unwrap();
+    check("test", "the plan of run \"test\" was changed after it was sealed");
+    fs::write(&path, text.replacen('{', "{ \"relabels\": \"other\",", 1)).unwrap();
     assert_eq!(fixture.store.run("test").unwrap().run, "test");
     fs::write(&path, &text[..text.len() / 2]).unwrap();
     check("test", "plan.json is damaged or was written by another version of assay");

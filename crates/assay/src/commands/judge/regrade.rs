@@ -275,7 +275,7 @@ fn new_run(
     cells: Vec<assay_store::Cell>,
     args: &RegradeArgs,
 ) -> Result<RunFolder, Failure> {
-    let mut folder = RunFolder { cells, judge: Some(spec), extends: None, ..run.clone() };
+    let mut folder = RunFolder { cells, judge: Some(spec), extends: None, relabels: None, ..run.clone() };
     folder.seal();
     let name = args.name.clone().unwrap_or_else(|| format!("{}-regraded", run.run));
     if !assay_store::is_run_name(&name) {

@@ -137,6 +137,7 @@ pub(super) fn write_store(root: &Path, records: u32) -> Result<RunFolder, Failur
     let mut plan: RunFolder =
         serde_json::from_value(plan).map_err(|error| Failure::infrastructure(error.to_string()))?;
     plan.cells = cells;
+    plan.seal();
     let folder = store.run_folder(&plan.run);
     fs::create_dir_all(&folder).map_err(|error| io("create a folder", &error))?;
     write_json(&folder.join("plan.json"), &plan)?;
