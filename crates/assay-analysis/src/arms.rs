@@ -54,6 +54,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
     Arm {
         who: table.who.clone(),
         condition: condition.to_owned(),
+        role: run.role_of(condition),
         disclosure: run.disclosure_of(condition).to_owned(),
         placement: run.agents[table.agent].placement,
         tasks: counted.len(),

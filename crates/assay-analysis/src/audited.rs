@@ -1,5 +1,5 @@
-//! The trials of a run as an audit reads them: `none` against each other condition, task by task, agent
-//! by agent.
+//! The trials of a run as an audit reads them: the condition without skills against each other one, task by
+//! task, agent by agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,17 +13,10 @@ use assay_audit::directive::{SkillFile, SkillPackage};
 use assay_audit::evidence::SkillText;
 use assay_diagnostic::chain;
 use assay_fs::{FileKind, read_within, tree};
-use assay_store::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, StoreError, TrialId};
+use assay_store::{
+    AgentLabel, ConditionRole, Outcome, PlannedSkill, Record, RunFolder, Store, StoreError, TrialId,
+};
 use assay_trace::{Source, read};
-
-/// The condition without skills.
-const WITHOUT: &str = "none";
-
-/// Its skills are like the others' in all but what they teach, and no library to compare with.
-const PLACEBO: &str = "placebo";
-
-/// What belongs to a task by its author's word.
-const CURATED: &str = "curated";
 
 /// So many skills of one condition on one task are audited, each by itself.
 const SKILLS: usize = 8;
@@ -57,7 +50,7 @@ impl Notices for () {
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// It has no condition to compare with.
-    #[error("the run {0} has no condition {WITHOUT}: there is nothing to compare with")]
+    #[error("the run {0} has one condition only: there is nothing to compare with")]
     NoBaseline(String),
     /// A record cannot be read.
     #[error(transparent)]
@@ -71,19 +64,25 @@ pub fn audited_skills(run: &RunFolder, notices: &mut dyn Notices) -> BTreeSet<St
     tasks.flat_map(|task| arms(run, &task.name, &agent.label, notices).into_keys()).collect()
 }
 
-/// Refuses a run without the condition that an audit compares with.
+/// Refuses a run without a condition to compare with, and returns that condition: the first without skills, whatever
+/// its name, or else the run's baseline.
 ///
 /// # Errors
-/// A run without the condition `none`.
-pub fn require_baseline(run: &RunFolder) -> Result<(), AuditError> {
-    let known = run.conditions.iter().any(|condition| condition == WITHOUT);
-    if known { Ok(()) } else { Err(AuditError::NoBaseline(run.run.clone())) }
+/// A run with less than two conditions.
+pub fn require_baseline(run: &RunFolder) -> Result<&str, AuditError> {
+    let found = baseline(run).filter(|_| run.conditions.len() > 1);
+    found.ok_or_else(|| AuditError::NoBaseline(run.run.clone()))
+}
+
+fn baseline(run: &RunFolder) -> Option<&str> {
+    let bare = run.conditions.iter().find(|name| run.role_of(name) == ConditionRole::None);
+    bare.or(run.conditions.first()).map(String::as_str)
 }
 
 /// Reads a run task by task, and gives each to `each` with all skills.
 ///
 /// # Errors
-/// A run without the condition `none`; records that cannot be read.
+/// A run with less than two conditions; records that cannot be read.
 pub fn visit_run(
     store: &Store,
     run: &RunFolder,
@@ -91,9 +90,10 @@ pub fn visit_run(
     notices: &mut dyn Notices,
     mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),
 ) -> Result<(), AuditError> {
-    require_baseline(run)?;
-    let placebos: BTreeSet<&str> = digests(run, |condition| condition == PLACEBO).collect();
-    let library: Vec<SkillText> = digests(run, |condition| condition != PLACEBO)
+    let without = require_baseline(run)?;
+    // A placebo is like the other skills in all but what it teaches, and no library to compare with.
+    let placebos: BTreeSet<&str> = digests(run, |role| role == ConditionRole::Placebo).collect();
+    let library: Vec<SkillText> = digests(run, |role| role != ConditionRole::Placebo)
         .filter(|digest| !placebos.contains(digest))
         .collect::<BTreeSet<_>>()
         .into_iter()
@@ -102,11 +102,11 @@ pub fn visit_run(
     for (number, agent) in run.agents.iter().enumerate() {
         for task in &run.tasks {
             let trials = Trials { store, run, agent: number, task: &task.name };
-            let controls = trials.of(WITHOUT, "", notices)?;
+            let controls = trials.of(without, "", notices)?;
             if controls.is_empty() {
                 continue;
             }
-            let baseline = trials.score(WITHOUT)?;
+            let baseline = trials.score(without)?;
             for (digest, arms) in arms(run, &task.name, &agent.label, notices) {
                 let Some(skill) = texts.get(&digest) else { continue };
                 let mut runs = Vec::new();
@@ -136,9 +136,12 @@ fn named(arm: &Arm, with: bool) -> impl Fn(Run) -> Run + '_ {
     move |run| Run { arm: arm.name.clone(), with, ..run }
 }
 
-/// The digests of what is provided under some conditions.
-fn digests<'a>(run: &'a RunFolder, wanted: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a str> {
-    let provisions = run.provisions.iter().filter(move |provision| wanted(&provision.condition));
+/// The digests of what is provided under conditions of some roles.
+fn digests<'a>(
+    run: &'a RunFolder,
+    wanted: impl Fn(ConditionRole) -> bool + 'a,
+) -> impl Iterator<Item = &'a str> {
+    let provisions = run.provisions.iter().filter(move |provision| wanted(run.role_of(&provision.condition)));
     provisions.flat_map(|provision| provision.skills.iter().map(|skill| skill.digest.as_str()))
 }
 
@@ -218,14 +221,20 @@ fn arms(
         all.find(|provision| provision.task == task && provision.condition == condition)
             .map_or(&[][..], |provision| provision.skills.as_slice())
     };
-    let curated: BTreeSet<&str> = provided(CURATED).iter().map(|skill| skill.digest.as_str()).collect();
+    let of_role = run.conditions.iter().filter(|name| run.role_of(name) == ConditionRole::Curated);
+    let curated: BTreeSet<&str> =
+        of_role.flat_map(|name| provided(name)).map(|skill| skill.digest.as_str()).collect();
+    let Some(without) = baseline(run) else { return BTreeMap::new() };
+    let known: BTreeSet<&str> = provided(without).iter().map(|skill| skill.digest.as_str()).collect();
     let mut found: BTreeMap<String, Vec<Arm>> = BTreeMap::new();
-    for condition in run.conditions.iter().filter(|condition| *condition != WITHOUT) {
-        let all = provided(condition);
+    for condition in run.conditions.iter().filter(|condition| *condition != without) {
+        // What both conditions provide cannot be the difference.
+        let all: Vec<&PlannedSkill> =
+            provided(condition).iter().filter(|skill| !known.contains(skill.digest.as_str())).collect();
         // Beside the task's own skills, others are company.
         let own: Vec<&PlannedSkill> =
-            all.iter().filter(|skill| curated.contains(skill.digest.as_str())).collect();
-        let chosen = if own.is_empty() { all.iter().collect() } else { own };
+            all.iter().copied().filter(|skill| curated.contains(skill.digest.as_str())).collect();
+        let chosen = if own.is_empty() { all } else { own };
         if chosen.len() > SKILLS {
             let message = format!(
                 "{condition} gives {} skills on {task}; the first {SKILLS} are audited",

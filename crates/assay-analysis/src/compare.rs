@@ -125,6 +125,7 @@ pub fn compare_gathered(
                     who,
                     baseline: &first.run,
                     condition,
+                    role: second.role_of(condition),
                     slots,
                     shared,
                     clusters: &clusters,

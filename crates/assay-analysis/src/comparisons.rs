@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Interval, Losses, LossyTask, PairedTask, VerdictKind};
-use assay_store::RunFolder;
+use assay_store::{ConditionRole, RunFolder};
 
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval, Rounds};
@@ -92,6 +92,7 @@ fn compare(
                 who: &table.who,
                 baseline,
                 condition,
+                role: run.role_of(condition),
                 slots: paired_slots(table, baseline, condition),
                 shared: table.shared_tasks(),
                 clusters,
@@ -161,6 +162,8 @@ pub(crate) struct Pairing<'a> {
     pub(crate) who: &'a AgentKey,
     pub(crate) baseline: &'a str,
     pub(crate) condition: &'a str,
+    /// What the condition is.
+    pub(crate) role: ConditionRole,
     /// Task, arm, baseline.
     pub(crate) slots: Vec<(&'a str, &'a Slot, &'a Slot)>,
     /// Tasks that count: with a valid trial in every arm of the table.
@@ -210,6 +213,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         who: pairing.who.clone(),
         baseline: pairing.baseline.to_owned(),
         condition: pairing.condition.to_owned(),
+        role: pairing.role,
         tasks: counted.len(),
         clusters: estimate.and_then(|estimate| estimate.clusters),
         effective_clusters: estimate

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_stats::{Direction, Reason, VerdictKind};
-use assay_store::PlannedAgent;
+use assay_store::{ConditionRole, PlannedAgent};
 use assay_trace::Placement;
 use serde::Serialize;
 
@@ -37,6 +37,8 @@ pub struct Arm {
     pub who: AgentKey,
     /// The condition.
     pub condition: String,
+    /// What it is, whatever its name; `null` if unknown.
+    pub role: ConditionRole,
     /// `offered`, `told` or `eager`.
     pub disclosure: String,
     /// `native` or `system`, if there is a choice.
@@ -137,6 +139,8 @@ pub struct Comparison {
     pub baseline: String,
     /// The condition compared.
     pub condition: String,
+    /// What it is, whatever its name; `null` if unknown.
+    pub role: ConditionRole,
     /// Tasks with a valid trial in both.
     pub tasks: usize,
     /// Clusters of these tasks, with single tasks counted as clusters of one; `null` if no task

@@ -280,8 +280,8 @@ fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
         let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
         match run.role_of(&comparison.condition) {
             ConditionRole::Placebo => Some(Note::PlaceboHelps { arm, lift }),
-            ConditionRole::Unrelated => Some(Note::UnrelatedHelps { arm, lift }),
-            ConditionRole::Curated | ConditionRole::Other => None,
+            ConditionRole::Negative => Some(Note::UnrelatedHelps { arm, lift }),
+            _ => None,
         }
     };
     helping.filter_map(note).collect()

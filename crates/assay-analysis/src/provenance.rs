@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_store::{PlannedProvision, RunFolder};
+use assay_store::{ConditionRole, PlannedProvision, RunFolder};
 use serde::Serialize;
 
 use crate::gather::Gathered;
@@ -53,6 +53,8 @@ pub struct ProvidedSkill {
     pub body_tokens: usize,
     /// The conditions that provide it, in the plan's order.
     pub conditions: Vec<String>,
+    /// Whether it is one of the skills that the run measures: a condition that is no placebo provides it.
+    pub measured: bool,
     /// Tasks for which it is provided.
     pub tasks: usize,
 }
@@ -110,6 +112,7 @@ fn skills(run: &RunFolder) -> Vec<ProvidedSkill> {
             digest: digest.to_owned(),
             body_tokens: provisions.first().map_or(0, |(_, tokens)| *tokens),
             conditions: in_order.cloned().collect(),
+            measured: conditions.iter().any(|name| run.role_of(name) != ConditionRole::Placebo),
             tasks: tasks.len(),
         }
     });

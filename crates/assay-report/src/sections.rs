@@ -396,11 +396,7 @@ fn provenance_line(provenance: &Provenance) -> String {
         }
     }));
     // A placebo has the name of the skill that it replaces.
-    let measured: Vec<_> = provenance
-        .skills
-        .iter()
-        .filter(|skill| skill.conditions.iter().any(|condition| condition != "placebo"))
-        .collect();
+    let measured: Vec<_> = provenance.skills.iter().filter(|skill| skill.measured).collect();
     let skills: Vec<String> = measured
         .iter()
         .take(SKILLS)
@@ -447,14 +443,6 @@ fn exclusions(report: &Report) -> Section {
     Section { title: "Excluded", level: Level::Summary, blocks }
 }
 
-/// The usual names of conditions, and the skills that each provides.
-const CONDITIONS: [(&str, &str); 4] = [
-    ("none", "`none`: no skill."),
-    ("curated", "`curated`: the skills that belong to the task."),
-    ("placebo", "`placebo`: skills of the same length that teach nothing."),
-    ("negative", "`negative`: a skill that is unrelated to the task."),
-];
-
 fn reading(report: &Report, labels: &Labels) -> Section {
     let margin = 100.0 * report.margin;
     let trial = "Trial: one execution of the agent on one task under one condition. Repetitions: the number of trials of each task \
@@ -468,10 +456,10 @@ fn reading(report: &Report, labels: &Labels) -> Section {
          weighted. Lift: the condition's pass rate minus the baseline's on the same tasks, in percentage points (pp)."
     };
     let rate = if labels.fractional() { "score" } else { "pass rate" };
-    let conditions: Vec<&str> = CONDITIONS
-        .iter()
-        .filter(|(name, _)| report.arms.iter().any(|arm| arm.condition == *name))
-        .map(|(_, meaning)| *meaning)
+    let mut seen = BTreeSet::new();
+    let arms = report.arms.iter().filter(|arm| seen.insert(&arm.condition));
+    let conditions: Vec<String> = arms
+        .filter_map(|arm| Some(format!("`{}`: {}.", clean(&arm.condition), arm.role.meaning()?)))
         .collect();
     let mut lines = vec![trial.to_owned()];
     if !conditions.is_empty() {

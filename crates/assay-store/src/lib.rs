@@ -9,6 +9,7 @@
 //! folders of work, sweeps) is there on Linux only.
 
 mod error;
+mod exclusion;
 #[cfg(target_os = "linux")]
 mod execution;
 mod files;
@@ -39,6 +40,7 @@ mod store;
 mod work;
 
 pub use error::StoreError;
+pub use exclusion::ExclusionGroup;
 #[cfg(target_os = "linux")]
 pub use execution::CleanupReport;
 pub use files::{pretty, write_atomically, write_json, write_new};
@@ -58,7 +60,7 @@ pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,
     decide, is_annotator_name,
 };
-pub use role::ConditionRole;
+pub use role::{ConditionRole, PrimaryCandidate, default_primary};
 pub use run::{
     Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
     Stopping, is_run_name,

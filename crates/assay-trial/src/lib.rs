@@ -23,6 +23,7 @@ pub use condition::Pairing;
 pub use experiment::{Experiment, ExperimentError, NetworkGrant, Retries};
 pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};
+pub use plan::empty::{EmptyCondition, EmptyConditions};
 pub use plan::error::PlanError;
 pub use plan::preflight::{PreflightError, PreflightEvent, preflight};
 pub use plan::{Check, Plan, rubric_of};

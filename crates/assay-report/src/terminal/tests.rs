@@ -3,7 +3,7 @@ use assay_analysis::{
     AgentKey, Arm, Comparison, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered,
     NegativeControls, Note, Reason, RepliedModel, TaskArm, TaskRow,
 };
-use assay_store::{Exclusion, RunFolder};
+use assay_store::{ConditionRole, Exclusion, RunFolder};
 use serde_json::json;
 
 use super::*;
@@ -44,6 +44,7 @@ fn found(record: Option<serde_json::Value>) -> Report {
 fn arm(condition: &str, pass_rate: f64) -> Arm {
     Arm {
         condition: condition.to_owned(),
+        role: ConditionRole::of(condition),
         tasks: 12,
         trials: 60,
         planned: 60,
@@ -68,6 +69,7 @@ fn offered(condition: &str, pass_rate: f64, opened: f64) -> Arm {
 fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> Comparison {
     Comparison {
         condition: condition.to_owned(),
+        role: ConditionRole::of(condition),
         tasks: 12,
         clusters: None,
         effective_clusters: None,

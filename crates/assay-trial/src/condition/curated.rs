@@ -1,11 +1,13 @@
+use assay_store::ConditionRole;
+
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
 
 /// The skills that belong to the task.
 pub(super) struct Curated;
 
 impl Condition for Curated {
-    fn name(&self) -> &'static str {
-        "curated"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Curated
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

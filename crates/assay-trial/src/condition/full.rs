@@ -1,3 +1,4 @@
+use assay_store::ConditionRole;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -9,8 +10,8 @@ use super::provision::{Condition, ConditionContext, ConditionError, Provision, c
 pub(super) struct Full;
 
 impl Condition for Full {
-    fn name(&self) -> &'static str {
-        "full"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Full
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

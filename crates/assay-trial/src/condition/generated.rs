@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use assay_fs::{Digest, FileKind, tree};
 use assay_skill::Package;
 use assay_skill::generated::{GeneratedError, GeneratedSkills, SkillOrigin};
+use assay_store::ConditionRole;
 use assay_task::Task;
 
 use super::provision::{Argument, Condition, ConditionContext, ConditionError, Provision};
@@ -17,8 +18,8 @@ pub(super) struct FromDocs;
 pub(super) struct FromRuns;
 
 impl Condition for FromTask {
-    fn name(&self) -> &'static str {
-        "generated-from-task"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::GeneratedFromTask
     }
 
     fn argument(&self) -> Argument {
@@ -31,8 +32,8 @@ impl Condition for FromTask {
 }
 
 impl Condition for FromDocs {
-    fn name(&self) -> &'static str {
-        "generated-from-docs"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::GeneratedFromDocs
     }
 
     fn argument(&self) -> Argument {
@@ -45,8 +46,8 @@ impl Condition for FromDocs {
 }
 
 impl Condition for FromRuns {
-    fn name(&self) -> &'static str {
-        "generated-from-runs"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::GeneratedFromRuns
     }
 
     fn argument(&self) -> Argument {

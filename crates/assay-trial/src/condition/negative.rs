@@ -1,3 +1,5 @@
+use assay_store::ConditionRole;
+
 use super::neighbours::unrelated;
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated, named};
 
@@ -5,8 +7,8 @@ use super::provision::{Condition, ConditionContext, ConditionError, Provision, c
 pub(super) struct Negative;
 
 impl Condition for Negative {
-    fn name(&self) -> &'static str {
-        "negative"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Negative
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

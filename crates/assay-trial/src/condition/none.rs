@@ -1,11 +1,13 @@
+use assay_store::ConditionRole;
+
 use super::provision::{Condition, ConditionContext, ConditionError, Provision};
 
 /// No skill: the baseline of most experiments.
 pub(super) struct None;
 
 impl Condition for None {
-    fn name(&self) -> &'static str {
-        "none"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::None
     }
 
     fn provide(&self, _context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

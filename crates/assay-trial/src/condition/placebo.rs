@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_skill::placebo::{MadeFile, Original, placebo};
 use assay_skill::{Digest, FileKind, Package};
+use assay_store::ConditionRole;
 
 use super::provision::{
     Condition, ConditionContext, ConditionError, PlaceboPackageError, Provision, curated,
@@ -13,8 +14,8 @@ use super::provision::{
 pub(super) struct Placebo;
 
 impl Condition for Placebo {
-    fn name(&self) -> &'static str {
-        "placebo"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Placebo
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

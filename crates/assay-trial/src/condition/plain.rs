@@ -1,4 +1,5 @@
 use assay_skill::Package;
+use assay_store::ConditionRole;
 
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
 
@@ -9,8 +10,8 @@ use super::provision::{Condition, ConditionContext, ConditionError, Provision, c
 pub(super) struct Plain;
 
 impl Condition for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Plain
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

@@ -1,3 +1,5 @@
+use assay_store::ConditionRole;
+
 use super::neighbours::{related, unrelated};
 use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated, named};
 
@@ -8,8 +10,8 @@ pub(super) struct PlusRelated;
 pub(super) struct PlusUnrelated;
 
 impl Condition for PlusRelated {
-    fn name(&self) -> &'static str {
-        "plus-related"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::PlusRelated
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
@@ -25,8 +27,8 @@ impl Condition for PlusRelated {
 }
 
 impl Condition for PlusUnrelated {
-    fn name(&self) -> &'static str {
-        "plus-unrelated"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::PlusUnrelated
     }
 
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

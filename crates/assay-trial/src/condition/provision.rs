@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_skill::placebo::PlaceboError;
 use assay_skill::{Library, LookupError, Package};
+use assay_store::ConditionRole;
 use assay_task::Task;
 use serde::Deserialize;
 
@@ -13,8 +14,13 @@ use super::version::VersionError;
 
 /// A condition: how a trial is provisioned.
 pub trait Condition: Sync {
-    /// The name it has in experiments and reports, without an argument.
-    fn name(&self) -> &'static str;
+    /// What it is, which also names it in experiments and reports.
+    fn role(&self) -> ConditionRole;
+
+    /// Its name in experiments, without an argument.
+    fn name(&self) -> &'static str {
+        self.role().name()
+    }
 
     /// The argument that it takes after a colon.
     fn argument(&self) -> Argument {

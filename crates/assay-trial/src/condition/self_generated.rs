@@ -1,3 +1,5 @@
+use assay_store::ConditionRole;
+
 use super::provision::{Condition, ConditionContext, ConditionError, Provision};
 
 /// The agent writes its own skills first: is a curated one worth more than the model's own
@@ -12,8 +14,8 @@ the steps, with code examples; written for any task of this kind, not for this o
 The task:";
 
 impl Condition for SelfGenerated {
-    fn name(&self) -> &'static str {
-        "self-generated"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::SelfGenerated
     }
 
     fn provide(&self, _context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {

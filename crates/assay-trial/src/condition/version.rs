@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use assay_fs::{Caps, FsError, copy_tree};
 use assay_skill::{Digest, Library, LookupError, Package};
+use assay_store::ConditionRole;
 
 use super::provision::{Argument, Condition, ConditionContext, ConditionError, Provision, curated};
 
@@ -18,8 +19,8 @@ use super::provision::{Argument, Condition, ConditionContext, ConditionError, Pr
 pub(super) struct Version;
 
 impl Condition for Version {
-    fn name(&self) -> &'static str {
-        "version"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Version
     }
 
     fn argument(&self) -> Argument {

@@ -1,7 +1,9 @@
 //! `[condition.NAME]`: settings in which a condition differs from the rest of its experiment.
 
+use std::collections::BTreeMap;
+
 use assay_agent::Disclosure;
-use assay_store::{ConditionSettings, is_run_name};
+use assay_store::{ConditionRole, ConditionSettings, PrimaryCandidate, is_run_name};
 use serde::Deserialize;
 
 use super::MAX_REPETITIONS;
@@ -47,4 +49,26 @@ impl ConditionTable {
         };
         Ok(ConditionSettings { is: self.is, disclosure: self.disclosure, repetitions })
     }
+}
+
+/// The primary condition of an experiment that names none, by what its conditions are.
+pub(super) fn default_primary(
+    conditions: &[String],
+    settings: &BTreeMap<String, ConditionSettings>,
+    disclosure: Disclosure,
+    repetitions: u32,
+) -> Option<String> {
+    let differs = |own: &ConditionSettings| {
+        own.disclosure.is_some_and(|own| own != disclosure)
+            || own.repetitions.is_some_and(|own| own != repetitions)
+    };
+    let candidates: Vec<PrimaryCandidate<'_>> = conditions
+        .iter()
+        .map(|name| {
+            let own = settings.get(name);
+            let is = own.and_then(|own| own.is.as_deref()).unwrap_or(name);
+            PrimaryCandidate { name, role: ConditionRole::of(is), is_variant: own.is_some_and(differs) }
+        })
+        .collect();
+    assay_store::default_primary(&candidates)
 }

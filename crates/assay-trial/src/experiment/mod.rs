@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
 use assay_store::{
-    AgentSpec, ConditionSettings, JudgeSpec, MetricSpec, SandboxChoice, SandboxKind, Stopping,
+    AgentSpec, ConditionRole, ConditionSettings, JudgeSpec, MetricSpec, SandboxChoice, SandboxKind, Stopping,
 };
 use serde::Deserialize;
 
@@ -40,9 +40,6 @@ const MARGIN: f64 = 0.10;
 
 /// The default number of concurrent trials.
 const CONCURRENCY: u16 = 2;
-
-/// The default primary condition if there are several.
-const PRIMARY: &str = "curated";
 
 /// An experiment, read and checked.
 #[derive(Debug, Clone)]
@@ -224,6 +221,11 @@ impl Experiment {
         self.settings.get(name).and_then(|settings| settings.is.as_deref()).unwrap_or(name)
     }
 
+    /// What a condition is, whatever its name.
+    pub fn role_of(&self, name: &str) -> ConditionRole {
+        ConditionRole::of(self.condition_of(name))
+    }
+
     /// How skills are disclosed under a condition.
     pub fn disclosure_of(&self, name: &str) -> Disclosure {
         self.settings.get(name).and_then(|settings| settings.disclosure).unwrap_or(self.disclosure)
@@ -328,11 +330,6 @@ impl Experiment {
             ConditionRef::parse(is.unwrap_or(name)).map_err(|error| at(offset, error.to_string()))?;
             check(!conditions[..number].contains(name), offset, &format!("duplicate condition {name:?}"))?;
         }
-        let primary = match &file.primary {
-            None => default_primary(conditions),
-            Some(value) => primary(value.get_ref(), conditions)
-                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
-        };
         let (repetitions, offset) = placed(file.repetitions.as_ref(), REPETITIONS);
         let repetitions = u32::try_from(repetitions)
             .ok()
@@ -377,6 +374,11 @@ impl Experiment {
             let found = table.into_inner().settings(&name, file.conditions.get_ref());
             settings.insert(name, found.map_err(|mistake| at(offset, mistake.to_string()))?);
         }
+        let primary = match &file.primary {
+            None => self::conditions::default_primary(conditions, &settings, file.disclosure, repetitions),
+            Some(value) => primary(value.get_ref(), conditions)
+                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
+        };
         let mut stopping = None;
         if let Some(table) = file.stopping {
             let offset = table.span().start;
@@ -505,12 +507,6 @@ impl Experiment {
     }
 }
 
-/// `curated`, if it is one of several conditions that are compared with the baseline.
-fn default_primary(conditions: &[String]) -> Option<String> {
-    let compared = conditions.get(1..).unwrap_or_default();
-    compared.iter().find(|name| *name == PRIMARY).filter(|_| compared.len() > 1).cloned()
-}
-
 /// One agent for each pair of an entry's names and models.
 fn spread(spec: &AgentSpec) -> Result<Vec<AgentSpec>, Mistake> {
     let AgentSpec { name, model, names, models, .. } = spec;
@@ -636,8 +632,8 @@ kind = "bubblewrap"
 
     #[test]
     fn the_primary_comparison_is_named_or_curated() {
-        let check = |conditions: &str, line: &str, expected: Result<Option<&str>, &str>| {
-            let text = WHOLE.replace(r#"["none", "curated"]"#, conditions).replace("seed = 1", line);
+        let check_all = |conditions: &str, tables: &str, line: &str, expected: Result<Option<&str>, &str>| {
+            let text = WHOLE.replace(r#"["none", "curated"]"#, conditions).replace("seed = 1", line) + tables;
             let found = Experiment::parse(Path::new("e.toml"), &text).map(|experiment| experiment.primary);
             match (found, expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found.as_deref(), expected, "{conditions} {line}"),
@@ -645,11 +641,16 @@ kind = "bubblewrap"
                 (found, _) => panic!("{conditions} {line}: {found:?}"),
             }
         };
+        let check = |conditions: &str, line: &str, expected| check_all(conditions, "", line, expected);
         let three = r#"["none", "curated", "placebo"]"#;
         check(three, "", Ok(Some("curated")));
         check(three, "primary = \"placebo\"", Ok(Some("placebo")));
         check(three, "primary = false", Ok(None));
         check(r#"["none", "full", "placebo"]"#, "", Ok(None));
+        let renamed = r#"["bare", "skill", "sham"]"#;
+        let is = "[condition.bare]\nis = \"none\"\n[condition.skill]\nis = \"curated\"\n[condition.sham]\nis = \"placebo\"\n";
+        check_all(renamed, is, "", Ok(Some("skill")));
+        check_all(renamed, is, "primary = \"sham\"", Ok(Some("sham")));
         check(r#"["curated", "full", "placebo"]"#, "", Ok(None));
         // One comparison an agent is all there is.
         check(r#"["none", "curated"]"#, "", Ok(None));

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_store::{Outcome, Store};
+use assay_store::{ConditionRole, Outcome, Store};
 use assay_table::{Value, read_documents};
 use serde_json::Value as Json;
 
 use super::condition::named_condition;
 use super::table::{ImportedTable, Read, import_read};
 use super::trial::ForeignOutcome;
-use super::{ImportError, benchflow};
+use super::{ConditionOptions, ImportError, benchflow};
 
 /// Most levels of lists of results in one another.
 const LEVELS: usize = 4;
@@ -55,7 +55,7 @@ pub fn benchmark(
     path: &Path,
     layout: BenchmarkLayout,
     name: &str,
-    baseline: Option<&str>,
+    roles: &ConditionOptions,
 ) -> Result<ImportedTable, ImportError> {
     if !assay_store::is_run_name(name) {
         return Err(ImportError::Name { what: "run", name: name.to_owned() });
@@ -77,7 +77,7 @@ pub fn benchmark(
             }
         }
     }
-    import_read(store, path, read, name, baseline, layout.origin())
+    import_read(store, path, read, name, roles, layout.origin())
 }
 
 fn text(value: Option<&Json>) -> Option<&str> {
@@ -100,7 +100,7 @@ fn label(id: Option<&str>) -> Value {
 /// A condition by its name in a benchmark.
 fn condition(name: &str) -> Result<Value, String> {
     match named_condition(name) {
-        Ok(Some(condition)) => Ok(Value::Text(condition.to_owned())),
+        Ok(Some(condition)) => Ok(Value::Text(condition.name().to_owned())),
         _ => Err(format!("unknown condition {name:?}")),
     }
 }
@@ -136,7 +136,10 @@ fn swe_skills_bench(report: &Json) -> Cells {
     let score = passed.zip(total).filter(|_| !failed).map(|(passed, total)| passed / total);
     Ok(BTreeMap::from([
         ("task", of_text(Some(task))),
-        ("condition", of_text(Some(if with_skill { "curated" } else { "none" }))),
+        (
+            "condition",
+            of_text(Some(if with_skill { ConditionRole::Curated } else { ConditionRole::None }.name())),
+        ),
         ("outcome", of_text(score.is_none().then_some(Outcome::Infrastructure.word()))),
         ("score", of_number(score)),
         ("agent", of_text(Some("claude-code"))),
@@ -213,7 +216,9 @@ fn rollout(result: &Json) -> Cells {
     };
     let mode = match text(result.get("skill_mode")) {
         Some(mode) => condition(mode)?,
-        None if text(result.get("effective_skills_dir")).is_some() => of_text(Some("curated")),
+        None if text(result.get("effective_skills_dir")).is_some() => {
+            of_text(Some(ConditionRole::Curated.name()))
+        }
         None => return Err("no `skill_mode`".to_owned()),
     };
     let count = |tokens: u64| i64::try_from(tokens).map_or(Value::Null, Value::Integer);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_store::ConditionRole;
 use globset::{GlobBuilder, GlobSet};
 
 use super::error::ImportError;
@@ -9,10 +10,10 @@ use super::error::ImportError;
 /// The condition of a trial whose condition is unknown.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// Phrases in names, each between two dashes, and their conditions.
-const PHRASES: &[(&str, &[&str])] = &[
+/// Phrases in names, each between two dashes, and their conditions. The name of a condition is one of its own.
+const PHRASES: &[(ConditionRole, &[&str])] = &[
     (
-        "none",
+        ConditionRole::None,
         &[
             "no-skill",
             "no-skills",
@@ -28,12 +29,11 @@ const PHRASES: &[(&str, &[&str])] = &[
             "w-o-skills",
             "skills-off",
             "baseline",
-            "none",
             "vanilla",
         ],
     ),
     (
-        "curated",
+        ConditionRole::Curated,
         &[
             "with-skill",
             "with-skills",
@@ -44,45 +44,45 @@ const PHRASES: &[(&str, &[&str])] = &[
             "plus-skill",
             "plus-skills",
             "skills-on",
-            "curated",
         ],
     ),
-    ("placebo", &["placebo"]),
-    ("negative", &["negative-skill", "negative-skills", "irrelevant-skill", "irrelevant-skills"]),
+    (ConditionRole::Placebo, &[]),
     (
-        "self-generated",
-        &[
-            "self-generated",
-            "selfgenerated",
-            "self-gen",
-            "selfgen",
-            "generated-skills",
-            "gen-skills",
-            "genskills",
-        ],
+        ConditionRole::Negative,
+        &["negative-skill", "negative-skills", "irrelevant-skill", "irrelevant-skills"],
+    ),
+    (
+        ConditionRole::SelfGenerated,
+        &["selfgenerated", "self-gen", "selfgen", "generated-skills", "gen-skills", "genskills"],
     ),
 ];
+
+/// A condition whose name alone says nothing in a name: tasks are called `negative-numbers`.
+const SILENT: ConditionRole = ConditionRole::Negative;
 
 /// The condition in a name.
 ///
 /// # Errors
 /// A name that matches two conditions.
-pub(super) fn named_condition(name: &str) -> Result<Option<&'static str>, ()> {
+pub(super) fn named_condition(name: &str) -> Result<Option<ConditionRole>, ()> {
     let plain = normalize(name);
     let words: Vec<&str> = words(&plain);
     // "without curated skills", "no self-generated skills": the adjective takes nothing back.
     let denied = words.windows(2).any(|pair| {
-        matches!(pair[0], "without" | "no") && matches!(pair[1], "curated" | "placebo" | "self" | "generated")
+        let is_kind =
+            [ConditionRole::Curated, ConditionRole::Placebo].iter().any(|kind| kind.name() == pair[1]);
+        matches!(pair[0], "without" | "no") && (is_kind || matches!(pair[1], "self" | "generated"))
     });
     if denied {
-        return Ok(Some("none"));
+        return Ok(Some(ConditionRole::None));
     }
     let plain = format!("-{}-", words.join("-"));
     let mut found = None;
     for (condition, phrases) in PHRASES {
-        let says = phrases.iter().any(|phrase| {
+        let own = Some(condition.name()).filter(|_| *condition != SILENT);
+        let says = phrases.iter().copied().chain(own).any(|phrase| {
             // "without" alone may be about anything, unless it ends the name.
-            if *phrase == "without" {
+            if phrase == "without" {
                 plain.ends_with("-without-")
             } else {
                 plain.contains(&format!("-{phrase}-"))
@@ -147,7 +147,7 @@ impl NameContrast {
     /// The names of an import's trials.
     pub(super) fn of<'a>(all: impl Iterator<Item = &'a ConditionEvidence>) -> Self {
         let mut beside = Self::default();
-        for evidence in all.filter(|evidence| evidence.infer() == Inferred::Known("none")) {
+        for evidence in all.filter(|evidence| evidence.infer() == Inferred::Known(ConditionRole::None)) {
             for (kind, names) in evidence.kinds().into_iter().enumerate() {
                 for name in names {
                     if let Some((before, true)) = mentioned_skills(name) {
@@ -190,7 +190,7 @@ pub(super) struct ConditionEvidence {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inferred {
     /// This condition.
-    Known(&'static str),
+    Known(ConditionRole),
     /// The agent was given none. That is meaningful only beside trials with some, because an image
     /// may contain skills.
     NoneGiven,
@@ -226,11 +226,11 @@ impl ConditionEvidence {
             }
         }
         match (answer, self.skills) {
-            (Some("none"), Some(true)) => {
+            (Some(ConditionRole::None), Some(true)) => {
                 Inferred::Unknown("a name says without skills, but the agent was given some")
             }
             (Some(condition), _) => Inferred::Known(condition),
-            (None, Some(true)) => Inferred::Known("curated"),
+            (None, Some(true)) => Inferred::Known(ConditionRole::Curated),
             (None, Some(false)) => Inferred::NoneGiven,
             (None, None) => Inferred::Silent,
         }
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn condition_is_inferred_from_names() {
-        let check = |name: &str, expected: Result<Option<&str>, ()>| {
+        let check = |name: &str, expected: Result<Option<ConditionRole>, ()>| {
             assert_eq!(named_condition(name), expected, "{name}");
         };
         for none in [
@@ -297,14 +297,14 @@ mod tests {
             "without-curated-skills",
             "no_curated_skills",
         ] {
-            check(none, Ok(Some("none")));
+            check(none, Ok(Some(ConditionRole::None)));
         }
         for curated in ["claude-with-skills", "withskills", "claude+skills", "Curated", "w-skills_v2"] {
-            check(curated, Ok(Some("curated")));
+            check(curated, Ok(Some(ConditionRole::Curated)));
         }
-        check("placebo-run", Ok(Some("placebo")));
-        check("self_generated", Ok(Some("self-generated")));
-        check("gen-skills", Ok(Some("self-generated")));
+        check("placebo-run", Ok(Some(ConditionRole::Placebo)));
+        check("self_generated", Ok(Some(ConditionRole::SelfGenerated)));
+        check("gen-skills", Ok(Some(ConditionRole::SelfGenerated)));
         for silent in
             ["", "skillsbench", "skills-bench", "claude-code", "2026-01-15__10-00-00", "without-internet"]
         {
@@ -325,14 +325,20 @@ mod tests {
             };
             assert_eq!(evidence.infer(), expected, "{evidence:?}");
         };
-        check("claude-code", &["with-skills"], "tasks", None, Inferred::Known("curated"));
-        check("claude-code", &["run"], "tasks-no-skills", None, Inferred::Known("none"));
+        check("claude-code", &["with-skills"], "tasks", None, Inferred::Known(ConditionRole::Curated));
+        check("claude-code", &["run"], "tasks-no-skills", None, Inferred::Known(ConditionRole::None));
         // The folder next to the trial speaks before the one above.
-        check("claude-code", &["no-skills", "with-skills-and-baseline"], "", None, Inferred::Known("none"));
-        check("c", &["run"], "tasks", Some(true), Inferred::Known("curated"));
-        check("c", &["placebo"], "tasks", Some(true), Inferred::Known("placebo"));
+        check(
+            "claude-code",
+            &["no-skills", "with-skills-and-baseline"],
+            "",
+            None,
+            Inferred::Known(ConditionRole::None),
+        );
+        check("c", &["run"], "tasks", Some(true), Inferred::Known(ConditionRole::Curated));
+        check("c", &["placebo"], "tasks", Some(true), Inferred::Known(ConditionRole::Placebo));
         // An image may carry skills that the configuration does not name.
-        check("c", &["with-skills"], "tasks", Some(false), Inferred::Known("curated"));
+        check("c", &["with-skills"], "tasks", Some(false), Inferred::Known(ConditionRole::Curated));
         check("c", &["run"], "tasks", Some(false), Inferred::NoneGiven);
         check("c", &["run"], "tasks", None, Inferred::Silent);
         for (agent, job, skills) in [("c", "no-skills", Some(true)), ("c-with-skills", "baseline", None)] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_store::StoreError;
+use assay_store::{ConditionRole, StoreError};
 
 /// Why nothing could be imported.
 #[derive(Debug, thiserror::Error)]
@@ -44,8 +44,26 @@ pub enum ImportError {
         /// The conditions there are.
         conditions: Vec<String>,
     },
+    /// A primary condition that cannot be one.
+    #[error("the primary condition {primary:?} {}; conditions compared: {}", not_primary(*.is_baseline), .conditions.join(", "))]
+    Primary {
+        /// As given by the user.
+        primary: String,
+        /// Whether it is the baseline.
+        is_baseline: bool,
+        /// The conditions that are compared with the baseline.
+        conditions: Vec<String>,
+    },
+    /// A role of a condition that no trial ran under.
+    #[error("no trial ran under {name:?}, whose role is given; conditions found: {}", .conditions.join(", "))]
+    Role {
+        /// As given by the user.
+        name: String,
+        /// The conditions there are.
+        conditions: Vec<String>,
+    },
     /// Several conditions, and none that is the baseline by its name.
-    #[error("no condition is called `none`: `--baseline CONDITION` chooses one of {}", .conditions.join(", "))]
+    #[error("no condition is called `{}`: `--baseline CONDITION` chooses one of {}", ConditionRole::None, .conditions.join(", "))]
     NoBaseline {
         /// The conditions there are.
         conditions: Vec<String>,
@@ -80,6 +98,10 @@ pub enum ImportError {
 
 fn first_of(first: Option<&(u64, String)>) -> String {
     first.map_or_else(String::new, |(line, reason)| format!("; line {line}: {reason}"))
+}
+
+fn not_primary(is_baseline: bool) -> &'static str {
+    if is_baseline { "is the baseline" } else { "has no trial" }
 }
 
 fn left_out(rows: usize) -> String {

@@ -9,7 +9,9 @@ mod benchmark;
 mod condition;
 mod error;
 mod exception;
+mod exported;
 mod harbor;
+mod roles;
 mod table;
 mod times;
 mod trial;
@@ -20,14 +22,16 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, Exclusion, Lease, PlannedAgent, PlannedTask, Record, RunFolder, Store,
-    StoreError, TrialId, pretty, write_atomically, write_json, write_new,
+    AgentLabel, Cell, Claim, ConditionRole, Exclusion, Lease, PlannedAgent, PlannedTask, Record, RunFolder,
+    Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use benchmark::{BenchmarkLayout, benchmark};
 pub use error::ImportError;
+pub use exported::PLAN_COLUMNS;
+pub use roles::{ConditionOptions, PrimaryOption};
 pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
 
 use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
@@ -57,8 +61,8 @@ pub struct ImportOptions {
     /// Patterns on `job/trial/agent` or on one of the three, and the condition of matching trials;
     /// the first match wins.
     pub conditions: Vec<(String, String)>,
-    /// The baseline; `none` if there is such a condition.
-    pub baseline: Option<String>,
+    /// What the conditions are, and which are compared.
+    pub roles: ConditionOptions,
 }
 
 /// The result of an import.
@@ -211,14 +215,14 @@ fn conditions(
                 && beside.implies_skills(&trial.evidence)
             {
                 by_pair += 1;
-                return "curated".to_owned();
+                return ConditionRole::Curated.name().to_owned();
             }
             let why = match inferred {
-                Inferred::Known(condition) => return condition.to_owned(),
+                Inferred::Known(condition) => return condition.name().to_owned(),
                 Inferred::NoneGiven
                     if given.contains(&(trial.agent.name.as_str(), trial.agent.model.as_deref())) =>
                 {
-                    return "none".to_owned();
+                    return ConditionRole::None.name().to_owned();
                 }
                 Inferred::NoneGiven => "no agent was given skills, and the image may contain some",
                 Inferred::Silent => "neither names nor configuration identify it",
@@ -233,8 +237,9 @@ fn conditions(
     if by_pair > 0 {
         let trials = if by_pair == 1 { "trial has" } else { "trials have" };
         notes.push(format!(
-            "{by_pair} {trials} the condition `curated`: a name says `skills` where that of trials beside it says the \
-             same without skills. `--condition PATTERN=CONDITION` says otherwise."
+            "{by_pair} {trials} the condition `{}`: a name says `skills` where that of trials beside it says the \
+             same without skills. `--condition PATTERN=CONDITION` says otherwise.",
+            ConditionRole::Curated
         ));
     }
     for (why, (count, jobs)) in unknown {
@@ -313,18 +318,16 @@ fn run_folder(
     };
     let mut conditions: Vec<String> = used.iter().map(|&condition| condition.to_owned()).collect();
     conditions.sort_by(|one, other| (rank(one), one).cmp(&(rank(other), other)));
-    if let Some(baseline) = &options.baseline {
-        let Some(at) = conditions.iter().position(|condition| condition == baseline) else {
-            return Err(ImportError::Baseline { baseline: baseline.clone(), conditions });
-        };
-        let baseline = conditions.remove(at);
-        conditions.insert(0, baseline);
-    } else if conditions.len() > 1 && conditions[0] != "none" {
+    let roles = &options.roles;
+    if !roles.place_baseline(&mut conditions)? && conditions.len() > 1 {
         notes.push(format!(
-            "No trial ran under `none`: `{}` is the baseline. `--baseline CONDITION` chooses another.",
+            "No trial ran under `{}`: `{}` is the baseline. `--baseline CONDITION` chooses another.",
+            ConditionRole::None,
             conditions[0]
         ));
     }
+    let (primary, settings) = (roles.primary(&conditions)?, roles.settings(&conditions)?);
+    notes.extend(roles.primary_hint(&conditions, primary.as_deref()));
     let labels: BTreeSet<&AgentLabel> = placed.iter().map(|placed| &placed.trial.agent).collect();
     let labels: Vec<&AgentLabel> = labels.into_iter().collect();
     let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -366,7 +369,7 @@ fn run_folder(
         extends: None,
         relabels: None,
         margin: MARGIN,
-        primary: None,
+        primary,
         seed: SEED,
         repetitions: cells.iter().map(|cell| cell.repetition).max().unwrap_or_default(),
         conditions,
@@ -400,7 +403,7 @@ fn run_folder(
         provisions: Vec::new(),
         warnings: Vec::new(),
         metrics: Vec::new(),
-        settings: BTreeMap::new(),
+        settings,
         stopping: None,
         judge: None,
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),

@@ -12,7 +12,8 @@ use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{ImportError, MARGIN, PROTOCOL, SEED, claimed, relabeling_note, times};
+use super::exported::{self, PLAN_COLUMNS, PlanCells, TablePlan};
+use super::{ConditionOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, relabeling_note, times};
 
 /// The agent of a table without a column for it.
 const UNNAMED: &str = "unknown";
@@ -49,8 +50,8 @@ pub struct TableOptions {
     pub filters: Vec<(String, String)>,
     /// Columns that are treated as if they were not there.
     pub ignored: Vec<String>,
-    /// The baseline; `none` if there is such a condition.
-    pub baseline: Option<String>,
+    /// What the conditions are, and which are compared.
+    pub roles: ConditionOptions,
     /// The lowest and the highest possible score.
     pub range: (f64, f64),
 }
@@ -101,7 +102,7 @@ pub fn table(store: &Store, path: &Path, options: &TableOptions) -> Result<Impor
         return Err(ImportError::Name { what: "run", name: options.name.clone() });
     }
     let read = read(path, options)?;
-    import_read(store, path, read, &options.name, options.baseline.as_deref(), "another program")
+    import_read(store, path, read, &options.name, &options.roles, "another program")
 }
 
 /// Imports what was read from a table; `origin` is the program that executed the trials.
@@ -113,7 +114,7 @@ pub(super) fn import_read(
     path: &Path,
     read: Read,
     name: &str,
-    baseline: Option<&str>,
+    roles: &ConditionOptions,
     origin: &str,
 ) -> Result<ImportedTable, ImportError> {
     if read.trials.is_empty() {
@@ -128,7 +129,11 @@ pub(super) fn import_read(
     number_repetitions(&mut trials, &mut skipped);
     let clusters = clusters(&mut trials, &mut skipped);
     skipped.sort_by_key(|row| row.line);
-    let conditions = conditions(&trials, baseline)?;
+    let rows = trials.iter().map(|trial| (trial.task.as_str(), trial.condition.as_str(), &trial.plan));
+    let plan = TablePlan::of(rows, roles, &mut notes);
+    let conditions = conditions(&trials, &plan.roles)?;
+    let (primary, settings) = (plan.roles.primary(&conditions)?, plan.roles.settings(&conditions)?);
+    notes.extend(plan.roles.primary_hint(&conditions, primary.as_deref()));
     let agents: BTreeSet<&AgentLabel> = trials.iter().map(|trial| &trial.agent).collect();
     let agents: Vec<AgentLabel> = agents.into_iter().cloned().collect();
     alone(&trials, &conditions, &agents, &mut notes);
@@ -171,7 +176,11 @@ pub(super) fn import_read(
         .collect();
     let place = |cell: &Cell| (cell.task.clone(), cell.agent, cell.condition.clone(), cell.repetition);
     cells.sort_by_cached_key(place);
-    let run = run_folder(conditions, &agents, cells, &clusters, origin);
+    let mut run = run_folder(conditions, &agents, cells, &clusters, origin);
+    run.tasks.iter_mut().for_each(|task| task.negative_control = plan.controls.contains(&task.name));
+    (run.primary, run.settings) = (primary, settings);
+    (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
+    run.seal();
     let source = serde_json::to_value(&imported).unwrap_or_default();
     let source = pretty(&source, Path::new("import.json"))?;
     let begun = store.begin_run(run, name, ("import.json", &source))?;
@@ -198,6 +207,8 @@ struct TableTrial {
     cost_usd: Option<f64>,
     seconds: f64,
     turns: usize,
+    /// What an exported table says of the run that it comes from.
+    plan: PlanCells,
     /// Every other column: a number, or `None` for a value that is not one.
     others: BTreeMap<String, Option<f64>>,
 }
@@ -325,7 +336,7 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
     let mut reader = TableReader::open(path)?;
     let places = ColumnRoles::new(&options.columns, &options.ignored);
     let mut read = Read::default();
-    let mut naive = false;
+    let (mut naive, mut excluded) = (false, 0_usize);
     while let Some(row) = reader.next() {
         let row = match row {
             Ok(row) => row,
@@ -340,6 +351,11 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
         let differs = |(column, value): &(String, String)| cells.text(column).as_ref() != Some(value);
         if options.filters.iter().any(differs) {
             read.filtered += 1;
+            continue;
+        }
+        let of_report = !options.ignored.iter().any(|name| name == EXCLUDED);
+        if of_report && cells.is_exported() && exported::truth(cells.get(EXCLUDED)) == Some(true) {
+            (read.filtered, excluded) = (read.filtered + 1, excluded + 1);
             continue;
         }
         match trial(&cells, &places, &options.ignored, options.range, &mut naive) {
@@ -361,6 +377,12 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
         let (column, columns) = (column.to_owned(), columns.to_vec());
         return Err(ImportError::Column { path: path.to_owned(), column, columns });
     }
+    if excluded > 0 {
+        let rows = if excluded == 1 { "row is" } else { "rows are" };
+        read.notes.push(format!(
+            "{excluded} {rows} of tasks that failed their checks, which reports leave out. `--ignore {EXCLUDED}` imports them."
+        ));
+    }
     if naive {
         read.notes.push("Times without a zone are taken for UTC.".to_owned());
     }
@@ -378,6 +400,11 @@ impl Cells<'_> {
     fn get(&self, column: &str) -> &Value {
         let at = self.columns.iter().position(|name| name == column);
         at.and_then(|at| self.row.values.get(at)).unwrap_or(&Value::Null)
+    }
+
+    /// Whether `assay export data` wrote the table.
+    fn is_exported(&self) -> bool {
+        PLAN_COLUMNS.iter().all(|name| self.columns.iter().any(|column| column == name))
     }
 
     /// The value of a column as text; `None` for null and blank text.
@@ -412,6 +439,9 @@ impl Cells<'_> {
     }
 }
 
+/// The column of the rows whose tasks reports leave out.
+const EXCLUDED: &str = "task_excluded";
+
 /// The columns of `assay export data` that are neither a number of a trial nor imported.
 const OTHERS: [&str; 6] = ["run", "trial", "baseline", "sandbox", "opened", "skill_digests"];
 
@@ -442,9 +472,13 @@ fn trial(
     let count = |column: &str| if free(column) { cells.count(column) } else { Ok(None) };
     let (input, output) = (count("input_tokens")?, count("output_tokens")?);
     let usage = input.zip(output).map(|(input, output)| Usage { input, output, ..Usage::default() });
+    let is_exported = cells.is_exported();
     let mut taken = vec!["outcome", "cost_usd", "seconds", "turns"];
     if usage.is_some() {
         taken.extend(["input_tokens", "output_tokens"]);
+    }
+    if is_exported {
+        taken.extend(PLAN_COLUMNS);
     }
     let others = cells
         .columns
@@ -465,7 +499,10 @@ fn trial(
         agent: agent(cells.text(&places.agent.name), cells.text(&places.model.name)),
         given_repetition: cells.text(&places.repetition.name),
         repetition: 0,
-        cluster: cells.text(&places.cluster.name),
+        cluster: cells.text(&places.cluster.name).or_else(|| {
+            let exported = is_exported && !places.cluster.given && free("task_cluster");
+            cells.text("task_cluster").filter(|_| exported)
+        }),
         started,
         outcome,
         score,
@@ -474,6 +511,11 @@ fn trial(
         seconds: amount("seconds")?.unwrap_or_default(),
         turns: count("turns")?.and_then(|turns| usize::try_from(turns).ok()).unwrap_or_default(),
         others,
+        plan: if is_exported && !places.condition.given {
+            PlanCells::read(|column| if free(column) { cells.get(column) } else { &Value::Null })
+        } else {
+            PlanCells::default()
+        },
     })
 }
 
@@ -615,25 +657,15 @@ fn clusters(trials: &mut Vec<TableTrial>, skipped: &mut Vec<SkippedRow>) -> BTre
 }
 
 /// The conditions in the table's order, the baseline first.
-fn conditions(trials: &[TableTrial], baseline: Option<&str>) -> Result<Vec<String>, ImportError> {
+fn conditions(trials: &[TableTrial], roles: &ConditionOptions) -> Result<Vec<String>, ImportError> {
     let mut seen = BTreeSet::new();
     let mut conditions: Vec<String> = trials
         .iter()
         .filter(|trial| seen.insert(trial.condition.as_str()))
         .map(|trial| trial.condition.clone())
         .collect();
-    let wanted = baseline.unwrap_or("none");
-    match conditions.iter().position(|condition| condition == wanted) {
-        Some(at) => {
-            let baseline = conditions.remove(at);
-            conditions.insert(0, baseline);
-        }
-        None if baseline.is_some() => {
-            let baseline = wanted.to_owned();
-            return Err(ImportError::Baseline { baseline, conditions });
-        }
-        None if conditions.len() > 1 => return Err(ImportError::NoBaseline { conditions }),
-        None => {}
+    if !roles.place_baseline(&mut conditions)? && conditions.len() > 1 {
+        return Err(ImportError::NoBaseline { conditions });
     }
     Ok(conditions)
 }
@@ -697,7 +729,7 @@ fn run_folder(
     clusters: &BTreeMap<String, Option<String>>,
     origin: &str,
 ) -> RunFolder {
-    let mut run = RunFolder {
+    RunFolder {
         schema: RunFolder::SCHEMA.to_owned(),
         run: String::new(),
         plan: String::new(),
@@ -742,7 +774,5 @@ fn run_folder(
         stopping: None,
         judge: None,
         imported: Some(origin.to_owned()),
-    };
-    run.seal();
-    run
+    }
 }

@@ -50,7 +50,8 @@ impl Fixture {
         baseline: Option<&str>,
     ) -> Result<Imported, ImportError> {
         let conditions = conditions.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-        let options = ImportOptions { name: "run".into(), conditions, baseline: baseline.map(str::to_owned) };
+        let roles = ConditionOptions { baseline: baseline.map(str::to_owned), ..ConditionOptions::default() };
+        let options = ImportOptions { name: "run".into(), conditions, roles };
         harbor(&self.store, &[self.jobs()], &options)
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod dependencies;
+pub(crate) mod empty;
 pub(crate) mod error;
 pub(crate) mod feasible;
 mod folder;

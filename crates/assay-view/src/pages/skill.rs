@@ -9,7 +9,7 @@ use assay_lint::{Options, lint};
 use assay_report::{answer, clean, counted, pp};
 use assay_retrieval::{Bm25, Parameters};
 use assay_skill::Document;
-use assay_store::Store;
+use assay_store::{ConditionRole, Store};
 use assay_trace::Source;
 
 use super::behaviour::Behaviour;
@@ -194,7 +194,7 @@ fn linted(name: &str, bytes: &[u8]) -> (String, Vec<Finding>) {
 fn listed(store: &Store, data: &RunData) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::new();
     for skill in &data.report.provenance.skills {
-        if skill.conditions.iter().all(|condition| data.plan.condition_of(condition) == "placebo") {
+        if !skill.measured {
             continue;
         }
         let bytes = store.skill(&skill.digest).unwrap_or_default();
@@ -248,12 +248,12 @@ fn discovery(site: &Site, data: &RunData, listed: &[Listed], digest: &str) -> (S
     (text, ranks)
 }
 
-/// The tasks that a skill belongs to: those for which the condition `curated` provides it, or else any.
+/// The tasks that a skill belongs to: those for which a condition that is `curated` provides it, or else any.
 fn tasks_with<'a>(data: &'a RunData, digest: &str) -> Vec<&'a str> {
     let provides = |curated: bool| {
         let provisions = data.plan.provisions.iter();
         let mut tasks: Vec<&str> = provisions
-            .filter(|provision| !curated || data.plan.condition_of(&provision.condition) == "curated")
+            .filter(|provision| !curated || data.plan.role_of(&provision.condition) == ConditionRole::Curated)
             .filter(|provision| provision.skills.iter().any(|skill| skill.digest == digest))
             .map(|provision| provision.task.as_str())
             .collect();

@@ -40,9 +40,31 @@ pub(crate) struct ResultFile {
     /// Name of the run [default: name of the file]
     #[arg(long, visible_alias = "run", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Condition that the others are compared with [default: `none`, if there is one]
-    #[arg(long, value_name = "CONDITION")]
+    #[command(flatten)]
+    pub(crate) roles: ConditionArgs,
+}
+
+/// Which conditions are compared, and what they are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConditionArgs {
+    /// Condition that the others are compared with [default: the one that is `none`]
+    #[arg(long, value_name = "CONDITION", help_heading = "Conditions")]
     pub(crate) baseline: Option<String>,
+    /// Condition whose comparison is tested at the full level [default: the one that is `curated`]
+    ///
+    /// The others are then a family of their own. Without a primary condition all comparisons are one family, and each
+    /// is tested at an adjusted level.
+    #[arg(long, value_name = "CONDITION", help_heading = "Conditions", conflicts_with = "no_primary")]
+    pub(crate) primary: Option<String>,
+    /// Test all comparisons as one family
+    #[arg(long, help_heading = "Conditions")]
+    pub(crate) no_primary: bool,
+    /// What a condition is, such as with-skill=curated; repeatable
+    ///
+    /// ROLE is a condition of experiments: none, curated, placebo, negative, full, self-generated and others. A
+    /// condition with such a name is that condition unless this option says otherwise.
+    #[arg(long = "role", value_name = "CONDITION=ROLE", help_heading = "Conditions")]
+    pub(crate) roles: Vec<String>,
 }
 
 /// Import evaluation reports of SWE-Skills-Bench
@@ -161,9 +183,8 @@ pub(crate) struct ImportHarborArgs {
     /// job/trial/agent.
     #[arg(long, value_name = "PATTERN=CONDITION")]
     pub(crate) condition: Vec<String>,
-    /// Condition that the others are compared with [default: `none`, if there is one]
-    #[arg(long, value_name = "CONDITION")]
-    pub(crate) baseline: Option<String>,
+    #[command(flatten)]
+    pub(crate) roles: ConditionArgs,
 }
 
 /// Import a table with a row for each trial
@@ -171,11 +192,11 @@ pub(crate) struct ImportHarborArgs {
 /// Reads CSV (.csv) and JSON Lines (.jsonl, .ndjson), each also compressed with Zstandard (.zst), and
 /// Parquet (.parquet). The columns `task`, `condition` and `score` are required; `repetition`, `cluster`,
 /// `agent`, `model` and `started` are used where they exist. The columns of `assay export data` are read
-/// as they were written, and all other columns of numbers become numbers of the trials. Invalid rows are
+/// as they were written, those of the run's plan included, and all other columns of numbers become numbers of the trials. Invalid rows are
 /// listed and skipped, and the exit status is then 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  assay import table results.csv --baseline without-skill
+  assay import table results.csv --baseline without-skill --primary with-skill
   assay import table all.jsonl.zst --where suite=web --where split=test --name web
   assay import table models.csv --condition model --baseline small-model --score rating --range 0..10")]
 pub(crate) struct ImportTableArgs {
@@ -184,9 +205,8 @@ pub(crate) struct ImportTableArgs {
     /// Name of the run [default: table-<name of the file>]
     #[arg(long, visible_alias = "run", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Condition that the others are compared with [default: `none`, if there is one]
-    #[arg(long, value_name = "CONDITION")]
-    pub(crate) baseline: Option<String>,
+    #[command(flatten)]
+    pub(crate) roles: ConditionArgs,
     /// Import only rows with this value in a column; repeatable, all must hold
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     pub(crate) filters: Vec<String>,

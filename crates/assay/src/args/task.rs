@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_store::ConditionRole;
 use clap::Subcommand;
 
 /// Check tasks, or run one task once
@@ -105,7 +106,7 @@ pub(crate) struct TaskRunArgs {
     /// Folder of the task
     pub(crate) task: PathBuf,
     /// Condition, which defines the skills that the agent gets; `none` means no skills
-    #[arg(long, default_value = "none")]
+    #[arg(long, default_value = ConditionRole::None.name())]
     pub(crate) condition: String,
     /// Experiment with agents, skills and sandbox [default: the nearest experiment.toml above the task]
     #[arg(long, value_name = "FILE")]

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use assay_store::{Cell, Outcome, Record, RunFolder, Store, TrialId};
+use assay_store::{Cell, ConditionRole, Outcome, Record, RunFolder, Store, TrialId};
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
 use assay_task::Suite;
 use assay_trace::{Source, Trajectory};
+use assay_trial::import::PLAN_COLUMNS;
 use serde_json::json;
 
 use crate::archive::{RunExport, export_run};
@@ -61,7 +62,7 @@ fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// Columns of `trials` before those of [`Record::numbers`].
-const TRIALS: [(&str, Kind); 18] = [
+const TRIALS: [(&str, Kind); 26] = [
     ("run", Kind::Text),
     ("trial", Kind::Text),
     ("task", Kind::Text),
@@ -80,6 +81,15 @@ const TRIALS: [(&str, Kind); 18] = [
     ("turns", Kind::Integer),
     ("opened", Kind::Bool),
     ("skill_digests", Kind::Text),
+    // Of the run's plan, for `assay import table`; those of the table `tasks` have other names here, for joins.
+    ("role", Kind::Text),
+    ("primary", Kind::Bool),
+    ("task_cluster", Kind::Text),
+    ("task_control", Kind::Bool),
+    ("task_excluded", Kind::Bool),
+    ("margin", Kind::Float),
+    ("seed", Kind::Integer),
+    ("rounds", Kind::Integer),
 ];
 
 const TASKS: [(&str, Kind); 7] = [
@@ -255,6 +265,22 @@ fn failure(error: WriteError) -> Failure {
     }
 }
 
+/// What the plan says of a cell, for a table that is imported again.
+fn plan_cells(run: &RunFolder, cell: &Cell, is_excluded: bool) -> [Value; PLAN_COLUMNS.len()] {
+    let role = run.role_of(&cell.condition);
+    let task = run.tasks.iter().find(|task| task.name == cell.task);
+    [
+        optional_text((role != ConditionRole::Other).then(|| role.name())),
+        Value::Bool(run.primary.as_ref() == Some(&cell.condition)),
+        optional_text(task.and_then(|task| task.cluster.as_deref())),
+        Value::Bool(task.is_some_and(|task| task.negative_control)),
+        Value::Bool(is_excluded),
+        float(Some(run.margin)),
+        integer(run.seed),
+        run.stopping.map_or(Value::Null, |stopping| integer(u64::from(stopping.rounds))),
+    ]
+}
+
 /// The tables as they are written.
 struct Export {
     trials: TableWriter,
@@ -285,6 +311,7 @@ impl Export {
             self.tasks.write(&row).map_err(failure)?;
         }
         let digests = digests(run);
+        let excluded: BTreeSet<&str> = failed.iter().map(|failed| failed.task.as_str()).collect();
         // Conditions with equal provisions share trials, which have their checks once.
         let mut seen: BTreeSet<&TrialId> = BTreeSet::new();
         for cell in &run.cells {
@@ -292,7 +319,9 @@ impl Export {
             match store.record(&cell.trial) {
                 Ok(Some(record)) => {
                     let digests = digests.get(&(cell.task.as_str(), cell.condition.as_str()));
-                    let row = self.trial(run, cell, &record, digests.map(String::as_str));
+                    let mut row = Self::trial(run, cell, &record, digests.map(String::as_str));
+                    row.extend(plan_cells(run, cell, excluded.contains(cell.task.as_str())));
+                    row.extend(self.keys.iter().map(|key| float(record.numbers.get(key).copied())));
                     self.trials.write(&row).map_err(failure)?;
                     if first {
                         self.details(run, &record)?;
@@ -307,14 +336,14 @@ impl Export {
         Ok(())
     }
 
-    fn trial(&self, run: &RunFolder, cell: &Cell, record: &Record, digests: Option<&str>) -> Vec<Value> {
+    fn trial(run: &RunFolder, cell: &Cell, record: &Record, digests: Option<&str>) -> Vec<Value> {
         let planned = run.agents.get(cell.agent);
         let label = planned.map_or(&record.agent, |planned| &planned.label);
         let tokens = |count: fn(&assay_trace::Usage) -> u64| {
             record.usage.as_ref().map_or(Value::Null, |usage| integer(count(usage)))
         };
         let opened = record.exposure.iter().any(|skill| skill.opened.is_some());
-        let mut row = vec![
+        vec![
             text(&run.run),
             text(cell.trial.as_str()),
             text(&cell.task),
@@ -334,9 +363,7 @@ impl Export {
             integer(record.turns as u64),
             if record.exposure.is_empty() { Value::Null } else { Value::Bool(opened) },
             optional_text(digests),
-        ];
-        row.extend(self.keys.iter().map(|key| float(record.numbers.get(key).copied())));
-        row
+        ]
     }
 
     /// The steps of a trial's trajectory, if it has one.
@@ -460,6 +487,13 @@ fn integer(count: u64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_plan_is_in_the_columns_that_imports_read() {
+        let last: Vec<&str> =
+            TRIALS.iter().rev().take(PLAN_COLUMNS.len()).rev().map(|(name, _)| *name).collect();
+        assert_eq!(last, PLAN_COLUMNS);
+    }
 
     #[test]
     fn a_number_with_the_name_of_a_column_gets_a_prefix() {

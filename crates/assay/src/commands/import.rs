@@ -5,16 +5,16 @@ mod rubric_experiment;
 
 use std::path::{Path, PathBuf};
 
-use assay_store::Store;
+use assay_store::{ConditionRole, Store};
 use assay_trial::import::{
-    BenchmarkLayout, ImportOptions, Imported, ImportedTable, TableColumns, TableOptions, benchmark, harbor,
-    table,
+    BenchmarkLayout, ConditionOptions, ImportOptions, Imported, ImportedTable, PrimaryOption, TableColumns,
+    TableOptions, benchmark, harbor, table,
 };
 use serde_json::json;
 
 use crate::archive::import_run;
 use crate::args::import::{
-    ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, ResultFile,
+    ConditionArgs, ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, ResultFile,
 };
 use crate::config::Settings;
 use crate::failure::{Failure, Status, lines};
@@ -62,7 +62,7 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
     let options = ImportOptions {
         name: args.name.clone().unwrap_or_else(|| name_of(&args.dirs)),
         conditions: args.condition.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
-        baseline: args.baseline.clone(),
+        roles: roles(&args.roles)?,
     };
     let store = Store::open(&settings.store)?;
     let imported = harbor(&store, &args.dirs, &options)?;
@@ -96,7 +96,7 @@ fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<St
         },
         filters: args.filters.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
         ignored: args.ignore.clone(),
-        baseline: args.baseline.clone(),
+        roles: roles(&args.roles)?,
         range: range(&args.range)?,
     };
     let store = Store::open(&settings.store)?;
@@ -111,7 +111,7 @@ fn from_benchmark(
 ) -> Result<Status, Failure> {
     let name = args.name.clone().unwrap_or_else(|| run_name(&stem(&args.file)));
     let store = Store::open(&settings.store)?;
-    let imported = benchmark(&store, &args.file, layout, &name, args.baseline.as_deref())?;
+    let imported = benchmark(&store, &args.file, layout, &name, &roles(&args.roles)?)?;
     print_table(&imported, &args.file, ui)
 }
 
@@ -145,6 +145,33 @@ fn stem(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);
     name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned()
+}
+
+/// What the options say of conditions.
+fn roles(args: &ConditionArgs) -> Result<ConditionOptions, Failure> {
+    let role = |text: &String| {
+        let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
+        let (name, role) = split.ok_or_else(|| {
+            Failure::bad_input(format!("{text:?} is not CONDITION=ROLE"))
+                .hint("for example `--role with-skill=curated`")
+        })?;
+        match ConditionRole::of(role) {
+            ConditionRole::Other => {
+                let known = ConditionRole::ALL.map(ConditionRole::name).join(", ");
+                Err(Failure::bad_input(format!("unknown role {role:?}: expected one of {known}")))
+            }
+            role => Ok((name.to_owned(), role)),
+        }
+    };
+    Ok(ConditionOptions {
+        baseline: args.baseline.clone(),
+        primary: match &args.primary {
+            Some(name) => PrimaryOption::Named(name.clone()),
+            None if args.no_primary => PrimaryOption::Disabled,
+            None => PrimaryOption::ByRole,
+        },
+        roles: args.roles.iter().map(role).collect::<Result<_, _>>()?,
+    })
 }
 
 /// `COLUMN=VALUE`; the value may contain `=`.

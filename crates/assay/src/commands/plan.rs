@@ -8,7 +8,7 @@ use assay_analysis::{
 };
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, seconds};
-use assay_store::{Limit, LimitSource, Store, TaskLimits};
+use assay_store::{ExclusionGroup, Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
 use assay_trial::{Experiment, MachineContext, Plan};
 
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment, &store, &here)?;
+    plan.require_trials()?;
     if let Some(folder) = &args.specs {
         write_specs(&plan, folder)?;
     }
@@ -182,14 +183,10 @@ fn format_forecast(forecast: &PlanForecast) -> String {
     for reason in &forecast.impossible {
         text.push_str(&format!("\nImpossible: {reason}\n"));
     }
-    for excluded in &forecast.excluded {
-        let condition =
-            excluded.condition.as_deref().map_or(String::new(), |name| format!(", {}", clean(name)));
-        text.push_str(&format!(
-            "Excluded: {}{condition}: {}\n",
-            clean(&excluded.task),
-            clean(&excluded.reason)
-        ));
+    for group in ExclusionGroup::all(&forecast.excluded) {
+        let condition = group.condition.map_or(String::new(), |name| format!(", {}", clean(name)));
+        let tasks = clean(&group.tasks_text());
+        text.push_str(&format!("Excluded: {tasks}{condition}: {}\n", clean(group.reason)));
     }
     text
 }

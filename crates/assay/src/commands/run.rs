@@ -10,7 +10,7 @@ use assay_diagnostic::group_digits;
 use assay_model::ModelError;
 use assay_report::{WithNotes, counted};
 use assay_skill::Severity;
-use assay_store::{RunFolder, Selection, Store, StoreError, pattern_matches};
+use assay_store::{ExclusionGroup, RunFolder, Selection, Store, StoreError, pattern_matches};
 use assay_trial::{
     Event, ExecutorKind, Experiment, MachineContext, NextRound, Plan, PreflightError, PreflightEvent,
     RoundArms, RunOptions, RunOutcome, SlurmOptions,
@@ -60,6 +60,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
     let plan = Plan::build(experiment, &store, &here)?;
+    plan.require_trials()?;
     check_selection(&plan, &only)?;
     if plan.experiment.stopping.is_some() && !args.only.is_empty() {
         return Err(Failure::bad_input(
@@ -402,9 +403,9 @@ fn print_notes(plan: &Plan, ui: &Ui) {
             ui.note(&diagnostic.to_string());
         }
     }
-    for excluded in &plan.excluded {
-        let condition = excluded.condition.as_deref().map_or(String::new(), |name| format!(", {name}"));
-        ui.note(&format!("{}{condition} excluded: {}", excluded.task, excluded.reason));
+    for group in ExclusionGroup::all(&plan.excluded) {
+        let condition = group.condition.map_or(String::new(), |name| format!(", {name}"));
+        ui.note(&format!("{}{condition} excluded: {}", group.tasks_text(), group.reason));
     }
 }
 

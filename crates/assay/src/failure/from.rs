@@ -13,7 +13,8 @@ use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, Unknow
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
 use assay_trial::{
-    BatchError, ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SlurmError, SpecError,
+    BatchError, EmptyConditions, ExperimentError, PlanError, ResolveError, RunError, SingleTrialError,
+    SlurmError, SpecError,
 };
 
 use super::Failure;
@@ -48,6 +49,15 @@ impl From<assay_gate::PolicyError> for Failure {
     fn from(error: assay_gate::PolicyError) -> Self {
         Self::bad_input(error.to_string())
             .hint("docs/guide/ci.md describes policies; `assay init ci` writes one")
+    }
+}
+
+impl From<EmptyConditions> for Failure {
+    fn from(error: EmptyConditions) -> Self {
+        Self::bad_input(error.to_string()).hint(
+            "without trials it cannot be compared, and the run would pay for the others alone: correct `library` or \
+             `curated`, or remove it from `conditions`",
+        )
     }
 }
 

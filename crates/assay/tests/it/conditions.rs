@@ -27,7 +27,7 @@ fn a_version_is_offered_in_place_of_the_curated_skill() {
     let lab = suite::lab(1)
         .file("old/reports/SKILL.md", old)
         .script(&[read, word("right"), word("wrong")])
-        .experiment(|e| suite::paired(e.conditions(&["none", "version:old", "version:older", "curated"]), 1));
+        .experiment(|e| suite::paired(e.conditions(&["none", "version:old", "curated"]), 1));
     let (document, _) = lab.run(&["--no-checks"]);
     let records = lab.records();
     let of = |condition: &str| records.iter().find(|record| record["condition"] == condition).unwrap();
@@ -36,18 +36,42 @@ fn a_version_is_offered_in_place_of_the_curated_skill() {
     assert_eq!(of("version:old")["exposure"][0]["skill"], json!("reports"));
     assert!(prompt(of("version:old"))[0].contains("Ends reports."));
     assert_eq!(document["report"]["arms"][1]["condition"], json!("version:old"));
-    let plan = read_json(
-        &lab.path(".assay/runs")
-            .read_dir()
-            .unwrap()
-            .map(|run| run.unwrap().path().join("plan.json"))
-            .next()
-            .unwrap(),
-    )
-    .unwrap();
-    assert_eq!(plan["excluded"][0]["condition"], json!("version:older"));
-    let reason = plan["excluded"][0]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("the skill `reports` has no version `older`: "), "{reason}");
+}
+
+/// Nothing is paid for a comparison that cannot be made.
+#[test]
+fn a_condition_without_any_trial_stops_plan_and_run() {
+    let check = |lab: &Fixture, expected: &[&str]| {
+        for command in [&["plan", "experiment.toml"][..], &["run", "experiment.toml", "--no-checks"]] {
+            let ran = lab.assay(command).ended(2);
+            for text in expected {
+                assert_eq!(ran.stderr.matches(text).count(), 1, "{command:?}: {text}: {}", ran.stderr);
+            }
+            assert!(lab.records().is_empty() && !lab.path(".assay/runs").exists());
+        }
+    };
+    let curated = |names: &str| {
+        let pairs = (1..=6).map(|task| format!("[tasks.t{task}]\ncurated = [{names:?}]\n"));
+        pairs.collect::<String>()
+    };
+    let both = &["none", "curated"];
+    let lab = suite::lab(6).experiment(|e| e.conditions(both).table(&curated("report")));
+    let reason = "the condition `curated` has no trial: 6 tasks (t1, t2, t3, …): no skill is named `report`; did you mean \
+                  `reports`?";
+    check(&lab, &[reason]);
+    // A folder without skills.
+    std::fs::remove_dir_all(lab.path("skills/reports")).unwrap();
+    let lab = lab.experiment(|e| e.conditions(both).table(&curated("reports")));
+    check(&lab, &["the condition `curated` has no trial: 6 tasks (t1, t2, t3, …): no skill is named `reports`"]);
+    // Each condition, and each reason once, also where it names the task.
+    let lab = suite::lab(2).experiment(|e| e.conditions(&["none", "curated", "version:older"]));
+    let no_curated = "no curated skill: pair it in the experiment, `[tasks.\"t1\"] curated = [\"…\"]`";
+    check(&lab, &["the condition `curated` has no trial: 2 tasks (t1, t2): ", "the condition `version:older` has no trial"]);
+    let ran = lab.assay(&["plan", "experiment.toml"]).ended(2);
+    assert_eq!(ran.stderr.matches(no_curated).count(), 2, "{}", ran.stderr);
+    // A condition that has something for one task is compared on it.
+    let lab = suite::lab(2).experiment(|e| suite::paired(e.conditions(both), 1));
+    assert!(lab.assay(&["plan", "experiment.toml"]).stdout.contains("Excluded: t2, curated: no curated skill"));
 }
 
 #[test]

@@ -131,7 +131,9 @@ fn each_planned_trial_with_a_record_is_a_row() {
         json!({ "run": "lab", "trial": TrialId::of(&json!(["a", "with", 1])), "task": "a", "condition": "with",
             "baseline": false, "agent": "scripted", "model": null, "sandbox": "none", "repetition": 2, "outcome": "passed", "score": 1.0,
             "input_tokens": 35, "output_tokens": 7, "cost_usd": null, "seconds": 2.5, "turns": 3,
-            "opened": true, "skill_digests": "d1 d2", "numbers.Score": 9.5, "lines": 4.0 })
+            "opened": true, "skill_digests": "d1 d2", "role": null, "primary": false,
+            "task_cluster": null, "task_control": false, "task_excluded": false, "margin": 0.1, "seed": 1, "rounds": null,
+            "numbers.Score": 9.5, "lines": 4.0 })
     );
     let lost = find(ODD, "before", 2);
     assert_eq!((&lost["outcome"], &lost["score"]), (&json!("infrastructure"), &Value::Null));

@@ -239,14 +239,14 @@ fn all_formats_and_an_export_give_the_same_report() {
         lab.assay(&["export", "data", "csv", "--as", format, "--out", format]).ok();
         let file = format!("{format}/trials.{format}");
         let run = format!("again-{format}");
-        import(&lab, &file, &["--baseline", "off", "--name", &run]).ok();
+        import(&lab, &file, &["--name", &run]).ok();
         let mut found = figures(&lab, &run);
-        // An export has no clusters and no times.
+        // An export has no times.
         for (found, expected) in found.iter_mut().zip(&expected) {
             for (found, expected) in
                 found.as_array_mut().unwrap().iter_mut().zip(expected.as_array().unwrap())
             {
-                for key in ["clusters", "effective_clusters", "time_overlap", "measured"] {
+                for key in ["time_overlap", "measured"] {
                     if let Some(value) = expected.get(key) {
                         found[key] = value.clone();
                     }
@@ -255,6 +255,124 @@ fn all_formats_and_an_export_give_the_same_report() {
         }
         assert_eq!(found, expected, "{format}");
     }
+}
+
+/// 12 tasks in 6 clusters and 2 negative controls, 3 conditions with names of their own, 3 repetitions.
+fn mixed_table(conditions: [&str; 3]) -> String {
+    let mut text = "task,condition,score,repetition,cluster\n".to_owned();
+    for task in 0..14_u32 {
+        for (number, condition) in (0_u32..).zip(conditions) {
+            for repetition in 1..=3_u32 {
+                let score = u32::from((task * 7 + repetition * 5 + number * number * 3) % 9 > 6 - 3 * number);
+                text.push_str(&format!("t{task:02},{condition},{score},{repetition},c{}\n", task / 2));
+            }
+        }
+    }
+    text
+}
+
+/// What the report of a run concludes, and by which intervals.
+fn conclusions(lab: &Fixture, run: &str) -> Value {
+    let report = lab.assay(&["report", run, "--format", "json"]).ok().json();
+    let on_controls = report.pointer("/negative_controls/comparisons").and_then(Value::as_array);
+    let all = report["comparisons"].as_array().into_iter().chain(on_controls).flatten();
+    let of = |comparison: &Value| {
+        let keys = [
+            "condition",
+            "role",
+            "baseline",
+            "tasks",
+            "clusters",
+            "lift",
+            "ci95",
+            "family",
+            "primary",
+            "p_interval",
+            "p_interval_adjusted",
+            "p",
+            "p_adjusted",
+            "mde",
+            "skillsbench_ci95",
+            "run_to_run_noise",
+            "verdict",
+            "reason",
+            "tasks_needed",
+            "sequential",
+        ];
+        keys.map(|key| comparison.get(key).cloned().unwrap_or_default())
+    };
+    json!({
+        "margin": report["margin"], "primary": report["primary"], "seed": report["provenance"]["seed"],
+        "comparisons": all.map(of).collect::<Vec<_>>(),
+    })
+}
+
+#[test]
+fn a_run_that_is_exported_and_imported_keeps_its_verdicts() {
+    let check = |table: &str, options: &[&str], primary: Option<&str>| {
+        let lab = lab("r.csv", table);
+        import(&lab, "r.csv", &[&["--name", "first"], options].concat()).ok();
+        let expected = conclusions(&lab, "first");
+        assert_eq!(expected["primary"], json!(primary), "{options:?}");
+        for format in ["csv", "jsonl"] {
+            lab.assay(&["export", "data", "first", "--as", format, "--out", format]).ok();
+            let ran = import(&lab, &format!("{format}/trials.{format}"), &["--name", format]).ok();
+            assert_eq!(conclusions(&lab, format), expected, "{options:?} {format}");
+            assert!(!ran.stderr.contains("--primary"), "{}", ran.stderr);
+        }
+        expected
+    };
+    let usual = &mixed_table(["none", "curated", "placebo"]);
+    let renamed = &mixed_table(["bare", "skill", "sham"]);
+    let roles = ["--role", "bare=none", "--role", "skill=curated", "--role", "sham=placebo"];
+    check(usual, &[], Some("curated"));
+    check(usual, &["--no-primary"], None);
+    check(renamed, &roles, Some("skill"));
+    check(renamed, &["--baseline", "sham", "--primary", "bare"], Some("bare"));
+    // Controls, margin and seed, as an export has them.
+    let lines = usual.lines().enumerate().map(|(number, line)| match number {
+        0 => format!("{line},role,primary,task_cluster,task_control,task_excluded,margin,seed,rounds\n"),
+        _ => format!("{line},,{},,{},false,0.3,7,\n", line.contains("placebo"), line.starts_with("t00")),
+    });
+    let found = check(&lines.collect::<String>(), &[], Some("placebo"));
+    assert_eq!((&found["margin"], &found["seed"]), (&json!(0.3), &json!(7)));
+    assert_eq!(found["comparisons"].as_array().unwrap().len(), 4, "{found:#}");
+}
+
+#[test]
+fn conditions_of_a_table_have_roles() {
+    let check = |options: &[&str], primary: Option<&str>, levels: [f64; 2], hint: bool| {
+        let lab = lab("r.csv", mixed_table(["off", "on", "sham"]));
+        let ran = import(&lab, "r.csv", &[&["--baseline", "off"], options].concat()).ok();
+        let report = lab.assay(&["report", "table-r", "--format", "json"]).ok().json();
+        assert_eq!(report["primary"], json!(primary), "{options:?}");
+        let found = [0, 1].map(|at| report["comparisons"][at]["family"]["level"].clone());
+        assert_eq!(json!(found), json!(levels), "{options:?}");
+        assert_eq!(ran.stderr.contains("`--primary CONDITION` names"), hint, "{options:?}: {}", ran.stderr);
+    };
+    check(&[], None, [0.975, 0.975], true);
+    check(&["--no-primary"], None, [0.975, 0.975], false);
+    check(&["--primary", "on"], Some("on"), [0.95, 0.95], false);
+    check(&["--role", "on=curated"], Some("on"), [0.95, 0.95], false);
+    check(&["--role", "sham=placebo"], None, [0.975, 0.975], true);
+    let refused = |options: &[&str], expected: &str| {
+        let lab = lab("r.csv", mixed_table(["off", "on", "sham"]));
+        let ran = import(&lab, "r.csv", &[&["--baseline", "off"], options].concat()).ended(2);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+        assert!(!lab.path(".assay/runs/table-r").exists() && lab.records().is_empty());
+    };
+    refused(
+        &["--primary", "off"],
+        "the primary condition \"off\" is the baseline; conditions compared: on, sham",
+    );
+    refused(&["--primary", "no"], "the primary condition \"no\" has no trial; conditions compared: on, sham");
+    refused(
+        &["--role", "no=curated"],
+        "no trial ran under \"no\", whose role is given; conditions found: off, on, sham",
+    );
+    refused(&["--role", "on=good"], "unknown role \"good\": expected one of none, curated, placebo");
+    refused(&["--role", "on"], "\"on\" is not CONDITION=ROLE");
+    refused(&["--primary", "on", "--no-primary"], "cannot be used with");
 }
 
 /// The figures that the project published: at the ceiling of acceptance, the rule set `repro-first` raises the median

@@ -57,6 +57,7 @@ mod output;
 mod pre_commit;
 mod prices;
 mod processes;
+mod roles;
 mod route;
 mod rubrics;
 mod runs;

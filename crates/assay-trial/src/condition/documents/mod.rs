@@ -10,6 +10,7 @@ use std::path::Path;
 use assay_fs::{FileKind, read_beneath, tree};
 use assay_retrieval::{Bm25, Parameters};
 use assay_skill::tokens;
+use assay_store::ConditionRole;
 
 use self::error::{DocumentsError, TOTAL_BYTES};
 use super::plain::text_of;
@@ -27,8 +28,8 @@ const FILE_BYTES: u64 = 4 << 20;
 pub(super) struct Documents;
 
 impl Condition for Documents {
-    fn name(&self) -> &'static str {
-        "documents"
+    fn role(&self) -> ConditionRole {
+        ConditionRole::Documents
     }
 
     fn argument(&self) -> Argument {

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use assay_agent::cli_agents::{Harness, Installation};
 use assay_gateway::Ledger;
 use assay_report::counted;
-use assay_store::{Outcome, Record, Selection, Store};
+use assay_store::{ConditionRole, Outcome, Record, Selection, Store};
 use assay_trace::{Placement, Source, Trajectory};
 use assay_trial::{
     AgentSpec, Pairing, Plan, PlanError, SandboxChoice, SandboxKind, SingleTrial, SingleTrialError,
@@ -189,7 +189,7 @@ fn examine(
         directory: folder.path(),
         task: &folder.path().join("task"),
         agent,
-        condition: "curated",
+        condition: ConditionRole::Curated.name(),
         library: vec!["skills/*".to_owned()],
         pairing: Pairing { curated: Some(vec![OFFERED.to_owned()]), ..Pairing::default() },
         sandbox: choice(sandbox, images),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_draft::experiment::PILOT_REPETITIONS;
 use assay_report::{clean, counted};
-use assay_store::{Outcome, Store};
+use assay_store::{ConditionRole, Outcome, Store};
 use assay_task::Task;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<S
     let _lock = if args.dry_run { None } else { Some(folder.lock()?) };
     let store = Store::open(&settings.store)?;
     let run = store.run(&args.run)?;
-    if let Some(cell) = run.cells.iter().find(|cell| cell.condition != "none") {
+    if let Some(cell) = run.cells.iter().find(|cell| run.role_of(&cell.condition) != ConditionRole::None) {
         return Err(Failure::bad_input(format!(
             "{} has trials with the condition {}, and only the baseline decides which tasks stay",
             run.run, cell.condition

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_draft::experiment::{SOLVER_REPETITIONS, solver};
 use assay_draft::review::Fault;
-use assay_store::{Outcome, Record, Store, TrialId};
+use assay_store::{ConditionRole, Outcome, Record, Store, TrialId};
 use assay_trial::{Event, Experiment, Plan, RunOptions};
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +168,9 @@ impl SolverStage<'_> {
         let sandboxes = machine::sandboxes_for(self.settings)?;
         let here = machine::context(&sandboxes, None);
         let mut plan = Plan::build(experiment, &self.store, &here)?;
-        plan.cells.sort_by_key(|cell| (cell.repetition, cell.condition != "none"));
+        let (cells, experiment) = (&mut plan.cells, &plan.experiment);
+        let is_bare = |condition: &str| experiment.role_of(condition) == ConditionRole::None;
+        cells.sort_by_key(|cell| (cell.repetition, !is_bare(&cell.condition)));
         if plan.cells.is_empty() {
             let reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
             return Err(Failure::infrastructure(format!(

@@ -6,7 +6,9 @@ use assay_analysis::{Evidence, Report};
 use assay_gate::{Requirement, Reuse, Session, SkillTerms, drift_sd};
 use assay_report::counted;
 use assay_stats::PairedTask;
-use assay_store::{MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, Selection, Store};
+use assay_store::{
+    ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, Selection, Store,
+};
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
 use crate::args::gate::GateArgs;
@@ -20,7 +22,7 @@ use crate::{machine, prices};
 pub(super) const COST: &str = "cost_usd";
 
 /// The condition that is required to meet the policy.
-const CONDITION: &str = "curated";
+const CONDITION: ConditionRole = ConditionRole::Curated;
 
 /// What the trials of a skill show.
 pub(super) struct Measured {
@@ -81,7 +83,8 @@ impl Gate<'_> {
         let first = experiment.conditions.first().cloned().unwrap_or_default();
         let baseline = match (terms.rule.require, base) {
             (Requirement::NonInferior, Some(commit)) => format!("version:{commit}"),
-            _ => terms.rule.baseline.clone().unwrap_or(first),
+            // Settings are removed below, a name that `is` another condition among them.
+            _ => experiment.condition_of(terms.rule.baseline.as_ref().unwrap_or(&first)).to_owned(),
         };
         experiment.name = run_name(name);
         let folders = terms.tasks.values().map(|task| {
@@ -89,7 +92,7 @@ impl Gate<'_> {
         });
         experiment.suite = folders.map(|folder| escape_pattern(&folder)).collect();
         experiment.pairings.retain(|task, _| terms.tasks.contains_key(task));
-        experiment.conditions = vec![baseline, CONDITION.to_owned()];
+        experiment.conditions = vec![baseline, CONDITION.name().to_owned()];
         experiment.settings.clear();
         experiment.primary = None;
         // Claims of all skills share the error budget by p-values of one look.

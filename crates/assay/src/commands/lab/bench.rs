@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_store::{Outcome, Store, TrialId};
+use assay_store::{ConditionRole, Outcome, Store, TrialId};
 use assay_trial::{AgentSpec, Experiment, Plan, RunOptions, SandboxChoice, SandboxKind, Sandboxes};
 use serde::Serialize;
 
@@ -329,7 +329,7 @@ fn plan(
 ) -> Result<Plan, Failure> {
     let mut experiment = Experiment::new("bench", base);
     experiment.suite = vec!["tasks/*".to_owned()];
-    experiment.conditions = vec!["none".to_owned()];
+    experiment.conditions = vec![ConditionRole::None.name().to_owned()];
     experiment.repetitions = repetitions;
     experiment.sandbox = sandbox.clone();
     experiment.agents = vec![AgentSpec::named("oracle")];

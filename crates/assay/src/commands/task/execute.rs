@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_diagnostic::Severity;
 use assay_fs::{Caps, copy_tree};
 use assay_report::clean;
-use assay_store::{Cause, Outcome, Record, Store};
+use assay_store::{Cause, ConditionRole, Outcome, Record, Store};
 use assay_task::check::Finding;
 use assay_task::{Grading, RUBRIC_FILE, Task};
 use assay_trial::{AgentSpec, Experiment, Plan, PlanError, Retries, RunOptions, SandboxKind, Sandboxes};
@@ -357,7 +357,7 @@ impl<'a> Executor<'a> {
     fn plan_with(&self, task: &Task, mut experiment: Experiment) -> Result<Plan, String> {
         let root = task.root.canonicalize().map_err(|error| format!("{}: {error}", task.root.display()))?;
         experiment.suite = vec![literal(&root.to_string_lossy())];
-        experiment.conditions = vec!["none".to_owned()];
+        experiment.conditions = vec![ConditionRole::None.name().to_owned()];
         experiment.repetitions = self.oracle_trials;
         experiment.pairings.retain(|name, _| *name == task.name);
         let mut oracle = AgentSpec::named("oracle");

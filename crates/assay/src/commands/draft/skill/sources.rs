@@ -8,7 +8,7 @@ use assay_draft::generate::MATERIAL_CHARS;
 use assay_fs::{Digest, FileKind, tree};
 use assay_report::redact;
 use assay_skill::generated::{SourceFile, SourceTask};
-use assay_store::{Record, RunFolder, Store, pattern_matches};
+use assay_store::{ConditionRole, Record, RunFolder, Store, pattern_matches};
 use assay_task::Task;
 use assay_trace::{Source, Trajectory, read};
 
@@ -209,7 +209,7 @@ pub(super) fn of_runs(
         return Err(Failure::bad_input(
             "the runs have no finished trial without skills that matches".to_owned(),
         )
-        .hint("trials of the condition `none` are read; --task names tasks"));
+        .hint(format!("trials of the condition `{}` are read; --task names tasks", ConditionRole::None)));
     }
     Ok(SkillSources { tasks: tasks.into_iter().collect(), trials, ..SkillSources::of_parts(&parts) })
 }
@@ -231,7 +231,8 @@ fn records_without_skills(
         let is_named =
             patterns.is_empty() || patterns.iter().any(|pattern| pattern_matches(pattern, &cell.task));
         // A text before the instruction may hold what a skill says.
-        let is_bare = run.condition_of(&cell.condition) == "none" && !has_skills(&cell.task, &cell.condition);
+        let is_bare =
+            run.role_of(&cell.condition) == ConditionRole::None && !has_skills(&cell.task, &cell.condition);
         if is_named && is_bare && seen.insert(&cell.trial) {
             records.extend(store.record(&cell.trial)?.filter(|record| record.score().is_some()));
         }

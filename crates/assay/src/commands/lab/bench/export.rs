@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_store::{Cell, Outcome, Record, RunFolder, Store, TrialId, write_json};
+use assay_store::{Cell, ConditionRole, Outcome, Record, RunFolder, Store, TrialId, write_json};
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ pub(super) fn run(args: &ExportBenchArgs, ui: &Ui) -> Result<Status, Failure> {
 /// A store with one finished run, without specifications and trajectories.
 pub(super) fn write_store(root: &Path, records: u32) -> Result<RunFolder, Failure> {
     let store = Store::open(root)?;
-    let conditions = ["none", "curated"];
+    let conditions = [ConditionRole::None.name(), ConditionRole::Curated.name()];
     let tasks = records.div_ceil(2 * REPETITIONS);
     let task_name = |task: u32| format!("task-{task:06}");
     let label = json!({ "name": "loop", "version": "1", "model": "provider:model" });
