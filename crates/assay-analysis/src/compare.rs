@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_store::{RunFolder, Selection, Store, StoreError};
+use assay_store::{RunFolder, Selection, Store, StoreError, TrialId};
 use serde::Serialize;
 
 use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
@@ -10,7 +10,9 @@ use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
 use crate::notes::different_times;
+use crate::question::question;
 use crate::settings;
+use crate::standing::{Standing, withhold};
 
 /// With fewer common tasks nothing is compared, because a verdict needs as many.
 pub const LEAST_TASKS: usize = 5;
@@ -26,6 +28,8 @@ pub struct RunComparison {
     pub second: String,
     /// The equivalence margin of the second run.
     pub margin: f64,
+    /// Whether either run is not complete. There are no verdicts then.
+    pub interim: bool,
     /// Whether either run extends an earlier one, whose report may have prompted the extension.
     pub extended_after_look: bool,
     /// The second run's arms against the first's: lift is second minus first. All of them together
@@ -73,7 +77,9 @@ type Key = (AgentKey, String);
 
 /// Compares two runs of one store.
 pub fn compare(store: &Store, first: &RunFolder, second: &RunFolder) -> Result<RunComparison, StoreError> {
-    let gather = |run| Gathered::read(store, run, &Selection::default());
+    let gather = |run: &RunFolder| -> Result<Gathered, StoreError> {
+        Ok(Gathered::read(store, run, &Selection::default())?.asking(question(store, run)?))
+    };
     let mut comparison = compare_gathered(first, &gather(first)?, second, &gather(second)?);
     comparison.notes.extend(settings::executed(store, first, second)?);
     Ok(comparison)
@@ -114,9 +120,28 @@ pub fn compare_gathered(
             excluded.push(exclude_arm(key, format!("{few} results in both runs; {least}")));
             continue;
         }
+        let trials =
+            |slot: &'_ Slot| slot.results.iter().map(|result| result.trial.clone()).collect::<Vec<_>>();
+        let mine: BTreeSet<TrialId> = slots.iter().flat_map(|(_, arm, _)| trials(arm)).collect();
+        let theirs: BTreeSet<TrialId> = slots.iter().flat_map(|(_, _, base)| trials(base)).collect();
+        if mine.is_subset(&theirs) || theirs.is_subset(&mine) {
+            excluded.push(exclude_arm(key, "its trials are the same in both runs".to_owned()));
+            continue;
+        }
         pairings.push((key, slots, shared));
     }
     let family = pairings.len();
+    let sides = [(first, before), (second, after)];
+    let open = sides
+        .iter()
+        .find(|(run, gathered)| gathered.is_interim(run))
+        .map(|(_, gathered)| gathered.progress());
+    // Of a run that was closed, a part of the error rate is left.
+    let shares = sides.iter().filter_map(|(run, gathered)| match gathered.standing(run) {
+        Standing::Closed { share } => Some(share),
+        Standing::Complete | Standing::Interim => None,
+    });
+    let closing = shares.min_by(f64::total_cmp);
     let mut comparisons: Vec<Comparison> = pairings
         .into_iter()
         .map(|((who, condition), slots, shared)| {
@@ -132,6 +157,7 @@ pub fn compare_gathered(
                     family,
                     margin: second.margin,
                     seed: second.seed,
+                    closing,
                 },
                 None,
             )
@@ -142,6 +168,9 @@ pub fn compare_gathered(
     for comparison in &mut comparisons {
         comparison.imported = imported;
     }
+    if let Some(progress) = open {
+        withhold(Standing::Interim, progress, &mut comparisons);
+    }
     let (mine, theirs) = (second.trials(), first.trials());
     let mut notes = settings::planned(first, second);
     notes.extend(different_times(second, comparisons.iter()));
@@ -150,7 +179,8 @@ pub fn compare_gathered(
         first: first.run.clone(),
         second: second.run.clone(),
         margin: second.margin,
-        extended_after_look: first.extends.is_some() || second.extends.is_some(),
+        interim: open.is_some(),
+        extended_after_look: sides.iter().any(|(run, gathered)| gathered.is_extension(run)),
         comparisons,
         excluded,
         skills: skills(first, second),

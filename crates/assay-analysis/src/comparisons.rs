@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::{Interval, Losses, LossyTask, PairedTask, VerdictKind};
+use assay_stats::{Interval, Losses, LossyTask, PairedTask, Verdict, VerdictKind};
 use assay_store::{ConditionRole, RunFolder};
 
 use crate::gather::{Slot, Table};
@@ -99,6 +99,7 @@ fn compare(
                 family,
                 margin: run.margin,
                 seed: run.seed,
+                closing: table.closing,
             },
             table.looks.get(condition).copied().zip(plans),
         )
@@ -173,6 +174,8 @@ pub(crate) struct Pairing<'a> {
     pub(crate) family: usize,
     pub(crate) margin: f64,
     pub(crate) seed: u64,
+    /// The share of the planned trials by which it is judged, if the run was closed with a part of them.
+    pub(crate) closing: Option<f64>,
 }
 
 /// The comparison of two arms; decided at a round if one is given.
@@ -188,11 +191,13 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     });
     let [look, alone] = looks.unwrap_or_default();
     let verdict = look.map_or_else(
-        || assay_stats::verdict(&counted, family, pairing.margin, Some(&losses)),
+        || judge(&counted, family, pairing.margin, Some(&losses), pairing.closing),
         |look| look.verdict,
     );
-    // These tests are for one look.
-    let fixed = |p: Option<f64>| p.filter(|_| !is_sequential);
+    // These tests are for one look at all trials.
+    let is_fixed = !is_sequential && pairing.closing.is_none();
+    let fixed = |p: Option<f64>| p.filter(|_| is_fixed);
+    let level = level(family, pairing.closing.filter(|_| !is_sequential));
     let p = fixed(assay_stats::interval_p(&counted));
     let estimate = assay_stats::lift(&counted, 0.95);
     let differences: Vec<f64> = counted.iter().map(|task| mean(&task.arm) - mean(&task.base)).collect();
@@ -224,11 +229,11 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         ci95: ends(if is_sequential {
             alone.and_then(|look| look.verdict.interval)
         } else {
-            estimate.and_then(|estimate| estimate.interval)
+            estimate.and_then(|estimate| estimate.interval).filter(|_| is_fixed)
         }),
         fixed_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95)),
         family: verdict.interval.map(|interval| FamilyInterval {
-            level: 1.0 - 0.05 / family as f64,
+            level: 1.0 - level,
             low: interval.low,
             high: interval.high,
         }),
@@ -237,14 +242,15 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         p_interval_adjusted: p.map(|p| (p * family.max(1) as f64).min(1.0)),
         loss_bounds: losses.lifts(),
         normalized_gain: gain.map(|gain| gain.value),
-        normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| !is_sequential)),
+        normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| is_fixed)),
         p: fixed(assay_stats::sign_flip(&units, pairing.seed)),
         p_adjusted: None,
         p_wilcoxon: fixed(assay_stats::wilcoxon(&units)),
         run_to_run_noise: assay_stats::run_to_run_noise(&bases, &repetitions, pairing.seed),
         mde: assay_stats::mde(&counted, family),
         skillsbench_ci95: ends(assay_stats::skillsbench_interval(&counted, pairing.seed)),
-        verdict: verdict.kind,
+        verdict: Some(verdict.kind),
+        interim: None,
         reason: verdict.reason,
         direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::Negligible),
         tasks_needed: verdict.tasks_needed,
@@ -262,6 +268,25 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         sequential: stage,
         imported: false,
     }
+}
+
+/// The verdict on tasks: on all planned trials, or on the share with which a run was closed.
+pub(crate) fn judge(
+    tasks: &[PairedTask],
+    family: usize,
+    margin: f64,
+    losses: Option<&Losses>,
+    closing: Option<f64>,
+) -> Verdict {
+    match closing {
+        None => assay_stats::verdict(tasks, family, margin, losses),
+        Some(share) => assay_stats::closing_verdict(tasks, family, margin, losses, share),
+    }
+}
+
+/// The error rate of a comparison in a family, of a run with all its trials or closed with a share of them.
+pub(crate) fn level(family: usize, closing: Option<f64>) -> f64 {
+    closing.map_or(0.05 / family.max(1) as f64, |share| assay_stats::closing_level(family, share))
 }
 
 /// The mean over tasks of the difference of pass rates.

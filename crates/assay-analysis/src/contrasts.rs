@@ -12,6 +12,7 @@ use assay_store::RunFolder;
 use assay_trace::Disclosure;
 use serde::Serialize;
 
+use crate::comparisons::{judge, level};
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, FamilyInterval};
 
@@ -77,8 +78,8 @@ pub struct Contrast {
     pub ci95: Option<[f64; 2]>,
     /// The adjusted CI, which decides the verdict.
     pub family: Option<FamilyInterval>,
-    /// `higher`, `lower`, `negligible` or `inconclusive`.
-    pub verdict: ContrastVerdict,
+    /// `higher`, `lower`, `negligible` or `inconclusive`; `null` while the run is not complete.
+    pub verdict: Option<ContrastVerdict>,
 }
 
 /// The contrasts of a run. Those between agents are of the primary condition if there is one,
@@ -115,7 +116,7 @@ pub(crate) fn contrasts(run: &RunFolder, tables: &[Table], clusters: &BTreeMap<&
             let tasks = tasks(kind, (baseline, condition), first, second, clusters);
             // A lift's difference is twice that of the averaged arms.
             let scale = if kind == ContrastKind::Lifts { 2.0 } else { 1.0 };
-            let found = assay_stats::verdict(&tasks, family, run.margin / scale, None);
+            let found = judge(&tasks, family, run.margin / scale, None, first.closing);
             let estimate = assay_stats::lift(&tasks, 0.95);
             Contrast {
                 kind,
@@ -127,13 +128,14 @@ pub(crate) fn contrasts(run: &RunFolder, tables: &[Table], clusters: &BTreeMap<&
                 difference: estimate.map(|estimate| scale * estimate.mean),
                 ci95: estimate
                     .and_then(|estimate| estimate.interval)
+                    .filter(|_| first.closing.is_none())
                     .map(|interval| [scale * interval.low, scale * interval.high]),
                 family: found.interval.map(|interval| FamilyInterval {
-                    level: 1.0 - 0.05 / family as f64,
+                    level: 1.0 - level(family, first.closing),
                     low: scale * interval.low,
                     high: scale * interval.high,
                 }),
-                verdict: word(&found),
+                verdict: Some(word(&found)),
             }
         };
     drafts.into_iter().map(contrast).collect()

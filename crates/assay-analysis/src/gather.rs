@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
-use assay_store::{Cause, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
+use assay_store::{
+    Cause, Closing, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId,
+};
 
 use crate::calibration::CalibrationSet;
 use crate::model::{AgentKey, Rounds};
+use crate::question::Question;
 use crate::result::TrialResult;
 use crate::rounds;
+use crate::standing::Progress;
 
 /// More threads than this do not read small files faster.
 const MOST_THREADS: usize = 8;
@@ -26,6 +30,14 @@ pub struct Gathered {
     pub(crate) unreadable: usize,
     /// Labels by which the scores of judges are corrected.
     pub(crate) calibration: Option<CalibrationSet>,
+    /// How many of the run's trials are done, selected or not.
+    pub(crate) progress: Progress,
+    /// Valid trials of the run, selected or not.
+    pub(crate) valid: usize,
+    /// The closing of the run, if it was closed.
+    pub(crate) closing: Option<Closing>,
+    /// The question of the run.
+    pub(crate) question: Option<Question>,
 }
 
 /// All arms of one agent in one sandbox.
@@ -45,6 +57,8 @@ pub(crate) struct Table {
     pub(crate) cells: BTreeMap<String, BTreeMap<String, Slot>>,
     /// How far each comparison with the baseline has come, by condition; empty if all are decided once.
     pub(crate) looks: BTreeMap<String, Rounds>,
+    /// The share of the planned trials by which the comparisons are judged, if the run was closed with a part of them.
+    pub(crate) closing: Option<f64>,
 }
 
 /// All trials of one task in one arm.
@@ -132,10 +146,11 @@ impl Gathered {
                 .collect()
         });
         let found: Vec<RecordState> = found.into_iter().collect::<Result<_, _>>()?;
-        Self::from_states(run, &failed, only, |trial| {
+        let gathered = Self::from_states(run, &failed, only, |trial| {
             let at = trials.binary_search(&trial).ok();
             Ok(at.and_then(|at| found.get(at)).cloned().unwrap_or(RecordState::Missing))
-        })
+        })?;
+        Ok(gathered.closed(run, store.closing(&run.run)?))
     }
 
     fn from_states(
@@ -143,6 +158,23 @@ impl Gathered {
         failed: &[Exclusion],
         only: &Selection,
         mut find: impl FnMut(&TrialId) -> Result<RecordState, StoreError>,
+    ) -> Result<Self, StoreError> {
+        let mut gathered = Self::assign(run, failed, only, &mut find)?;
+        gathered.count_progress();
+        if *only != Selection::default() {
+            // A part has verdicts only if the run as a whole is complete.
+            let mut whole = Self::assign(run, failed, &Selection::default(), &mut find)?;
+            whole.count_progress();
+            (gathered.progress, gathered.valid) = (whole.progress, whole.valid);
+        }
+        Ok(gathered)
+    }
+
+    fn assign(
+        run: &RunFolder,
+        failed: &[Exclusion],
+        only: &Selection,
+        find: &mut dyn FnMut(&TrialId) -> Result<RecordState, StoreError>,
     ) -> Result<Self, StoreError> {
         let mut gathered = Self::default();
         let excluded = run.excluded.iter().chain(failed).filter(|excluded| only.covers(excluded));
@@ -161,6 +193,7 @@ impl Gathered {
                 unselected: Vec::new(),
                 cells: BTreeMap::new(),
                 looks: BTreeMap::new(),
+                closing: None,
             });
             if !table.planned_conditions.contains(&cell.condition) {
                 table.planned_conditions.insert(cell.condition.clone());
@@ -217,6 +250,12 @@ impl Slot {
         let executed =
             |result: &&TrialResult| result.repetition <= round && result.cause != Some(Cause::Budget);
         self.results.iter().filter(executed).count() >= self.planned.min(round as usize)
+    }
+
+    /// Planned trials that are neither valid nor finally lost: without a record, or with one that a spent budget ended.
+    pub(crate) fn pending(&self) -> usize {
+        let done = self.results.iter().filter(|result| result.cause != Some(Cause::Budget)).count();
+        self.planned.saturating_sub(done)
     }
 
     /// Removes the trials beyond a round.

@@ -95,7 +95,7 @@ pub(crate) fn judged(
         blocked: missed >= BLOCKED,
         agreement: agreement(&judgements),
         undecided: undecided(run, &gathered.tables),
-        sets: sets::sets(run, &gathered.tables, comparisons, clusters),
+        sets: sets::sets(run, &gathered.tables, comparisons, clusters, gathered.is_interim(run)),
         domains: sets::domains(run, &gathered.tables),
         items: items::items(run, &gathered.tables),
         corrected: gathered.calibration.as_ref().map_or_else(Vec::new, |calibration| {
@@ -107,8 +107,8 @@ pub(crate) fn judged(
 /// Takes back the verdicts of a run whose judge missed planted items.
 pub(crate) fn block(judged: Option<&JudgedReport>, comparisons: &mut [Comparison]) {
     if judged.is_some_and(|judged| judged.blocked) {
-        for comparison in comparisons {
-            comparison.verdict = VerdictKind::Inconclusive;
+        for comparison in comparisons.iter_mut().filter(|comparison| comparison.verdict.is_some()) {
+            comparison.verdict = Some(VerdictKind::Inconclusive);
             comparison.reason = Some(Reason::Judge);
             comparison.direction = None;
             comparison.tasks_needed = None;

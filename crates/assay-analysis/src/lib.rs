@@ -7,6 +7,7 @@
 mod arms;
 pub mod audited;
 mod calibration;
+mod close;
 mod compare;
 mod comparisons;
 mod contrasts;
@@ -26,20 +27,23 @@ mod note;
 mod notes;
 mod overlap;
 mod provenance;
+mod question;
 mod report;
 mod result;
 mod round_plans;
 mod rounds;
 mod settings;
 mod shared;
+mod standing;
 mod task_results;
 mod tasks;
 
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
-pub use assay_store::{Exclusion, MetricDirection, MetricScale, TrialId};
+pub use assay_store::{Closing, EarlierKind, Exclusion, MetricDirection, MetricScale, TrialId};
 pub use shared::SharedSkills;
 
+pub use close::{CloseOutcome, close};
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
@@ -51,13 +55,15 @@ pub use forecast::{
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{
-    AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, Rounds, TaskArm, TaskRow,
-    TokenCounts,
+    AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, INTERIM, Rounds, TaskArm,
+    TaskRow, TokenCounts,
 };
 pub use models::RepliedModel;
 pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
+pub use question::{PastRun, Question, question};
 pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};
 pub use rounds::{RoundState, round_state};
+pub use standing::Progress;
 pub use task_results::{FailedTrial, TaskArmResults, TaskResults, TestResults, task_results};

@@ -45,9 +45,9 @@ pub struct MetricComparison {
     pub ci95: Option<[f64; 2]>,
     /// The adjusted CI, which decides verdict and guard.
     pub family: Option<FamilyInterval>,
-    /// `improves`, `worsens`, `negligible` or `inconclusive`.
-    pub verdict: MetricWord,
-    /// Whether the guard is `held`, `violated` or `inconclusive`; `null` without one.
+    /// `improves`, `worsens`, `negligible` or `inconclusive`; `null` while the run is not complete.
+    pub verdict: Option<MetricWord>,
+    /// Whether the guard is `held`, `violated` or `inconclusive`; `null` without one, and while the run is not complete.
     pub guard_verdict: Option<GuardWord>,
 }
 
@@ -139,7 +139,7 @@ fn compare(
         Some(PairedTask { arm: values.clone(), base, cluster: clusters.get(task).copied() })
     };
     let tasks: Vec<PairedTask> = arm.values.iter().filter_map(pair).collect();
-    let level = 1.0 - 0.05 / family.max(1) as f64;
+    let level = 1.0 - crate::comparisons::level(family, table.closing);
     let found = assay_stats::metric_effect(&tasks, scale, 0.95);
     let adjusted = assay_stats::metric_effect(&tasks, scale, level).and_then(|found| found.interval);
     let lower_is_better = metric.direction == MetricDirection::Lower;
@@ -169,14 +169,17 @@ fn compare(
         median: [base.median(), arm.median()],
         median_of_task_medians: [base.median_of_medians(), arm.median_of_medians()],
         effect: found.map(|found| found.effect),
-        ci95: found.and_then(|found| found.interval).map(|interval| [interval.low, interval.high]),
+        ci95: found
+            .and_then(|found| found.interval)
+            .filter(|_| table.closing.is_none())
+            .map(|interval| [interval.low, interval.high]),
         family: adjusted.map(|interval| FamilyInterval { level, low: interval.low, high: interval.high }),
-        verdict: match (verdict, lower_is_better) {
+        verdict: Some(match (verdict, lower_is_better) {
             (MetricVerdict::Higher, false) | (MetricVerdict::Lower, true) => MetricWord::Improves,
             (MetricVerdict::Higher, true) | (MetricVerdict::Lower, false) => MetricWord::Worsens,
             (MetricVerdict::Negligible, _) => MetricWord::Negligible,
             (MetricVerdict::Inconclusive, _) => MetricWord::Inconclusive,
-        },
+        }),
         guard_verdict: guard,
     }
 }

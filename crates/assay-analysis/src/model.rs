@@ -7,6 +7,8 @@ use assay_store::{ConditionRole, PlannedAgent};
 use assay_trace::Placement;
 use serde::Serialize;
 
+use crate::standing::Progress;
+
 /// Agent, model and sandbox. Arms with the same key are compared with each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AgentKey {
@@ -187,8 +189,12 @@ pub struct Comparison {
     pub mde: Option<f64>,
     /// Percentile bootstrap within tasks, as in SkillsBench. Not used for the verdict.
     pub skillsbench_ci95: Option<[f64; 2]>,
-    /// `helps`, `harms`, `negligible` or `inconclusive`.
-    pub verdict: VerdictKind,
+    /// `helps`, `harms`, `negligible` or `inconclusive`; `null` while the run is not complete.
+    pub verdict: Option<VerdictKind>,
+    /// How far the run is, while it is not complete. p-values are `null` then, and intervals are not adjusted for looking
+    /// early.
+    #[serde(skip)]
+    pub interim: Option<Progress>,
     /// Why it is inconclusive: `design`, `losses` or `noise`.
     pub reason: Option<Reason>,
     /// The direction, if the adjusted CI excludes 0 and the verdict is `negligible`.
@@ -213,6 +219,16 @@ pub struct Comparison {
     pub imported: bool,
 }
 
+impl Comparison {
+    /// The word for its verdict, or for its absence.
+    pub fn word(&self) -> &'static str {
+        self.verdict.map_or(INTERIM, VerdictKind::word)
+    }
+}
+
+/// The word in the place of a verdict while a run is not complete.
+pub const INTERIM: &str = "interim";
+
 /// How far a comparison that is decided round by round has come.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rounds {
@@ -234,6 +250,8 @@ pub enum End {
     Futility,
     /// There were no more rounds.
     LastRound,
+    /// The run was closed before the rule had ended.
+    Closed,
 }
 
 /// The adjusted CI.

@@ -83,10 +83,15 @@ pub(crate) fn next_steps(
     arms: &[Arm],
     comparisons: &[Comparison],
     residual: &[ResidualFailure],
+    is_interim: bool,
 ) -> Vec<NextStep> {
     let unfinished: usize = arms.iter().map(|arm| arm.unfinished + arm.infrastructure).sum();
     let is_imported = run.imported.is_some();
     let finish = (unfinished > 0 && !is_imported).then_some(NextStep::Finish { trials: unfinished });
+    if is_interim {
+        // The others speak as of all trials.
+        return finish.into_iter().collect();
+    }
     let most = comparisons.iter().map(|comparison| comparison.tasks).max();
     let few = most.filter(|tasks| *tasks < FEWEST_TASKS);
     let few = few.map(|tasks| NextStep::FewTasks { tasks, needed: FEWEST_TASKS });
@@ -94,7 +99,8 @@ pub(crate) fn next_steps(
     // What the experiment was made for: its primary condition, else each in turn.
     let is_chief = |condition: &str| run.primary.as_deref().is_none_or(|primary| primary == condition);
     let of = |kind: VerdictKind| {
-        let found = comparisons.iter().find(|found| is_chief(&found.condition) && found.verdict == kind);
+        let found =
+            comparisons.iter().find(|found| is_chief(&found.condition) && found.verdict == Some(kind));
         found.map(|found| found.condition.clone())
     };
     let inconclusive = of(VerdictKind::Inconclusive).filter(|_| few.is_none());

@@ -1,6 +1,9 @@
 //! Notes on a report, as data. `assay-report` turns them into sentences.
 
+use assay_store::Closing;
+
 use crate::models::RepliedModel;
+use crate::question::Question;
 use crate::shared::SharedSkills;
 
 /// An arm as a note names it.
@@ -178,6 +181,19 @@ pub enum Note {
     },
     /// Results of the negative controls.
     Control(ControlNote),
+    /// The run was closed with a part of its planned trials, and is judged by them.
+    Closed {
+        /// The closing.
+        closing: Closing,
+        /// Rounds at most, if the run is decided round by round.
+        rounds: Option<u32>,
+    },
+    /// The run was closed with a part of its planned trials, and continued.
+    ContinuedAfterClosing(Closing),
+    /// Earlier runs with other trials asked the same question.
+    EarlierRuns(Question),
+    /// Earlier runs had the same trials.
+    Reanalysis(Question),
     /// The run contains all trials of an earlier one.
     Extended {
         /// The earlier run.

@@ -70,8 +70,9 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     }));
     notes.extend(helping_controls(run, findings.comparisons));
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
+    notes.extend(closing(run, gathered));
     notes.extend(run.stopping.map(|stopping| Note::Sequential { rounds: stopping.rounds }));
-    notes.extend(run.extends.clone().map(|earlier| Note::Extended { earlier }));
+    notes.extend(earlier_runs(run, gathered));
     notes.extend(run.relabels.clone().map(|earlier| Note::Relabeled { earlier }));
     if gathered.unreadable > 0 {
         notes.push(Note::Unreadable { records: gathered.unreadable });
@@ -275,7 +276,7 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
 
 /// Placebos and unrelated skills that help.
 fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
-    let helping = comparisons.iter().filter(|comparison| comparison.verdict == VerdictKind::Helps);
+    let helping = comparisons.iter().filter(|comparison| comparison.verdict == Some(VerdictKind::Helps));
     let note = |comparison: &Comparison| {
         let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
         match run.role_of(&comparison.condition) {
@@ -287,6 +288,30 @@ fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
     helping.filter_map(note).collect()
 }
 
+/// Earlier runs of the same question.
+fn earlier_runs(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut extends: Vec<String> = run.extends.iter().cloned().collect();
+    if let Some(question) = &gathered.question {
+        notes.extend((!question.earlier.is_empty()).then(|| Note::EarlierRuns(question.clone())));
+        notes.extend((!question.reanalyzes.is_empty()).then(|| Note::Reanalysis(question.clone())));
+        extends.extend(question.extends.iter().cloned());
+        extends.dedup();
+    }
+    notes.extend(extends.into_iter().map(|earlier| Note::Extended { earlier }));
+    notes
+}
+
+/// That the run was closed before it was complete, and what became of it.
+fn closing(run: &RunFolder, gathered: &Gathered) -> Option<Note> {
+    let closing = gathered.closing.clone()?;
+    Some(if gathered.is_continued() {
+        Note::ContinuedAfterClosing(closing)
+    } else {
+        Note::Closed { closing, rounds: run.stopping.map(|stopping| stopping.rounds) }
+    })
+}
+
 /// Each gain or loss on the negative controls is a note; arms with another outcome share one.
 fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<ControlNote> {
     let Some(tasks) = comparisons.iter().map(|comparison| comparison.tasks).max() else { return Vec::new() };
@@ -295,9 +320,9 @@ fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Control
     for comparison in comparisons {
         let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
         match comparison.verdict {
-            VerdictKind::Helps => notes.push(ControlNote::Helped { arm, tasks, lift }),
-            VerdictKind::Harms => notes.push(ControlNote::Harmed { arm, tasks, lift }),
-            VerdictKind::Negligible | VerdictKind::Inconclusive => {}
+            Some(VerdictKind::Helps) => notes.push(ControlNote::Helped { arm, tasks, lift }),
+            Some(VerdictKind::Harms) => notes.push(ControlNote::Harmed { arm, tasks, lift }),
+            Some(VerdictKind::Negligible | VerdictKind::Inconclusive) | None => {}
         }
     }
     let alike = |holds: &dyn Fn(&Comparison) -> bool| -> Option<(ArmNames, Option<usize>)> {
@@ -306,7 +331,7 @@ fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Control
         let arms: Vec<ArmName> = alike.iter().map(|comparison| of(run, comparison)).collect();
         (!arms.is_empty()).then_some((ArmNames { arms, of: comparisons.len() }, needed))
     };
-    if let Some((arms, _)) = alike(&|comparison| comparison.verdict == VerdictKind::Negligible) {
+    if let Some((arms, _)) = alike(&|comparison| comparison.verdict == Some(VerdictKind::Negligible)) {
         notes.push(ControlNote::Unchanged { arms, tasks, margin });
     }
     let lost = |comparison: &Comparison| comparison.reason == Some(Reason::Losses);
@@ -314,7 +339,7 @@ fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Control
         notes.push(ControlNote::Lost { arms, tasks });
     }
     let unclear =
-        |comparison: &Comparison| comparison.verdict == VerdictKind::Inconclusive && !lost(comparison);
+        |comparison: &Comparison| comparison.verdict == Some(VerdictKind::Inconclusive) && !lost(comparison);
     if let Some((arms, needed)) = alike(&unclear) {
         notes.push(ControlNote::Unclear { arms, tasks, margin, needed });
     }

@@ -1,6 +1,6 @@
 //! The content of a report, and its computation.
 
-use assay_store::{Exclusion, RunFolder, Selection, Store, StoreError};
+use assay_store::{Closing, Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
 use crate::calibration::CalibrationSet;
@@ -16,6 +16,8 @@ use crate::next_steps::{self, NextStep};
 use crate::note::Note;
 use crate::notes::{Findings, notes};
 use crate::provenance::{self, Provenance};
+use crate::question::{self, Question};
+use crate::standing::{self, Progress, Standing};
 use crate::{arms, comparisons, controls, metrics, models, tasks};
 
 /// The format of [`Report`].
@@ -38,7 +40,18 @@ pub struct Report {
     pub primary: Option<String>,
     /// Whether anything here was measured on a model. `false`: a demonstration.
     pub measures_a_model: bool,
-    /// Whether this run extends an earlier one, whose report may have prompted the extension.
+    /// Whether the run is not complete. Its comparisons have no verdicts then, apart from those that a sequential rule
+    /// stopped.
+    pub interim: bool,
+    /// How many of its trials are done.
+    pub progress: Progress,
+    /// When the run was closed with a part of its trials, and what its comparisons were judged to be; `null` if it was not.
+    #[serde(rename = "final")]
+    pub closing: Option<Closing>,
+    /// The question of the run, and the earlier runs that asked the same; `null` if it compares nothing.
+    pub question: Option<Question>,
+    /// Whether there was an earlier look at the question: an earlier run with other trials or with a part of these, or a
+    /// closing of this run after which it went on.
     pub extended_after_look: bool,
     /// An earlier run with the same trials and analysis, whose tasks had other labels; `null` if there is
     /// none.
@@ -94,7 +107,8 @@ pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Resu
     let calibration = store.calibration(&run.run)?;
     // One of another version is none.
     let calibration = calibration.and_then(|value| serde_json::from_value(value).ok());
-    Ok(analyze(run, &Gathered::read(store, run, only)?.calibrated(calibration)))
+    let gathered = Gathered::read(store, run, only)?.asking(question::question(store, run)?);
+    Ok(analyze(run, &gathered.calibrated(calibration)))
 }
 
 /// As [`report_selected`], with labels by which the scores of judges are corrected.
@@ -107,7 +121,8 @@ pub fn report_calibrated(
     only: &Selection,
     calibration: CalibrationSet,
 ) -> Result<Report, StoreError> {
-    Ok(analyze(run, &Gathered::read(store, run, only)?.calibrated(Some(calibration))))
+    let gathered = Gathered::read(store, run, only)?.asking(question::question(store, run)?);
+    Ok(analyze(run, &gathered.calibrated(Some(calibration))))
 }
 
 /// The report, from records alone.
@@ -120,6 +135,14 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     for comparison in comparisons.iter_mut().chain(on_controls) {
         comparison.imported = run.imported.is_some();
     }
+    let (standing, progress) = (gathered.standing(run), gathered.progress());
+    standing::withhold(standing, progress, &mut comparisons);
+    if let Some(controls) = &mut negative_controls {
+        standing::withhold(standing, progress, &mut controls.comparisons);
+    }
+    let mut contrasts = contrasts::contrasts(run, tables, &comparisons::clusters(run));
+    let mut metrics = metrics::metrics(run, tables, &comparisons::clusters(run));
+    standing::withhold_others(standing, &mut contrasts, &mut metrics);
     let judged = judged::judged(run, gathered, &comparisons, &comparisons::clusters(run));
     judged::block(judged.as_ref(), &mut comparisons);
     let replied_models = models::replied(run, gathered);
@@ -131,7 +154,9 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     };
     let notes = notes(run, gathered, &findings);
     let exploration = Exploration::of(run, tables, &arms);
-    let next_steps = next_steps::next_steps(run, &arms, &comparisons, &exploration.residual_failures);
+    let is_interim = standing == Standing::Interim;
+    let next_steps =
+        next_steps::next_steps(run, &arms, &comparisons, &exploration.residual_failures, is_interim);
     Report {
         schema: SCHEMA,
         run: run.run.clone(),
@@ -139,15 +164,20 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         margin: run.margin,
         primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
-        extended_after_look: run.extends.is_some(),
+        question: gathered.question.clone(),
+        interim: is_interim,
+        progress,
+        closing: gathered.closing.clone(),
+        extended_after_look: gathered.is_extension(run)
+            || gathered.question.as_ref().is_some_and(|question| !question.earlier.is_empty()),
         relabels: run.relabels.clone(),
         fractional_scores: gathered.slots().any(Slot::is_fractional),
         tasks: tasks::rows(run, tables),
         exploration,
         arms,
         comparisons,
-        contrasts: contrasts::contrasts(run, tables, &comparisons::clusters(run)),
-        metrics: metrics::metrics(run, tables, &comparisons::clusters(run)),
+        contrasts,
+        metrics,
         judged,
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),

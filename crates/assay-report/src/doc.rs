@@ -3,7 +3,7 @@
 //! assay's own text may have `code` between backticks. Names from skills, tasks and models are
 //! [`Cell::Name`].
 
-use assay_analysis::VerdictKind;
+use assay_analysis::{INTERIM, VerdictKind};
 
 use crate::links::Target;
 use crate::plot::Plot;
@@ -63,10 +63,18 @@ pub(crate) enum Block {
 pub(crate) struct Verdict {
     pub(crate) condition: String,
     pub(crate) baseline: String,
-    pub(crate) kind: VerdictKind,
+    /// `None` while the run is not complete.
+    pub(crate) kind: Option<VerdictKind>,
     pub(crate) sentence: String,
     /// What the verdict rests on.
     pub(crate) target: Option<Target>,
+}
+
+impl Verdict {
+    /// The word for the verdict, or for its absence.
+    pub(crate) fn word(&self) -> &'static str {
+        self.kind.map_or(INTERIM, VerdictKind::word)
+    }
 }
 
 /// A table.

@@ -4,7 +4,9 @@ use assay_analysis::explore::{
     Frontier, Pooled, Repetitions, ResidualFailure, Stratum, StratumKind, TestArm, TestChange, TestRow,
     TopTask, TopTasks, Variance,
 };
-use assay_analysis::{AgentKey, Arm, Comparison, ContrastKind, Provenance, Report, TaskRow, TrialId};
+use assay_analysis::{
+    AgentKey, Arm, Comparison, ContrastKind, ContrastVerdict, INTERIM, Provenance, Report, TaskRow, TrialId,
+};
 
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
@@ -98,8 +100,8 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
                 "95% CI",
                 "fixed-tasks 95% CI",
                 "normalized gain",
-                "p",
-                "adjusted p",
+                "p (CI)",
+                "adjusted p (CI)",
                 "run-to-run noise",
                 "MDE",
                 "tasks better/equal/worse",
@@ -115,7 +117,7 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
         let tasks = comparison
             .clusters
             .map_or_else(|| comparison.tasks.to_string(), |_| crate::sentences::units(comparison));
-        row.extend([comparison.verdict.word().into(), tasks.into(), or_none(comparison.lift, points)]);
+        row.extend([comparison.word().into(), tasks.into(), or_none(comparison.lift, points)]);
         row.extend(labels.fractional().then(|| or_none(comparison.pass_rate_lift, points)));
         row.extend([
             points_between(comparison.family.map(|family| [family.low, family.high])).into(),
@@ -512,7 +514,7 @@ pub(crate) fn activation(report: &Report, labels: &Labels) -> Option<Grid> {
         let mut row = labels.cells(&contrast.first, &contrast.condition);
         row.extend([
             Cell::Name(clean(&contrast.baseline)),
-            contrast.verdict.word().into(),
+            contrast.verdict.map_or(INTERIM, ContrastVerdict::word).into(),
             contrast.tasks.into(),
             or_none(contrast.difference, points),
             points_between(contrast.family.map(|family| [family.low, family.high])).into(),
@@ -541,7 +543,7 @@ pub(crate) fn contrasts(report: &Report) -> Option<Grid> {
             Cell::Name(what),
             Cell::Name(first),
             Cell::Name(second),
-            contrast.verdict.word().into(),
+            contrast.verdict.map_or(INTERIM, ContrastVerdict::word).into(),
             contrast.tasks.into(),
             or_none(contrast.difference, points),
             points_between(contrast.family.map(|family| [family.low, family.high])).into(),

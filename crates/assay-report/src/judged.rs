@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::Report;
 use assay_analysis::judged::{ItemGain, JudgedReport, Pair};
+use assay_analysis::{INTERIM, Report};
 
 use crate::doc::{Block, Cell, Grid, Level, Section};
 use crate::labels::Labels;
@@ -97,7 +97,7 @@ fn sets(judged: &JudgedReport, labels: &Labels) -> Option<Grid> {
         let mut cells = pair_cells(&row.pair, labels);
         cells.extend([
             Cell::Name(clean(&row.set)),
-            row.verdict.as_str().into(),
+            row.verdict.as_deref().unwrap_or(INTERIM).into(),
             row.tasks.into(),
             score(row.without).into(),
             score(row.with).into(),

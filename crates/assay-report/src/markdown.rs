@@ -52,7 +52,7 @@ fn write_block(text: &mut String, block: &Block) {
             "{} against {}: **{}**. {}\n\n",
             code(&verdict.condition),
             code(&verdict.baseline),
-            verdict.kind.word(),
+            verdict.word(),
             inline(&verdict.sentence)
         )),
         Block::Grid(grid) => table(text, grid),

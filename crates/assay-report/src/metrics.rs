@@ -1,6 +1,6 @@
 //! The section on metrics.
 
-use assay_analysis::{MetricComparison, MetricDirection, MetricScale, Report};
+use assay_analysis::{INTERIM, MetricComparison, MetricDirection, MetricScale, MetricWord, Report};
 
 use crate::doc::{Block, Cell, Level, Section};
 use crate::labels::Labels;
@@ -16,7 +16,7 @@ pub(crate) fn section(report: &Report, labels: &Labels) -> Section {
             &["tasks", "baseline", "condition", "change", "adjusted CI", "95% CI", "task medians"],
         );
         grid.detail_columns(&["95% CI", "task medians"]);
-        let guarded = report.metrics.iter().any(|metric| metric.guard_verdict.is_some());
+        let guarded = report.metrics.iter().any(|metric| metric.metric.guard.is_some());
         grid.rows.extend(report.metrics.iter().map(|metric| row(metric, labels)));
         if !guarded {
             grid.remove_column("guard");
@@ -25,10 +25,14 @@ pub(crate) fn section(report: &Report, labels: &Labels) -> Section {
         // All metrics have the level of one family; those with too few tasks have no interval.
         let level = report.metrics.iter().find_map(|metric| Some(metric.family?.level));
         let level = level.map(|level| format!("{:.1}%: ", 100.0 * level)).unwrap_or_default();
-        blocks.push(Block::Text(format!(
-            "A change is a difference, or a ratio where it begins with ×. `improves` and `worsens` follow from the adjusted \
-             CI ({level}all metrics are Bonferroni-adjusted together, separately from the verdicts on the score).",
-        )));
+        let mut text = "A change is a difference, or a ratio where it begins with ×.".to_owned();
+        if !report.interim {
+            text.push_str(&format!(
+                " `improves` and `worsens` follow from the adjusted CI ({level}all metrics are Bonferroni-adjusted together, \
+                 separately from the verdicts on the score)."
+            ));
+        }
+        blocks.push(Block::Text(text));
         blocks.extend(report.metrics.iter().filter_map(|metric| left_out(metric, labels)).map(Block::Text));
     }
     Section { title: "Metrics", level: Level::Summary, blocks }
@@ -53,8 +57,8 @@ fn row(metric: &MetricComparison, labels: &Labels) -> Vec<Cell> {
     row.extend([
         Cell::Name(clean(&name)),
         better.into(),
-        metric.verdict.word().into(),
-        metric.guard_verdict.map_or("–", |guard| guard.word()).into(),
+        metric.verdict.map_or(INTERIM, MetricWord::word).into(),
+        guard_word(metric).into(),
         metric.tasks.into(),
         or_none(metric.median[0].map(number)),
         or_none(metric.median[1].map(number)),
@@ -64,6 +68,15 @@ fn row(metric: &MetricComparison, labels: &Labels) -> Vec<Cell> {
         or_none(task_medians.map(|(base, arm)| format!("{} → {}", number(base), number(arm)))),
     ]);
     row
+}
+
+/// The state of the guard, if the metric has one.
+fn guard_word(metric: &MetricComparison) -> &'static str {
+    match (metric.guard_verdict, metric.metric.guard) {
+        (Some(guard), _) => guard.word(),
+        (None, Some(_)) => INTERIM,
+        (None, None) => "–",
+    }
 }
 
 /// What a metric does not count.

@@ -1,8 +1,13 @@
 //! Notes as sentences. Names in them are neither cleaned nor escaped.
 
-use assay_analysis::{ArmName, ArmNames, ControlNote, Note, RepliedModel, TokenNote};
+use assay_analysis::{
+    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, PastRun, Question, RepliedModel, TokenNote,
+};
 
-use crate::text::{count, counted, points};
+use crate::text::{clean, count, counted, points};
+
+/// Earlier runs that are named.
+const RUNS: usize = 8;
 
 /// A note as a sentence.
 pub fn note(note: &Note) -> String {
@@ -69,17 +74,9 @@ pub fn note(note: &Note) -> String {
             counted(*tasks, "task", "tasks")
         ),
         Note::SharedSkills(shared) => shared.to_string(),
-        Note::NotExecuted { trials, planned, imported } => format!(
-            "{} of {} {} not executed. All figures and verdicts are of the executed trials. {}",
-            count(*trials as f64),
-            counted(*planned, "planned trial", "planned trials"),
-            if *trials == 1 { "was" } else { "were" },
-            if *imported {
-                "Import the jobs again once they have finished."
-            } else {
-                "Run the experiment again to execute the rest."
-            }
-        ),
+        Note::NotExecuted { trials, planned, imported } => not_executed(*trials, *planned, *imported),
+        Note::Closed { closing, rounds } => closed(closing, *rounds),
+        Note::ContinuedAfterClosing(closing) => continued(closing),
         Note::UnreadPlacebo { arm, opened } => format!(
             "{} was opened in only {:.0}% of its trials and is therefore effectively a second baseline.",
             name(arm),
@@ -93,6 +90,11 @@ pub fn note(note: &Note) -> String {
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds } => sequential(*rounds),
+        Note::EarlierRuns(question) => earlier_runs(question),
+        Note::Reanalysis(question) => format!(
+            "Re-analysis: the trials are those of {}. Choose the analysis that counts before its results are known.",
+            past_runs(question, true)
+        ),
         Note::Extended { earlier } => extended(earlier),
         Note::Relabeled { earlier } => relabeled(earlier),
         Note::Unreadable { records } => format!(
@@ -117,6 +119,107 @@ fn relabeled(earlier: &str) -> String {
     format!(
         "This run has the trials of `{earlier}` with other labels of tasks (cluster, difficulty, category or negative control). \
          If the report of `{earlier}` prompted them, this is a second look at the same results."
+    )
+}
+
+/// Earlier runs of the same question, and what a series of them is worth.
+fn earlier_runs(question: &Question) -> String {
+    let number = question.earlier.len() + 1;
+    format!(
+        "Run {} of this question; earlier: {}. At most 1 − .95{} = {:.0}% of such series have a false verdict, if \
+         independent.",
+        count(number as f64),
+        past_runs(question, false),
+        raised(number),
+        100.0 * question.false_share()
+    )
+}
+
+/// A number as an exponent.
+fn raised(number: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().bytes().map(|digit| DIGITS[usize::from(digit - b'0')]).collect()
+}
+
+/// Earlier runs with their verdicts: those with the same trials, or the others.
+fn past_runs(question: &Question, same: bool) -> String {
+    let of = |past: &&PastRun| (past.kind == EarlierKind::Reanalyzed) == same;
+    let all: Vec<&PastRun> = question.past.iter().filter(of).collect();
+    let mut named: Vec<String> = all
+        .iter()
+        .take(RUNS)
+        .map(|past| {
+            let words: Vec<String> = past.words.iter().map(|word| clean(word)).collect();
+            let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
+            format!("{}{words}", clean(&past.run))
+        })
+        .collect();
+    named.extend(all.len().checked_sub(RUNS).filter(|more| *more > 0).map(|more| format!("{more} more")));
+    named.join(", ")
+}
+
+/// A run that was closed before it was complete.
+fn closed(closing: &Closing, rounds: Option<u32>) -> String {
+    let how = match rounds {
+        Some(rounds) => format!("What its rule of {rounds} rounds had not decided by then is inconclusive."),
+        None => format!(
+            "It is judged once, at a level of {} instead of {} (Hwang, Shih & DeCani, γ = −4).",
+            small_level(closing.level),
+            small_level(0.05)
+        ),
+    };
+    format!("This run was closed with {}. {how} Further trials are another look.", closed_with(closing))
+}
+
+/// A run that went on after it was closed.
+fn continued(closing: &Closing) -> String {
+    let verdicts: Vec<String> = closing
+        .verdicts
+        .iter()
+        .map(|found| format!("`{}` {}", clean(&found.condition), clean(&found.verdict)))
+        .collect();
+    let verdicts = if verdicts.is_empty() { String::new() } else { format!(" ({})", verdicts.join(", ")) };
+    format!(
+        "This run was closed with {}{verdicts} and then continued: its error rates are higher than stated (another look).",
+        closed_with(closing)
+    )
+}
+
+fn closed_with(closing: &Closing) -> String {
+    format!(
+        "{} of {} on {}",
+        count(closing.trials as f64),
+        counted(closing.planned, "trial", "trials"),
+        closing.at.chars().take(10).collect::<String>()
+    )
+}
+
+/// A level as a percentage with two significant digits.
+fn small_level(level: f64) -> String {
+    let percent = 100.0 * level;
+    let decimals = if percent >= 1.0 {
+        1
+    } else if percent >= 0.1 {
+        2
+    } else {
+        3
+    };
+    let text = format!("{percent:.decimals$}");
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Planned trials without a record.
+fn not_executed(trials: usize, planned: usize, imported: bool) -> String {
+    format!(
+        "{} of {} {} not executed. All figures are of the executed trials. {}",
+        count(trials as f64),
+        counted(planned, "planned trial", "planned trials"),
+        if trials == 1 { "was" } else { "were" },
+        if imported {
+            "They cannot be executed here, so the run counts as complete: import the jobs again if they were not finished."
+        } else {
+            "Run the experiment again to execute the rest."
+        }
     )
 }
 

@@ -492,9 +492,10 @@ fn reading(report: &Report, labels: &Labels) -> Section {
              baseline's {rate}. The normalized gain does not affect the verdict. Tasks better/equal/worse: the number of tasks on \
              which the condition's {rate} is higher than the baseline's, equal to the baseline's, and lower."
         ),
-        "p: the p-value of the lift, for the hypothesis that the true lift is 0. Adjusted p: p times the number of comparisons that are \
-         adjusted together, at most 1. The adjusted p is at most 0.05 exactly when the adjusted CI excludes 0. Sign-flip and \
-         Wilcoxon p-values are in the report as JSON (`--format json`)."
+        "p (CI): the p-value that belongs to the confidence interval, for the hypothesis that the true lift is 0; `p_interval` in \
+         the report as JSON (`--format json`). Adjusted p (CI): the same times the number of comparisons that are adjusted \
+         together, at most 1 (`p_interval_adjusted`). It is at most 0.05 exactly when the adjusted CI excludes 0. The JSON also has \
+         the p-values of two other tests, which decide nothing: `p` (sign-flip permutation) and `p_wilcoxon`."
             .to_owned(),
         "Trials with an infrastructure error (`infra errors`) have no result. Such errors make a verdict `inconclusive` in two \
          cases. In the first case, the shares of trials with an infrastructure error differ by more than 5 pp between condition \

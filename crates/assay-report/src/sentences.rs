@@ -1,10 +1,10 @@
 //! Sentences that every renderer shares. Names in them are cleaned and not escaped.
 
 use assay_analysis::{
-    AgentKey, Arm, Comparison, End, FUTILITY, Reason, RepliedModel, Report, Rounds, VerdictKind,
+    AgentKey, Arm, Comparison, End, FUTILITY, Progress, Reason, RepliedModel, Report, Rounds, VerdictKind,
 };
 
-use crate::text::{clean, counted, level, percent, points, points_between, pp};
+use crate::text::{clean, count, counted, level, percent, points, points_between, pp};
 
 /// Why losses make a comparison inconclusive, and what to do.
 const LOST: &str = "Infrastructure errors could change the verdict, or their share differs by more than 5 pp between the \
@@ -21,6 +21,9 @@ fn loss_advice(comparison: &Comparison) -> &'static str {
 
 /// Explains a comparison in one to three sentences.
 pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
+    if let Some(progress) = comparison.interim {
+        return interim(comparison, progress);
+    }
     let tasks = comparison.tasks;
     let Some((lift, family)) = comparison.lift.zip(comparison.family) else {
         let few = match comparison.clusters {
@@ -57,30 +60,73 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     );
     let margin = 100.0 * margin;
     match (comparison.verdict, comparison.reason) {
-        (VerdictKind::Negligible, _) => {
+        (Some(VerdictKind::Negligible), _) => {
             let direction = comparison
                 .direction
                 .map_or(String::new(), |sign| format!(" The remaining difference is {}.", sign.word()));
             format!("{between} Within the equivalence margin of ±{margin:.0} pp.{direction}")
         }
-        (VerdictKind::Inconclusive, Some(Reason::Judge)) => {
+        (Some(VerdictKind::Inconclusive), Some(Reason::Judge)) => {
             format!("{between} Blocked: the judge gave wrong answers to planted items, so no verdict counts.")
         }
-        (VerdictKind::Inconclusive, Some(Reason::Losses)) => {
+        (Some(VerdictKind::Inconclusive), Some(Reason::Losses)) => {
             format!("{between} {}", loss_advice(comparison))
         }
-        (VerdictKind::Inconclusive, Some(Reason::Design)) => {
+        (Some(VerdictKind::Inconclusive), Some(Reason::Design)) => {
             format!(
                 "{between} This design had too little power to detect an effect.{}",
                 needed(comparison, margin)
             )
         }
-        (VerdictKind::Inconclusive, Some(Reason::Noise) | None) => format!(
+        (Some(VerdictKind::Inconclusive), Some(Reason::Noise) | None) => format!(
             "{between} The data show neither an effect nor its absence (±{margin:.0} pp).{}",
             needed(comparison, margin)
         ),
-        (VerdictKind::Helps | VerdictKind::Harms, _) => between,
+        (Some(VerdictKind::Helps | VerdictKind::Harms) | None, _) => between,
     }
+}
+
+/// What can be said of a comparison before its run is complete.
+fn interim(comparison: &Comparison, progress: Progress) -> String {
+    let units = units(comparison);
+    let figures = so_far(comparison);
+    match comparison.sequential {
+        Some(Rounds { round: 0, rounds, .. }) => {
+            format!("{}: no round of {rounds} is complete.", no_verdict(progress))
+        }
+        // The looks of a sequential rule have levels of their own.
+        Some(Rounds { round, rounds, .. }) => {
+            format!(
+                "{}: not decided after round {round} of {rounds}; so far {figures}. {units}.",
+                no_verdict(progress)
+            )
+        }
+        None => format!("{}; so far {figures}, {EARLY}. {units}.", no_verdict(progress)),
+    }
+}
+
+/// What an interval of a run is not that has no verdict yet.
+const EARLY: &str = "not adjusted for looking early";
+
+fn no_verdict(progress: Progress) -> String {
+    let planned = counted(progress.planned, "trial", "trials");
+    format!("No verdict yet: {} of {planned}", count(progress.trials as f64))
+}
+
+/// The lift and its interval, as far as they are known.
+fn so_far(comparison: &Comparison) -> String {
+    comparison.lift.zip(comparison.family).map_or_else(
+        || comparison.lift.map_or_else(|| "no result".to_owned(), |lift| format!("{} (no CI)", pp(lift))),
+        |(lift, family)| {
+            format!(
+                "{} ({}, {} {})",
+                pp(lift),
+                points_between(Some([family.low, family.high])),
+                level(family.level),
+                interval_name(comparison)
+            )
+        },
+    )
 }
 
 /// What the interval of a comparison is.
@@ -98,6 +144,8 @@ fn rounds(comparison: &Comparison) -> Option<String> {
             100.0 * FUTILITY
         ),
         Some(End::Verdict | End::LastRound) => format!("Decided after the last of {rounds} rounds."),
+        Some(End::Closed) if round == 0 => format!("Closed before a round of {rounds} was complete."),
+        Some(End::Closed) => format!("Closed after round {round} of {rounds}, before the rule had ended."),
         None if round == 0 => format!("No round of {rounds} is complete."),
         None => format!("Not decided after round {round} of {rounds}: run the experiment again to continue."),
     })
@@ -111,13 +159,18 @@ const SENTENCE: usize = 3;
 pub fn answer(report: &Report) -> String {
     let primary: Vec<&Comparison> = report.comparisons.iter().filter(|found| found.primary).collect();
     let chosen = if primary.is_empty() { report.comparisons.iter().collect() } else { primary };
+    if report.interim && chosen.iter().all(|found| found.verdict.is_none()) {
+        return interim_answer(report.progress, &chosen);
+    }
     if chosen.len() > SENTENCE {
-        let of = |kind| chosen.iter().filter(|found| found.verdict == kind).count();
+        let of = |kind| chosen.iter().filter(|found| found.verdict == Some(kind)).count();
+        let open = chosen.iter().filter(|found| found.verdict.is_none()).count();
+        let open = if open == 0 { String::new() } else { format!(", no verdict yet {open}") };
         let [helps, harms, negligible, inconclusive] =
             [VerdictKind::Helps, VerdictKind::Harms, VerdictKind::Negligible, VerdictKind::Inconclusive]
                 .map(of);
         return format!(
-            "Verdicts of {} comparisons: helps {helps}, harms {harms}, negligible {negligible}, inconclusive {inconclusive}.",
+            "Verdicts of {} comparisons: helps {helps}, harms {harms}, negligible {negligible}, inconclusive {inconclusive}{open}.",
             chosen.len()
         );
     }
@@ -137,10 +190,13 @@ pub fn answer(report: &Report) -> String {
             );
             let condition = clean(&comparison.condition);
             match comparison.verdict {
-                VerdictKind::Helps => format!("`{condition}` helps{who} ({figures})"),
-                VerdictKind::Harms => format!("`{condition}` harms{who} ({figures})"),
-                VerdictKind::Negligible => format!("`{condition}` has a negligible effect{who} ({figures})"),
-                VerdictKind::Inconclusive => {
+                Some(VerdictKind::Helps) => format!("`{condition}` helps{who} ({figures})"),
+                Some(VerdictKind::Harms) => format!("`{condition}` harms{who} ({figures})"),
+                Some(VerdictKind::Negligible) => {
+                    format!("`{condition}` has a negligible effect{who} ({figures})")
+                }
+                None => format!("no verdict yet on `{condition}`{who} ({figures})"),
+                Some(VerdictKind::Inconclusive) => {
                     format!("the effect of `{condition}`{who} is inconclusive ({figures})")
                 }
             }
@@ -156,10 +212,32 @@ pub fn answer(report: &Report) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
+/// The answer of a run that is not complete and has no verdict at all.
+fn interim_answer(progress: Progress, chosen: &[&Comparison]) -> String {
+    let several = chosen.iter().any(|found| found.who != chosen[0].who);
+    let parts: Vec<String> = chosen
+        .iter()
+        .filter(|found| found.lift.is_some())
+        .map(|found| {
+            let who = if several { format!(" with {}", clean(found.who.short())) } else { String::new() };
+            format!("`{}`{who} {}", clean(&found.condition), so_far(found))
+        })
+        .collect();
+    if parts.is_empty() || parts.len() > SENTENCE {
+        return format!("{}.", no_verdict(progress));
+    }
+    let early = if chosen.iter().all(|found| found.sequential.is_some()) {
+        String::new()
+    } else {
+        format!(", {EARLY}")
+    };
+    format!("{}; so far {}{early}.", no_verdict(progress), parts.join("; "))
+}
+
 /// A comparison's condition and verdict with its explanation, in one line without color.
 pub fn verdict_line(comparison: &Comparison, margin: f64) -> String {
     let sentence = sentence(comparison, margin);
-    format!("{}: {}. {sentence}", clean(&comparison.condition), comparison.verdict.word())
+    format!("{}: {}. {sentence}", clean(&comparison.condition), comparison.word())
 }
 
 /// The number of tasks, and of clusters: the units of the interval.

@@ -44,10 +44,11 @@ pub(crate) fn comment(report: &Report) -> String {
 fn row(found: &Comparison, several: bool) -> String {
     let who = if several { format!(" · {}", code(&clean(found.who.short()))) } else { String::new() };
     let sign = match found.verdict {
-        VerdictKind::Helps => "▲",
-        VerdictKind::Harms => "▼",
-        VerdictKind::Negligible => "■",
-        VerdictKind::Inconclusive => "○",
+        Some(VerdictKind::Helps) => "▲",
+        Some(VerdictKind::Harms) => "▼",
+        Some(VerdictKind::Negligible) => "■",
+        Some(VerdictKind::Inconclusive) => "○",
+        None => "…",
     };
     let interval = found.family.map_or_else(
         || "–".to_owned(),
@@ -55,7 +56,7 @@ fn row(found: &Comparison, several: bool) -> String {
     );
     let condition = format!("{}{who}", code(&clean(&found.condition))).replace('|', "\\|");
     let lift = found.lift.map_or_else(|| "–".to_owned(), pp);
-    format!("| {condition} | {sign} {} | {lift} | {interval} | {} |", found.verdict.word(), found.tasks)
+    format!("| {condition} | {sign} {} | {lift} | {interval} | {} |", found.word(), found.tasks)
 }
 
 /// Trials, infrastructure errors and known cost.

@@ -69,7 +69,7 @@ impl Page {
         self.line("");
         self.title(section.title);
         let verdicts = blocks.iter().filter_map(|block| match block {
-            Block::Verdict(verdict) => Some(verdict.kind.word().len()),
+            Block::Verdict(verdict) => Some(verdict.word().len()),
             _ => None,
         });
         let width = verdicts.max().unwrap_or(0);
@@ -129,12 +129,12 @@ impl Page {
 
     fn verdict(&mut self, verdict: &Verdict, width: usize) {
         let code = match verdict.kind {
-            VerdictKind::Helps => "1;32",
-            VerdictKind::Harms => "1;31",
-            VerdictKind::Negligible => "1;36",
-            VerdictKind::Inconclusive => "1;33",
+            Some(VerdictKind::Helps) => "1;32",
+            Some(VerdictKind::Harms) => "1;31",
+            Some(VerdictKind::Negligible) => "1;36",
+            Some(VerdictKind::Inconclusive) | None => "1;33",
         };
-        let word = verdict.kind.word();
+        let word = verdict.word();
         let mark = format!(" {}{}  ", self.painted(word, code), " ".repeat(width - word.len()));
         let Verdict { condition, baseline, sentence, .. } = verdict;
         self.sentences(&mark, width + 3, &format!("{condition} against {baseline}: {sentence}"));

@@ -50,5 +50,8 @@ pub use power::{mde, tasks_needed};
 pub use quantile::sample_quantile;
 pub use ranks::{Figures, RankAgreement, kendall, rank_agreement, spearman};
 pub use requirement::{interval_with_drift, mcnemar, p_above, p_below};
-pub use verdict::{Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, interval_p, verdict};
+pub use verdict::{
+    Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, closing_level, closing_verdict, interval_p,
+    verdict,
+};
 pub use wilcoxon::wilcoxon;

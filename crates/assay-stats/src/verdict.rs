@@ -21,6 +21,7 @@ use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
 use crate::moments::Quantiles;
 use crate::power;
 use crate::sample::{Sample, mean, scores};
+use crate::spending::spent;
 
 /// The error rate that a family of comparisons shares.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -277,6 +278,25 @@ pub fn interval_p(tasks: &[PairedTask]) -> Option<f64> {
 /// With a margin outside (0, 1) there is no `negligible`. `losses` is `None` if no trial was lost.
 pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Losses>) -> Verdict {
     verdict_at(tasks, Levels::fixed(m), m, margin, losses)
+}
+
+/// The verdict on one comparison of a run that ends for good with a share `share` of its planned trials: judged once, at
+/// [`closing_level`]. With a share of 1 it is [`verdict`].
+pub fn closing_verdict(
+    tasks: &[PairedTask],
+    m: usize,
+    margin: f64,
+    losses: Option<&Losses>,
+    share: f64,
+) -> Verdict {
+    let level = closing_level(m, share);
+    verdict_at(tasks, Levels { two_sided: level, one_sided: level }, m, margin, losses)
+}
+
+/// The level at which a comparison in a family of `m` is judged when its run ends with a share `share` of its planned
+/// trials: what the spending function of sequential designs has spent by then ([`spent`]), .05/m at 1.
+pub fn closing_level(m: usize, share: f64) -> f64 {
+    spent(alpha(m), share)
 }
 
 /// The verdict on one comparison at given levels, for a family of `m`.

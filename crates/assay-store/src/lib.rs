@@ -8,6 +8,7 @@
 //! A store is read on every system. What executing trials needs of it (leases, their owners,
 //! folders of work, sweeps) is there on Linux only.
 
+mod closing;
 mod error;
 mod exclusion;
 #[cfg(target_os = "linux")]
@@ -25,6 +26,7 @@ mod metric;
 mod owner;
 #[cfg(target_os = "linux")]
 mod process;
+mod question;
 mod record;
 mod review;
 mod role;
@@ -39,6 +41,7 @@ mod store;
 #[cfg(target_os = "linux")]
 mod work;
 
+pub use closing::{Closing, ClosingVerdict};
 pub use error::StoreError;
 pub use exclusion::ExclusionGroup;
 #[cfg(target_os = "linux")]
@@ -55,6 +58,7 @@ pub use metric::{
 };
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
+pub use question::{EarlierKind, EarlierRun, Question, QuestionPart};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
 pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,

@@ -20,7 +20,8 @@ pub struct RunFolder {
     pub run: String,
     /// The digest of everything that an analysis reads, by which a run is recognized: see `seal`.
     pub plan: String,
-    /// An earlier run that this one extends with more repetitions: its report may have been seen.
+    /// An earlier run that this one extends with more repetitions: its report may have been seen. Only in plans of
+    /// earlier versions; `question.json` has taken its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     /// An earlier run with the same trials and the same analysis, whose tasks had other labels: cluster,
@@ -229,12 +230,6 @@ impl RunFolder {
     /// The distinct trials, in order of id.
     pub fn trials(&self) -> BTreeSet<&TrialId> {
         self.cells.iter().map(|cell| &cell.trial).collect()
-    }
-
-    /// Whether this run contains every trial of another run, and more.
-    pub(crate) fn is_extension_of(&self, other: &Self) -> bool {
-        let (mine, theirs) = (self.trials(), other.trials());
-        mine.len() > theirs.len() && !theirs.is_empty() && theirs.is_subset(&mine)
     }
 }
 

@@ -61,6 +61,7 @@ impl Store {
                 // any other.
                 if write_new(&path, &pretty(&folder, &path)?)? {
                     keep_source(&path.with_file_name(source_name), source)?;
+                    self.save_question(&folder)?;
                     return Ok(folder);
                 }
             }
@@ -83,6 +84,7 @@ impl Store {
                     }
                     if write_new(&path, &pretty(&folder, &path)?)? {
                         keep_source(&path.with_file_name(source_name), source)?;
+                        self.save_question(&folder)?;
                         return Ok(folder);
                     }
                     RunFolder::read(&path)?
@@ -95,9 +97,6 @@ impl Store {
             }
             if folder.is_relabeling_of(&known) {
                 folder.relabels = Some(known.run.clone());
-            }
-            if folder.is_extension_of(&known) {
-                folder.extends = Some(known.run);
             }
         }
         Err(StoreError::NotFound("more runs than there are numbers".to_owned()))
@@ -180,11 +179,7 @@ impl Store {
                 let trials = folder.trials();
                 let finished =
                     trials.iter().filter(|id| self.trial_folder(id).join("record.json").exists()).count();
-                let planned_at = fs::metadata(self.run_folder(&name).join("plan.json"))
-                    .and_then(|metadata| metadata.modified())
-                    .ok()
-                    .and_then(|time| jiff::Timestamp::try_from(time).ok())
-                    .map(|time| time.to_string());
+                let planned_at = self.question(&name).ok().and_then(|question| question.planned_at);
                 let (cells, trials) = (folder.cells.len(), trials.len());
                 RunSummary { run: name, cells, trials, finished, planned_at, damaged: None }
             })

@@ -104,6 +104,8 @@ impl RunData {
                 Some(state) => std::mem::replace(state, Ok(None)),
             }
         })?;
+        let gathered = gathered.closed(&plan, store.closing(name)?);
+        let gathered = gathered.asking(assay_analysis::question(store, &plan)?);
         drop(records);
         let report = analyze(&plan, &gathered);
         let mut by_trial = HashMap::with_capacity(rows.len());

@@ -7,6 +7,7 @@ use assay_store::{Outcome, RunFolder, SET_SCORE};
 use serde::Serialize;
 
 use super::pair::{Pair, means, paired, pairs};
+use crate::comparisons::{judge, level};
 use crate::gather::{Slot, Table};
 use crate::model::{Comparison, FamilyInterval};
 
@@ -33,8 +34,9 @@ pub struct SetScoreRow {
     pub ci95: Option<[f64; 2]>,
     /// The adjusted CI, which decides.
     pub family: Option<FamilyInterval>,
-    /// `improves`, `worsens`, `negligible` or `inconclusive`; for the overall score the verdict of the comparison.
-    pub verdict: String,
+    /// `improves`, `worsens`, `negligible` or `inconclusive`; for the overall score the verdict of the comparison. `null`
+    /// while the run is not complete.
+    pub verdict: Option<String>,
 }
 
 /// The overall score of a domain under a condition, against the baseline.
@@ -59,6 +61,7 @@ pub(super) fn sets(
     tables: &[Table],
     comparisons: &[Comparison],
     clusters: &BTreeMap<&str, u64>,
+    is_interim: bool,
 ) -> Vec<SetScoreRow> {
     let pairs = pairs(run, tables);
     let names: Vec<BTreeSet<String>> = pairs.iter().map(|(table, pair)| set_names(table, pair)).collect();
@@ -66,7 +69,7 @@ pub(super) fn sets(
     let mut rows = Vec::new();
     for ((table, pair), sets) in pairs.into_iter().zip(names) {
         for set in sets {
-            rows.extend(row(run, table, &pair, &set, clusters, family));
+            rows.extend(row(run, table, &pair, &set, clusters, family, is_interim));
         }
         let own = comparisons.iter().find(|one| one.who == pair.who && one.condition == pair.condition);
         let overall = paired(table, &pair.baseline, &pair.condition, |result| {
@@ -81,7 +84,7 @@ pub(super) fn sets(
                 difference: with - without,
                 ci95: comparison.ci95,
                 family: comparison.family,
-                verdict: comparison.verdict.word().to_owned(),
+                verdict: comparison.verdict.map(|verdict| verdict.word().to_owned()),
                 pair,
             });
         }
@@ -106,6 +109,7 @@ fn row(
     set: &str,
     clusters: &BTreeMap<&str, u64>,
     family: usize,
+    is_interim: bool,
 ) -> Option<SetScoreRow> {
     let key = format!("{SET_SCORE}{set}");
     let tasks = paired(table, &pair.baseline, &pair.condition, |result| {
@@ -123,8 +127,15 @@ fn row(
         })
         .collect();
     // Scores of sets are decided like the overall score.
-    let found = assay_stats::verdict(&paired, family, run.margin, None);
+    let found = judge(&paired, family, run.margin, None, table.closing);
     let unadjusted = assay_stats::lift(&paired, 0.95).and_then(|lift| lift.interval);
+    let unadjusted = unadjusted.filter(|_| table.closing.is_none());
+    let word = match found.kind {
+        VerdictKind::Helps => "improves",
+        VerdictKind::Harms => "worsens",
+        VerdictKind::Negligible => "negligible",
+        VerdictKind::Inconclusive => "inconclusive",
+    };
     Some(SetScoreRow {
         pair: pair.clone(),
         set: set.to_owned(),
@@ -134,17 +145,11 @@ fn row(
         difference: with - without,
         ci95: unadjusted.map(|interval| [interval.low, interval.high]),
         family: found.interval.map(|interval| FamilyInterval {
-            level: 1.0 - 0.05 / family as f64,
+            level: 1.0 - level(family, table.closing),
             low: interval.low,
             high: interval.high,
         }),
-        verdict: match found.kind {
-            VerdictKind::Helps => "improves",
-            VerdictKind::Harms => "worsens",
-            VerdictKind::Negligible => "negligible",
-            VerdictKind::Inconclusive => "inconclusive",
-        }
-        .to_owned(),
+        verdict: (!is_interim).then(|| word.to_owned()),
     })
 }
 

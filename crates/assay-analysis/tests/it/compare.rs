@@ -9,7 +9,38 @@ fn against(first: &Suite, second: &Suite) -> RunComparison {
 }
 
 fn named(suite: Suite, name: &str) -> Suite {
-    suite.plan(|run| name.clone_into(&mut run.run))
+    suite.named(name)
+}
+
+#[test]
+fn arms_with_the_same_trials_are_not_compared() {
+    let check = |before: [&str; 2], after: [&str; 2], excluded: &[&str]| {
+        let conditions = ["none", "curated"];
+        let (before, after) = (Suite::uniform(&conditions, &before), Suite::uniform(&conditions, &after));
+        let found = against(&before, &after);
+        let names: Vec<&str> = found.excluded.iter().map(|arm| arm.condition.as_str()).collect();
+        assert_eq!(names, excluded, "{found:?}");
+        assert_eq!(found.comparisons.len(), 2 - excluded.len());
+        assert!(found.excluded.iter().all(|arm| arm.reason == "its trials are the same in both runs"));
+    };
+    check(["PF", "PP"], ["PF", "PP"], &["curated", "none"]);
+    // One run has the trials of the other and more.
+    check(["PF", "PP"], ["PFPF", "PPPP"], &["curated", "none"]);
+    // Only some are the same.
+    check(["PF", "P."], ["PF", ".P"], &["none"]);
+}
+
+#[test]
+fn two_runs_are_compared_when_both_are_complete() {
+    let (half, whole) = (
+        named(Suite::uniform(&["none"], &["PF."]), "half"),
+        named(Suite::uniform(&["none"], &["PFF"]), "whole"),
+    );
+    for (one, other, expected) in [(&half, &whole, true), (&whole, &half, true)] {
+        let found = against(one, other);
+        assert_eq!((found.interim, found.comparisons[0].verdict.is_none()), (expected, expected));
+    }
+    assert!(!against(&whole, &named(Suite::uniform(&["none"], &["FFF"]), "third")).interim);
 }
 
 #[test]
@@ -24,7 +55,7 @@ fn lift_is_second_minus_first_arm_by_arm() {
     let arms: Vec<_> = found
         .comparisons
         .iter()
-        .map(|arm| (arm.condition.as_str(), arm.baseline.as_str(), arm.verdict.word()))
+        .map(|arm| (arm.condition.as_str(), arm.baseline.as_str(), arm.word()))
         .collect();
     assert_eq!(arms, [("curated", "before", "helps"), ("none", "before", "negligible")]);
     close(found.comparisons[0].lift, 0.6);
@@ -51,8 +82,8 @@ fn comparison_needs_as_many_tasks_as_a_verdict() {
     let check = |tasks: usize, compared: usize| {
         let names: Vec<String> = (0..tasks).map(|n| format!("t{n}")).collect();
         let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["PF"][..])).collect();
-        let suite = Suite::new(&["none"], &rows);
-        assert_eq!(against(&suite, &suite).comparisons.len(), compared, "{tasks}");
+        let (suite, other) = (Suite::new(&["none"], &rows), named(Suite::new(&["none"], &rows), "other"));
+        assert_eq!(against(&suite, &other).comparisons.len(), compared, "{tasks}");
     };
     check(4, 0);
     check(5, 1);

@@ -81,45 +81,45 @@ fn equal_shares_of_unequal_numbers_are_equal() {
 
 #[test]
 fn each_verdict_can_occur() {
-    let check = |words: [&str; 2], margin: f64, expected: (VerdictKind, Option<Reason>)| {
+    let check = |words: [&str; 2], margin: f64, expected: (Option<VerdictKind>, Option<Reason>)| {
         let suite = Suite::uniform(&["none", "curated"], &words).plan(|run| run.margin = margin);
         let compared = suite.compared();
         assert_eq!((compared.verdict, compared.reason), expected, "{words:?} within ±{margin}");
         compared
     };
-    check(["FFFFF", "PPPPP"], 0.1, (VerdictKind::Helps, None));
-    check(["PPPPP", "FFFFF"], 0.1, (VerdictKind::Harms, None));
-    let equal = check(["PPFFF", "PPFFF"], 0.3, (VerdictKind::Negligible, None));
+    check(["FFFFF", "PPPPP"], 0.1, (Some(VerdictKind::Helps), None));
+    check(["PPPPP", "FFFFF"], 0.1, (Some(VerdictKind::Harms), None));
+    let equal = check(["PPFFF", "PPFFF"], 0.3, (Some(VerdictKind::Negligible), None));
     assert_eq!(equal.direction, None);
     // Clearly above 0, and clearly below the margin.
-    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, (VerdictKind::Negligible, None));
+    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, (Some(VerdictKind::Negligible), None));
     assert_eq!(small.direction, Some(Direction::Positive));
-    check(["PPFFF", "PPFFF"], 0.01, (VerdictKind::Inconclusive, Some(Reason::Noise)));
+    check(["PPFFF", "PPFFF"], 0.01, (Some(VerdictKind::Inconclusive), Some(Reason::Noise)));
     let four = Suite::new(
         &["none", "curated"],
         &[("a", &["F", "P"]), ("b", &["F", "P"]), ("c", &["F", "P"]), ("d", &["F", "P"])],
     );
     let compared = four.compared();
-    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Inconclusive, Some(Reason::Design)));
+    assert_eq!((compared.verdict, compared.reason), (Some(VerdictKind::Inconclusive), Some(Reason::Design)));
     assert_eq!((compared.ci95, compared.family), (None, None));
     assert!(compared.tasks_needed.is_some_and(|needed| needed > 4));
 }
 
 #[test]
 fn relevant_or_uneven_losses_are_inconclusive() {
-    let check = |words: [&str; 2], expected: (VerdictKind, Option<Reason>)| {
+    let check = |words: [&str; 2], expected: (Option<VerdictKind>, Option<Reason>)| {
         let compared = Suite::uniform(&["none", "curated"], &words).compared();
         assert_eq!((compared.verdict, compared.reason), expected, "{words:?}");
     };
-    check(["FFFFF", "PPPPi"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
-    check(["FFFFi", "PPPPP"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
+    check(["FFFFF", "PPPPi"], (Some(VerdictKind::Inconclusive), Some(Reason::Losses)));
+    check(["FFFFi", "PPPPP"], (Some(VerdictKind::Inconclusive), Some(Reason::Losses)));
     // As many on both sides, and too few to matter.
-    check(["FFFFi", "PPPPi"], (VerdictKind::Helps, None));
-    check(["FFFF.", "PPPP."], (VerdictKind::Helps, None));
+    check(["FFFFi", "PPPPi"], (Some(VerdictKind::Helps), None));
+    check(["FFFF.", "PPPP."], (Some(VerdictKind::Helps), None));
     // As many on both sides, and enough to turn a small lift around if they had scored a quarter
     // less than the others in one arm and a quarter more in the other; a large one stays.
-    check(["PPFFFiiiii", "PPPFFiiiii"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
-    check(["Fiiii", "Piiii"], (VerdictKind::Helps, None));
+    check(["PPFFFiiiii", "PPPFFiiiii"], (Some(VerdictKind::Inconclusive), Some(Reason::Losses)));
+    check(["Fiiii", "Piiii"], (Some(VerdictKind::Helps), None));
     // Two fifths of one arm are gone; but the rest shows neither an effect nor its absence, as all
     // would have.
     let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
@@ -127,7 +127,7 @@ fn relevant_or_uneven_losses_are_inconclusive() {
     let rows: Vec<(&str, &[&str])> =
         names.iter().zip(words.into_iter().cycle()).map(|(n, w)| (n.as_str(), w)).collect();
     let noisy = Suite::new(&["none", "curated"], &rows).compared();
-    assert_eq!((noisy.verdict, noisy.reason), (VerdictKind::Inconclusive, Some(Reason::Noise)));
+    assert_eq!((noisy.verdict, noisy.reason), (Some(VerdictKind::Inconclusive), Some(Reason::Noise)));
     assert!(noisy.tasks_needed.is_some());
     let bounds = Suite::uniform(&["none", "curated"], &["PPFFFiiiii", "PPPFFiiiii"]).compared().loss_bounds;
     close(bounds.map(|[low, _]| low), -0.05);
@@ -149,7 +149,7 @@ fn unplanned_task_is_not_a_loss() {
         })
         .collect();
     let compared = Suite::new(&["none", "curated", "placebo"], &rows).compared();
-    assert_eq!((compared.tasks, compared.verdict, compared.reason), (8, VerdictKind::Helps, None));
+    assert_eq!((compared.tasks, compared.verdict, compared.reason), (8, Some(VerdictKind::Helps), None));
     close(compared.lift, 1.0);
 }
 
@@ -175,7 +175,7 @@ fn tasks_of_one_cluster_are_one_unit() {
         }
     });
     let few = few.compared();
-    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, VerdictKind::Inconclusive));
+    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, Some(VerdictKind::Inconclusive)));
     // Seven clusters, one of them with 14 of the 20 tasks, weigh as 20²/(14² + 6) = 1.98 of one
     // size.
     let giant =
@@ -183,7 +183,7 @@ fn tasks_of_one_cluster_are_one_unit() {
     let giant = giant.compared();
     assert_eq!(
         (giant.clusters, giant.ci95, giant.verdict, giant.reason),
-        (Some(7), None, VerdictKind::Inconclusive, Some(Reason::Design))
+        (Some(7), None, Some(VerdictKind::Inconclusive), Some(Reason::Design))
     );
     assert!((giant.effective_clusters.unwrap() - 400.0 / 202.0).abs() < 1e-12);
     // One task that names a cluster does not put all others into one cluster, whatever its name.
@@ -254,7 +254,7 @@ fn verdict_has_fixed_tasks_interval_and_task_numbers() {
         .collect();
     let these = assay_stats::within_tasks_interval(&tasks, 0.95).unwrap();
     assert_eq!(compared.fixed_tasks_ci95, Some([these.low, these.high]));
-    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Inconclusive, Some(Reason::Noise)));
+    assert_eq!((compared.verdict, compared.reason), (Some(VerdictKind::Inconclusive), Some(Reason::Noise)));
     assert_eq!(compared.tasks_needed, assay_stats::tasks_needed(&tasks, 1, 0.1));
     assert_eq!(compared.tasks_to_confirm, assay_stats::tasks_needed(&tasks, 1, compared.lift.unwrap()));
     let [confirm, detect] = [compared.tasks_to_confirm, compared.tasks_needed].map(Option::unwrap);
@@ -289,5 +289,5 @@ fn trials_that_were_not_executed_do_not_affect_the_verdict() {
     }
     let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (name.as_str(), &words[..])).collect();
     let found = Suite::new(&["none", "curated"], &rows).compared();
-    assert_eq!((found.verdict, found.tasks, found.loss_bounds), (VerdictKind::Helps, 8, None));
+    assert_eq!((found.verdict, found.tasks, found.loss_bounds), (Some(VerdictKind::Helps), 8, None));
 }

@@ -39,7 +39,7 @@ fn two_agents_have_three_contrasts() {
     close(found[2].difference, 0.5);
     for contrast in &found {
         close(contrast.family.map(|family| family.level), 1.0 - 0.05 / 3.0);
-        assert_eq!(contrast.verdict, ContrastVerdict::Higher, "{contrast:?}");
+        assert_eq!(contrast.verdict, Some(ContrastVerdict::Higher), "{contrast:?}");
     }
 }
 
@@ -55,13 +55,13 @@ fn interval_of_a_difference_of_lifts_has_the_variance_of_four_arms() {
 
 #[test]
 fn contrasts_need_five_tasks_and_two_agents() {
-    let check = |tasks: usize, expected: ContrastVerdict| {
+    let check = |tasks: usize, expected: Option<ContrastVerdict>| {
         let found = contrasts(&["FFFF", "PPPP"], &["FFFF", "FFFF"], tasks);
         assert_eq!(found[0].verdict, expected, "{tasks}");
         close(found[0].difference, 1.0);
     };
-    check(4, ContrastVerdict::Inconclusive);
-    check(20, ContrastVerdict::Higher);
+    check(4, Some(ContrastVerdict::Inconclusive));
+    check(20, Some(ContrastVerdict::Higher));
     let one = Suite::uniform(&["none", "curated"], &["PF", "PP"]).report();
     assert_eq!(one.contrasts, []);
 }
@@ -91,7 +91,7 @@ fn activation_is_the_difference_between_offered_and_announced_skills() {
     let [found] = &report.contrasts[..] else { panic!("{:#?}", report.contrasts) };
     assert_eq!(
         (found.kind, found.condition.as_str(), found.baseline.as_str(), found.tasks, found.verdict),
-        (ContrastKind::Activation, "curated", "told", 20, ContrastVerdict::Lower)
+        (ContrastKind::Activation, "curated", "told", 20, Some(ContrastVerdict::Lower))
     );
     close(found.difference, -0.5);
     // The only contrast: no adjustment. Equal differences, r = 4 trials in each of two cells: the half

@@ -9,6 +9,7 @@ mod comparisons;
 mod contrasts;
 mod controls;
 mod explore;
+mod interim;
 mod metrics;
 mod plain;
 mod rounds;

@@ -56,7 +56,7 @@ fn one_repetition() {
     let suite = Suite::uniform(&["none", "curated"], &["F", "P"]);
     let compared = suite.compared();
     // There is nothing to split into halves.
-    assert_eq!((compared.run_to_run_noise, compared.verdict), (None, VerdictKind::Helps));
+    assert_eq!((compared.run_to_run_noise, compared.verdict), (None, Some(VerdictKind::Helps)));
 }
 
 #[test]
@@ -98,10 +98,10 @@ fn the_document_begins_with_its_schema() {
 fn json_words_match_reports() {
     let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
     for (kind, expected) in [
-        (VerdictKind::Helps, "helps"),
-        (VerdictKind::Harms, "harms"),
-        (VerdictKind::Negligible, "negligible"),
-        (VerdictKind::Inconclusive, "inconclusive"),
+        (Some(VerdictKind::Helps), "helps"),
+        (Some(VerdictKind::Harms), "harms"),
+        (Some(VerdictKind::Negligible), "negligible"),
+        (Some(VerdictKind::Inconclusive), "inconclusive"),
     ] {
         assert_eq!((kind.word(), word(serde_json::to_value(kind).unwrap()).as_str()), (expected, expected));
     }

@@ -17,7 +17,7 @@ fn rewards_are_scores_in_all_figures() {
     assert!(curated.score_ci95.is_some_and(|[low, high]| low < 0.75 && 0.75 < high));
     close(curated.bounds.map(|[low, _]| low), 0.75);
     let compared = &report.comparisons[0];
-    assert_eq!((compared.verdict, compared.better_equal_worse), (VerdictKind::Helps, [20, 0, 0]));
+    assert_eq!((compared.verdict, compared.better_equal_worse), (Some(VerdictKind::Helps), [20, 0, 0]));
     close(compared.lift, 0.45);
     close(compared.pass_rate_lift, 0.0);
     close(compared.normalized_gain, 0.45 / 0.7);

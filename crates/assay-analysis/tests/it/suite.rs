@@ -118,6 +118,18 @@ impl Suite {
         self
     }
 
+    /// A run with trials of its own.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        let id = |trial: &TrialId| TrialId::of(&serde_json::json!([name, trial]));
+        let records = std::mem::take(&mut self.records).into_iter();
+        self.records = records
+            .map(|(trial, record)| (id(&trial), record.map(|record| Record { trial: id(&trial), ..record })))
+            .collect();
+        self.run.cells.iter_mut().for_each(|cell| cell.trial = id(&cell.trial));
+        name.clone_into(&mut self.run.run);
+        self
+    }
+
     /// Changes the plan.
     pub(crate) fn plan(mut self, change: impl FnOnce(&mut RunFolder)) -> Self {
         change(&mut self.run);

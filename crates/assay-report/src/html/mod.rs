@@ -122,12 +122,13 @@ fn list(html: &mut String, lines: &[String]) {
 fn verdict(html: &mut String, verdict: &Verdict, links: &dyn Links) {
     // A shape besides color and word.
     let sign = match verdict.kind {
-        VerdictKind::Helps => "▲",
-        VerdictKind::Harms => "▼",
-        VerdictKind::Negligible => "■",
-        VerdictKind::Inconclusive => "○",
+        Some(VerdictKind::Helps) => "▲",
+        Some(VerdictKind::Harms) => "▼",
+        Some(VerdictKind::Negligible) => "■",
+        Some(VerdictKind::Inconclusive) => "○",
+        None => "…",
     };
-    let word = verdict.kind.word();
+    let word = verdict.word();
     let href = verdict.target.as_ref().and_then(|target| links.href(target));
     html.push_str(&format!(
         "<div class=\"verdict {word}\">\n<p class=\"word\"><span aria-hidden=\"true\">{sign}</span> {word}</p>\n\

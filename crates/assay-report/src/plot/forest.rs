@@ -31,14 +31,10 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
             let between = item
                 .family
                 .map_or("no CI".to_owned(), |family| points_between(Some([family.low, family.high])));
-            format!("{name}: {} ({between}), {}", pp(item.lift.unwrap_or(0.0)), item.verdict.word())
+            format!("{name}: {} ({between}), {}", pp(item.lift.unwrap_or(0.0)), item.word())
         })
         .collect();
-    let caption = format!(
-        "Lift against the baseline. Thin: adjusted CI (decides). Thick: unadjusted 95% CI. Gray band: equivalence margin of \
-         ±{:.0} pp. ▲ helps, ▼ harms, ■ negligible, ○ inconclusive.",
-        100.0 * margin
-    );
+    let caption = caption(&rows, margin);
     // On a narrow screen the names stand above the intervals, and the figures below the plot.
     let row_height = |screen: Screen| screen.pick(ROW, NARROW_ROW);
     let height = |screen: Screen| TOP + row_height(screen) * pixels(rows.len()) + AXIS;
@@ -112,27 +108,43 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
                 write_text(area, &figures, (page - right + 16, y), &text_style(TEXT, INK, Side::Left))?;
             }
             let verdict = bold(text_style(TEXT, INK, Side::Right));
-            write_text(area, item.verdict.word(), (page - 4, screen.pick(y, top + 10)), &verdict)?;
+            write_text(area, item.word(), (page - 4, screen.pick(y, top + 10)), &verdict)?;
         }
         let middle = pixel(f64::from(left + page - right) / 2.0);
         write_text(area, "lift (pp)", (middle, height(screen) - 10), &text_style(12, MUTED, Side::Middle))
     })
 }
 
+/// What the lines and marks are.
+fn caption(rows: &[(String, &Comparison)], margin: f64) -> String {
+    let band = format!("Gray band: equivalence margin of ±{:.0} pp.", 100.0 * margin);
+    if rows.iter().all(|(_, item)| item.verdict.is_none()) {
+        format!("Lift against the baseline so far. Thin: CI, adjusted for the number of comparisons. {band}")
+    } else {
+        format!(
+            "Lift against the baseline. Thin: adjusted CI (decides). Thick: unadjusted 95% CI. {band} ▲ helps, ▼ harms, ■ \
+             negligible, ○ inconclusive."
+        )
+    }
+}
+
 /// One shape for each verdict.
-fn marker(area: &super::Area<'_>, (x, y): (i32, i32), verdict: VerdictKind) -> Drawn {
+fn marker(area: &super::Area<'_>, (x, y): (i32, i32), verdict: Option<VerdictKind>) -> Drawn {
     let size = 8;
     match verdict {
-        VerdictKind::Helps => area.draw(&Polygon::new(
+        Some(VerdictKind::Helps) => area.draw(&Polygon::new(
             [(x, y - size), (x + size, y + size - 2), (x - size, y + size - 2)],
             INK.filled(),
         )),
-        VerdictKind::Harms => area.draw(&Polygon::new(
+        Some(VerdictKind::Harms) => area.draw(&Polygon::new(
             [(x, y + size), (x + size, y - size + 2), (x - size, y - size + 2)],
             INK.filled(),
         )),
-        VerdictKind::Negligible => area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled())),
-        VerdictKind::Inconclusive => {
+        Some(VerdictKind::Negligible) => {
+            area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled()))
+        }
+        None => area.draw(&Circle::new((x, y), 3, INK.filled())),
+        Some(VerdictKind::Inconclusive) => {
             area.draw(&Circle::new((x, y), 6, WHITE.filled()))?;
             area.draw(&Circle::new((x, y), 6, INK.stroke_width(2)))
         }

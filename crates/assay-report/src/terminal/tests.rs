@@ -88,7 +88,8 @@ fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> 
         loss_bounds: None,
         run_to_run_noise: Some(0.15),
         mde: Some(0.49),
-        verdict,
+        verdict: Some(verdict),
+        interim: None,
         reason,
         direction: None,
         tasks_needed: None,
@@ -170,6 +171,7 @@ pub(crate) fn whole() -> Report {
             },
         ],
         notes: vec![Note::Extended { earlier: "quickstart".into() }],
+        interim: false,
         exploration: Exploration {
             repetitions: vec![Repetitions { tasks: 0, ..begun().exploration.repetitions.remove(0) }],
             ..nothing().exploration

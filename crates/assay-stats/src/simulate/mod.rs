@@ -10,6 +10,7 @@ mod baseline;
 mod difficulty;
 mod grid;
 mod judges;
+mod looks;
 mod method;
 mod metric;
 mod sequential;
@@ -22,6 +23,7 @@ pub use baseline::Baseline;
 pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};
 pub use judges::{JudgeCell, JudgeCoverage, TrueItem, simulate_judges};
+pub use looks::{LooksCell, LooksFigures, looks_grid};
 pub use method::{Method, compare};
 pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 pub use sequential::{

@@ -44,7 +44,7 @@ pub enum Rates {
 }
 
 impl Rates {
-    fn baseline(self) -> Baseline {
+    pub(super) fn baseline(self) -> Baseline {
         match self {
             // All but constant.
             Self::Half => Baseline::beta(1e5, 1e5).unwrap_or_default(),

@@ -312,7 +312,7 @@ fn effects(data: &RunData, digest: &str, conditions: &[String]) -> (String, Vec<
             agent: clean(comparison.who.short()),
             condition: clean(&comparison.condition),
             href: urls::comparison(&data.plan.run, number),
-            verdict: comparison.verdict.word(),
+            verdict: comparison.word(),
             lift: format!("{} ({interval})", comparison.lift.map_or_else(|| "–".to_owned(), pp)),
             own: if lifts.is_empty() {
                 "–".to_owned()

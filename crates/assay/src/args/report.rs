@@ -16,6 +16,7 @@ use super::judge::LabelsBy;
   assay report my-suite
   assay report my-suite --out report.html
   assay report my-suite --format markdown --short")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct ReportArgs {
     /// Name of the run; `assay show` lists the names
     pub(crate) run: String,
@@ -55,6 +56,13 @@ pub(crate) struct ReportArgs {
     /// Who wrote the labels of --calibration
     #[arg(long, value_name = "WHO", default_value = "unknown", requires = "calibration")]
     pub(crate) labels_by: LabelsBy,
+    /// Close a run that is not complete, and judge it by the trials that it has
+    ///
+    /// A run has no verdict before all its planned trials are done. With --final it is judged once with a share t
+    /// of them, at a level of 5% × (1 − e^4t)/(1 − e^4), and the store records that it was closed. To continue the run
+    /// afterwards is another look: its later reports say so. A complete run is left as it is.
+    #[arg(long = "final")]
+    pub(crate) close: bool,
     /// Show more tables: cost against pass rate, variance, and groups of tasks
     #[arg(long)]
     pub(crate) details: bool,

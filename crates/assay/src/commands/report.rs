@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use assay_analysis::Report;
-use assay_report::{Style, redact};
-use assay_store::{Selection, Store};
+use assay_analysis::{CloseOutcome, Progress, Report};
+use assay_report::{Style, counted, redact};
+use assay_store::{RunFolder, Selection, Store};
 
 use super::judge::calibration::read_set;
 use crate::args::Format;
@@ -20,6 +20,9 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     // One that the plan has under the same name is replaced.
     run.metrics.retain(|planned| args.metric.iter().all(|asked| asked.name != planned.name));
     run.metrics.extend(args.metric.iter().cloned());
+    if args.close {
+        close(&store, &run, ui)?;
+    }
     let report = match &args.calibration {
         None => assay_analysis::report(&store, &run)?,
         Some(table) => {
@@ -66,6 +69,41 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         }
     }
     Ok(Status::Done)
+}
+
+/// Closes a run that is not complete.
+fn close(store: &Store, run: &RunFolder, ui: &Ui) -> Result<(), Failure> {
+    let trials = |progress: Progress| {
+        format!("{} of {}", progress.trials, counted(progress.planned, "trial", "trials"))
+    };
+    match assay_analysis::close(store, run, &jiff::Timestamp::now().to_string())? {
+        CloseOutcome::Closed(closing) => {
+            let planned = counted(closing.planned, "trial", "trials");
+            ui.note(&format!("closed {} with {} of {planned}", run.run, closing.trials));
+        }
+        CloseOutcome::AlreadyClosed(closing) => {
+            ui.note(&format!("{} was closed on {}: --final changes nothing", run.run, closing.at));
+        }
+        CloseOutcome::Complete(_) => {
+            ui.note(&format!("{} is complete: --final changes nothing", run.run));
+        }
+        CloseOutcome::Continued(closing) => {
+            return Err(Failure::bad_input(format!(
+                "{} was closed on {} and continued since: a run is closed once",
+                run.run, closing.at
+            ))
+            .hint("`assay run` on its experiment executes the rest; its report has a verdict then"));
+        }
+        CloseOutcome::Empty(progress) => {
+            return Err(Failure::bad_input(format!(
+                "{} has no result to judge: {} done",
+                run.run,
+                trials(progress)
+            ))
+            .hint("`assay run` on its experiment executes its trials"));
+        }
+    }
+    Ok(())
 }
 
 /// Writes a plot of the report to a file, or to standard output for `-`.

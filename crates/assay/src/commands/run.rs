@@ -551,6 +551,9 @@ fn history_line(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, r
                 "agent": comparison.who.agent, "model": comparison.who.model, "sandbox": comparison.who.sandbox,
                 "baseline": comparison.baseline, "condition": comparison.condition, "tasks": comparison.tasks,
                 "lift": comparison.lift, "verdict": comparison.verdict,
+                "stopped": comparison.sequential.is_some_and(|rounds| {
+                    rounds.ended.is_some() && rounds.round < rounds.rounds
+                }),
             })
         })
         .collect();
@@ -562,6 +565,7 @@ fn history_line(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, r
         "executed": outcome.executed,
         "cached": outcome.cached,
         "infrastructure": outcome.infrastructure,
+        "interim": report.interim,
         "skills": plan.library.packages.iter().map(|skill| json!([skill.name, skill.digest])).collect::<Vec<_>>(),
         "verdicts": verdicts,
     });

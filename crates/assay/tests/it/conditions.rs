@@ -62,16 +62,27 @@ fn a_condition_without_any_trial_stops_plan_and_run() {
     // A folder without skills.
     std::fs::remove_dir_all(lab.path("skills/reports")).unwrap();
     let lab = lab.experiment(|e| e.conditions(both).table(&curated("reports")));
-    check(&lab, &["the condition `curated` has no trial: 6 tasks (t1, t2, t3, …): no skill is named `reports`"]);
+    check(
+        &lab,
+        &["the condition `curated` has no trial: 6 tasks (t1, t2, t3, …): no skill is named `reports`"],
+    );
     // Each condition, and each reason once, also where it names the task.
     let lab = suite::lab(2).experiment(|e| e.conditions(&["none", "curated", "version:older"]));
     let no_curated = "no curated skill: pair it in the experiment, `[tasks.\"t1\"] curated = [\"…\"]`";
-    check(&lab, &["the condition `curated` has no trial: 2 tasks (t1, t2): ", "the condition `version:older` has no trial"]);
+    check(
+        &lab,
+        &[
+            "the condition `curated` has no trial: 2 tasks (t1, t2): ",
+            "the condition `version:older` has no trial",
+        ],
+    );
     let ran = lab.assay(&["plan", "experiment.toml"]).ended(2);
     assert_eq!(ran.stderr.matches(no_curated).count(), 2, "{}", ran.stderr);
     // A condition that has something for one task is compared on it.
     let lab = suite::lab(2).experiment(|e| suite::paired(e.conditions(both), 1));
-    assert!(lab.assay(&["plan", "experiment.toml"]).stdout.contains("Excluded: t2, curated: no curated skill"));
+    assert!(
+        lab.assay(&["plan", "experiment.toml"]).stdout.contains("Excluded: t2, curated: no curated skill")
+    );
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod judged;
 mod k8s;
 mod limiter;
 mod lint;
+mod looks;
 mod metrics;
 mod output;
 mod pre_commit;

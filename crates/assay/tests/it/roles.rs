@@ -93,7 +93,9 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             if path.is_dir() && name != "tests" {
                 folders.push(path);
-            } else if path.extension().is_some_and(|kind| kind == "rs") && !matches!(name.as_str(), "tests.rs" | "testing.rs") {
+            } else if path.extension().is_some_and(|kind| kind == "rs")
+                && !matches!(name.as_str(), "tests.rs" | "testing.rs")
+            {
                 found.push(path);
             }
         }

@@ -37,6 +37,8 @@ pub(crate) enum Grid {
     Difficulty,
     /// Experiments that are looked at after each round, beside the fixed design
     Sequential,
+    /// Experiments without effect that are looked at, or closed, before they are complete
+    Looks,
     /// A skill without effect on tasks that a pilot of the baseline admitted
     Admission,
 }

@@ -132,6 +132,13 @@ impl Gate<'_> {
             reused: recorded,
             drift: None,
         };
+        if measured.report.interim {
+            let assay_analysis::Progress { trials, planned } = measured.report.progress;
+            return Err(Unmeasured::Blocked(format!(
+                "no verdict yet: {trials} of {}",
+                counted(planned, "trial", "trials")
+            )));
+        }
         if measured.report.model_mismatch {
             return Err(Unmeasured::Blocked("another model than the requested one replied".to_owned()));
         }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod difficulty;
+mod looks;
 mod metrics;
 mod sequential;
 pub(super) mod table;
@@ -47,6 +48,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Metrics => metrics::run(args, ui),
         Grid::Difficulty => difficulty::run(args, ui),
         Grid::Sequential => sequential::run(args, ui),
+        Grid::Looks => looks::run(args, ui),
         Grid::Admission => admission::run(args, ui),
     }
 }

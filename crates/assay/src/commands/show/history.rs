@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_analysis::INTERIM;
 use assay_report::clean;
 use assay_stats::VerdictKind;
 use assay_store::Store;
@@ -95,7 +96,11 @@ fn trends(lines: &[Value]) -> BTreeMap<Arm, Vec<Point<'_>>> {
             let text = |key: &str| verdict.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
             let arm = (text("agent"), text("model"), text("condition"));
             let lift = verdict.get("lift").and_then(Value::as_f64);
-            trends.entry(arm).or_default().push((line, lift, text("verdict")));
+            let word = match verdict.get("verdict") {
+                Some(Value::Null) => INTERIM.to_owned(),
+                _ => text("verdict"),
+            };
+            trends.entry(arm).or_default().push((line, lift, word));
         }
     }
     trends

@@ -1,15 +1,10 @@
 //! The grid of experiments that are looked at after each round.
 
-use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
 use assay_report::counted;
 use assay_stats::simulate::{SequentialCell, SequentialFigures, SequentialTruth, sequential_grid};
 use serde::Serialize;
 
-use super::table::{markdown, thread_count};
+use super::table::{markdown, simulate_cells};
 use crate::args::lab::simulate::SimulateArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -63,7 +58,7 @@ const HEADS: [&str; 12] = [
 
 pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     let cells = sequential_grid();
-    let figures = simulate(&cells, args, thread_count(args.jobs));
+    let figures = simulate_cells(&cells, args, |cell: &SequentialCell| cell.simulate(args.suites, args.seed));
     let rows: Vec<Row> =
         cells.iter().zip(&figures).map(|(cell, found)| Row::new(cell, found, args.suites)).collect();
     if ui.json() {
@@ -107,24 +102,6 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         100.0 * POWER_LOSS,
     ))?;
     Ok(if outside == 0 { Status::Done } else { Status::DidNotHold })
-}
-
-/// Every cell, on several threads.
-fn simulate(cells: &[SequentialCell], args: &SimulateArgs, threads: NonZeroUsize) -> Vec<SequentialFigures> {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(vec![SequentialFigures::default(); cells.len()]);
-    thread::scope(|scope| {
-        for _ in 0..threads.get() {
-            scope.spawn(|| {
-                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < cells.len())
-                {
-                    let figures = cells[at].simulate(args.suites, args.seed);
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[at] = figures;
-                }
-            });
-        }
-    });
-    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Row {
