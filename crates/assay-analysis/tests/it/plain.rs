@@ -98,10 +98,10 @@ fn the_document_begins_with_its_schema() {
 fn json_words_match_reports() {
     let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
     for (kind, expected) in [
-        (Some(VerdictKind::Helps), "helps"),
-        (Some(VerdictKind::Harms), "harms"),
-        (Some(VerdictKind::Negligible), "negligible"),
-        (Some(VerdictKind::Inconclusive), "inconclusive"),
+        (VerdictKind::Helps, "helps"),
+        (VerdictKind::Harms, "harms"),
+        (VerdictKind::Negligible, "negligible"),
+        (VerdictKind::Inconclusive, "inconclusive"),
     ] {
         assert_eq!((kind.word(), word(serde_json::to_value(kind).unwrap()).as_str()), (expected, expected));
     }
