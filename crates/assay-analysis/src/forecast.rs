@@ -255,7 +255,8 @@ pub fn forecast(
             Ok(Some(record)) if record.outcome.counts() => {
                 records.insert(id, record);
             }
-            Ok(_) | Err(StoreError::Format { .. } | StoreError::Version { .. }) => {}
+            Ok(_)
+            | Err(StoreError::Format { .. } | StoreError::Version { .. } | StoreError::Changed { .. }) => {}
             Err(error) => return Err(error),
         }
     }

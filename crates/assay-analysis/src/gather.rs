@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use assay_store::{
-    Cause, Closing, Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId,
+    Cause, Closing, Exclusion, Outcome, Record, RecordOrigin, RunFolder, Selection, Store, StoreError,
+    TrialId,
 };
 
 use crate::calibration::CalibrationSet;
 use crate::model::{AgentKey, Rounds};
+use crate::origins::RecordOrigins;
 use crate::question::Question;
 use crate::result::TrialResult;
 use crate::rounds;
@@ -28,6 +30,8 @@ pub struct Gathered {
     pub(crate) excluded: Vec<Exclusion>,
     /// Records that are there and cannot be read.
     pub(crate) unreadable: usize,
+    /// What the records prove about where they come from; `None` if only their content is known.
+    pub(crate) origins: Option<RecordOrigins>,
     /// Labels by which the scores of judges are corrected.
     pub(crate) calibration: Option<CalibrationSet>,
     /// How many of the run's trials are done, selected or not.
@@ -79,8 +83,10 @@ pub(crate) enum RecordState {
     Missing,
     /// It cannot be read.
     Unreadable,
+    /// It does not match its signature.
+    Changed,
     /// It has a result.
-    Result(Box<TrialResult>),
+    Result(Box<TrialResult>, RecordOrigin),
 }
 
 impl Gathered {
@@ -110,7 +116,10 @@ impl Gathered {
         only: &Selection,
         mut record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
     ) -> Result<Self, StoreError> {
-        Self::from_states(run, failed, only, |trial| classify_record(record(trial)))
+        Self::from_states(run, failed, only, |trial| {
+            // Content alone proves no origin.
+            classify_record(record(trial).map(|found| found.map(|record| (record, RecordOrigin::Unsigned))))
+        })
     }
 
     /// Has the report correct the scores of judges by labels.
@@ -136,7 +145,10 @@ impl Gathered {
                 .chunks(share)
                 .map(|share| {
                     scope.spawn(|| {
-                        share.iter().map(|trial| classify_record(store.record(trial))).collect::<Vec<_>>()
+                        share
+                            .iter()
+                            .map(|trial| classify_record(store.record_with_origin(trial)))
+                            .collect::<Vec<_>>()
                     })
                 })
                 .collect();
@@ -146,10 +158,15 @@ impl Gathered {
                 .collect()
         });
         let found: Vec<RecordState> = found.into_iter().collect::<Result<_, _>>()?;
+        let states: BTreeMap<&TrialId, &RecordState> = trials.iter().copied().zip(&found).collect();
+        let name = |agent: usize| run.agents.get(agent).map_or("", |agent| &agent.label.name);
+        let selected = run.cells.iter().filter(|cell| only.matches(cell, name(cell.agent)));
+        let selected: BTreeSet<&TrialId> = selected.map(|cell| &cell.trial).collect();
+        let origins = RecordOrigins::count(&states, &selected, run.imported.is_some());
         let gathered = Self::from_states(run, &failed, only, |trial| {
-            let at = trials.binary_search(&trial).ok();
-            Ok(at.and_then(|at| found.get(at)).cloned().unwrap_or(RecordState::Missing))
+            Ok(states.get(trial).map_or(RecordState::Missing, |state| (*state).clone()))
         })?;
+        let gathered = Self { origins: Some(origins), ..gathered };
         Ok(gathered.closed(run, store.closing(&run.run)?))
     }
 
@@ -202,12 +219,12 @@ impl Gathered {
                 continue;
             }
             let result = match find(&cell.trial)? {
-                RecordState::Missing => None,
+                RecordState::Missing | RecordState::Changed => None,
                 RecordState::Unreadable => {
                     gathered.unreadable += 1;
                     None
                 }
-                RecordState::Result(result) => Some(*result),
+                RecordState::Result(result, _) => Some(*result),
             };
             let slot = table.slot(&cell.condition, &cell.task);
             slot.planned += 1;
@@ -232,14 +249,17 @@ impl Gathered {
 }
 
 /// The state of a trial's record.
-fn classify_record(record: Result<Option<Record>, StoreError>) -> Result<RecordState, StoreError> {
+fn classify_record(
+    record: Result<Option<(Record, RecordOrigin)>, StoreError>,
+) -> Result<RecordState, StoreError> {
     match record {
         Ok(None) => Ok(RecordState::Missing),
-        Ok(Some(Record { schema, trial, .. })) if schema != Record::SCHEMA => {
+        Ok(Some((Record { schema, trial, .. }, _))) if schema != Record::SCHEMA => {
             Err(StoreError::Version { path: trial.as_str().into(), found: schema, reads: Record::SCHEMA })
         }
-        Ok(Some(record)) => Ok(RecordState::Result(Box::new(TrialResult::from(&record)))),
+        Ok(Some((record, origin))) => Ok(RecordState::Result(Box::new(TrialResult::from(&record)), origin)),
         Err(StoreError::Format { .. }) => Ok(RecordState::Unreadable),
+        Err(StoreError::Changed { .. }) => Ok(RecordState::Changed),
         Err(error) => Err(error),
     }
 }

@@ -25,6 +25,7 @@ mod names;
 mod next_steps;
 mod note;
 mod notes;
+mod origins;
 mod overlap;
 mod provenance;
 mod question;
@@ -61,6 +62,7 @@ pub use model::{
 pub use models::RepliedModel;
 pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
+pub use origins::RecordOrigins;
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use question::{PastRun, Question, question};
 pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};

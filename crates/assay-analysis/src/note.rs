@@ -3,6 +3,7 @@
 use assay_store::Closing;
 
 use crate::models::RepliedModel;
+use crate::origins::RecordOrigins;
 use crate::question::Question;
 use crate::shared::SharedSkills;
 
@@ -203,6 +204,13 @@ pub enum Note {
     Relabeled {
         /// The earlier run.
         earlier: String,
+    },
+    /// Records without a signature by a known key, and imported ones.
+    Origins(RecordOrigins),
+    /// Records that do not match their signature.
+    Changed {
+        /// How many.
+        records: usize,
     },
     /// Records that cannot be read.
     Unreadable {

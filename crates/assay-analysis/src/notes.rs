@@ -11,6 +11,7 @@ use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Arm, Comparison};
 use crate::models::RepliedModel;
 use crate::note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
+use crate::origins::RecordOrigins;
 use crate::shared::SharedSkills;
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
@@ -30,12 +31,18 @@ pub(crate) struct Findings<'a> {
 pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_>) -> Vec<Note> {
     let control_comparisons = findings.controls.map_or(&[][..], |controls| &controls.comparisons);
     let control_arms = findings.controls.map_or(&[][..], |controls| &controls.arms);
-    let mut notes = unusable(run, gathered);
+    let changed = gathered.origins.map_or(0, |origins| origins.changed);
+    let mut notes = Vec::from_iter((changed > 0).then_some(Note::Changed { records: changed }));
+    notes.extend(unusable(run, gathered));
     let mismatches = findings.replied_models.iter().filter(|model| !model.matches);
     notes.extend(mismatches.cloned().map(Note::OtherModelReplied));
     notes.extend(scripted(run));
     notes.extend(run.warnings.iter().cloned().map(Note::Planned));
     notes.extend(run.imported.clone().map(|origin| Note::Imported { origin }));
+    // That another program executed all of them has been stated.
+    let unproven =
+        |origins: &RecordOrigins| origins.unsigned > 0 || origins.imported > 0 && run.imported.is_none();
+    notes.extend(gathered.origins.filter(unproven).map(Note::Origins));
     let late = results(gathered).filter(|result| result.late).count();
     notes.extend((late > 0).then_some(Note::Late { trials: late }));
     notes.extend(clamped(gathered));

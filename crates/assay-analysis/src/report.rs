@@ -15,6 +15,7 @@ use crate::models::RepliedModel;
 use crate::next_steps::{self, NextStep};
 use crate::note::Note;
 use crate::notes::{Findings, notes};
+use crate::origins::RecordOrigins;
 use crate::provenance::{self, Provenance};
 use crate::question::{self, Question};
 use crate::standing::{self, Progress, Standing};
@@ -80,6 +81,9 @@ pub struct Report {
     pub replied_models: Vec<RepliedModel>,
     /// Whether one of them is not the requested model: a gate must not pass such a run.
     pub model_mismatch: bool,
+    /// What the records prove about where they come from; `null` if only their content was given.
+    #[serde(rename = "keys")]
+    pub origins: Option<RecordOrigins>,
     /// Exclusions, with the reason.
     pub excluded: Vec<Exclusion>,
     /// What to do next, at most three; in the JSON of `assay-report` sentences.
@@ -182,6 +186,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         negative_controls,
         model_mismatch: replied_models.iter().any(|model| !model.matches),
         replied_models,
+        origins: gathered.origins,
         excluded: gathered.excluded.clone(),
         next_steps,
         notes,

@@ -32,7 +32,7 @@ pub use html::{report_style, run_html};
 pub use json::WithNotes;
 pub use links::{Links, Target};
 pub use next_steps::next_step;
-pub use notes::note;
+pub use notes::{changed_records, note, record_origins};
 pub use redact::redact;
 pub use renderer::{Renderer, Style};
 pub use sentences::{answer, verdict_line};

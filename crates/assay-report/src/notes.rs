@@ -1,7 +1,8 @@
 //! Notes as sentences. Names in them are neither cleaned nor escaped.
 
 use assay_analysis::{
-    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, PastRun, Question, RepliedModel, TokenNote,
+    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, PastRun, Question, RecordOrigins,
+    RepliedModel, TokenNote,
 };
 
 use crate::text::{clean, count, counted, points};
@@ -97,6 +98,8 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Extended { earlier } => extended(earlier),
         Note::Relabeled { earlier } => relabeled(earlier),
+        Note::Origins(origins) => record_origins(*origins),
+        Note::Changed { records } => changed_records(*records),
         Note::Unreadable { records } => format!(
             "{} cannot be read; {} not executed.",
             counted(*records, "record", "records"),
@@ -220,6 +223,35 @@ fn not_executed(trials: usize, planned: usize, imported: bool) -> String {
         } else {
             "Run the experiment again to execute the rest."
         }
+    )
+}
+
+/// How many records do not prove where they come from.
+pub fn record_origins(origins: RecordOrigins) -> String {
+    let RecordOrigins { signed, unsigned, imported, .. } = origins;
+    let mut parts = Vec::new();
+    if unsigned > 0 {
+        let have = if unsigned == 1 { "has" } else { "have" };
+        parts.push(format!(
+            "{unsigned} {have} no signature of a known key (written by an earlier version, on another machine or by hand)"
+        ));
+    }
+    if imported > 0 {
+        parts.push(format!("{imported} {} imported", if imported == 1 { "was" } else { "were" }));
+    }
+    format!("Of {}, {}.", counted(signed + unsigned + imported, "record", "records"), parts.join(", and "))
+}
+
+/// How many records were changed after they were written.
+pub fn changed_records(records: usize) -> String {
+    let (one, many) =
+        ("record does not match its signature: it was", "records do not match their signatures: they were");
+    format!(
+        "Warning: {} changed after {} written. {} not count, and the next `assay run` executes {} again.",
+        counted(records, one, many),
+        if records == 1 { "it was" } else { "they were" },
+        if records == 1 { "It does" } else { "They do" },
+        if records == 1 { "its trial" } else { "their trials" },
     )
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::identity::TrialId;
+use crate::signature::SignatureMismatch;
 
 /// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,14 @@ pub enum StoreError {
         path: PathBuf,
         /// How.
         message: String,
+    },
+    /// A record, or a file that it rests on, that does not match the record's signature.
+    #[error("{} does not match its signature: {mismatch}", path.display())]
+    Changed {
+        /// The record.
+        path: PathBuf,
+        /// What was changed.
+        mismatch: SignatureMismatch,
     },
     /// A file of another version.
     #[error("{} has the unsupported schema {found:?}: this version of assay reads {reads:?}", path.display())]

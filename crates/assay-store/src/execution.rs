@@ -18,7 +18,7 @@ use crate::lease::{self, Claim, Claimant, Lease};
 use crate::owner::Owner;
 use crate::process::Process;
 use crate::record::Record;
-use crate::store::Store;
+use crate::store::{Store, WORK_RECORD};
 use crate::work::{self, WorkFolder};
 
 /// What a cleanup removed.
@@ -114,7 +114,7 @@ impl Store {
         Err(StoreError::NotFound("more attempts than there are numbers".to_owned()))
     }
 
-    /// Writes a trial's record, and so ends it.
+    /// Writes a trial's record, and so ends it. It gets the signature of this process, if it signs.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`], with nothing written, if another process has taken the lease over
@@ -127,7 +127,7 @@ impl Store {
         if !lease.is_held() || self.record_digest(&record.trial)? != known {
             return Err(lost());
         }
-        let bytes = pretty(record, &path)?;
+        let bytes = pretty(&self.sign_record(record)?, &path)?;
         if known.is_none() {
             if !write_new(&path, &bytes)? {
                 return Err(lost());
@@ -135,7 +135,7 @@ impl Store {
         } else {
             if matches!(
                 self.record(&record.trial),
-                Err(StoreError::Format { .. } | StoreError::Version { .. })
+                Err(StoreError::Format { .. } | StoreError::Version { .. } | StoreError::Changed { .. })
             ) {
                 // Another version of assay may understand it.
                 let aside = path.with_file_name(format!("record.before-{}.json", record.attempt));
@@ -149,6 +149,20 @@ impl Store {
         }
         lease.set_record(Some(blake3::hash(&bytes)));
         Ok(())
+    }
+
+    /// Writes the record of what an agent did, for judges, and returns it as it was written.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`], with nothing written, if another process has taken the lease over.
+    pub fn finish_work(&self, record: &Record, lease: &Lease) -> Result<Record, StoreError> {
+        if !lease.is_held() {
+            return Err(StoreError::LeaseLost { trial: record.trial.clone() });
+        }
+        let path = self.trial_folder(&record.trial).join(WORK_RECORD);
+        let signed = self.sign_record(record)?;
+        write_atomically(&path, &pretty(&signed, &path)?)?;
+        Ok(signed)
     }
 
     /// A folder of this process for running sandboxes, with a path that does not reveal the store's

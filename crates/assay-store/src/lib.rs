@@ -10,6 +10,7 @@
 
 mod closing;
 mod error;
+mod evidence;
 mod exclusion;
 #[cfg(target_os = "linux")]
 mod execution;
@@ -18,6 +19,7 @@ mod files;
 mod heartbeat;
 mod identity;
 mod judgement;
+mod keys;
 #[cfg(target_os = "linux")]
 mod lease;
 mod limits;
@@ -35,6 +37,7 @@ mod runs;
 mod sandbox;
 mod seal;
 mod selection;
+mod signature;
 mod spec;
 mod step_record;
 mod store;
@@ -43,12 +46,14 @@ mod work;
 
 pub use closing::{Closing, ClosingVerdict};
 pub use error::StoreError;
+pub use evidence::{EVIDENCE_CAP, evidence_paths, is_evidence};
 pub use exclusion::ExclusionGroup;
 #[cfg(target_os = "linux")]
 pub use execution::CleanupReport;
 pub use files::{pretty, write_atomically, write_json, write_new};
 pub use identity::{InvalidTrialId, TrialId, canonical};
 pub use judgement::{JudgedItem, Judgement, SET_SCORE, SetScore};
+pub use keys::{KeyError, RECORD_KEY_VARIABLE, RecordKey, RecordKeys};
 #[cfg(target_os = "linux")]
 pub use lease::{Claim, Holder, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
@@ -69,13 +74,14 @@ pub use run::{
     Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
     Stopping, is_run_name,
 };
-pub use runs::RunSummary;
+pub use runs::{RunSummary, SOURCE};
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_matches};
+pub use signature::{ImportedFrom, RecordOrigin, Signature, SignatureMismatch};
 pub use spec::agent::AgentSpec;
 pub use spec::judge::{JudgeInput, JudgeMode, JudgeModel, JudgeSpec};
 pub use spec::network::NetworkPolicy;
 pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};
-pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};
+pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec, work_of};
 pub use step_record::StepRecord;
-pub use store::Store;
+pub use store::{IMPORTED_SPECIFICATION, Store};

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::identity::TrialId;
 use crate::judgement::Judgement;
 use crate::sandbox::{Enforcement, SandboxUsage};
+use crate::signature::{ImportedFrom, Signature};
 use crate::step_record::StepRecord;
 
 /// The result of one trial, written last.
@@ -115,6 +116,15 @@ pub struct Record {
     pub started_at: String,
     /// RFC 3339, UTC.
     pub finished_at: String,
+    /// The trial of the agent whose work was judged, if judges decided the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<TrialId>,
+    /// Where the result was before, if it was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<ImportedFrom>,
+    /// The signature of the process that accepted the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
 }
 
 /// Usage that was estimated by characters, because the provider's usage never came or cannot be
@@ -231,6 +241,9 @@ impl Record {
             attempt: 1,
             started_at: String::new(),
             finished_at: String::new(),
+            work: None,
+            imported_from: None,
+            signature: None,
         }
     }
 

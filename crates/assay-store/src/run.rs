@@ -9,6 +9,7 @@ use crate::identity::TrialId;
 use crate::metric::MetricSpec;
 use crate::record::AgentLabel;
 use crate::role::ConditionRole;
+use crate::signature::ImportedFrom;
 use crate::spec::judge::JudgeSpec;
 
 /// `plan.json`: everything that a report needs in addition to the records.
@@ -76,6 +77,12 @@ pub struct RunFolder {
     /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
+    /// The archive that the run was imported from. Its trials have ids of their own here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<ImportedFrom>,
+    /// Trials of archives that the run uses in the place of its own, as `--reuse-imported` asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused_imports: Option<usize>,
 }
 
 /// Decisions after each complete round: one repetition of every task under every condition that is not decided.

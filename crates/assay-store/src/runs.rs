@@ -10,7 +10,11 @@ use serde_json::Value;
 use crate::error::StoreError;
 use crate::files::{append_line, pretty, read_json, write_atomically, write_json, write_new};
 use crate::run::{Exclusion, RunFolder, is_run_name};
+use crate::signature::ImportedFrom;
 use crate::store::Store;
+
+/// The file in the folder of a run that was imported: its archive, which can be found without reading the plan.
+pub const SOURCE: &str = "source.json";
 
 /// A run, as `assay show` lists it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -184,6 +188,16 @@ impl Store {
                 RunSummary { run: name, cells, trials, finished, planned_at, damaged: None }
             })
             .collect()
+    }
+
+    /// The archives that runs of this store were imported from.
+    pub fn imported_sources(&self) -> Vec<ImportedFrom> {
+        let folders = fs::read_dir(self.root().join("runs")).into_iter().flatten().flatten();
+        let mut sources: Vec<ImportedFrom> =
+            folders.filter_map(|folder| read_json(&folder.path().join(SOURCE)).ok()).collect();
+        sources.sort_by(|one, other| (&one.digest, &one.file).cmp(&(&other.digest, &other.file)));
+        sources.dedup_by(|one, other| one.digest == other.digest);
+        sources
     }
 
     /// Adds a line to a run's events.

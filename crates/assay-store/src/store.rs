@@ -7,9 +7,12 @@
 //!     trial.json                what was to be run: the canonical form of what was hashed
 //!     attempts/1/               kept, also when it failed
 //!     record.json               written last, by rename after fsync: it exists or the trial is not finished
+//!     work.json                 in its place for work that judges decide on: each judgement is a trial of its own
+//!     judgements/               replies of the judges of this work, as they came
 //!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
 //!   made/                       skills that conditions generate (placebos)
 //!   skills/<digest>.md          the SKILL.md of each package that a run provided, by the package's digest
+//!   skills/imported/<digest>.md the same as archives have it, where it cannot be checked against the digest
 //!   scratch/<process>/          drafts of leases, and running sandboxes without another folder; removed when their process is dead
 //!   history.jsonl               a line a run
 //! ```
@@ -17,7 +20,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-#[cfg(target_os = "linux")]
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -26,12 +28,23 @@ use serde_json::Value;
 use crate::error::StoreError;
 use crate::files::{append_line, pretty, read_json, write_atomically, write_new};
 use crate::identity::TrialId;
+use crate::keys::RecordKeys;
 #[cfg(target_os = "linux")]
 use crate::process::Process;
 use crate::record::{Record, RecordError};
+use crate::signature::{self, RecordOrigin, SignatureMismatch};
 
 /// The format of the folder.
 const SCHEMA: &str = "assay.store/1";
+
+/// The specification of an imported trial, beside the document that its id is the hash of.
+pub const IMPORTED_SPECIFICATION: &str = "specification.json";
+
+/// The result of a trial.
+const RECORD: &str = "record.json";
+
+/// What an agent did, for judges.
+pub(crate) const WORK_RECORD: &str = "work.json";
 
 /// Most bytes of a SKILL.md that are read; loaders of skills read no more.
 const SKILL_CAP: u64 = 8 << 20;
@@ -41,8 +54,14 @@ const SKILL_CAP: u64 = 8 << 20;
 pub struct Store {
     root: PathBuf,
     label: String,
+    keys: Arc<RecordKeys>,
     #[cfg(target_os = "linux")]
     pub(crate) process: Arc<Process>,
+}
+
+/// The folder of an attempt in that of its trial.
+fn attempt_folder(trial: &Path, attempt: u32) -> PathBuf {
+    trial.join("attempts").join(attempt.to_string())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,9 +103,22 @@ impl Store {
         Ok(Self {
             root,
             label: header.label,
+            keys: Arc::default(),
             #[cfg(target_os = "linux")]
             process: Arc::new(process),
         })
+    }
+
+    /// Has this process verify the records of the store, and sign those that it writes if its keys sign.
+    #[must_use]
+    pub fn with_keys(mut self, keys: RecordKeys) -> Self {
+        self.keys = Arc::new(keys);
+        self
+    }
+
+    /// The keys of this process.
+    pub fn keys(&self) -> &RecordKeys {
+        &self.keys
     }
 
     /// The folder.
@@ -101,28 +133,55 @@ impl Store {
 
     /// Keeps a skill's SKILL.md: a run can be audited after its skills have changed.
     ///
-    /// `hex` is the package's digest, without its prefix.
+    /// `hex` is the package's digest, without its prefix. What the store had is replaced: the package is the
+    /// run's own.
     pub fn write_skill(&self, hex: &str, document: &[u8]) -> Result<(), StoreError> {
         let path = self.skill_path(hex);
-        if path.exists() { Ok(()) } else { write_atomically(&path, document) }
+        if fs::read(&path).is_ok_and(|known| known == document) {
+            Ok(())
+        } else {
+            write_atomically(&path, document)
+        }
     }
 
-    /// The SKILL.md of a package that a run provided, by the package's digest as plans write it.
+    /// Keeps a SKILL.md from an archive, apart from those of runs of this store, which are read first. The first one
+    /// is kept.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_imported_skill(&self, hex: &str, document: &[u8]) -> Result<(), StoreError> {
+        let path = self.imported_skill_path(hex);
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder).map_err(|source| StoreError::Io {
+            action: "create",
+            path: folder.to_owned(),
+            source,
+        })?;
+        write_new(&path, document).map(drop)
+    }
+
+    /// The SKILL.md of a package that a run provided, by the package's digest as plans write it. Without a run of
+    /// this store that provided it, it is the text of an archive.
     ///
     /// # Errors
     /// The store does not have it, for example because the run was planned before skills were kept.
     pub fn skill(&self, digest: &str) -> Result<Vec<u8>, StoreError> {
         let hex = digest.strip_prefix("blake3:").unwrap_or(digest);
-        let path = self.skill_path(hex);
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(StoreError::NotFound(format!("{digest:?} is not a digest")));
         }
+        let own = self.skill_path(hex);
+        let path = if own.exists() { own } else { self.imported_skill_path(hex) };
         let read = assay_fs::read_within(&self.root, &path, SKILL_CAP);
         Ok(read.map_err(|source| StoreError::Io { action: "read", path, source })?.bytes)
     }
 
     fn skill_path(&self, hex: &str) -> PathBuf {
         self.root.join("skills").join(format!("{hex}.md"))
+    }
+
+    fn imported_skill_path(&self, hex: &str) -> PathBuf {
+        self.root.join("skills/imported").join(format!("{hex}.md"))
     }
 
     /// A short name that no other store has, for labels.
@@ -149,32 +208,142 @@ impl Store {
     /// A trial's record; `None` while it is not finished.
     ///
     /// # Errors
-    /// When the file is there and cannot be read or understood.
+    /// When the file is there and cannot be read or understood, or does not match its signature by a key of this
+    /// process.
     pub fn record(&self, id: &TrialId) -> Result<Option<Record>, StoreError> {
-        let path = self.trial_folder(id).join("record.json");
-        match fs::read(&path) {
-            Ok(bytes) => match Record::parse(&bytes) {
-                Ok(record) if record.trial == *id => Ok(Some(record)),
-                Ok(record) => {
-                    let message = format!("it is the record of another trial, {}", record.trial);
-                    Err(StoreError::Format { path, message })
-                }
-                Err(RecordError::Version(found)) => {
-                    Err(StoreError::Version { path, found, reads: Record::SCHEMA })
-                }
-                Err(error) => Err(StoreError::Format { path, message: error.to_string() }),
-            },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(StoreError::Io { action: "read", path, source }),
+        Ok(self.read_record(id, RECORD, false)?.map(|(record, _)| record))
+    }
+
+    /// The record of what an agent did, before judges decide on it; `None` if there is none. Its outcome is that of the
+    /// task's own tests, or an infrastructure error with the cause `judge` for a task without.
+    ///
+    /// # Errors
+    /// As [`Store::record`].
+    pub fn work_record(&self, id: &TrialId) -> Result<Option<Record>, StoreError> {
+        Ok(self.read_record(id, WORK_RECORD, false)?.map(|(record, _)| record))
+    }
+
+    /// Whether a record that was read has a signature of a key that this process knows.
+    pub fn proves_origin(&self, record: &Record) -> bool {
+        record.signature.as_ref().is_some_and(|signature| self.keys.find(&signature.key_id).is_some())
+    }
+
+    /// A trial's record with its origin. The files that the result rests on are checked too, which reads all of them.
+    ///
+    /// # Errors
+    /// As [`Store::record`]; also if a file does not match the record's signature.
+    pub fn record_with_origin(&self, id: &TrialId) -> Result<Option<(Record, RecordOrigin)>, StoreError> {
+        self.read_record(id, RECORD, true)
+    }
+
+    fn read_record(
+        &self,
+        id: &TrialId,
+        name: &str,
+        checks_evidence: bool,
+    ) -> Result<Option<(Record, RecordOrigin)>, StoreError> {
+        let folder = self.trial_folder(id);
+        let path = folder.join(name);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(StoreError::Io { action: "read", path, source }),
+        };
+        let record = match Record::parse(&bytes) {
+            Ok(record) if record.trial == *id => record,
+            Ok(record) => {
+                let message = format!("it is the record of another trial, {}", record.trial);
+                return Err(StoreError::Format { path, message });
+            }
+            Err(RecordError::Version(found)) => {
+                return Err(StoreError::Version { path, found, reads: Record::SCHEMA });
+            }
+            Err(error) => return Err(StoreError::Format { path, message: error.to_string() }),
+        };
+        let attempt = checks_evidence.then(|| attempt_folder(&folder, record.attempt));
+        match signature::verify(&record, &bytes, attempt.as_deref(), &self.keys) {
+            Ok(origin) => Ok(Some((record, origin))),
+            Err(mismatch) => Err(StoreError::Changed { path, mismatch }),
         }
     }
 
-    /// What was hashed into a trial's id; `None` where the trial was not executed.
+    /// Checks a record that is not in the store yet against its signature. `bytes` is its file.
+    ///
+    /// # Errors
+    /// It does not match its signature by a key of this process.
+    pub fn verify(&self, record: &Record, bytes: &[u8]) -> Result<RecordOrigin, SignatureMismatch> {
+        signature::verify(record, bytes, None, &self.keys)
+    }
+
+    /// The record with the signature of this process, if it signs. Imported records have none of this process.
+    pub(crate) fn sign_record(&self, record: &Record) -> Result<Record, StoreError> {
+        let mut record = record.clone();
+        if record.imported_from.is_some() {
+            return Ok(record);
+        }
+        record.signature = None;
+        if let Some(key) = self.keys.signer() {
+            let folder = self.trial_folder(&record.trial);
+            let signature = signature::sign(&record, &attempt_folder(&folder, record.attempt), key);
+            record.signature = Some(signature.map_err(|error| StoreError::Format {
+                path: folder.join("record.json"),
+                message: error.to_string(),
+            })?);
+        }
+        Ok(record)
+    }
+
+    /// Moves a record that does not count aside, so that the trial is not finished.
+    ///
+    /// # Errors
+    /// The file cannot be moved.
+    pub fn set_aside(&self, id: &TrialId) -> Result<(), StoreError> {
+        let path = self.trial_folder(id).join("record.json");
+        let free = (1_u32..).map(|number| path.with_file_name(format!("record.changed-{number}.json")));
+        for aside in free {
+            if !aside.exists() {
+                return fs::rename(&path, &aside).map_err(|source| StoreError::Io {
+                    action: "move",
+                    path: path.clone(),
+                    source,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Signs the record of a trial that another process executed for this one. Nothing happens if this process does
+    /// not sign, if there is no record, or if it is signed or imported.
+    ///
+    /// # Errors
+    /// The record cannot be read or written, or does not match a signature that it has.
+    pub fn sign_accepted(&self, id: &TrialId) -> Result<(), StoreError> {
+        let Some(record) = self.record(id)? else { return Ok(()) };
+        if self.keys.signer().is_none() || record.signature.is_some() || record.imported_from.is_some() {
+            return Ok(());
+        }
+        if let Some(work) = &record.work
+            && let Some(done) = self.work_record(work)?.filter(|done| done.signature.is_none())
+        {
+            self.write_signed(&done, WORK_RECORD)?;
+        }
+        self.write_signed(&record, RECORD)
+    }
+
+    fn write_signed(&self, record: &Record, name: &str) -> Result<(), StoreError> {
+        let path = self.trial_folder(&record.trial).join(name);
+        write_atomically(&path, &pretty(&self.sign_record(record)?, &path)?)
+    }
+
+    /// What was hashed into a trial's id, for an imported trial in the store where it was executed; `None` where the
+    /// trial was not executed.
     ///
     /// # Errors
     /// When the file is there and cannot be read or is not JSON.
     pub fn specification(&self, id: &TrialId) -> Result<Option<Value>, StoreError> {
-        let path = self.trial_folder(id).join("trial.json");
+        let folder = self.trial_folder(id);
+        let imported = folder.join(IMPORTED_SPECIFICATION);
+        let path = if imported.exists() { imported } else { folder.join("trial.json") };
         if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
     }
 
@@ -231,6 +400,7 @@ impl Store {
         for (id, _) in self.trials() {
             let word = match self.record(&id) {
                 Ok(Some(record)) => record.outcome.word(),
+                Ok(None) if self.trial_folder(&id).join(WORK_RECORD).exists() => continue,
                 Ok(None) => "unfinished",
                 Err(_) => "unreadable",
             };

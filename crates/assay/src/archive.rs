@@ -9,7 +9,7 @@ mod write;
 
 use std::path::PathBuf;
 
-use assay_store::{StoreError, TrialId, is_run_name};
+use assay_store::{IMPORTED_SPECIFICATION, StoreError, TrialId, is_evidence, is_run_name};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use read::import_run;
@@ -22,7 +22,7 @@ const SCHEMA: &str = "assay.run-archive/1";
 const MANIFEST: &str = "manifest.json";
 
 /// Most bytes of one file.
-const FILE_CAP: u64 = 256 << 20;
+const FILE_CAP: u64 = assay_store::EVIDENCE_CAP;
 
 /// What a run's folder contributes. Events tell of processes and their times, and the summary of
 /// an import tells of folders on the machine where it was made.
@@ -30,22 +30,6 @@ const RUN_FILES: [&str; 4] = ["calibration.json", "checks.json", "experiment.tom
 
 /// The folder of a run's tasks, in its folder.
 const TASKS: &str = "tasks";
-
-/// The files of an attempt that reports, audits and `assay show` read. The logs of agents and what
-/// they left behind stay where they are.
-const EVIDENCE: [&str; 8] = [
-    "doubles.jsonl",
-    "egress-agent.json",
-    "egress-verifier.json",
-    "exposure.json",
-    "gateway.json",
-    "judgement.json",
-    "trajectory.json",
-    "workspace.diff",
-];
-
-/// The same in the verifier's folder.
-const VERIFIER: [&str; 4] = ["ctrf.json", "reward.json", "reward.txt", "test-stdout.txt"];
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
@@ -94,6 +78,8 @@ enum MemberKind {
     Skill,
     Record(TrialId),
     Specification(TrialId),
+    /// That of a trial that was imported before: its id is that of another document.
+    ImportedSpecification(TrialId),
     Evidence(TrialId),
 }
 
@@ -117,6 +103,7 @@ impl MemberKind {
                 match rest {
                     ["record.json"] => Some(Self::Record(id)),
                     ["trial.json"] => Some(Self::Specification(id)),
+                    [IMPORTED_SPECIFICATION] => Some(Self::ImportedSpecification(id)),
                     ["attempts", number, rest @ ..] => {
                         let number: u32 =
                             number.parse().ok().filter(|parsed: &u32| parsed.to_string() == *number)?;
@@ -127,19 +114,6 @@ impl MemberKind {
             }
             _ => None,
         }
-    }
-}
-
-/// Whether a file of an attempt belongs into an archive. Each step of a task with steps has a
-/// folder like that of an attempt.
-fn is_evidence(parts: &[&str]) -> bool {
-    match parts {
-        [name] => EVIDENCE.contains(name),
-        ["verifier", name] => VERIFIER.contains(name),
-        ["steps", step, rest @ ..] => {
-            is_run_name(step) && rest.first() != Some(&"steps") && is_evidence(rest)
-        }
-        _ => false,
     }
 }
 

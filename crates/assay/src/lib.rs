@@ -9,6 +9,7 @@ mod input;
 mod machine;
 mod prices;
 mod progress;
+mod record_keys;
 #[cfg(test)]
 mod reference;
 mod replies;

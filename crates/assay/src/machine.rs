@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
-use assay_store::{Owner, Store};
+use assay_store::{Owner, RECORD_KEY_VARIABLE, Store};
 use assay_trial::{CliAgentContext, MachineContext, SandboxUnavailable, Sandboxes};
 
 use crate::config::Settings;
 use crate::failure::Failure;
+use crate::record_keys;
 
 /// The first argument under which this program is the first process of a sandbox.
 pub(crate) const INIT: &str = "sandbox-init";
@@ -24,8 +25,12 @@ pub(crate) const FORWARD: &str = "sandbox-forward";
 /// The first argument under which this program is one of a task's test doubles.
 pub(crate) const DOUBLE: &str = "sandbox-double";
 
-/// An environment variable, where it is set and is text.
+/// An environment variable, where it is set and is text. The keys of records are for [`crate::record_keys`] only: no
+/// task, agent or server gets them, whatever an experiment names.
 pub(crate) fn env(name: &str) -> Option<String> {
+    if name == RECORD_KEY_VARIABLE {
+        return None;
+    }
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -36,7 +41,10 @@ pub(crate) fn secrets() -> Vec<String> {
     let mut values: Vec<String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| is_secret(name))
-        .map(|(_, value)| value)
+        .flat_map(|(name, value)| {
+            let parts: Vec<String> = value.split(',').map(str::to_owned).collect();
+            if name == RECORD_KEY_VARIABLE && parts.len() > 1 { parts } else { vec![value] }
+        })
         .collect();
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     values
@@ -211,9 +219,19 @@ pub(crate) fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Opens a store for trials: sandboxes at work keep their files below `ASSAY_SCRATCH`, where that is set, and leases
-/// that are not renewed end after `ASSAY_LEASE_SECONDS`.
+/// Opens a store for reading what it has. Records are checked against their signatures.
+pub(crate) fn read_store(root: &Path) -> Result<Store, Failure> {
+    Ok(Store::open(root)?.with_keys(record_keys::load_verifying()?))
+}
+
+/// Opens a store for trials whose records this process signs.
 pub(crate) fn open_store(root: &Path) -> Result<Store, Failure> {
+    Ok(open_store_unsigned(root)?.with_keys(record_keys::load_signing()?))
+}
+
+/// Opens a store for trials whose records another process accepts: a worker has no key. Sandboxes at work keep their files below `ASSAY_SCRATCH`, where that is set, and leases
+/// that are not renewed end after `ASSAY_LEASE_SECONDS`.
+pub(crate) fn open_store_unsigned(root: &Path) -> Result<Store, Failure> {
     let base = env("ASSAY_SCRATCH").map(PathBuf::from);
     let base = base.map(|base| std::path::absolute(&base).unwrap_or(base));
     let store = Store::open(root)?.work_in(base);

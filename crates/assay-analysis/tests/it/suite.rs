@@ -50,6 +50,8 @@ impl Suite {
             stopping: None,
             judge: None,
             imported: None,
+            imported_from: None,
+            reused_imports: None,
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)
     }

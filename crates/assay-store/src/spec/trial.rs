@@ -137,7 +137,17 @@ impl TrialSpec {
 
     /// The kind of its sandbox.
     pub fn sandbox_kind(&self) -> &str {
-        self.specification.get("sandbox").and_then(Value::as_str).unwrap_or_default()
+        self.work().get("sandbox").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The specification of the agent's work: without the judges that decide on it.
+    pub fn work(&self) -> &Value {
+        work_of(&self.specification)
+    }
+
+    /// The id of the agent's work, if judges decide on it: trials with other judges share it.
+    pub fn work_id(&self) -> Option<TrialId> {
+        self.judge.as_ref().map(|_| TrialId::of(self.work()))
     }
 }
 
@@ -194,6 +204,11 @@ pub enum SpecError {
 /// A digest over a document without one.
 fn seal(document: &Value) -> String {
     format!("blake3:{}", blake3::hash(canonical(document).as_bytes()).to_hex())
+}
+
+/// The specification of the agent's work in that of a judged trial; any other specification itself.
+pub fn work_of(specification: &Value) -> &Value {
+    specification.get("work").filter(|work| work.is_object()).unwrap_or(specification)
 }
 
 /// A task, by reference.

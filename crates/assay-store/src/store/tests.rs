@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::{Claim, Owner};
+use crate::{Claim, Owner, RecordKey};
 
 fn id(number: usize) -> TrialId {
     TrialId::of(&json!(number))
@@ -208,6 +208,102 @@ fn record_of_another_trial_is_an_error() {
     store.finish(&Record { trial: other.clone(), ..record }, &lease).unwrap();
     assert_eq!(store.record(other).unwrap().unwrap().trial, *other);
     assert!(path(other).with_file_name("record.before-1.json").exists());
+}
+
+/// A record of the trial 1 in its first attempt, with a file that it rests on.
+fn write_record(store: &Store) -> PathBuf {
+    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("the lease is free") };
+    let (attempt, folder) = store.begin(&id(1), &json!({}), &lease).unwrap();
+    fs::write(folder.join("workspace.diff"), "+right\n").unwrap();
+    let agent = serde_json::from_value(json!({ "name": "nop", "version": "1", "model": null })).unwrap();
+    let new = Record::new(id(1), "a".to_owned(), agent, crate::Outcome::Failed);
+    let rewards = BTreeMap::from([("reward".to_owned(), 0.1 + 0.2)]);
+    let record = Record { reward: Some(0.1 + 0.2), rewards, attempt, ..new };
+    store.finish(&record, &lease).unwrap();
+    store.trial_folder(&id(1))
+}
+
+#[test]
+fn a_signature_shows_who_wrote_a_record_and_whether_it_was_changed() {
+    let key = |digit: &str| RecordKey::parse(&digit.repeat(64)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap().with_keys(RecordKeys::signing(vec![key("1"), key("2")]));
+    let trial = write_record(&store);
+    let origin = |store: &Store| store.record_with_origin(&id(1)).map(|found| found.unwrap().1);
+    let with = |keys: Vec<RecordKey>| store.clone().with_keys(RecordKeys::verifying(keys));
+    assert_eq!(origin(&store).unwrap(), RecordOrigin::Signed);
+    assert_eq!(origin(&with(vec![key("2"), key("1")])).unwrap(), RecordOrigin::Signed);
+    assert_eq!(origin(&with(vec![key("2")])).unwrap(), RecordOrigin::UnknownKey);
+    assert_eq!(origin(&with(Vec::new())).unwrap(), RecordOrigin::UnknownKey);
+    let path = trial.join("record.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let edit = |change: &dyn Fn(&mut Value)| {
+        let mut record: Value = serde_json::from_str(&text).unwrap();
+        change(&mut record);
+        fs::write(&path, record.to_string()).unwrap();
+        origin(&store)
+    };
+    // Another layout, and later keys of the mark, change nothing that is signed.
+    assert_eq!(edit(&|_| ()).unwrap(), RecordOrigin::Signed);
+    let mark = json!({ "format": "run", "file": "x", "digest": "blake3:0" });
+    assert_eq!(edit(&|record| record["imported_from"] = mark.clone()).unwrap(), RecordOrigin::Imported);
+    assert_eq!(
+        edit(&|record| drop(record.as_object_mut().unwrap().shift_remove("signature"))).unwrap(),
+        RecordOrigin::Unsigned
+    );
+    for (name, value) in [
+        ("outcome", json!("passed")),
+        ("reward", json!(1.0)),
+        ("rewards", json!({ "reward": 0.3 })),
+        ("ctrf", json!({ "tests": [] })),
+        ("later", json!(true)),
+    ] {
+        let error = edit(&|record| record[name] = value.clone()).unwrap_err();
+        assert!(matches!(error, StoreError::Changed { .. }), "{name}: {error}");
+        assert!(error.to_string().contains("was changed after it was signed"), "{error}");
+    }
+    edit(&|record| record["signature"]["mac"] = json!("0".repeat(64))).unwrap_err();
+    fs::write(&path, &text).unwrap();
+    // What the result rests on is signed, too. A file that is gone proves nothing.
+    let diff = trial.join("attempts/1/workspace.diff");
+    fs::write(&diff, "+wrong\n").unwrap();
+    let error = origin(&store).unwrap_err().to_string();
+    assert!(error.contains("workspace.diff was changed after the record was signed"), "{error}");
+    assert!(store.record(&id(1)).is_ok(), "only where evidence is asked for");
+    fs::remove_file(&diff).unwrap();
+    assert_eq!(origin(&store).unwrap(), RecordOrigin::Signed);
+}
+
+#[test]
+fn a_record_of_a_worker_is_signed_where_it_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let worker = Store::open(folder.path()).unwrap();
+    write_record(&worker);
+    let keys = RecordKeys::signing(vec![RecordKey::parse(&"1".repeat(64)).unwrap()]);
+    let run = worker.clone().with_keys(keys.clone());
+    let origin = || run.record_with_origin(&id(1)).unwrap().unwrap().1;
+    assert_eq!(origin(), RecordOrigin::Unsigned);
+    worker.clone().with_keys(keys.without_signing()).sign_accepted(&id(1)).unwrap();
+    assert_eq!(origin(), RecordOrigin::Unsigned);
+    run.sign_accepted(&id(1)).unwrap();
+    assert_eq!(origin(), RecordOrigin::Signed);
+}
+
+#[test]
+fn a_skill_of_an_archive_never_replaces_that_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let digest = "a".repeat(64);
+    store.write_imported_skill(&digest, b"theirs").unwrap();
+    assert_eq!(store.skill(&digest).unwrap(), b"theirs");
+    store.write_imported_skill(&digest, b"another").unwrap();
+    assert_eq!(store.skill(&digest).unwrap(), b"theirs");
+    store.write_skill(&digest, b"own").unwrap();
+    assert_eq!(store.skill(&digest).unwrap(), b"own");
+    // Earlier versions kept an archive's text in its place.
+    fs::write(folder.path().join("skills").join(format!("{digest}.md")), "theirs").unwrap();
+    store.write_skill(&digest, b"own").unwrap();
+    assert_eq!(store.skill(&digest).unwrap(), b"own");
 }
 
 #[test]

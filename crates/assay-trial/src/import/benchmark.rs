@@ -8,7 +8,7 @@ use assay_table::{Value, read_documents};
 use serde_json::Value as Json;
 
 use super::condition::named_condition;
-use super::table::{ImportedTable, Read, import_read};
+use super::table::{ImportSource, ImportedTable, Read, import_read};
 use super::trial::ForeignOutcome;
 use super::{ConditionOptions, ImportError, benchflow};
 
@@ -35,6 +35,15 @@ impl BenchmarkLayout {
             Self::SweSkillsBench => "SWE-Skills-Bench",
             Self::SkillsBench => "SkillsBench",
             Self::BenchFlow => "BenchFlow",
+        }
+    }
+
+    /// The word in records.
+    fn format(self) -> &'static str {
+        match self {
+            Self::SweSkillsBench => "swe-skills-bench",
+            Self::SkillsBench => "skills-bench",
+            Self::BenchFlow => "benchflow",
         }
     }
 }
@@ -77,7 +86,8 @@ pub fn benchmark(
             }
         }
     }
-    import_read(store, path, read, name, roles, layout.origin())
+    let source = ImportSource { path, format: layout.format(), origin: layout.origin() };
+    import_read(store, &source, read, name, roles)
 }
 
 fn text(value: Option<&Json>) -> Option<&str> {

@@ -78,6 +78,19 @@ pub enum ImportError {
         /// The columns there are.
         columns: Vec<String>,
     },
+    /// Two rows about one trial.
+    #[error(
+        "{}:{}: the trial {trial:?} has a result in line {} already, with the same task, condition and agent (hint: remove one of the rows; `--ignore trial` if the column is not an id)",
+        .path.display(), .lines[1], .lines[0]
+    )]
+    SameTrial {
+        /// The table.
+        path: PathBuf,
+        /// The id.
+        trial: String,
+        /// The lines of the first two rows.
+        lines: [u64; 2],
+    },
     /// A table without a usable row.
     #[error("no row of {} can be imported{}{}", .path.display(), first_of(.first.as_ref()), left_out(*.filtered))]
     NoRow {

@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, ConditionRole, Exclusion, Lease, PlannedAgent, PlannedTask, Record, RunFolder,
-    Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
+    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, PlannedAgent, PlannedTask,
+    Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -92,6 +92,7 @@ struct PlacedTrial {
     repetition: u32,
     id: TrialId,
     specification: Value,
+    mark: ImportedFrom,
 }
 
 /// Reads job folders of Harbor into a store. The same folders give the same run, without duplicate
@@ -297,7 +298,21 @@ fn place_trials(
         });
         let id = TrialId::of(&specification);
         let repetition = *repetition;
-        placed.push(PlacedTrial { folder: found.folder, trial, condition, repetition, id, specification });
+        let mark = ImportedFrom {
+            format: trial.by.word().to_owned(),
+            file: file_name(&found.folder),
+            digest: format!("blake3:{}", found.digest),
+            trial: None,
+        };
+        placed.push(PlacedTrial {
+            folder: found.folder,
+            trial,
+            condition,
+            repetition,
+            id,
+            specification,
+            mark,
+        });
     }
     excluded.sort();
     (placed, excluded)
@@ -406,6 +421,8 @@ fn run_folder(
         settings,
         stopping: None,
         judge: None,
+        imported_from: None,
+        reused_imports: None,
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }
@@ -430,8 +447,7 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
         };
         *by_outcome.entry(record.outcome.word().to_owned()).or_default() += 1;
         // An unreadable record is replaced.
-        let known = store.record(&placed.id).unwrap_or_default();
-        if known.is_some_and(|known| Record { attempt: record.attempt, ..known } == record) {
+        if is_known(store.record(&placed.id).unwrap_or_default(), &record) {
             continue;
         }
         let Some(lease) = claimed(store, &placed.id)? else { continue };
@@ -455,6 +471,32 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
     }
     store.clear_scratch();
     Ok(by_outcome)
+}
+
+/// Whether the store has a result, perhaps from another version of the same file or folder.
+fn is_known(known: Option<Record>, new: &Record) -> bool {
+    known.is_some_and(|known| {
+        let is_marked = match (&known.imported_from, &new.imported_from) {
+            (Some(known), Some(new)) => known.is_same_place(new),
+            (known, new) => known == new,
+        };
+        let imported_from = new.imported_from.clone();
+        is_marked && Record { attempt: new.attempt, imported_from, ..known } == *new
+    })
+}
+
+/// The name of a file or folder without those above it, for records: paths tell of the machine.
+fn file_name(path: &Path) -> String {
+    let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The digest of a file.
+fn file_digest(path: &Path) -> Result<String, ImportError> {
+    let failed = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(assay_fs::open_file(path).map_err(failed)?).map_err(failed)?;
+    Ok(format!("blake3:{}", hasher.finalize().to_hex()))
 }
 
 /// The right to write a trial; `None` if a running process is importing the same one.
@@ -497,6 +539,7 @@ fn to_record(placed: &PlacedTrial, turns: usize) -> Option<Record> {
         seconds: trial.seconds,
         tampered: trial.tampered.clone(),
         measures_a_model: measures(&trial.agent),
+        imported_from: Some(placed.mark.clone()),
         started_at: time(trial.started),
         finished_at: time(trial.finished.or(trial.started)),
         ..new

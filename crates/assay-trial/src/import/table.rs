@@ -5,15 +5,18 @@ use std::path::Path;
 
 use assay_model::Usage;
 use assay_store::{
-    AgentLabel, Cell, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds, Store, StoreError,
-    TrialId, pretty,
+    AgentLabel, Cell, ImportedFrom, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds, Store,
+    StoreError, TrialId, pretty,
 };
 use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
 use serde_json::json;
 
 use super::exported::{self, PLAN_COLUMNS, PlanCells, TablePlan};
-use super::{ConditionOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, relabeling_note, times};
+use super::{
+    ConditionOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known,
+    relabeling_note, times,
+};
 
 /// The agent of a table without a column for it.
 const UNNAMED: &str = "unknown";
@@ -102,29 +105,51 @@ pub fn table(store: &Store, path: &Path, options: &TableOptions) -> Result<Impor
         return Err(ImportError::Name { what: "run", name: options.name.clone() });
     }
     let read = read(path, options)?;
-    import_read(store, path, read, &options.name, &options.roles, "another program")
+    let source = ImportSource { path, format: "table", origin: "another program" };
+    import_read(store, &source, read, &options.name, &options.roles)
 }
 
-/// Imports what was read from a table; `origin` is the program that executed the trials.
+/// The file that trials were read from.
+pub(super) struct ImportSource<'a> {
+    pub(super) path: &'a Path,
+    /// The word in records.
+    pub(super) format: &'static str,
+    /// The program that executed the trials, in reports.
+    pub(super) origin: &'static str,
+}
+
+impl ImportSource<'_> {
+    /// The mark of its records.
+    fn mark(&self) -> Result<ImportedFrom, ImportError> {
+        Ok(ImportedFrom {
+            format: self.format.to_owned(),
+            file: file_name(self.path),
+            digest: file_digest(self.path)?,
+            trial: None,
+        })
+    }
+}
+
+/// Imports what was read from a table.
 ///
 /// # Errors
 /// As [`table`].
 pub(super) fn import_read(
     store: &Store,
-    path: &Path,
+    source: &ImportSource<'_>,
     read: Read,
     name: &str,
     roles: &ConditionOptions,
-    origin: &str,
 ) -> Result<ImportedTable, ImportError> {
     if read.trials.is_empty() {
         return Err(ImportError::NoRow {
-            path: path.to_owned(),
+            path: source.path.to_owned(),
             first: read.skipped.first().map(|row| (row.line, row.reason.clone())),
             filtered: read.filtered,
         });
     }
     let Read { mut trials, mut skipped, filtered, mut notes } = read;
+    check_ids(source.path, &trials)?;
     let numbers = number_columns(&mut trials);
     number_repetitions(&mut trials, &mut skipped);
     let clusters = clusters(&mut trials, &mut skipped);
@@ -162,7 +187,7 @@ pub(super) fn import_read(
             (TrialId::of(&specification), specification, trial)
         })
         .collect();
-    write_all(store, &placed)?;
+    write_all(store, &placed, &source.mark()?)?;
     let mut cells: Vec<Cell> = placed
         .iter()
         .map(|(id, _, trial)| Cell {
@@ -176,14 +201,14 @@ pub(super) fn import_read(
         .collect();
     let place = |cell: &Cell| (cell.task.clone(), cell.agent, cell.condition.clone(), cell.repetition);
     cells.sort_by_cached_key(place);
-    let mut run = run_folder(conditions, &agents, cells, &clusters, origin);
+    let mut run = run_folder(conditions, &agents, cells, &clusters, source.origin);
     run.tasks.iter_mut().for_each(|task| task.negative_control = plan.controls.contains(&task.name));
     (run.primary, run.settings) = (primary, settings);
     (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
     run.seal();
-    let source = serde_json::to_value(&imported).unwrap_or_default();
-    let source = pretty(&source, Path::new("import.json"))?;
-    let begun = store.begin_run(run, name, ("import.json", &source))?;
+    let summary = serde_json::to_value(&imported).unwrap_or_default();
+    let summary = pretty(&summary, Path::new("import.json"))?;
+    let begun = store.begin_run(run, name, ("import.json", &summary))?;
     imported.notes.extend(relabeling_note(store, &begun)?);
     imported.run = begun.run;
     Ok(imported)
@@ -193,6 +218,8 @@ pub(super) fn import_read(
 #[derive(Debug)]
 struct TableTrial {
     line: u64,
+    /// The id in the table's column `trial`.
+    id: Option<String>,
     task: String,
     condition: String,
     agent: AgentLabel,
@@ -494,6 +521,7 @@ fn trial(
         .collect();
     Ok(TableTrial {
         line: cells.row.line,
+        id: if free("trial") { cells.text("trial") } else { None },
         task,
         condition,
         agent: agent(cells.text(&places.agent.name), cells.text(&places.model.name)),
@@ -562,6 +590,23 @@ fn agent(name: Option<String>, model: Option<String>) -> AgentLabel {
         _ => (name, "unknown".to_owned()),
     };
     AgentLabel { name, version, model: model.map(|model| model.replacen('/', ":", 1)) }
+}
+
+/// Refuses two results of one trial: which of them holds is unknown. Conditions with equal provision share trials.
+fn check_ids(path: &Path, trials: &[TableTrial]) -> Result<(), ImportError> {
+    let mut seen = BTreeMap::new();
+    for trial in trials {
+        let Some(id) = &trial.id else { continue };
+        let of = (id, &trial.task, &trial.condition, &trial.agent, &trial.given_repetition);
+        if let Some(first) = seen.insert(of, trial.line) {
+            return Err(ImportError::SameTrial {
+                path: path.to_owned(),
+                trial: id.clone(),
+                lines: [first, trial.line],
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Removes the columns that are not numbers in every row, and returns the others.
@@ -689,12 +734,13 @@ fn alone(trials: &[TableTrial], conditions: &[String], agents: &[AgentLabel], no
 }
 
 /// Writes all records. Each waits for the disk, so several threads do.
-fn write_all(store: &Store, placed: &[Placed<'_>]) -> Result<(), StoreError> {
+fn write_all(store: &Store, placed: &[Placed<'_>], mark: &ImportedFrom) -> Result<(), StoreError> {
     const THREADS: usize = 16;
     let each = placed.len().div_ceil(THREADS).max(1);
     let written = std::thread::scope(|scope| {
         let write_part = |part: &[Placed<'_>]| {
-            part.iter().try_for_each(|(id, specification, trial)| write(store, id, specification, trial))
+            part.iter()
+                .try_for_each(|(id, specification, trial)| write(store, id, specification, trial, mark))
         };
         let threads: Vec<_> = placed.chunks(each).map(|part| scope.spawn(move || write_part(part))).collect();
         threads
@@ -710,11 +756,11 @@ fn write(
     id: &TrialId,
     specification: &serde_json::Value,
     trial: &TableTrial,
+    mark: &ImportedFrom,
 ) -> Result<(), StoreError> {
-    let mut record = trial.record(id);
+    let mut record = Record { imported_from: Some(mark.clone()), ..trial.record(id) };
     // An unreadable record is replaced.
-    let known = store.record(id).unwrap_or_default();
-    if known.is_some_and(|known| Record { attempt: record.attempt, ..known } == record) {
+    if is_known(store.record(id).unwrap_or_default(), &record) {
         return Ok(());
     }
     let Some(lease) = claimed(store, id)? else { return Ok(()) };
@@ -774,5 +820,7 @@ fn run_folder(
         stopping: None,
         judge: None,
         imported: Some(origin.to_owned()),
+        imported_from: None,
+        reused_imports: None,
     }
 }

@@ -9,12 +9,13 @@ mod ask;
 mod inputs;
 mod panel;
 mod regrade;
+mod replies;
 mod work;
 
 pub use ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
 pub use inputs::{judged_texts, keep_instruction, keep_rubric};
-pub use panel::{Panel, PanelError, TrialJudge};
-pub use regrade::{RegradeError, is_kept, judge_again};
-pub(crate) use regrade::{TESTS_NUMBER, broken, checks, numbers};
+pub use panel::{Panel, PanelError, TrialJudge, rubric_digest};
+pub(crate) use regrade::TESTS_NUMBER;
+pub use regrade::{Judging, RegradeError, is_kept, judge_again};
 pub use work::{Graded, JudgeContext, JudgeError, judge_work};
 pub(crate) use work::{KEPT, work_folder, write_list};

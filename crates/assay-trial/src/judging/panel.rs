@@ -27,6 +27,14 @@ pub(crate) struct OpenedJudge {
     pub(crate) model: Arc<dyn ChatModel>,
 }
 
+impl OpenedJudge {
+    /// Everything about it that can change a verdict.
+    pub(crate) fn identity(&self) -> Value {
+        let name = if self.model.measures_a_model() { self.model.id() } else { "scripted" };
+        json!({ "model": name, "script": self.model.identity() })
+    }
+}
+
 /// The judges of a trial, and what they judge by.
 #[derive(Clone)]
 pub struct TrialJudge {
@@ -34,6 +42,20 @@ pub struct TrialJudge {
     pub panel: Arc<Panel>,
     /// The task's rubric.
     pub rubric: Arc<Rubric>,
+}
+
+impl TrialJudge {
+    /// Everything about judges and rubric that can change a verdict.
+    pub fn identity(&self) -> Value {
+        let mut identity = self.panel.identity();
+        identity["rubric"] = json!(rubric_digest(&self.rubric));
+        identity
+    }
+}
+
+/// The digest of a rubric, as judgements are identified by it.
+pub fn rubric_digest(rubric: &Rubric) -> String {
+    blake3::hash(rubric.to_json().as_bytes()).to_hex().to_string()
 }
 
 /// Why judges cannot be used.
@@ -117,14 +139,7 @@ impl Panel {
     /// Everything about the judges that can change a verdict: no address, key or price.
     pub fn identity(&self) -> Value {
         let JudgeSpec { mode, repeats, material, max_turns, pass, .. } = &self.spec;
-        let models: Vec<Value> = self
-            .judges
-            .iter()
-            .map(|judge| {
-                let name = if judge.model.measures_a_model() { judge.model.id() } else { "scripted" };
-                json!({ "model": name, "script": judge.model.identity() })
-            })
-            .collect();
+        let models: Vec<Value> = self.judges.iter().map(OpenedJudge::identity).collect();
         let mut identity = json!({
             "protocol": PROTOCOL, "models": models, "mode": mode, "repeats": repeats, "material": material,
         });

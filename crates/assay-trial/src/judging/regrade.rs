@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use assay_agent::Ended;
-use assay_fs::{Caps, copy_tree, read_beneath, remove_tree};
+use assay_fs::{FileKind, read_beneath, remove_tree};
 use assay_gateway::Budget;
 use assay_judge::Rubric;
 use assay_model::ScriptContext;
@@ -24,6 +24,12 @@ const TEXT_CAP: u64 = 16 << 20;
 
 /// Most characters of an item in the list of checks.
 const NAME_CHARS: usize = 100;
+
+/// The file of an attempt with its judgement.
+pub(super) const JUDGEMENT: &str = "judgement.json";
+
+/// The folder of a work with what judges said of it.
+const JUDGEMENTS: &str = "judgements";
 
 /// The key of a record's numbers with the reward of the task's own tests.
 pub(crate) const TESTS_NUMBER: &str = "rubric:tests";
@@ -68,42 +74,98 @@ pub fn is_kept(store: &Store, record: &Record) -> bool {
     folder.join(RUBRIC).is_file() && folder.join(INSTRUCTION).is_file()
 }
 
-/// Copies the files of an attempt, without its judgement.
+/// Brings the files of an attempt to another one, without its judgement. They are linked where possible: nobody changes
+/// them, and judged work may be large.
 ///
 /// # Errors
 /// A file cannot be copied.
 fn copy_work(from: &Path, to: &Path) -> io::Result<()> {
-    let report = copy_tree(from, to, &Caps { links: false, ..Caps::default() }).map_err(io::Error::other)?;
-    if let Some(left) = report.left_out.first() {
-        return Err(io::Error::other(format!("{}: {}", left.path.display(), left.reason)));
+    let walk = assay_fs::tree::walk(from);
+    if let Some(problem) = walk.problems.first() {
+        return Err(io::Error::other(format!("{}: {}", problem.path.display(), problem.source)));
     }
-    match fs::remove_file(to.join("judgement.json")) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    for node in walk.nodes {
+        let (source, target) = (from.join(&node.path), to.join(&node.path));
+        let is_of_judgement =
+            node.path == Path::new(JUDGEMENT) || node.path == Path::new(FOLDER).join(RUBRIC);
+        match node.kind {
+            FileKind::Directory => fs::create_dir_all(&target)?,
+            FileKind::File if !is_of_judgement => {
+                if let Some(folder) = target.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                fs::hard_link(&source, &target).or_else(|_| fs::copy(&source, &target).map(drop))?;
+            }
+            // What judges read contains no links.
+            _ => {}
+        }
     }
+    Ok(())
+}
+
+/// Who judges work, and on whose account.
+#[derive(Clone, Copy)]
+pub struct Judging<'a> {
+    /// Where work and judgements are.
+    pub store: &'a Store,
+    /// The judges.
+    pub panel: &'a Panel,
+    /// The rubric in the place of the one that was kept.
+    pub rubric: Option<&'a Rubric>,
+    /// What judges are charged to.
+    pub budget: &'a Budget,
+    /// Set from outside to stop soon.
+    pub cancel: &'a AtomicBool,
 }
 
 /// Judges the work of the attempt that `earlier` is the record of, as an attempt at the trial `id`, and records it.
-/// `rubric` replaces the one that was kept. `None` if it was interrupted.
+/// What cannot be judged, because the agent did not get so far, is recorded as it is. `None` if it was interrupted.
+///
+/// The record is signed only if the origin of `earlier` is known: judges do not prove who did the work.
 ///
 /// # Errors
 /// The store cannot be used, or the work was not kept. A judge without an answer is an infrastructure error in the
 /// record.
-#[expect(clippy::too_many_arguments, reason = "an attempt and who judges it")]
 pub fn judge_again(
-    store: &Store,
+    judging: &Judging<'_>,
     earlier: &Record,
     id: &TrialId,
     specification: &Value,
-    rubric: Option<&Rubric>,
-    panel: &Panel,
-    budget: &Budget,
-    cancel: &AtomicBool,
     lease: &Lease,
 ) -> Result<Option<Record>, RegradeError> {
+    let Judging { store, panel, rubric, budget, cancel } = *judging;
+    let unsigned;
+    let store = if store.proves_origin(earlier) {
+        store
+    } else {
+        unsigned = store.clone().with_keys(store.keys().without_signing());
+        &unsigned
+    };
     let from = attempt_folder(store, &earlier.trial, earlier.attempt);
     let trial = || earlier.trial.short().to_owned();
     let missing = |what| RegradeError::NotKept { trial: trial(), attempt: earlier.attempt, what };
+    let copied = |copied: io::Result<()>| {
+        copied.map_err(|error| RegradeError::Copy {
+            trial: trial(),
+            attempt: earlier.attempt,
+            reason: error.to_string(),
+        })
+    };
+    let work = earlier.work.as_ref().unwrap_or(&earlier.trial).clone();
+    let new = |attempt: u32| Record {
+        trial: id.clone(),
+        attempt,
+        work: Some(work.clone()),
+        signature: None,
+        ..earlier.clone()
+    };
+    if !is_judgeable(store, earlier) {
+        let (attempt, folder) = store.begin(id, specification, lease)?;
+        copied(copy_work(&from, &folder))?;
+        let record = new(attempt);
+        store.finish(&record, lease)?;
+        return Ok(Some(record));
+    }
     let text = |name: &str, what: &'static str| {
         let read = read_beneath(&from.join(FOLDER), Path::new(name), TEXT_CAP).ok().flatten();
         read.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| missing(what))
@@ -114,32 +176,28 @@ pub fn judge_again(
         None => Some(Rubric::parse(&text(RUBRIC, "rubric")?).map_err(|_| missing("valid rubric"))?),
     };
     let Some(own) = rubric.or(kept.as_ref()) else { return Err(missing("rubric")) };
-    let started_at = jiff::Timestamp::now();
     let (attempt, folder) = store.begin(id, specification, lease)?;
-    let copied = copy_work(&from, &folder).and_then(|()| super::inputs::keep_rubric(&folder, own));
-    copied.map_err(|error| RegradeError::Copy {
-        trial: trial(),
-        attempt: earlier.attempt,
-        reason: error.to_string(),
-    })?;
-    let scratch = store.scratch()?.join(format!("judge-{}-{attempt}", id.short()));
+    copied(copy_work(&from, &folder).and_then(|()| super::inputs::keep_rubric(&folder, own)))?;
+    let scratch = store.work()?.join(format!("judge-{}-{attempt}", id.short()));
     let script = ScriptContext {
         task: earlier.task.clone(),
         condition: earlier.condition.clone(),
         repetition: earlier.repetition,
-        seed: id.seed(),
+        seed: work.seed(),
     };
-    let context = JudgeContext { budget, cancel, scratch: &scratch, script: &script, trial: id.as_str() };
+    let judgements = store.trial_folder(&work).join(JUDGEMENTS);
+    let context = JudgeContext {
+        budget,
+        cancel,
+        scratch: &scratch,
+        script: &script,
+        trial: work.as_str(),
+        judgements: &judgements,
+    };
     let tests = earlier.numbers.get(TESTS_NUMBER).copied();
     let result = judge_work(&folder, &instruction, own, tests, panel, &context);
     let _ = remove_tree(&scratch);
-    let mut record = Record {
-        trial: id.clone(),
-        attempt,
-        started_at: started_at.to_string(),
-        finished_at: jiff::Timestamp::now().to_string(),
-        ..earlier.clone()
-    };
+    let mut record = new(attempt);
     record.numbers.retain(|key, _| !key.starts_with(SET_SCORE) || key == TESTS_NUMBER);
     match result {
         Err(JudgeError::Cancelled) => {
@@ -153,10 +211,32 @@ pub fn judge_again(
             (record.reward, record.judgement, record.ctrf) = (None, None, None);
             record.rewards.clear();
         }
-        Ok(graded) => apply(&mut record, graded.judgement),
+        Ok(graded) => {
+            keep_judgement(&folder, &judgements, id).map_err(|source| StoreError::Io {
+                action: "write",
+                path: judgements.clone(),
+                source,
+            })?;
+            apply(&mut record, graded.judgement);
+        }
     }
     store.finish(&record, lease)?;
     Ok(Some(record))
+}
+
+/// Whether judges can decide on a record's attempt: the agent ended, and its work was kept.
+fn is_judgeable(store: &Store, record: &Record) -> bool {
+    let has_ended = record.outcome.counts() || record.cause == Some(Cause::Judge);
+    has_ended && record.outcome != Outcome::Tampered && is_kept(store, record)
+}
+
+/// Puts a judgement beside those of other judges on the same work.
+fn keep_judgement(attempt: &Path, judgements: &Path, id: &TrialId) -> io::Result<()> {
+    fs::create_dir_all(judgements)?;
+    let target = judgements.join(format!("{id}.json"));
+    let draft = judgements.join(format!("{id}.new"));
+    fs::copy(attempt.join(JUDGEMENT), &draft)?;
+    fs::rename(draft, target)
 }
 
 /// Makes a judgement the result of a record whose agent has ended.
@@ -176,13 +256,13 @@ fn apply(record: &mut Record, judgement: Judgement) {
 }
 
 /// The scores of a judgement's sets, as numbers of a record.
-pub(crate) fn numbers(judgement: &Judgement) -> impl Iterator<Item = (String, f64)> {
+fn numbers(judgement: &Judgement) -> impl Iterator<Item = (String, f64)> {
     let sets = judgement.sets.iter();
     sets.filter_map(|set| Some((format!("{SET_SCORE}{}", set.name), set.score?)))
 }
 
 /// The tests of a report together with the items of a judgement, in place of those of an earlier one.
-pub(crate) fn checks(report: Option<Value>, judgement: &Judgement) -> Value {
+fn checks(report: Option<Value>, judgement: &Judgement) -> Value {
     let mut report = report.unwrap_or_else(|| json!({ "tests": [] }));
     if let Some(tests) = report.get_mut("tests").and_then(Value::as_array_mut) {
         tests.retain(|test| test.get("rubric").is_none());
@@ -208,9 +288,4 @@ fn check(item: &JudgedItem) -> Value {
         message.push_str(&format!(" (quotation: {quote})"));
     }
     json!({ "name": name, "status": status, "duration": 0, "message": message, "rubric": item.set })
-}
-
-/// The cause and reason of an attempt whose judge gave no answer.
-pub(crate) fn broken(error: &JudgeError) -> (Cause, String) {
-    (error.cause(), error.to_string())
 }

@@ -21,6 +21,8 @@ use super::agent;
 use super::ask::{AskError, JudgeQuestion, ask_judge};
 use super::inputs::{self, FOLDER, LIST, Texts, WORK};
 use super::panel::{OpenedJudge, Panel};
+use super::regrade::JUDGEMENT;
+use super::replies::{Replies, StoredReply};
 use crate::run::budget::PricedBudget;
 
 /// Most items of one request. A judge that has many to answer skips some.
@@ -145,8 +147,10 @@ pub struct JudgeContext<'a> {
     pub scratch: &'a Path,
     /// The place in the experiment, for scripted models.
     pub script: &'a ScriptContext,
-    /// The trial's id, which decides where items are planted.
+    /// The id of the work, which decides where items are planted.
     pub trial: &'a str,
+    /// The folder of the work's judgements, where replies are stored as they come.
+    pub judgements: &'a Path,
 }
 
 /// A decided rubric.
@@ -293,7 +297,7 @@ pub fn judge_work(
         replied_models: account.models,
     };
     let document = json!({ "schema": "assay.judgement/1", "judgement": judgement, "exchanges": exchanges });
-    fs::write(attempt.join("judgement.json"), document.to_string())?;
+    fs::write(attempt.join(JUDGEMENT), document.to_string())?;
     Ok(Graded { judgement })
 }
 
@@ -332,11 +336,28 @@ fn answer(
     account: &mut Account,
 ) -> Result<Reply, JudgeError> {
     let budget = PricedBudget { budget: context.budget, price: judge.entry.price };
+    let name = judge.entry.model.as_str();
+    let stored = Replies::open(context.judgements, judge, request, place.texts, &panel.spec, place.repeat);
+    let of = |reply: &StoredReply, rulings: Vec<Ruling>| Reply {
+        judge: name.to_owned(),
+        repeat: place.repeat,
+        text: reply.text.clone(),
+        replied_model: reply.replied_model.clone(),
+        usage: reply.usage,
+        rulings,
+    };
+    // What came in an earlier attempt was paid then, and is part of what the judgement cost.
+    let earlier = stored.read();
+    for reply in &earlier {
+        account.add(reply.requests, reply.usage, judge.entry.price, reply.replied_model.as_ref());
+    }
+    if let Some(answered) = earlier.iter().find_map(|reply| Some(of(reply, case.read(&reply.text).ok()?))) {
+        return Ok(answered);
+    }
     if let Some(reason) = budget.exhausted() {
         return Err(JudgeError::Budget(reason));
     }
     let script = ScriptContext { repetition: place.repeat, ..context.script.clone() };
-    let name = judge.entry.model.as_str();
     if let Some(sandbox) = &panel.sandbox {
         let scratch = context.scratch.join(format!("judge-{}-{}", place.number, place.repeat));
         let material = scratch.join("material");
@@ -359,17 +380,18 @@ fn answer(
         let failed = |reason: String| JudgeError::Agent { judge: name.to_owned(), reason };
         let said = said.map_err(failed)?;
         account.add(said.requests, said.usage, judge.entry.price, said.models.first());
-        let rulings = case.read(&said.text).map_err(|error| {
-            JudgeError::Ask(AskError::Unreadable { judge: name.to_owned(), fault: error })
-        })?;
-        return Ok(Reply {
-            judge: name.to_owned(),
-            repeat: place.repeat,
+        let reply = StoredReply {
             text: said.text,
             replied_model: said.models.into_iter().next(),
+            requests: said.requests,
             usage: said.usage,
-            rulings,
-        });
+            at: jiff::Timestamp::now().to_string(),
+        };
+        stored.add(&reply)?;
+        let rulings = case.read(&reply.text).map_err(|error| {
+            JudgeError::Ask(AskError::Unreadable { judge: name.to_owned(), fault: error })
+        })?;
+        return Ok(of(&reply, rulings));
     }
     let question = JudgeQuestion {
         name,
@@ -379,21 +401,20 @@ fn answer(
         context: &script,
         cancel: context.cancel,
     };
+    let mut unwritten = None;
     let mut on_reply = |reply: &assay_model::ChatReply| {
         if let Some(usage) = &reply.usage {
             budget.charge(usage, &Usage::default());
         }
         account.add(1, reply.usage, judge.entry.price, reply.model.as_ref());
+        unwritten = unwritten.take().or(stored.add(&StoredReply::of(reply)).err());
     };
-    match ask_judge(&question, &|text| case.read(text), &mut on_reply) {
-        Ok((rulings, reply)) => Ok(Reply {
-            judge: name.to_owned(),
-            repeat: place.repeat,
-            text: reply.text,
-            replied_model: reply.model,
-            usage: reply.usage,
-            rulings,
-        }),
+    let asked = ask_judge(&question, &|text| case.read(text), &mut on_reply);
+    if let Some(error) = unwritten {
+        return Err(JudgeError::Files(error));
+    }
+    match asked {
+        Ok((rulings, reply)) => Ok(of(&StoredReply::of(&reply), rulings)),
         Err(AskError::NoReply { source: ModelError::Cancelled, .. }) => Err(JudgeError::Cancelled),
         Err(error) => Err(error.into()),
     }

@@ -74,6 +74,8 @@ impl Plan {
                 .clone()
                 .filter(|_| self.tasks.iter().any(|task| task.graded_by.has_rubric())),
             imported: None,
+            imported_from: None,
+            reused_imports: (self.reused_imports > 0).then_some(self.reused_imports),
         };
         folder.seal();
         folder

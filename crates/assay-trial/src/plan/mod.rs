@@ -6,6 +6,7 @@ pub(crate) mod empty;
 pub(crate) mod error;
 pub(crate) mod feasible;
 mod folder;
+mod imported;
 pub(crate) mod limits;
 pub(crate) mod preflight;
 
@@ -81,6 +82,8 @@ pub struct Plan {
     pub diagnostics: Vec<Diagnostic>,
     /// The judges, opened, if a task has a rubric.
     pub(crate) panel: Option<Arc<Panel>>,
+    /// Trials of archives that cells use in the place of their own.
+    pub(crate) reused_imports: usize,
 }
 
 /// The oracle and no-op trials that check a task.
@@ -126,6 +129,7 @@ impl Plan {
             curated: BTreeMap::new(),
             diagnostics: Vec::new(),
             panel: None,
+            reused_imports: 0,
         };
         plan.open_judges(machine)?;
         if left_out > 0 {

@@ -110,6 +110,12 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             })
         });
         let Some(trial) = plan.trials.get(&cell.trial).filter(|_| !is_done) else { continue };
+        // Then only judges are asked.
+        let is_worked = trial.work_id().is_some_and(|work| {
+            store.work_record(&work).is_ok_and(|found| {
+                found.is_some_and(|one| one.outcome.counts() || one.cause == Some(Cause::Judge))
+            })
+        });
         for judge in trial.judge.iter().flat_map(|judge| &judge.models) {
             let key = ModelKey {
                 model: judge.model.clone(),
@@ -123,7 +129,8 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
                 models.insert(key, Duration::from_secs_f64(most));
             }
         }
-        let Some(model) = entry.spec.model.clone().filter(|_| entry.agent.measures_a_model()) else {
+        let Some(model) = entry.spec.model.clone().filter(|_| !is_worked && entry.agent.measures_a_model())
+        else {
             continue;
         };
         let model = ModelKey {

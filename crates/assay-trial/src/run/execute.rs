@@ -134,7 +134,8 @@ pub fn run_rounds(
                     && arms.contains(&(cell.agent, cell.sandbox.clone(), cell.condition.clone()))
             };
             let specs = specs(&takes_part);
-            if specs.is_empty() {
+            let is_round = selected.iter().any(|cell| takes_part(cell));
+            if !is_round {
                 break;
             }
             // A look has used the lost trials of a complete round: a retry would change what it saw.
@@ -147,6 +148,12 @@ pub fn run_rounds(
     } else {
         trials.execute(&specs(&|_| true), options.retry_broken, &mut outcome, events)?;
     }
+    let foreign = selected.iter().filter(|cell| !excluded.contains(&cell.task));
+    let foreign: BTreeSet<_> =
+        foreign.map(|cell| &cell.trial).filter(|trial| !plan.trials.contains_key(*trial)).collect();
+    outcome.imported = foreign.len();
+    outcome.planned += foreign.len();
+    outcome.cached += foreign.len();
     executor.close(events);
     outcome.spent_usd = budget.spent_usd();
     outcome.capped = budget.capped().map(|capped| capped.reason);

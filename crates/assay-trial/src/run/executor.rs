@@ -186,6 +186,8 @@ pub struct RunOutcome {
     pub executed: usize,
     /// Trials found in the store.
     pub cached: usize,
+    /// Of these, those of an archive, which cells name in the place of their own.
+    pub imported: usize,
     /// Trials that ended with an infrastructure error.
     pub infrastructure: usize,
     /// Trials without a result: interrupted, or beyond a cap.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_agent::{AgentRun, Ended};
 use assay_sandbox::Enforcement;
-use assay_store::{Cause, Judgement, Metered, Outcome, Seconds, StepRecord};
+use assay_store::{Cause, Metered, Outcome, Seconds, StepRecord};
 use assay_trace::Exposure;
 
 use crate::run::doubles::DoubleCalls;
@@ -18,8 +18,7 @@ pub(crate) struct Findings {
     pub(crate) exposure: Vec<Exposure>,
     pub(crate) reward: Option<Reward>,
     pub(crate) ctrf: Option<serde_json::Value>,
-    pub(crate) judgement: Option<Judgement>,
-    /// The scores of its sets, and of the tests beside it.
+    /// The score of the tests of a task that judges decide too.
     pub(crate) judged_numbers: BTreeMap<String, f64>,
     pub(crate) contaminated: Vec<String>,
     pub(crate) tampered: Vec<String>,

@@ -13,12 +13,12 @@ use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
 use assay_sandbox::{Exec, Exit, Session, Sink, changed_lines};
 use assay_store::{
-    Cause, DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, Estimated, LINES_CHANGED, Lease, Outcome, Record, Store,
-    StoreError,
+    Cause, Claim, DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, Estimated, LINES_CHANGED, Lease, Outcome, Record,
+    Store, StoreError,
 };
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
-use crate::judging::{self, JudgeContext, TrialJudge};
+use crate::judging::{self, Judging, TrialJudge};
 use crate::run::attempt::Attempt;
 use crate::run::backend::BackendKind;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
@@ -36,7 +36,7 @@ use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
 use crate::run::steps;
 use crate::run::trial::ResolvedTrial;
-use crate::run::verifier::{self, Reward};
+use crate::run::verifier;
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -69,6 +69,8 @@ pub enum Executed {
     },
     /// It was interrupted; nothing was recorded.
     Interrupted,
+    /// Another process executes the work that is to be judged.
+    Waiting,
     /// It ended, but its lease had ended before, and another process has taken it over; nothing was
     /// recorded.
     Discarded,
@@ -76,10 +78,87 @@ pub enum Executed {
 
 impl Runner<'_> {
     /// Executes a trial under its lease, and records the result.
+    ///
+    /// # Errors
+    /// The store cannot be used. Everything else that goes wrong is an infrastructure error in the record.
     pub fn execute(&self, trial: &ResolvedTrial, lease: &Lease) -> Result<Executed, StoreError> {
-        if let Some(executed) = self.judge_again(trial, lease)? {
-            return Ok(executed);
+        match &trial.judge {
+            Some(judge) => self.execute_judged(trial, judge, lease),
+            None => {
+                self.execute_attempt(trial, lease, &|record| self.store.finish(record, lease).map(|()| None))
+            }
         }
+    }
+
+    /// Has judges decide on the work of the agent, which is executed first if the store does not have it: other judges
+    /// may have decided on it already.
+    fn execute_judged(
+        &self,
+        trial: &ResolvedTrial,
+        judge: &TrialJudge,
+        lease: &Lease,
+    ) -> Result<Executed, StoreError> {
+        let (work, kept) = match self.find_or_execute_work(&trial.work())? {
+            Work::Done { record, kept } => (record, kept),
+            Work::Other(executed) => return Ok(executed),
+        };
+        let judging = Judging {
+            store: self.store,
+            panel: &judge.panel,
+            rubric: Some(&judge.rubric),
+            budget: self.budget,
+            cancel: self.cancel,
+        };
+        match judging::judge_again(&judging, &work, &trial.id, &trial.specification, lease) {
+            Ok(Some(record)) => {
+                let number = record.attempt.to_string();
+                let folder = self.store.trial_folder(&trial.id).join("attempts").join(number);
+                Ok(Executed::Recorded { record: Box::new(record), folder, kept })
+            }
+            Ok(None) => Ok(Executed::Interrupted),
+            Err(judging::RegradeError::Store(StoreError::LeaseLost { .. })) => Ok(Executed::Discarded),
+            Err(judging::RegradeError::Store(error)) => Err(error),
+            Err(error) => Err(StoreError::Io {
+                action: "judge the work in",
+                path: self.store.trial_folder(&work.trial),
+                source: std::io::Error::other(error),
+            }),
+        }
+    }
+
+    /// The work of an agent: what the store has, or else what it does now.
+    fn find_or_execute_work(&self, trial: &ResolvedTrial) -> Result<Work, StoreError> {
+        // A record that cannot be read is none.
+        let known = || {
+            let record = self.store.work_record(&trial.id).ok().flatten();
+            let has_ended = |record: &Record| record.outcome.counts() || record.cause == Some(Cause::Judge);
+            record.filter(has_ended).map(|record| Work::Done { record: Box::new(record), kept: None })
+        };
+        if let Some(done) = known() {
+            return Ok(done);
+        }
+        let Claim::Mine(lease) = self.store.claim(&trial.id)? else {
+            return Ok(Work::Other(Executed::Waiting));
+        };
+        // Another process may have ended it meanwhile.
+        if let Some(done) = known() {
+            return Ok(done);
+        }
+        let executed =
+            self.execute_attempt(trial, &lease, &|record| self.store.finish_work(record, &lease).map(Some))?;
+        Ok(match executed {
+            Executed::Recorded { record, kept, .. } => Work::Done { record, kept },
+            other => Work::Other(other),
+        })
+    }
+
+    /// Executes one attempt. `finish` writes its record, and may return it as written.
+    fn execute_attempt(
+        &self,
+        trial: &ResolvedTrial,
+        lease: &Lease,
+        finish: &dyn Fn(&Record) -> Result<Option<Record>, StoreError>,
+    ) -> Result<Executed, StoreError> {
         let (number, folder) = self.store.begin(&trial.id, &trial.specification, lease)?;
         let started_at = jiff::Timestamp::now();
         let clock = Instant::now();
@@ -111,54 +190,31 @@ impl Runner<'_> {
         }
         findings.seconds.total = clock.elapsed().as_secs_f64();
         let record = record(trial, number, started_at, findings, result);
-        if let Err(error) = self.store.finish(&record, lease) {
-            if !matches!(error, StoreError::LeaseLost { .. }) {
-                return Err(error);
+        match finish(&record) {
+            Ok(written) => {
+                let record = Box::new(written.unwrap_or(record));
+                Ok(Executed::Recorded { record, folder, kept })
             }
-            let _ = remove_tree(&folder);
-            return Ok(Executed::Discarded);
+            Err(StoreError::LeaseLost { .. }) => {
+                let _ = remove_tree(&folder);
+                Ok(Executed::Discarded)
+            }
+            Err(error) => Err(error),
         }
-        Ok(Executed::Recorded { record: Box::new(record), folder, kept })
     }
 }
 
-impl Runner<'_> {
-    /// Judges the work of the last attempt, if nothing but a judge's answer was missing. `None` if the trial has to be
-    /// executed.
-    fn judge_again(&self, trial: &ResolvedTrial, lease: &Lease) -> Result<Option<Executed>, StoreError> {
-        let Some(judge) = &trial.judge else { return Ok(None) };
-        let last = self.store.record(&trial.id).ok().flatten();
-        let Some(last) =
-            last.filter(|last| last.cause == Some(Cause::Judge) && judging::is_kept(self.store, last))
-        else {
-            return Ok(None);
-        };
-        let Self { store, budget, cancel, .. } = *self;
-        let (rubric, panel) = (Some(&*judge.rubric), &*judge.panel);
-        let judged = judging::judge_again(
-            store,
-            &last,
-            &trial.id,
-            &trial.specification,
-            rubric,
-            panel,
-            budget,
-            cancel,
-            lease,
-        );
-        match judged {
-            Ok(Some(record)) => {
-                let number = record.attempt.to_string();
-                let folder = store.trial_folder(&trial.id).join("attempts").join(number);
-                Ok(Some(Executed::Recorded { record: Box::new(record), folder, kept: None }))
-            }
-            Ok(None) => Ok(Some(Executed::Interrupted)),
-            Err(judging::RegradeError::Store(StoreError::LeaseLost { .. })) => Ok(Some(Executed::Discarded)),
-            Err(judging::RegradeError::Store(error)) => Err(error),
-            // Files that cannot be used: the trial is executed once more.
-            Err(_) => Ok(None),
-        }
-    }
+/// The work of an agent, or why there is none.
+enum Work {
+    /// It ended.
+    Done {
+        /// Its record.
+        record: Box<Record>,
+        /// The sandbox's folders, if they were kept now.
+        kept: Option<PathBuf>,
+    },
+    /// It did not.
+    Other(Executed),
 }
 
 impl<'a> Attempt<'a> {
@@ -242,8 +298,14 @@ impl<'a> Attempt<'a> {
         } else {
             drop(compared);
         }
-        if let Some(judge) = &self.trial.judge {
-            self.judge_rubric(judge, findings)?;
+        if self.trial.judge.is_some() {
+            match &findings.reward {
+                // A part of the score, whoever judges.
+                Some(tests) => {
+                    findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests.value);
+                }
+                None => return Err(Broken::new(Cause::Judge, "its rubric is decided by judges")),
+            }
         }
         Ok(snapshot)
     }
@@ -264,38 +326,6 @@ impl<'a> Attempt<'a> {
             .iter()
             .map(|left| format!("{} ({})", assay_diagnostic::escape_path(&left.path), left.reason));
         judging::write_list(self.folder, changed, left_out).map_err(broken)
-    }
-
-    /// Has judges decide the rubric. The reward of tests becomes a part of the score.
-    fn judge_rubric(&self, judge: &TrialJudge, findings: &mut Findings) -> Result<(), Broken> {
-        let tests = findings.reward.take().map(|reward| reward.value);
-        if let Some(tests) = tests {
-            // Kept even if no judge answers: what was graded is not graded again.
-            findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests);
-        }
-        let script = self.trial.script_context();
-        let context = JudgeContext {
-            budget: self.budget,
-            cancel: self.cancel,
-            scratch: self.scratch,
-            script: &script,
-            trial: self.trial.id.as_str(),
-        };
-        let instruction = &self.trial.task.instruction;
-        let graded =
-            judging::judge_work(self.folder, instruction, &judge.rubric, tests, &judge.panel, &context);
-        let judgement = graded
-            .map_err(|error| {
-                let (cause, message) = judging::broken(&error);
-                Broken::new(cause, message)
-            })?
-            .judgement;
-        findings.judged_numbers.extend(judging::numbers(&judgement));
-        findings.ctrf = Some(judging::checks(findings.ctrf.take(), &judgement));
-        let keys = BTreeMap::from([("reward".to_owned(), judgement.overall)]);
-        findings.reward = Some(Reward { value: judgement.overall, keys, numbers: BTreeMap::new() });
-        findings.judgement = Some(judgement);
-        Ok(())
     }
 
     /// The agent's phase, from starting the sandbox to stopping all its processes.
@@ -533,7 +563,6 @@ fn record(
         numbers: numbers(&findings),
         rewards: findings.reward.map(|reward| reward.keys).unwrap_or_default(),
         ctrf: findings.ctrf,
-        judgement: findings.judgement,
         ended,
         turns: findings.run.as_ref().map_or(0, |run| run.trajectory.turns()),
         usage,

@@ -121,10 +121,16 @@ pub(crate) fn unfinished(
 ) -> (Vec<Arc<TrialSpec>>, usize) {
     let mut waiting = Vec::new();
     for trial in batch.specs {
-        match store.record(&trial.id) {
-            Ok(Some(record)) if is_finished(&record, batch) => {}
+        match store.record_with_origin(&trial.id) {
+            Ok(Some((record, _))) if is_finished(&record, batch) => {}
             Ok(_) => waiting.push(trial.clone()),
             Err(error) => {
+                if matches!(error, StoreError::Changed { .. }) {
+                    // A process without the key would take it for a result.
+                    if let Err(error) = store.set_aside(&trial.id) {
+                        events(Event::Note(assay_diagnostic::chain(&error)));
+                    }
+                }
                 events(Event::Note(format!(
                     "{}; the trial is executed again",
                     assay_diagnostic::chain(&error)
@@ -271,6 +277,10 @@ impl Local<'_> {
         for round in 0.. {
             match runner.execute(&resolved, &lease)? {
                 Executed::Interrupted => return Ok(Next::Another),
+                Executed::Waiting => {
+                    shared.left.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Next::AgainAfter(PATIENCE_ELSEWHERE));
+                }
                 Executed::Discarded => {
                     report(Message::Note(format!(
                         "{}: the result is discarded: this process was stopped for so long that another has taken the trial over",

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_store::Store;
+use assay_store::{RECORD_KEY_VARIABLE, Store};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -346,6 +346,8 @@ fn run(
         (tempfile::tempfile().map_err(wrong)?, tempfile::tempfile().map_err(wrong)?);
     let mut child = Command::new(command)
         .args(args)
+        // Jobs inherit the environment. Their records are signed where they are accepted.
+        .env_remove(RECORD_KEY_VARIABLE)
         .stdin(Stdio::null())
         .stdout(stdout.try_clone().map_err(wrong)?)
         .stderr(stderr.try_clone().map_err(wrong)?)

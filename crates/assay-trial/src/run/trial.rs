@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_agent::{Agent, CatalogueEntry};
 use assay_model::{Price, ScriptContext};
 use assay_skill::Package;
-use assay_store::{AgentLabel, NetworkPolicy, PROTOCOL, SandboxLimits, TrialId};
+use assay_store::{AgentLabel, NetworkPolicy, PROTOCOL, SandboxLimits, TrialId, work_of};
 use assay_task::Task;
 use assay_trace::Disclosure;
 
@@ -178,13 +178,22 @@ impl ResolvedTrial {
         if !self.step_seconds.is_empty() {
             specification["steps"] = json!(self.step_seconds);
         }
-        if let Some(judge) = &self.judge {
-            specification["judge"] = judge.panel.identity();
-        }
         // Only the oracle gets them, and no other identity contains them.
         if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {
             specification["task_skills"] = json!(digest);
         }
-        specification
+        match &self.judge {
+            None => specification,
+            // A judgement has an id of its own: another judge decides on the same work.
+            Some(judge) => {
+                json!({ "protocol": PROTOCOL, "work": specification, "judge": judge.identity() })
+            }
+        }
+    }
+
+    /// The work of the agent that judges decide on, as a trial of its own.
+    pub(crate) fn work(&self) -> Self {
+        let specification = work_of(&self.specification).clone();
+        Self { id: TrialId::of(&specification), specification, ..self.clone() }
     }
 }

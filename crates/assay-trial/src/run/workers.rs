@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use assay_gateway::{Budget, Caps, LimiterClient, share_limits};
 use assay_model::Usage;
-use assay_store::{SpecError, Store, StoreError, TrialId, TrialSpec, write_atomically};
+use assay_store::{Record, SpecError, Store, StoreError, TrialId, TrialSpec, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Retries;
@@ -274,6 +274,14 @@ impl Executor for Workers<'_> {
                     return true;
                 }
                 budget.charge(&record.usage.unwrap_or_default(), &Usage::default(), record.cost_usd);
+                if !is_of(trial, &record) {
+                    events(Event::Note(format!(
+                        "warning: the record of {} is not what its worker was asked for, and stays without a signature",
+                        trial.id.short()
+                    )));
+                } else if let Err(error) = store.sign_accepted(&trial.id) {
+                    events(Event::Note(assay_diagnostic::chain(&error)));
+                }
                 events(Event::End { record: &record, elsewhere: true });
                 false
             });
@@ -312,6 +320,15 @@ impl Executor for Workers<'_> {
             events(Event::Note(note));
         }
     }
+}
+
+/// Whether a worker's record is that of the planned trial.
+fn is_of(trial: &TrialSpec, record: &Record) -> bool {
+    record.task == trial.task.name
+        && record.agent == trial.agent
+        && record.repetition == trial.repetition
+        && record.sandbox == trial.sandbox_kind()
+        && record.imported_from.is_none()
 }
 
 /// Asks the gateway of a run whether anything of the budget is left.

@@ -4,13 +4,16 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use assay_store::{Record, RunFolder, Store, StoreError, TrialId, is_run_name, pretty};
+use assay_store::{
+    IMPORTED_SPECIFICATION, ImportedFrom, Record, RunFolder, SOURCE, Store, StoreError, TrialId, is_run_name,
+    pretty,
+};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::write::trial_folder;
 use super::{ArchiveError, FILE_CAP, MANIFEST, Manifest, Member, MemberKind, RUN_FILES, SCHEMA};
@@ -49,12 +52,15 @@ pub(crate) fn import_run(
         let path = path.to_owned();
         move |source| ArchiveError::Io { action, path, source }
     };
-    let opened = assay_fs::open_file(file).map_err(failed("open", file))?;
+    let mut opened = assay_fs::open_file(file).map_err(failed("open", file))?;
     let size = opened.metadata().map_err(failed("read", file))?.len();
+    let source = source(file, &opened).map_err(failed("read", file))?;
+    opened.rewind().map_err(failed("read", file))?;
     let staging = staging(store)?;
     let archive = Archive { file, staging: staging.path() };
     let manifest = archive.unpack(opened, size)?;
-    let (run, trials) = archive.check(&manifest, name)?;
+    let (run, trials) = archive.check(store, &manifest, name)?;
+    let (run, trials) = archive.rename(run, &trials, &source)?;
     let moves = plan_moves(store, staging.path(), &trials)?;
     let exists = compare_run(store, staging.path(), &run)?;
     commit(store, staging.path(), &run, &moves, exists)?;
@@ -63,6 +69,19 @@ pub(crate) fn import_run(
         imported: moves.len(),
         present: trials.len() - moves.len(),
         trajectories: manifest.trajectories,
+    })
+}
+
+/// Where the records of an archive come from.
+fn source(path: &Path, file: &fs::File) -> io::Result<ImportedFrom> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file)?;
+    Ok(ImportedFrom {
+        format: "run".to_owned(),
+        // Without the folders above it, which tell of the machine.
+        file: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        digest: format!("blake3:{}", hasher.finalize().to_hex()),
+        trial: None,
     })
 }
 
@@ -192,9 +211,10 @@ impl Archive<'_> {
         written.map_err(|source| ArchiveError::Io { action: "write", path, source })
     }
 
-    /// Checks that the files make up a run, and renames it.
+    /// Checks that the files make up a run, and gives it its name here.
     fn check(
         &self,
+        store: &Store,
         manifest: &Manifest,
         name: Option<&str>,
     ) -> Result<(RunFolder, Vec<TrialId>), ArchiveError> {
@@ -218,8 +238,16 @@ impl Archive<'_> {
             let read = || fs::read(self.staging.join(&member.path)).map_err(|error| self.damaged(&error));
             let id = match MemberKind::of(&member.path) {
                 Some(MemberKind::Record(id)) => {
-                    let record = Record::parse(&read()?)
+                    let bytes = read()?;
+                    let record = Record::parse(&bytes)
                         .map_err(|error| self.invalid(format!("{}: {error}", member.path)))?;
+                    // With a key of this machine, it must be as it was signed. Of records that were imported
+                    // before, the id is another than the signed one.
+                    if record.imported_from.is_none() {
+                        store
+                            .verify(&record, &bytes)
+                            .map_err(|error| self.invalid(format!("{}: {error}", member.path)))?;
+                    }
                     if record.trial != id {
                         return Err(
                             self.invalid(format!("{} is the record of {}", member.path, record.trial))
@@ -236,7 +264,7 @@ impl Archive<'_> {
                     }
                     id
                 }
-                Some(MemberKind::Evidence(id)) => id,
+                Some(MemberKind::ImportedSpecification(id) | MemberKind::Evidence(id)) => id,
                 Some(MemberKind::Run | MemberKind::Task | MemberKind::Skill) | None => continue,
             };
             trials.insert(id);
@@ -254,10 +282,67 @@ impl Archive<'_> {
                 return Err(ArchiveError::Conflict { message, hint });
             }
             name.clone_into(&mut run.run);
-            let written = fs::write(&plan, pretty(&run, &plan)?);
-            written.map_err(|source| ArchiveError::Io { action: "write", path: plan, source })?;
         }
         Ok((run, with_record.into_iter().collect()))
+    }
+
+    /// Gives the trials ids of their own and their records a mark, so that no run of this store takes them for trials
+    /// of its own.
+    fn rename(
+        &self,
+        mut run: RunFolder,
+        trials: &[TrialId],
+        source: &ImportedFrom,
+    ) -> Result<(RunFolder, Vec<TrialId>), ArchiveError> {
+        for cell in &mut run.cells {
+            cell.trial = ImportedFrom::namespaced(&source.digest, &cell.trial).0;
+        }
+        run.imported_from = Some(source.clone());
+        run.seal();
+        let staged = self.staging.join("run");
+        for (name, bytes) in [
+            ("plan.json", pretty(&run, Path::new("plan.json"))?),
+            (SOURCE, pretty(source, Path::new(SOURCE))?),
+        ] {
+            let path = staged.join(name);
+            fs::write(&path, bytes).map_err(|source| ArchiveError::Io { action: "write", path, source })?;
+        }
+        let renamed = trials.iter().map(|trial| self.rename_trial(trial, source));
+        Ok((run, renamed.collect::<Result<_, _>>()?))
+    }
+
+    fn rename_trial(&self, trial: &TrialId, source: &ImportedFrom) -> Result<TrialId, ArchiveError> {
+        let (id, document) = ImportedFrom::namespaced(&source.digest, trial);
+        let from = trial_folder(self.staging, trial);
+        let path = from.join("record.json");
+        let bytes = fs::read(&path).map_err(|error| self.damaged(&error))?;
+        // As it was written, also by another version.
+        let mut record: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| self.invalid(format!("{}: {error}", path.display())))?;
+        if record.get("imported_from").is_some()
+            && let Some(record) = record.as_object_mut()
+        {
+            // It names the trial of another store.
+            record.shift_remove("signature");
+        }
+        record["trial"] = json!(id);
+        record["imported_from"] = json!(ImportedFrom { trial: Some(trial.clone()), ..source.clone() });
+        let specification = from.join("trial.json");
+        if specification.exists() {
+            let kept = from.join(IMPORTED_SPECIFICATION);
+            if kept.exists() {
+                fs::remove_file(&specification).map_err(|error| self.damaged(&error))?;
+            } else {
+                rename(&specification, &kept)?;
+            }
+        }
+        let to = trial_folder(self.staging, &id);
+        let document = pretty(&document, &specification)?;
+        let written =
+            fs::write(&path, pretty(&record, &path)?).and_then(|()| fs::write(&specification, &document));
+        written.map_err(|source| ArchiveError::Io { action: "write", path: path.clone(), source })?;
+        rename(&from, &to)?;
+        Ok(id)
     }
 }
 
@@ -341,9 +426,16 @@ fn commit(
     let mut moved = Vec::new();
     let committed = (|| {
         for skill in fs::read_dir(staging.join("skills")).into_iter().flatten().flatten() {
-            let to = store.root().join("skills").join(skill.file_name());
-            if !to.exists() {
-                rename(&skill.path(), &to)?;
+            let name = skill.file_name().to_string_lossy().into_owned();
+            let hex = name.strip_suffix(".md").unwrap_or(&name);
+            let path = skill.path();
+            let bytes =
+                fs::read(&path).map_err(|source| ArchiveError::Io { action: "read", path, source })?;
+            // The digest of a package with other files than this one cannot be checked.
+            if is_whole_package(staging, hex, &bytes)? {
+                store.write_skill(hex, &bytes)?;
+            } else {
+                store.write_imported_skill(hex, &bytes)?;
             }
         }
         for trial in moves {
@@ -360,6 +452,14 @@ fn commit(
         }
     }
     committed
+}
+
+/// Whether a digest is that of a package with nothing but this SKILL.md.
+fn is_whole_package(staging: &Path, hex: &str, document: &[u8]) -> Result<bool, ArchiveError> {
+    let folder = staging.join("package");
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join("SKILL.md"), document));
+    written.map_err(|source| ArchiveError::Io { action: "write", path: folder.clone(), source })?;
+    Ok(assay_fs::tree::Tree::read(&folder).digest().hex() == hex)
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), ArchiveError> {

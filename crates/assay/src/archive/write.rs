@@ -6,17 +6,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use assay_fs::FileKind;
-use assay_store::{RunFolder, Store, TrialId, is_run_name, pretty};
+use assay_store::{IMPORTED_SPECIFICATION, RunFolder, Store, TrialId, is_run_name, pretty};
 use assay_task::Task;
 use serde::Serialize;
 
-use super::{
-    ArchiveError, EVIDENCE, FILE_CAP, MANIFEST, Manifest, Member, MemberKind, RUN_FILES, SCHEMA, TASKS,
-    VERIFIER, is_evidence,
-};
+use super::{ArchiveError, FILE_CAP, MANIFEST, Manifest, Member, MemberKind, RUN_FILES, SCHEMA, TASKS};
 
 /// Level of the compression: part of the format only insofar as equal runs shall give equal bytes.
 const LEVEL: i32 = 10;
+
+/// The document that a trial's id is the hash of.
+const SPECIFICATION: &str = "/trial.json";
 
 /// What to export.
 pub(crate) struct RunExport<'a> {
@@ -60,7 +60,9 @@ pub(crate) fn export_run(store: &Store, export: &RunExport<'_>) -> Result<Export
     let folder = store.run_folder(&run.run);
     let mut add = |member: String, folder: &Path, relative: PathBuf| {
         // A trial's id is the digest of its specification, which contains no value of a variable.
-        let is_cleaned = !member.ends_with("/trial.json");
+        let is_specification =
+            [SPECIFICATION, IMPORTED_SPECIFICATION].iter().any(|name| member.ends_with(name));
+        let is_cleaned = !is_specification;
         sources.push(Source { member, folder: folder.to_owned(), relative, is_cleaned, executable: false });
     };
     for name in RUN_FILES {
@@ -69,7 +71,10 @@ pub(crate) fn export_run(store: &Store, export: &RunExport<'_>) -> Result<Export
     let skills = run.provisions.iter().flat_map(|provision| &provision.skills).map(|skill| &skill.digest);
     for digest in skills.chain(run.skills.values()) {
         let name = format!("{}.md", digest.strip_prefix("blake3:").unwrap_or(digest));
-        add(format!("skills/{name}"), &store.root().join("skills"), name.into());
+        // A text of this store's runs comes before one of an archive.
+        let own = store.root().join("skills");
+        let folder = if own.join(&name).exists() { own } else { own.join("imported") };
+        add(format!("skills/{name}"), &folder, name.into());
     }
     let mut trials = 0;
     for trial in run.trials() {
@@ -84,6 +89,7 @@ pub(crate) fn export_run(store: &Store, export: &RunExport<'_>) -> Result<Export
         trials += 1;
         let folder = store.trial_folder(trial);
         let mut files = vec!["record.json".to_owned(), "trial.json".to_owned()];
+        files.push(IMPORTED_SPECIFICATION.to_owned());
         if export.trajectories {
             files.extend(evidence(&folder, &format!("attempts/{}", record.attempt)));
         }
@@ -169,16 +175,8 @@ fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped
 
 /// The files of an attempt that belong into the archive, relative to the trial's folder.
 fn evidence(trial: &Path, attempt: &str) -> Vec<String> {
-    let mut folders = vec![String::new()];
-    let steps = fs::read_dir(trial.join(attempt).join("steps")).into_iter().flatten().flatten();
-    folders.extend(steps.filter_map(|step| Some(format!("steps/{}/", step.file_name().into_string().ok()?))));
-    let mut files = Vec::new();
-    for folder in folders {
-        let own = EVIDENCE.iter().map(|name| format!("{folder}{name}"));
-        files.extend(own.chain(VERIFIER.iter().map(|name| format!("{folder}verifier/{name}"))));
-    }
-    files.retain(|file| is_evidence(&file.split('/').collect::<Vec<_>>()));
-    files.iter().map(|file| format!("{attempt}/{file}")).collect()
+    let paths = assay_store::evidence_paths(&trial.join(attempt));
+    paths.iter().map(|file| format!("{attempt}/{file}")).collect()
 }
 
 /// A file without secrets; `None` where there is none. Attempts hold what sandboxes wrote, so no
@@ -195,8 +193,23 @@ fn read(source: &Source, export: &RunExport<'_>) -> Result<Option<Vec<u8>>, Arch
         Err(assay_fs::FsError::NotAFile { .. } | assay_fs::FsError::Escape { .. }) => None,
         Err(error) => return Err(io(io::Error::other(error))),
     };
-    let clean = |bytes: Vec<u8>| (export.clean)(&String::from_utf8_lossy(&bytes)).into_bytes();
+    let clean = |bytes: Vec<u8>| {
+        let text = String::from_utf8_lossy(&bytes);
+        let cleaned = (export.clean)(&text);
+        // What was signed has another text.
+        if cleaned != text && source.member.ends_with("/record.json") {
+            return without_signature(&cleaned).unwrap_or_else(|| cleaned.into_bytes());
+        }
+        cleaned.into_bytes()
+    };
     Ok(if source.is_cleaned { found.map(clean) } else { found })
+}
+
+/// A record's text without its signature.
+fn without_signature(record: &str) -> Option<Vec<u8>> {
+    let mut record: serde_json::Value = serde_json::from_str(record).ok()?;
+    record.as_object_mut()?.shift_remove("signature");
+    pretty(&record, Path::new("record.json")).ok()
 }
 
 fn member(source: &Source, bytes: &[u8]) -> Member {

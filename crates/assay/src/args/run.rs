@@ -100,6 +100,13 @@ pub(crate) struct RunArgs {
     /// Do not retry trials that had an infrastructure error in an earlier invocation
     #[arg(long)]
     pub(crate) no_retry: bool,
+    /// Use results of imported runs instead of executing their trials
+    ///
+    /// `assay import run` brings results that others produced. They are no results of this store: without this option
+    /// their trials are executed here. With it, the plan records how many results were imported, and so does the
+    /// report.
+    #[arg(long)]
+    pub(crate) reuse_imported: bool,
     /// Skip the preflight, a first request to each model that shows whether the model replies
     #[arg(long)]
     pub(crate) no_preflight: bool,

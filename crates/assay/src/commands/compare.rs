@@ -2,15 +2,15 @@
 
 use assay_analysis::RunComparison;
 use assay_report::{clean, counted};
-use assay_store::Store;
 
 use crate::args::compare::CompareArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let (first, second) = (store.run(&args.first)?, store.run(&args.second)?);
     let found = assay_analysis::compare(&store, &first, &second)?;
     if found.comparisons.is_empty() {

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
 
 fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     refuse_overwriting(std::slice::from_ref(&args.out), args.force)?;
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let secrets = machine::secrets();
     let suite = Suite::load(&args.tasks, std::path::Path::new("."));
     let export = RunExport {
@@ -158,7 +158,7 @@ fn data(args: &ExportDataArgs, settings: &Settings, ui: &Ui) -> Result<Status, F
         ExportFormat::Parquet => WriteFormat::Parquet,
     };
     format.require().map_err(failure)?;
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let mut skipped = Vec::new();
     let names = run_names(&store, &args.runs, &mut skipped)?;
     let path = |table: &str| args.out.join(format!("{table}.{}", format.extension()));

@@ -161,6 +161,7 @@ fn row(name: &str, terms: &SkillTerms, base: Option<&Base>, policy: &Policy) -> 
         look: None,
         decision: None,
         checks: CheckChanges::default(),
+        keys: None,
         notes: Vec::new(),
     }
 }
@@ -332,6 +333,8 @@ fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Op
                 drift.observed.map_or("none".to_owned(), pp)
             ));
         }
+        let unproven = measured.report.origins.filter(|found| found.unsigned > 0 || found.imported > 0);
+        notes.extend(unproven.map(assay_report::record_origins));
         rows.push((
             *number,
             SkillRow {
@@ -348,6 +351,7 @@ fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Op
                 look: Some(claim.look),
                 decision: Some(decision),
                 checks: CheckChanges::of(&measured.report),
+                keys: measured.report.origins,
                 notes,
             },
         ));

@@ -1,6 +1,6 @@
 //! `assay gc`: removes leftovers of crashed runs and unreferenced data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = machine::open_store(&settings.store)?;
+    let store = machine::open_store_unsigned(&settings.store)?;
     let report = if args.dry_run { None } else { Some(clean_up(&store)?) };
     let docker = if args.dry_run { None } else { machine::remove_stale_containers(&store) };
     let pruned = match args.image_budget {
@@ -90,7 +90,7 @@ fn clean_up(store: &Store) -> Result<CleanupReport, Failure> {
     let mut report = assay_trial::clean_up(store);
     let debug = store.root().join("debug");
     if debug.is_dir() {
-        let more = assay_trial::clean_up(&machine::open_store(&debug)?);
+        let more = assay_trial::clean_up(&machine::open_store_unsigned(&debug)?);
         report.store.leases += more.store.leases;
         report.store.scratch += more.store.scratch;
         report.cgroups += more.cgroups;
@@ -122,21 +122,30 @@ fn referenced_trials(store: &Store) -> Result<BTreeSet<TrialId>, Failure> {
     for name in store.run_names() {
         referenced.extend(store.run(&name)?.cells.into_iter().map(|cell| cell.trial));
     }
+    // The work that judgements decide on, and whether one of these is needed. Work without any may be waiting for one.
+    let mut judged: BTreeMap<TrialId, bool> = BTreeMap::new();
+    let mut worked = Vec::new();
     for (id, _) in store.trials() {
-        if let Ok(Some(record)) = store.record(&id)
-            && matches!(record.agent.name.as_str(), "oracle" | "nop")
-        {
-            referenced.insert(id);
+        if let Ok(Some(record)) = store.record(&id) {
+            if let Some(work) = record.work {
+                *judged.entry(work).or_default() |= referenced.contains(&id);
+            }
+            if matches!(record.agent.name.as_str(), "oracle" | "nop") {
+                referenced.insert(id);
+            }
+        } else if matches!(store.work_record(&id), Ok(Some(_))) {
+            worked.push(id);
         }
     }
+    referenced.extend(worked.into_iter().filter(|work| judged.get(work).is_none_or(|is_needed| *is_needed)));
     Ok(referenced)
 }
 
 /// Interrupted attempts: those after the recorded one.
 fn unfinished_attempts(store: &Store, id: &TrialId) -> Vec<PathBuf> {
-    let recorded = match store.record(id) {
-        Ok(record) => record.map_or(0, |record| record.attempt),
-        Err(_) => return Vec::new(),
+    let recorded = match (store.record(id), store.work_record(id)) {
+        (Ok(record), Ok(work)) => record.or(work).map_or(0, |record| record.attempt),
+        _ => return Vec::new(),
     };
     let attempts = store.trial_folder(id).join("attempts");
     let mut found: Vec<PathBuf> = fs::read_dir(attempts)

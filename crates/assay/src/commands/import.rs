@@ -5,7 +5,7 @@ mod rubric_experiment;
 
 use std::path::{Path, PathBuf};
 
-use assay_store::{ConditionRole, Store};
+use assay_store::ConditionRole;
 use assay_trial::import::{
     BenchmarkLayout, ConditionOptions, ImportOptions, Imported, ImportedTable, PrimaryOption, TableColumns,
     TableOptions, benchmark, harbor, table,
@@ -18,6 +18,7 @@ use crate::args::import::{
 };
 use crate::config::Settings;
 use crate::failure::{Failure, Status, lines};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
 }
 
 fn from_archive(args: &ImportRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let imported = import_run(&store, &args.file, args.name.as_deref());
     store.clear_scratch();
     let imported = imported?;
@@ -64,7 +65,7 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
         conditions: args.condition.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
         roles: roles(&args.roles)?,
     };
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let imported = harbor(&store, &args.dirs, &options)?;
     if ui.json() {
         ui.document(&imported)?;
@@ -99,7 +100,7 @@ fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<St
         roles: roles(&args.roles)?,
         range: range(&args.range)?,
     };
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     print_table(&table(&store, &args.file, &options)?, &args.file, ui)
 }
 
@@ -110,7 +111,7 @@ fn from_benchmark(
     ui: &Ui,
 ) -> Result<Status, Failure> {
     let name = args.name.clone().unwrap_or_else(|| run_name(&stem(&args.file)));
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let imported = benchmark(&store, &args.file, layout, &name, &roles(&args.roles)?)?;
     print_table(&imported, &args.file, ui)
 }

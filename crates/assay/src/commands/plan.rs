@@ -8,7 +8,7 @@ use assay_analysis::{
 };
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, seconds};
-use assay_store::{ExclusionGroup, Limit, LimitSource, Store, TaskLimits};
+use assay_store::{ExclusionGroup, Limit, LimitSource, TaskLimits};
 use assay_trace::Placement;
 use assay_trial::{Experiment, MachineContext, Plan};
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     let mut experiment = Experiment::load(&args.experiment)?;
     prices::fill(&mut experiment, args.prices.as_deref(), settings)?;
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment, &store, &here)?;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 pub(super) fn forecast_of(path: &Path, settings: &Settings) -> Result<String, Failure> {
     let mut experiment = Experiment::load(path)?;
     prices::fill(&mut experiment, None, settings)?;
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment, &store, &here)?;

@@ -15,7 +15,7 @@ use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let mut run = store.run(&args.run)?;
     // One that the plan has under the same name is replaced.
     run.metrics.retain(|planned| args.metric.iter().all(|asked| asked.name != planned.name));

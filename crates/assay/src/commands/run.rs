@@ -25,7 +25,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::progress::Progress;
 use crate::ui::Ui;
-use crate::{machine, prices};
+use crate::{machine, prices, record_keys};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
@@ -35,6 +35,8 @@ struct Document<'a> {
     planned: usize,
     executed: usize,
     cached: usize,
+    /// Of `cached`, imported results.
+    imported: usize,
     infrastructure: usize,
     unfinished: usize,
     checks_executed: usize,
@@ -59,9 +61,10 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     machine::remove_stale_containers(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
-    let plan = Plan::build(experiment, &store, &here)?;
+    let mut plan = Plan::build(experiment, &store, &here)?;
     plan.require_trials()?;
     check_selection(&plan, &only)?;
+    use_imports(&mut plan, &store, args, ui);
     if plan.experiment.stopping.is_some() && !args.only.is_empty() {
         return Err(Failure::bad_input(
             "`--only` cannot be combined with `[stopping]`: a round is complete with all its trials",
@@ -92,6 +95,9 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         executor: executor(args)?,
         ..RunOptions::new(args.jobs.map_or(plan.experiment.concurrency, usize::from))
     };
+    if let Some(reason) = record_keys::explain_unsigned() {
+        ui.note(&format!("warning: records get no signature, because there is no key: {reason}"));
+    }
     super::dependencies::warn(&plan, &resolver, ui);
     // Preflight first: it is quick, and nothing works without a model.
     if args.replay.is_none() && !args.no_preflight && !run_preflight(&plan, &store, &options, &cancel, ui)? {
@@ -171,6 +177,23 @@ fn next_round(
         notes.push(format!("round {round} of at most {rounds}{open}"));
     }
     Ok(RoundArms { arms: state.arms, notes })
+}
+
+/// Uses the results that were imported, or says that they are not used.
+fn use_imports(plan: &mut Plan, store: &Store, args: &RunArgs, ui: &Ui) {
+    let imported = plan.imported_results(store);
+    if imported.is_empty() {
+        return;
+    }
+    let results = counted(imported.len(), "imported result", "imported results");
+    if args.reuse_imported {
+        plan.reuse_imports(&imported);
+        ui.note(&format!(
+            "{results} used: nothing here shows that the trials were executed as the report states"
+        ));
+    } else {
+        ui.note(&format!("{results} of these trials not used: `--reuse-imported` uses imported results"));
+    }
 }
 
 /// Sends the preflight requests. False if interrupted.
@@ -262,6 +285,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
             planned: outcome.planned,
             executed: outcome.executed,
             cached: outcome.cached,
+            imported: outcome.imported,
             infrastructure: outcome.infrastructure,
             unfinished: outcome.unfinished,
             checks_executed: outcome.checks_executed,
@@ -274,10 +298,15 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     }
     super::report::print(report, ui)?;
     let mut line = format!(
-        "\n{} planned: {} executed, {} cached, {}",
+        "\n{} planned: {} executed, {} cached{}, {}",
         counted(outcome.planned, "trial", "trials"),
         group_digits(outcome.executed),
         group_digits(outcome.cached),
+        if outcome.imported > 0 {
+            format!(" ({} imported)", group_digits(outcome.imported))
+        } else {
+            String::new()
+        },
         counted(outcome.infrastructure, "infrastructure error", "infrastructure errors")
     );
     if outcome.unfinished > 0 {

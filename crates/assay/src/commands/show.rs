@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::args::show::ShowArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 /// Most characters of one message or output on a terminal; the files hold all of it.
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
             .hint("`assay compare` compares two runs; `assay show --history` takes several"));
         }
     };
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     match store.run(what) {
         Ok(_) => show_run(&store, what, ui)?,
         Err(StoreError::NotFound(no_run)) => match store.find_trial(what) {
@@ -88,7 +89,11 @@ fn show_run(store: &Store, name: &str, ui: &Ui) -> Result<(), Failure> {
 
 fn show_trial(store: &Store, id: &TrialId, ui: &Ui) -> Result<(), Failure> {
     let folder = store.trial_folder(id);
-    let record = store.record(id)?;
+    // Work that judges decide on has a record of its own.
+    let record = match store.record(id)? {
+        Some(record) => Some(record),
+        None => store.work_record(id)?,
+    };
     let attempt = record.as_ref().map_or(1, |record| record.attempt);
     let attempt = folder.join("attempts").join(attempt.to_string());
     let trajectory: Option<Trajectory> =
@@ -153,6 +158,11 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
     let time = Some(record.seconds.total).filter(|time| *time > 0.0);
     let time = time.map_or_else(|| "time unknown".to_owned(), seconds);
     text.push_str(&format!(", {}, {time}\n", counted(record.turns, "turn", "turns")));
+    if let Some(from) = &record.imported_from {
+        text.push_str(&format!("  imported from {} ({})\n", clean(&from.file), clean(&from.format)));
+    } else if let Some(signature) = &record.signature {
+        text.push_str(&format!("  signed with the key {}\n", clean(&signature.key_id)));
+    }
     if let Some(ended) = &record.ended {
         let ended = serde_json::to_value(ended).unwrap_or_default();
         let kind = ended.get("kind").and_then(Value::as_str).unwrap_or_default().replace('_', " ");

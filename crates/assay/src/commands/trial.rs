@@ -108,6 +108,9 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
         match executed? {
             Executed::Recorded { record, folder, .. } => (record, folder),
             Executed::Interrupted => return Ok(Status::Interrupted),
+            Executed::Waiting => {
+                return Err(Failure::infrastructure("another process is executing the work of this trial"));
+            }
             Executed::Discarded => return Err(StoreError::LeaseLost { trial: trial.id }.into()),
         }
     };
@@ -120,7 +123,9 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
 fn recorded(store: &Store, trial: &TrialId, ui: &Ui) -> Result<Option<Record>, Failure> {
     match store.record(trial) {
         Ok(record) => Ok(record.filter(|record| record.outcome.counts())),
-        Err(error @ (StoreError::Format { .. } | StoreError::Version { .. })) => {
+        Err(
+            error @ (StoreError::Format { .. } | StoreError::Version { .. } | StoreError::Changed { .. }),
+        ) => {
             ui.note(&format!("{}; the trial is executed again", assay_diagnostic::chain(&error)));
             Ok(None)
         }

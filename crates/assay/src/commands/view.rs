@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_report::counted;
-use assay_store::Store;
 use assay_view::{Access, ExportError, ServeError, Serving, Site, Stop, export, new_token, serve_site};
 
 use crate::args::view::ViewArgs;
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &ViewArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         return Err(Failure::bad_input(message)
             .hint("`assay run` and `assay import` create one; --store names another"));
     }
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     if let Some(run) = &args.run {
         // An unknown name is an error, with similar ones.
         store.run(run)?;

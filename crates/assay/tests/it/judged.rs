@@ -203,6 +203,115 @@ fn a_judge_that_is_down_loses_no_work() {
     }
 }
 
+/// What the judge of a request is called.
+fn judge_of(request: &Request) -> String {
+    request.body["model"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Requests to a judge, without preflights.
+fn asked_of(server: &Server, judge: &str) -> usize {
+    let requests = server.requests();
+    requests.iter().filter(|request| !request.is_preflight() && judge_of(request) == judge).count()
+}
+
+#[test]
+fn replies_of_one_judge_are_kept_when_another_fails() {
+    needs_bubblewrap!();
+    let is_bad = Arc::new(AtomicBool::new(true));
+    let bad = is_bad.clone();
+    let server = Server::start(move |_, request| {
+        let is_bad = judge_of(request) == "bad" && bad.load(Ordering::Relaxed);
+        if is_bad && !request.is_preflight() {
+            return Answer::done("I would say that the notes are fine.");
+        }
+        reply(request)
+    });
+    let panel = format!(
+        "[judge]\nmodels = [\"openai:good\", \"openai:bad\"]\nbase_url = \"{}\"\n\
+         [prices.\"openai:good\"]\ninput = 1000.0\noutput = 0.0\n[prices.\"openai:bad\"]\ninput = 1000.0\noutput = 0.0\n",
+        server.url()
+    );
+    let lab = lab(&panel);
+    let run = || lab.run(&["--max-usd", "100", "--only", "task=a"]);
+    for round in 1..=3 {
+        let (document, code) = run();
+        assert_eq!((code, &document["infrastructure"]), (3, &json!(4)), "{document:#}");
+        // Four trials: each asks it once, whatever the other says and how often.
+        assert_eq!((asked_of(&server, "good"), asked_of(&server, "bad")), (4, 8 * round));
+        let record = &lab.records()[0];
+        assert!(
+            record["reason"].as_str().unwrap().contains("cannot read the replies of the judge openai:bad")
+        );
+    }
+    is_bad.store(false, Ordering::Relaxed);
+    let (document, code) = run();
+    assert_eq!((code, &document["infrastructure"]), (0, &json!(0)), "{document:#}");
+    assert_eq!((asked_of(&server, "good"), asked_of(&server, "bad")), (4, 28));
+    // A judgement costs what was paid for it: one reply of the one, and seven of the other.
+    for record in lab.records() {
+        assert_eq!(
+            (&record["judgement"]["requests"], &record["judgement"]["cost_usd"]),
+            (&json!(8), &json!(8.0))
+        );
+    }
+    let (document, _) = run();
+    assert_eq!((&document["executed"], &document["cached"]), (&json!(0), &json!(4)));
+}
+
+#[test]
+fn another_judge_decides_on_the_same_work() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url()));
+    let run = || lab.run(&["--no-cap", "--only", "task=a"]);
+    let (document, _) = run();
+    assert_eq!((&document["run"], &document["executed"]), (&json!("lab"), &json!(4)), "{document:#}");
+    let work = |record: &Value| record["work"].as_str().unwrap().to_owned();
+    let attempts = |work: &str| {
+        fs::read_dir(lab.path(&format!(".assay/trials/{}/{work}/attempts", &work[..2]))).unwrap().count()
+    };
+    let first = lab.records();
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replace("openai:judge", "openai:second"));
+    let (document, code) = run();
+    assert_eq!(
+        (code, &document["run"], &document["executed"]),
+        (0, &json!("lab-2"), &json!(4)),
+        "{document:#}"
+    );
+    assert_eq!((asked_of(&server, "judge"), asked_of(&server, "second")), (4, 4));
+    let records = lab.records();
+    assert_eq!(records.len(), 8);
+    for record in &records {
+        // The agent worked once, and both judgements are kept, each in its own record and beside the other.
+        let work = work(record);
+        assert_eq!(attempts(&work), 1, "{record:#}");
+        let folder = lab.path(&format!(".assay/trials/{}/{work}/judgements", &work[..2]));
+        let kept =
+            fs::read_dir(&folder).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_file()).count();
+        assert_eq!(kept, 2, "{}", folder.display());
+        let of_first = first.iter().find(|old| old["trial"] == record["trial"]);
+        let judge = if of_first.is_some() { "openai:judge" } else { "openai:second" };
+        assert_eq!(record["judgement"]["judges"], json!([judge]));
+    }
+    // Each run reads its own judgements.
+    for (name, judge) in [("lab", "openai:judge"), ("lab-2", "openai:second")] {
+        let report = lab.assay(&["report", name, "--format", "json"]).ok().json();
+        assert_eq!(report["judged"]["judges"], json!([judge]), "{report:#}");
+        assert_eq!(report["keys"]["signed"], json!(4), "{report:#}");
+    }
+    // A panel of both asks nobody again; a second repeat asks each once more.
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replace("\"openai:second\"", "\"openai:judge\", \"openai:second\""));
+    let (document, code) = run();
+    assert_eq!((code, &document["executed"]), (0, &json!(4)), "{document:#}");
+    assert_eq!((asked_of(&server, "judge"), asked_of(&server, "second")), (4, 4));
+    // What no run needs goes; what one needs stays.
+    lab.assay(&["gc", "--unreferenced"]).ok();
+    let (document, _) = run();
+    assert_eq!((&document["executed"], &document["cached"]), (&json!(0), &json!(4)));
+}
+
 #[test]
 fn a_judge_of_the_candidates_family_is_refused_before_any_trial() {
     let lab = lab("[judge]\nmodels = [\"openai:o3\"]\nbase_url = \"http://127.0.0.1:9/v1\"\n");

@@ -58,6 +58,7 @@ mod output;
 mod pre_commit;
 mod prices;
 mod processes;
+mod record_keys;
 mod roles;
 mod route;
 mod rubrics;

@@ -175,7 +175,7 @@ fn examine(
         sees: false,
         checks: Vec::new(),
     };
-    let store = machine::open_store(&folder.path().join("store"))?;
+    let store = machine::open_store_unsigned(&folder.path().join("store"))?;
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
     let here = machine::context(&sandboxes, None);

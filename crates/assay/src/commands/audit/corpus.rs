@@ -9,6 +9,7 @@ use super::{calibrated, runs};
 use crate::args::audit::CorpusArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -30,7 +31,7 @@ pub(super) fn run_of(named: &Path, settings: &Settings) -> Result<Option<(Store,
     let Some(name) = named.to_str().filter(|_| !named.exists() && settings.store.is_dir()) else {
         return Ok(None);
     };
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let run = store.run(name)?;
     Ok(Some((store, run)))
 }

@@ -70,7 +70,7 @@ impl Chosen {
         let is_id = |text: &str| text.len() >= 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let id = named.to_str().filter(|text| is_id(text) && !named.exists() && settings.store.is_dir());
         let Some(id) = id else { return Ok(Self::File(named.to_owned())) };
-        let store = Store::open(&settings.store)?;
+        let store = machine::read_store(&settings.store)?;
         let id = store.find_trial(id)?;
         let Some(record) = store.record(&id)? else {
             return Err(Failure::bad_input(format!("trial {} is not finished", id.short())));

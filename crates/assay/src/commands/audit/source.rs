@@ -13,6 +13,7 @@ use super::notices::Notices;
 use super::{corpus, input, runs};
 use crate::config::Settings;
 use crate::failure::Failure;
+use crate::machine;
 
 /// Largest content of an archive that is unpacked, in bytes.
 const ARCHIVE_CAP: u64 = 1 << 30;
@@ -62,7 +63,7 @@ impl Source {
     }
 
     fn of_store(name: String, root: &Path, unpacked: Option<TempDir>) -> Result<Self, Failure> {
-        let store = Store::open(root)?;
+        let store = machine::read_store(root)?;
         let runs = store.run_names().iter().map(|run| store.run(run)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { name, content: Content::Runs(store, runs), _unpacked: unpacked })
     }

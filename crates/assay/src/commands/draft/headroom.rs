@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_draft::experiment::PILOT_REPETITIONS;
 use assay_report::{clean, counted};
-use assay_store::{ConditionRole, Outcome, Store};
+use assay_store::{ConditionRole, Outcome};
 use assay_task::Task;
 use serde_json::json;
 
@@ -12,13 +12,14 @@ use super::folder::{DraftFolder, Headroom, PilotResult};
 use crate::args::draft::HeadroomArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let folder = DraftFolder { root: args.dir.clone() };
     folder.state()?;
     let _lock = if args.dry_run { None } else { Some(folder.lock()?) };
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let run = store.run(&args.run)?;
     if let Some(cell) = run.cells.iter().find(|cell| run.role_of(&cell.condition) != ConditionRole::None) {
         return Err(Failure::bad_input(format!(

@@ -142,6 +142,10 @@ impl Gate<'_> {
         if measured.report.model_mismatch {
             return Err(Unmeasured::Blocked("another model than the requested one replied".to_owned()));
         }
+        let changed = measured.report.origins.map_or(0, |origins| origins.changed);
+        if changed > 0 {
+            return Err(Unmeasured::Blocked(assay_report::changed_records(changed)));
+        }
         if let Some(reuse) = self.reuse.filter(|_| recorded > 0) {
             measured.drift = Some(self.drift(&plan, &folder, reuse, &mut measured.executed)?);
         }
@@ -295,6 +299,10 @@ impl Gate<'_> {
                     continue;
                 }
                 let Some(record) = self.store.record(&cell.trial).ok().flatten() else { continue };
+                // Where and how others measured is unknown.
+                if record.imported_from.is_some() {
+                    continue;
+                }
                 let day = record.started_at.get(..10).unwrap_or_default().to_owned();
                 if let Some(score) = record.score() {
                     found.entry((day, cell.task.clone())).or_default().push(score);

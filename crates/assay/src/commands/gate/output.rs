@@ -1,5 +1,6 @@
 //! The decision of a gate as text, Markdown, JSON and JUnit.
 
+use assay_analysis::RecordOrigins;
 use assay_gate::Decision;
 use assay_report::{clean, counted, pp};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -59,6 +60,8 @@ pub(super) struct SkillRow {
     #[serde(flatten)]
     pub(super) decision: Option<Decision>,
     pub(super) checks: CheckChanges,
+    /// What the records of the run prove about where they come from.
+    pub(super) keys: Option<RecordOrigins>,
     pub(super) notes: Vec<String>,
 }
 

@@ -14,6 +14,7 @@ use crate::args::gate::GateArgs;
 use crate::args::lab::replay::Arms;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 /// Random orders of each arm's trials, beside the recorded one.
@@ -53,7 +54,7 @@ struct Checked {
 pub(super) fn run(args: &GateArgs, policy: &Policy, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let groups = match &args.table {
         Some(table) => read(table, args)?,
-        None => stored(&Store::open(&settings.store)?)?,
+        None => stored(&machine::read_store(&settings.store)?)?,
     };
     let mut checked = Checked { schema: "assay.gate-self-check/1", ..Checked::default() };
     for (group, arms) in &groups {

@@ -2,19 +2,19 @@
 
 use assay_analysis::judged::{Diagnosis, ItemDirective, diagnose};
 use assay_report::{clean, percent};
-use assay_store::Store;
 use serde_json::json;
 
 use crate::args::judge::DiagnoseArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 /// Most characters of an item or a directive.
 const CHARS: usize = 100;
 
 pub(super) fn run(args: &DiagnoseArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let run = store.run(&args.run)?;
     let report = assay_analysis::report(&store, &run)?;
     let Some(judged) = &report.judged else {

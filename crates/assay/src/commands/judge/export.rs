@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::args::judge::{ExportArgs, ExportKind};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 /// A judged trial of a run.
@@ -22,7 +23,7 @@ struct Trial {
 }
 
 pub(super) fn run(args: &ExportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let run = store.run(&args.run)?;
     let trials = trials(&store, &run)?;
     if trials.is_empty() {

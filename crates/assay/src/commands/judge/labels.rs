@@ -15,6 +15,7 @@ use super::figures::{cell, ends};
 use crate::args::judge::LabelsArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 /// What labels can follow from, in the order in which they are counted.
@@ -28,7 +29,7 @@ pub(super) fn run(args: &LabelsArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             Failure::bad_input(message).hint("`assay judge sheet` creates one; --store names another")
         );
     }
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let sheet = store.sheet(&args.sheet).map_err(|error| name_sheets(error, &store))?;
     if let Some(out) = &args.out {
         check_name(out)?;

@@ -12,7 +12,7 @@ use assay_judge::Rubric;
 use assay_report::counted;
 use assay_stats::judge::{clustered_kappa, proportion};
 use assay_store::{Claim, JudgeModel, JudgeSpec, Outcome, Record, RunFolder, Store, TrialId};
-use assay_trial::judging::{Panel, is_kept, judge_again};
+use assay_trial::judging::{Judging, Panel, is_kept, judge_again, rubric_digest};
 use serde_json::{Value, json};
 
 use super::figures::{cell, ends};
@@ -174,10 +174,12 @@ fn plan(
             continue;
         }
         let Some(mut specification) = store.specification(&cell.trial)? else { continue };
+        // Trials of earlier versions name a rubric only where it replaces that of their task.
+        let rubric = rubrics.get(&cell.task).map(|rubric| json!(rubric_digest(rubric)));
+        let rubric = rubric.or_else(|| specification["judge"].get("rubric").cloned());
         specification["judge"] = panel.identity();
-        if let Some(rubric) = rubrics.get(&cell.task) {
-            specification["judge"]["rubric"] =
-                json!(blake3::hash(rubric.to_json().as_bytes()).to_hex().as_str());
+        if let Some(rubric) = rubric {
+            specification["judge"]["rubric"] = rubric;
         }
         let id = TrialId::of(&specification);
         cell.trial = id.clone();
@@ -257,8 +259,8 @@ fn judge_one(
         Claim::Held(_) => return Ok(One::Failed(format!("{trial}: another process judges it"))),
     };
     let rubric = rubrics.get(&one.earlier.task);
-    let judged =
-        judge_again(store, &one.earlier, &one.id, &one.specification, rubric, panel, budget, cancel, &lease);
+    let judging = Judging { store, panel, rubric, budget, cancel };
+    let judged = judge_again(&judging, &one.earlier, &one.id, &one.specification, &lease);
     Ok(match judged {
         Ok(None) => One::Interrupted,
         Ok(Some(record)) if record.outcome.counts() => One::Judged,

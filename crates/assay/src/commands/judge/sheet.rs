@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use assay_report::{clean, counted};
-use assay_store::{AddedSheet, Sheet, Store, is_run_name};
+use assay_store::{AddedSheet, Sheet, is_run_name};
 use assay_table::read_documents;
 use serde_json::{Value, json};
 
 use crate::args::judge::SheetArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(super) fn run(args: &SheetArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -20,7 +21,7 @@ pub(super) fn run(args: &SheetArgs, settings: &Settings, ui: &Ui) -> Result<Stat
             .hint("choose another with --name: letters, digits, `-`, `_` and `.`, at most 80"));
     }
     let sheet = read_sheet(&args.file, &name)?;
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let added = store.add_sheet(&sheet)?;
     if added == AddedSheet::Differs {
         let message = format!("the store has another sheet {name}, to which marks may refer");

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use assay_analysis::INTERIM;
 use assay_report::clean;
 use assay_stats::VerdictKind;
-use assay_store::Store;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 /// A line of `history.jsonl`.
@@ -26,7 +26,7 @@ type Arm = (String, String, String);
 type Point<'a> = (&'a Value, Option<f64>, String);
 
 pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     for name in names {
         store.run(name)?;
     }

@@ -234,7 +234,7 @@ impl Runs {
         if names.is_empty() && !settings.store.is_dir() {
             return Ok(Self { store: None, runs: Vec::new() });
         }
-        let store = Store::open(&settings.store)?;
+        let store = machine::read_store(&settings.store)?;
         let names = if names.is_empty() { store.run_names() } else { names.to_vec() };
         let runs = names.iter().map(|name| store.run(name)).collect::<Result<_, _>>()?;
         Ok(Self { store: Some(store), runs })

@@ -183,7 +183,7 @@ pub(super) fn of_runs(
     settings: &Settings,
     ui: &Ui,
 ) -> Result<SkillSources, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::read_store(&settings.store)?;
     let secrets = machine::secrets();
     let (mut parts, mut tasks, mut trials) = (Vec::new(), BTreeSet::new(), Vec::new());
     for name in runs {

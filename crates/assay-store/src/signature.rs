@@ -1,0 +1,158 @@
+//! Signatures of records, and where records come from.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::evidence::{evidence_digest, evidence_digests};
+use crate::identity::{TrialId, canonical};
+use crate::keys::{RecordKey, RecordKeys};
+use crate::record::Record;
+
+/// The way of signing: BLAKE3 in its keyed mode over the canonical JSON of the record without `imported_from` and
+/// `signature.mac`.
+const SCHEME: &str = "blake3-keyed/1";
+
+/// The signature of the process that accepted a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// `blake3-keyed/1`.
+    pub scheme: String,
+    /// The key's name: 16 hexadecimal digits of a digest.
+    pub key_id: String,
+    /// The digests of the files of the attempt that the result rests on, by path.
+    pub evidence: BTreeMap<String, String>,
+    /// The message authentication code, 64 hexadecimal digits.
+    #[serde(default)]
+    pub mac: String,
+}
+
+/// Where a result was before, if this store did not accept it from a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFrom {
+    /// `run` for an archive of `assay export run`; else `harbor`, `benchflow`, `table`, or a benchmark's name.
+    pub format: String,
+    /// The name of the file or folder, without the folders above it.
+    pub file: String,
+    /// The digest of the file; of the trial's own `result.json` in a folder.
+    pub digest: String,
+    /// The trial's id in the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialId>,
+}
+
+impl ImportedFrom {
+    /// What an archive's trial is called here, so that it is not taken for a trial of this store: the id of the
+    /// document, and the document.
+    pub fn namespaced(digest: &str, trial: &TrialId) -> (TrialId, Value) {
+        let document = json!({ "imported_from": digest, "trial": trial });
+        (TrialId::of(&document), document)
+    }
+
+    /// Whether two results are of the same place, though perhaps of another version of the file.
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        (&self.format, &self.file) == (&other.format, &other.file)
+    }
+}
+
+/// Where a record comes from, as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordOrigin {
+    /// Its signature is that of a key that this process knows.
+    Signed,
+    /// It has a signature of a key that this process does not know.
+    UnknownKey,
+    /// It has no signature: it is of an earlier version, or was written by something else.
+    Unsigned,
+    /// It was imported.
+    Imported,
+}
+
+/// What of a record does not match its signature.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureMismatch {
+    /// The record itself.
+    #[error("the record was changed after it was signed")]
+    Record,
+    /// A file that it rests on.
+    #[error("{path} was changed after the record was signed")]
+    Evidence {
+        /// Which, relative to the folder of the attempt.
+        path: String,
+    },
+}
+
+/// Signs a record. `attempt` is the folder of its attempt.
+///
+/// # Errors
+/// Never for a record: it is an object that can be serialized.
+pub(crate) fn sign(record: &Record, attempt: &Path, key: &RecordKey) -> serde_json::Result<Signature> {
+    let mut signature = Signature {
+        scheme: SCHEME.to_owned(),
+        key_id: key.id(),
+        evidence: evidence_digests(attempt),
+        mac: String::new(),
+    };
+    let signed = Record { signature: Some(signature.clone()), ..record.clone() };
+    // As it is read again: the text of a number is not always that of its value.
+    let value: Value = serde_json::from_slice(&serde_json::to_vec(&signed)?)?;
+    signature.mac = key.authenticate(&signed_text(value, None)).to_hex().to_string();
+    Ok(signature)
+}
+
+/// What is signed of a record's JSON.
+fn signed_text(mut value: Value, trial: Option<&TrialId>) -> String {
+    if let Some(record) = value.as_object_mut() {
+        record.shift_remove("imported_from");
+        if let Some(trial) = trial {
+            record.insert("trial".to_owned(), json!(trial));
+        }
+        if let Some(signature) = record.get_mut("signature").and_then(Value::as_object_mut) {
+            signature.shift_remove("mac");
+        }
+    }
+    canonical(&value)
+}
+
+/// Checks a record against its signature. `bytes` is its file; `attempt` is the folder of its attempt, if its evidence
+/// is checked too. Evidence that is missing proves nothing and is no mismatch.
+///
+/// # Errors
+/// The signature is of a known key, and does not match.
+pub(crate) fn verify(
+    record: &Record,
+    bytes: &[u8],
+    attempt: Option<&Path>,
+    keys: &RecordKeys,
+) -> Result<RecordOrigin, SignatureMismatch> {
+    let (place, imported) = match &record.imported_from {
+        Some(from) => (from.trial.as_ref(), true),
+        None => (None, false),
+    };
+    let unproven = |origin| if imported { RecordOrigin::Imported } else { origin };
+    let Some(signature) = &record.signature else { return Ok(unproven(RecordOrigin::Unsigned)) };
+    let Some(key) = keys.find(&signature.key_id).filter(|_| signature.scheme == SCHEME) else {
+        return Ok(unproven(RecordOrigin::UnknownKey));
+    };
+    let value = serde_json::from_slice(bytes).map_err(|_| SignatureMismatch::Record)?;
+    let computed = key.authenticate(&signed_text(value, place));
+    // Compared in constant time.
+    if !blake3::Hash::from_hex(&signature.mac).is_ok_and(|mac| mac == computed) {
+        return Err(SignatureMismatch::Record);
+    }
+    // Archives contain evidence without secrets, or none.
+    if let Some(attempt) = attempt.filter(|_| !imported) {
+        for (path, digest) in &signature.evidence {
+            let is_changed = match evidence_digest(attempt, path) {
+                Some(found) => found != *digest,
+                None => attempt.join(path).symlink_metadata().is_ok(),
+            };
+            if is_changed {
+                return Err(SignatureMismatch::Evidence { path: path.clone() });
+            }
+        }
+    }
+    Ok(unproven(RecordOrigin::Signed))
+}
