@@ -20,7 +20,7 @@ pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&st
     let all = || tables.iter().flat_map(|table| others.iter().map(move |other| (table, other)));
     let is_primary = |condition: &str| primary == Some(condition);
     let families = Families::of_primary(run, tables, primary);
-    let mut plans = run.stopping.map(|stopping| Plans::new(stopping.rounds, run.margin));
+    let mut plans = run.stopping.map(|stopping| Plans::new(stopping, run.margin));
     let pairs = all().filter(|(table, other)| table.is_usable(baseline) && table.is_usable(other));
     let clusters = clusters(run);
     let mut comparisons: Vec<Comparison> = pairs
@@ -186,7 +186,9 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     let is_sequential = rounds.is_some();
     let stage = rounds.as_ref().map(|(stage, _)| *stage);
     // Of the comparison in its family, and alone.
+    let mut unbiased = None;
     let looks = rounds.map(|(stage, plans)| {
+        unbiased = stage.ended.and_then(|_| plans.unbiased_lift(family, stage.round, &counted));
         [family, 1].map(|family| plans.decide_round(family, stage.round, &counted, &losses))
     });
     let [look, alone] = looks.unwrap_or_default();
@@ -225,13 +227,15 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
             .filter(|estimate| estimate.clusters.is_some())
             .map(|estimate| estimate.effective),
         lift: estimate.map(|estimate| estimate.mean),
+        lift_unbiased: unbiased,
         pass_rate_lift: pass_rate_lift(slots, shared),
         ci95: ends(if is_sequential {
             alone.and_then(|look| look.verdict.interval)
         } else {
             estimate.and_then(|estimate| estimate.interval).filter(|_| is_fixed)
         }),
-        fixed_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95)),
+        // Of one look, as the tests.
+        fixed_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95).filter(|_| !is_sequential)),
         family: verdict.interval.map(|interval| FamilyInterval {
             level: 1.0 - level,
             low: interval.low,

@@ -66,6 +66,6 @@ pub use origins::RecordOrigins;
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use question::{PastRun, Question, question};
 pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};
-pub use rounds::{RoundState, round_state};
+pub use rounds::{DecidedRun, RoundState, decided_before, round_state};
 pub use standing::Progress;
 pub use task_results::{FailedTrial, TaskArmResults, TaskResults, TestResults, task_results};

@@ -153,12 +153,16 @@ pub struct Comparison {
     pub effective_clusters: Option<f64>,
     /// Mean over tasks of the difference of mean scores.
     pub lift: Option<f64>,
+    /// The median-unbiased lift of a comparison that was decided after rounds and has ended: `lift` is on average too far
+    /// from zero then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lift_unbiased: Option<f64>,
     /// The same for pass rates. It is the lift if all scores are 0 or 1.
     pub pass_rate_lift: Option<f64>,
     /// Its unadjusted 95% CI; `null` below 5 tasks or effective clusters.
     pub ci95: Option<[f64; 2]>,
     /// The 95% CI of the lift with the tasks taken as fixed: the variation if they were run again.
-    /// Not used for the verdict.
+    /// Not used for the verdict. `null` if it is decided after rounds: it is an interval of one look.
     pub fixed_tasks_ci95: Option<[f64; 2]>,
     /// The adjusted CI, which decides the verdict.
     pub family: Option<FamilyInterval>,

@@ -61,6 +61,8 @@ pub enum Note {
     Sequential {
         /// Rounds at most.
         rounds: u32,
+        /// How many of them are looked at; all if `None`.
+        looks: Option<u32>,
     },
     /// Trials whose reward was read after the agent's deadline.
     Late {

@@ -54,6 +54,39 @@ pub fn round_state(store: &Store, run: &RunFolder, next: u32) -> Result<RoundSta
     Ok(RoundState { comparisons, arms })
 }
 
+/// An earlier run of which some comparison was decided after its rounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecidedRun {
+    /// Its name.
+    pub run: String,
+    /// Its comparisons that have ended.
+    pub ended: usize,
+    /// All of its comparisons.
+    pub comparisons: usize,
+}
+
+/// The earlier run that `run` adds trials to although its rounds have decided a comparison, if there is one.
+///
+/// Such trials cannot be judged: the rule that ended the comparison has spent the error rate.
+///
+/// # Errors
+/// Records that cannot be read, or are of another version.
+pub fn decided_before(store: &Store, run: &RunFolder) -> Result<Option<DecidedRun>, StoreError> {
+    for name in store.run_names() {
+        let Ok(earlier) = store.run(&name) else { continue };
+        if earlier.stopping.is_none() || earlier.plan == run.plan || !run.is_extension_of(&earlier) {
+            continue;
+        }
+        let comparisons = round_state(store, &earlier, 1)?.comparisons;
+        let has_ended = |found: &&Comparison| found.sequential.is_some_and(|rounds| rounds.ended.is_some());
+        let ended = comparisons.iter().filter(has_ended).count();
+        if ended > 0 {
+            return Ok(Some(DecidedRun { run: name, ended, comparisons: comparisons.len() }));
+        }
+    }
+    Ok(None)
+}
+
 /// Looks at every complete round of every table, and removes the trials beyond the round at which a condition
 /// stopped.
 pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
@@ -62,7 +95,7 @@ pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
     };
     let families = Families::of(run, &gathered.tables);
     let clusters = comparisons::clusters(run);
-    let mut plans = Plans::new(stopping.rounds, run.margin);
+    let mut plans = Plans::new(stopping, run.margin);
     for table in &mut gathered.tables {
         if !table.planned_conditions.contains(baseline) {
             continue;
@@ -75,6 +108,9 @@ pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
             let in_round = open.iter().map(|name| name.as_str()).chain([baseline.as_str()]);
             if open.is_empty() || !table.is_complete(in_round, round) {
                 break;
+            }
+            if !plans.look_after(round) {
+                continue;
             }
             let seen = table.at(round);
             for name in std::mem::take(&mut open) {

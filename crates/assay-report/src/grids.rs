@@ -42,8 +42,9 @@ fn plus_minus(figure: f64) -> String {
 }
 
 pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
+    let interval = if labels.sequential() { "95% CI (one look)" } else { "95% CI" };
     let rates: &[&str] =
-        if labels.fractional() { &["score", "95% CI", "pass rate"] } else { &["pass rate", "95% CI"] };
+        if labels.fractional() { &["score", interval, "pass rate"] } else { &["pass rate", interval] };
     let figures = ["tasks", "valid trials", "infra errors", "tokens", "cost", "time", "turns"];
     let caption = "Results, with mean tokens, cost and time per valid trial";
     let mut grid = labels.grid(caption, &[], &[rates, &figures].concat());

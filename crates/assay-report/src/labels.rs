@@ -8,18 +8,20 @@ use crate::doc::{Cell, Grid};
 use crate::text::clean;
 
 /// Whether agents and sandboxes have to be distinguished, and how.
-#[expect(clippy::struct_excessive_bools, reason = "four independent questions")]
+#[expect(clippy::struct_excessive_bools, reason = "independent questions")]
 pub(crate) struct Labels {
     agents: bool,
     /// Whether the model identifies the agent.
     by_model: bool,
     sandboxes: bool,
     fractional: bool,
+    sequential: bool,
 }
 
 impl Labels {
     pub(crate) fn of(report: &Report) -> Self {
-        Self { fractional: report.fractional_scores, ..Self::new(&report.arms) }
+        let sequential = report.comparisons.iter().any(|found| found.sequential.is_some());
+        Self { fractional: report.fractional_scores, sequential, ..Self::new(&report.arms) }
     }
 
     pub(crate) fn new(arms: &[Arm]) -> Self {
@@ -31,12 +33,18 @@ impl Labels {
             by_model: agents.len() == models.len(),
             sandboxes: sandboxes.len() > 1,
             fractional: arms.iter().any(|arm| arm.score != arm.pass_rate),
+            sequential: false,
         }
     }
 
     /// Whether scores are shown besides pass rates: a trial has a score between 0 and 1.
     pub(crate) fn fractional(&self) -> bool {
         self.fractional
+    }
+
+    /// Whether comparisons are decided after rounds, so that the interval of an arm alone is one of a single look.
+    pub(crate) fn sequential(&self) -> bool {
+        self.sequential
     }
 
     /// Whether there is more than one group of arms.

@@ -90,7 +90,7 @@ pub fn note(note: &Note) -> String {
         ),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
-        Note::Sequential { rounds } => sequential(*rounds),
+        Note::Sequential { rounds, looks } => sequential(*rounds, *looks),
         Note::EarlierRuns(question) => earlier_runs(question),
         Note::Reanalysis(question) => format!(
             "Re-analysis: the trials are those of {}. Choose the analysis that counts before its results are known.",
@@ -396,10 +396,15 @@ fn list_names(ArmNames { arms, of }: &ArmNames) -> String {
     }
 }
 
-fn sequential(rounds: u32) -> String {
+fn sequential(rounds: u32, looks: Option<u32>) -> String {
+    let when = looks.filter(|looks| *looks < rounds).map_or_else(
+        || format!("after each complete round, at most {rounds}"),
+        |looks| format!("at {looks} looks, evenly spread over at most {rounds} complete rounds"),
+    );
     format!(
-        "Comparisons are decided after each complete round, at most {rounds}, at group-sequential levels \
+        "Comparisons are decided {when}, at group-sequential levels \
          (docs/STATISTICS.md). Repeated CIs are for tasks of this kind and hold at every round. The lift of a comparison \
-         that stopped early is on average too far from zero."
+         that stopped early is on average too far from zero; the median-unbiased lift beside it is not. The CIs of pass rates are \
+         those of one look."
     )
 }

@@ -49,8 +49,11 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             points(high)
         )
     });
+    let unbiased = comparison
+        .lift_unbiased
+        .map_or(String::new(), |unbiased| format!(" Median-unbiased lift: {}.", pp(unbiased)));
     let between = format!(
-        "{} ({}, {} {}), {}.{}{lost}",
+        "{} ({}, {} {}), {}.{}{unbiased}{lost}",
         pp(lift),
         points_between(Some([family.low, family.high])),
         level(family.level),

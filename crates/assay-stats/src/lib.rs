@@ -30,6 +30,7 @@ mod random;
 mod ranks;
 mod requirement;
 mod sample;
+mod second_stage;
 pub mod sequential;
 pub mod simulate;
 pub mod spending;

@@ -37,6 +37,8 @@ pub(crate) enum Purpose {
     JudgeErrors = 13,
     /// Simulated drafts, one stream each.
     Admission = 14,
+    /// Recorded trials with labels that mean nothing, one stream a suite.
+    Relabel = 15,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

@@ -6,13 +6,15 @@
 //! (φ + 1)/(φ + K/k) of that after round K. φ = 0, whose times are k/K, is the most cautious; φ is estimated from
 //! round 2 on, divided by 1.5 and rounded down to a power of two from ¼ to 16, or 0.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::interval::{FEWEST_UNITS, PairedTask};
 use crate::moments::Quantiles;
 use crate::random::{Purpose, index, stream};
 use crate::sample::{Sample, mean, scores};
-use crate::spending::{Sides, nominal_levels, upper_tail};
+use crate::second_stage;
+use crate::spending::{Looks, Sides, upper_tail};
 use crate::verdict::{Levels, Losses, Verdict, VerdictKind, alpha, has_enough_units, verdict_at};
 
 /// A comparison whose chance of a verdict at the last look is below this is futile.
@@ -21,8 +23,17 @@ pub const FUTILITY: f64 = 0.02;
 /// The first look at which futility ends a comparison.
 const FIRST_FUTILE: usize = 2;
 
+/// The same of a plan that does not look after every round; and a third of its rounds, if that is later.
+const FIRST_FUTILE_OF_FEW: usize = 3;
+
 /// Rounds of a plan at most.
 pub const MOST_ROUNDS: usize = 200;
+
+/// Under this many independent units, rounds are looked at three times only.
+pub const FEW_UNITS: usize = 20;
+
+/// Under this many, twice.
+pub const VERY_FEW_UNITS: usize = 12;
 
 /// Values of φ for which levels are computed.
 const RATIOS: [f64; 8] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
@@ -30,27 +41,62 @@ const RATIOS: [f64; 8] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// What an estimate of φ is divided by: too large a value would spend too much of the error rate early.
 const CAUTION: f64 = 1.5;
 
+/// The rounds after which a comparison of so many independent units is looked at.
+pub fn rounds_to_look_at(rounds: usize, units: usize) -> Vec<usize> {
+    spread_looks(rounds, looks_of(units))
+}
+
+/// How many of its rounds a plan of so many independent units looks at; `None` for all.
+///
+/// The effects of few tasks differ by more than their trials vary, so that the later rounds of a task tell little that
+/// is new; each look spends some of the error rate all the same.
+pub fn looks_of(units: usize) -> Option<u32> {
+    match units {
+        0..VERY_FEW_UNITS => Some(2),
+        VERY_FEW_UNITS..FEW_UNITS => Some(3),
+        _ => None,
+    }
+}
+
+/// So many looks, evenly spread over the rounds, the last of them after the last round; after every round for `None`.
+pub fn spread_looks(rounds: usize, looks: Option<u32>) -> Vec<usize> {
+    let Some(looks) = looks.map(|looks| looks as usize).filter(|looks| (1..rounds).contains(looks)) else {
+        return (1..=rounds).collect();
+    };
+    (1..=looks).map(|part| (rounds * part).div_ceil(looks)).collect()
+}
+
 /// The rounds of a comparison and the levels of their looks, fixed before the first trial.
 #[derive(Debug, Clone)]
 pub struct SequentialPlan {
     /// Comparisons that share the error rate.
-    family: usize,
+    pub(crate) family: usize,
     /// The equivalence margin.
-    margin: f64,
+    pub(crate) margin: f64,
     /// Rounds at most.
     rounds: usize,
+    /// The rounds after which is looked.
+    looks: Vec<usize>,
+    /// The share of the tasks that take part in rounds; the others come after the last round. 1 without others.
+    pub(crate) share: f64,
     /// The levels for each of [`RATIOS`], computed when needed.
-    levels: [OnceLock<AllLevels>; RATIOS.len()],
+    levels: [OnceLock<Arc<AllLevels>>; RATIOS.len()],
 }
 
-/// Nominal levels, look by look.
-#[derive(Debug, Clone)]
-struct AllLevels {
-    /// Two-sided levels for `helps` and `harms`.
-    two_sided: Vec<f64>,
-    /// One-sided levels of each of the two tests for `negligible`.
-    one_sided: Vec<f64>,
+/// The looks of a plan at one value of φ. With more tasks after the rounds there is one look more.
+#[derive(Debug)]
+pub(crate) struct AllLevels {
+    /// For `helps` and `harms`.
+    pub(crate) two_sided: Looks,
+    /// For each of the two tests for `negligible`.
+    pub(crate) one_sided: Looks,
 }
+
+/// What the levels of a plan follow from.
+type Key = (usize, Vec<usize>, u64, usize, usize);
+
+/// The levels that were computed, as they take a while.
+static KNOWN: Mutex<BTreeMap<Key, Arc<AllLevels>>> = Mutex::new(BTreeMap::new());
 
 /// What a look at complete rounds finds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,15 +117,37 @@ impl Look {
 }
 
 impl SequentialPlan {
-    /// A plan of at most `rounds` rounds for a family of `family` comparisons (0 counts as 1). `None` without rounds,
-    /// or with more than [`MOST_ROUNDS`].
+    /// A plan of at most `rounds` rounds, with a look after each, for a family of `family` comparisons (0 counts as 1).
+    /// `None` without rounds, or with more than [`MOST_ROUNDS`].
     pub fn new(rounds: usize, family: usize, margin: f64) -> Option<Self> {
         (1..=MOST_ROUNDS).contains(&rounds).then(|| Self {
             family,
             margin,
             rounds,
+            looks: (1..=rounds).collect(),
+            share: 1.0,
             levels: Default::default(),
         })
+    }
+
+    /// The plan with looks after these rounds only, and after the last one. Others than those of the plan are left out.
+    #[must_use]
+    pub fn looking_after(mut self, rounds: &[usize]) -> Self {
+        self.looks = rounds.iter().copied().filter(|round| (1..=self.rounds).contains(round)).collect();
+        self.looks.push(self.rounds);
+        self.looks.sort_unstable();
+        self.looks.dedup();
+        self.levels = Default::default();
+        self
+    }
+
+    /// The plan with more tasks after the rounds: `first` tasks take part in rounds, and a comparison that these leave
+    /// open is decided with `more` others.
+    #[must_use]
+    pub fn with_more_tasks(mut self, first: usize, more: usize) -> Self {
+        self.share = if more == 0 { 1.0 } else { first as f64 / (first + more) as f64 };
+        self.levels = Default::default();
+        self
     }
 
     /// Rounds at most.
@@ -87,52 +155,147 @@ impl SequentialPlan {
         self.rounds
     }
 
-    fn levels(&self, ratio: usize) -> &AllLevels {
+    /// The rounds after which is looked, in order.
+    pub fn looks(&self) -> &[usize] {
+        &self.looks
+    }
+
+    pub(crate) fn levels(&self, ratio: usize) -> &AllLevels {
         self.levels[ratio].get_or_init(|| {
-            let (phi, rounds) = (RATIOS[ratio], self.rounds as f64);
-            let times: Vec<f64> =
-                (1..=self.rounds).map(|round| (phi + 1.0) / (phi + rounds / round as f64)).collect();
-            let alpha = alpha(self.family);
-            AllLevels {
-                two_sided: nominal_levels(alpha, &times, Sides::Two),
-                one_sided: nominal_levels(alpha, &times, Sides::One),
-            }
+            let key = (self.rounds, self.looks.clone(), self.share.to_bits(), self.family.max(1), ratio);
+            let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+            known.unwrap_or_else(|| {
+                let found = Arc::new(self.compute_levels(ratio));
+                KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found.clone());
+                found
+            })
         })
     }
 
+    fn compute_levels(&self, ratio: usize) -> AllLevels {
+        let mut times: Vec<f64> =
+            self.looks.iter().map(|round| self.share * self.time_of(ratio, *round)).collect();
+        if self.share < 1.0 {
+            times.push(1.0);
+        }
+        let alpha = alpha(self.family);
+        let of = |sides| Looks::new(alpha, &times, sides).unwrap_or_default();
+        AllLevels { two_sided: of(Sides::Two), one_sided: of(Sides::One) }
+    }
+
+    /// The information after a round, as a share of that after the last.
+    fn time_of(&self, ratio: usize, round: usize) -> f64 {
+        (RATIOS[ratio] + 1.0) / (RATIOS[ratio] + self.rounds as f64 / round as f64)
+    }
+
     /// The look after `round` complete rounds. Trials beyond the round must be left out by the caller: an
-    /// incomplete round is not analysed. `losses` is `None` if no trial was lost. `None` for a round that the plan
-    /// does not have.
+    /// incomplete round is not analysed. `losses` is `None` if no trial was lost. `None` for a round after which the
+    /// plan does not look.
     pub fn decide_round(&self, tasks: &[PairedTask], round: usize, losses: Option<&Losses>) -> Option<Look> {
-        let at = round.checked_sub(1).filter(|at| *at < self.rounds)?;
-        let sample = Sample::of(tasks);
-        let noise = within_variance(tasks);
-        let variance = if sample.has(FEWEST_UNITS) { sample.moments().variance() } else { 0.0 };
-        let all = self.levels(self.ratio(variance, noise, round));
-        let levels = Levels { two_sided: all.two_sided[at], one_sided: all.one_sided[at] };
+        let at = self.looks.binary_search(&round).ok()?;
+        let (sample, noise) = (Sample::of(tasks), within_variance(tasks));
+        let all = self.levels(self.ratio(&sample, noise, round));
+        let levels = Levels {
+            two_sided: *all.two_sided.levels().get(at)?,
+            one_sided: *all.one_sided.levels().get(at)?,
+        };
         let verdict = verdict_at(tasks, levels, self.family, self.margin, losses);
         let futile = verdict.kind == VerdictKind::Inconclusive
             && verdict.interval.is_some()
-            && (FIRST_FUTILE..self.rounds).contains(&round)
+            && (self.first_futile()..self.rounds).contains(&round)
             && self.chance(all, &sample, noise, round).is_some_and(|chance| chance < FUTILITY);
         Some(Look { verdict, futile })
+    }
+
+    /// The first round after which futility ends a comparison.
+    fn first_futile(&self) -> usize {
+        if self.looks.len() == self.rounds {
+            FIRST_FUTILE
+        } else {
+            FIRST_FUTILE_OF_FEW.max(self.rounds.div_ceil(3))
+        }
+    }
+
+    /// The median-unbiased lift of a comparison that ended after a round: the lift at which such a design ends with a
+    /// higher result as often as with a lower one (docs/STATISTICS.md, "Sequential verdicts"). `None` if the plan does
+    /// not look after the round, or with fewer than five units.
+    pub fn unbiased_lift(&self, tasks: &[PairedTask], round: usize) -> Option<f64> {
+        let at = self.looks.binary_search(&round).ok()?;
+        let sample = Sample::of(tasks);
+        if !sample.has(FEWEST_UNITS) {
+            return None;
+        }
+        let moments = sample.moments();
+        let all = self.levels(self.ratio(&sample, within_variance(tasks), round));
+        let z = second_stage::score(&moments, 0.0);
+        // The lift of one standard error, in the scale of z.
+        let unit = if z.abs() > 1e-3 {
+            moments.mean / z
+        } else {
+            (moments.variance().max(moments.shrunk(moments.n)) / moments.n).sqrt()
+        };
+        Some((all.two_sided.unbiased(at, z) * unit).clamp(-1.0, 1.0))
+    }
+
+    /// The decision of a comparison that its rounds left open, with `more` tasks that took part in none of them.
+    ///
+    /// `first` are the tasks of the rounds as they were after `round`. The z of both are combined with weights fixed in
+    /// the plan: Lehmacher & Wassmer, *Adaptive sample size calculations in group sequential trials*, Biometrics 55
+    /// (1999), 1286–1290. `None` if the plan has no such tasks or does not look after the round.
+    pub fn decide_more(
+        &self,
+        first: &[PairedTask],
+        round: usize,
+        more: &[PairedTask],
+        losses: Option<[&Losses; 2]>,
+    ) -> Option<Verdict> {
+        self.looks.binary_search(&round).ok()?;
+        if self.share >= 1.0 {
+            return None;
+        }
+        let ratio = self.ratio(&Sample::of(first), within_variance(first), round);
+        let all = self.levels(ratio);
+        let levels =
+            Levels { two_sided: *all.two_sided.levels().last()?, one_sided: *all.one_sided.levels().last()? };
+        let weights = [self.share * self.time_of(ratio, round), 1.0 - self.share];
+        Some(second_stage::decide([first, more], weights, levels, self.family, self.margin, losses))
+    }
+
+    /// The verdict of a comparison that goes on with more tasks if its rounds leave it open.
+    pub(crate) fn kind_in_two_stages(
+        &self,
+        first: &[PairedTask],
+        more: &[PairedTask],
+    ) -> Option<VerdictKind> {
+        let (round, look) = self.stop(first)?;
+        if look.verdict.kind != VerdictKind::Inconclusive || self.share >= 1.0 {
+            return Some(look.verdict.kind);
+        }
+        let first = first_rounds(first, round);
+        let ratio = self.ratio(&Sample::of(&first), within_variance(&first), round);
+        let all = self.levels(ratio);
+        let levels =
+            Levels { two_sided: *all.two_sided.levels().last()?, one_sided: *all.one_sided.levels().last()? };
+        let weights = [self.share * self.time_of(ratio, round), 1.0 - self.share];
+        Some(second_stage::kind([&first, more], weights, levels, self.family, self.margin))
     }
 
     /// The round at which a comparison with the trials of all rounds stops, and the look there. The trials of a task
     /// and arm are in order of rounds.
     pub fn stop(&self, tasks: &[PairedTask]) -> Option<(usize, Look)> {
-        (1..=self.rounds).find_map(|round| {
-            let look = self.decide_round(&first_rounds(tasks, round), round, None)?;
-            (look.ends() || round == self.rounds).then_some((round, look))
+        self.looks.iter().find_map(|round| {
+            let look = self.decide_round(&first_rounds(tasks, *round), *round, None)?;
+            (look.ends() || *round == self.rounds).then_some((*round, look))
         })
     }
 
-    /// The position in [`RATIOS`] of the estimate of φ, given the variance of the tasks' differences and that of
-    /// a trial's difference within a task. After one round the two cannot be told apart.
-    fn ratio(&self, variance: f64, noise: f64, round: usize) -> usize {
+    /// The position in [`RATIOS`] of the estimate of φ, given the tasks and the variance of a trial's difference within
+    /// a task. After one round the two cannot be told apart.
+    fn ratio(&self, sample: &Sample, noise: f64, round: usize) -> usize {
         if round < 2 {
             return 0;
         }
+        let variance = if sample.has(FEWEST_UNITS) { sample.moments().variance() } else { 0.0 };
         let between = (variance - noise / round as f64).max(0.0);
         let cautious = between * self.rounds as f64 / (noise * CAUTION);
         // Not a number without variance of either kind.
@@ -149,8 +312,9 @@ impl SequentialPlan {
         let between = (now - noise / round as f64).max(0.0);
         let last = between + noise / rounds;
         let spread = ((now - last).max(0.0) / n).sqrt();
-        let half = Quantiles::of(n, 0.5 * levels.two_sided.last()?)?.plain * (last / n).sqrt();
-        let margin_half = Quantiles::of(n, *levels.one_sided.last()?)?.plain * (last / n).sqrt();
+        let end = self.looks.len().checked_sub(1)?;
+        let half = Quantiles::of(n, 0.5 * levels.two_sided.levels().get(end)?)?.plain * (last / n).sqrt();
+        let margin_half = Quantiles::of(n, *levels.one_sided.levels().get(end)?)?.plain * (last / n).sqrt();
         let above = |bound: f64| -> f64 {
             if spread > 0.0 {
                 upper_tail((bound - moments.mean) / spread)

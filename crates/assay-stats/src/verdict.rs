@@ -204,6 +204,18 @@ impl Losses {
         Some([lift(&self.worst)?, lift(&self.best)?])
     }
 
+    /// The numbers of two stages together, without the tasks.
+    pub(crate) fn sum(stages: [&Losses; 2]) -> Losses {
+        let total = |count: fn(&Losses) -> usize| stages.iter().map(|losses| count(losses)).sum();
+        Losses {
+            arm_lost: total(|losses| losses.arm_lost),
+            arm_planned: total(|losses| losses.arm_planned),
+            base_lost: total(|losses| losses.base_lost),
+            base_planned: total(|losses| losses.base_planned),
+            ..Losses::default()
+        }
+    }
+
     /// Whether the shares lost differ by more than 5 points. An arm without planned trials has lost
     /// none.
     pub(crate) fn unequal(&self) -> bool {
@@ -330,7 +342,7 @@ pub(crate) fn verdict_at(
     }
 }
 
-fn reason(sample: &Sample, m: usize) -> Reason {
+pub(crate) fn reason(sample: &Sample, m: usize) -> Reason {
     match power::mde_of(sample, m) {
         Some(lift) if lift <= 1.0 => Reason::Noise,
         _ => Reason::Design,
@@ -407,7 +419,7 @@ pub(crate) fn has_enough_units(units: f64, alpha: f64, margin: f64) -> bool {
 
 /// The fewest tasks, in clusters of the same sizes, with which `negligible` is possible; 0 for an
 /// invalid margin.
-fn fewest_for_negligible(sample: &Sample, m: usize, margin: f64) -> usize {
+pub(crate) fn fewest_for_negligible(sample: &Sample, m: usize, margin: f64) -> usize {
     if !(margin > 0.0 && margin < 1.0) {
         return 0;
     }

@@ -90,6 +90,9 @@ pub struct RunFolder {
 pub struct Stopping {
     /// Rounds at most.
     pub rounds: u32,
+    /// How many of the rounds are looked at, evenly spread and the last one among them; after every round if unset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<u32>,
 }
 
 /// Settings in which a condition differs from the rest of its experiment.
@@ -234,9 +237,37 @@ impl RunFolder {
         self.settings.get(name).and_then(|settings| settings.repetitions).unwrap_or(self.repetitions)
     }
 
+    /// Independent units: tasks, or effective clusters N²/Σn², rounded down. Negative controls are not counted.
+    pub fn units(&self) -> usize {
+        let names: BTreeSet<&str> = self.cells.iter().map(|cell| cell.task.as_str()).collect();
+        let mut sizes: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+        for task in
+            self.tasks.iter().filter(|task| !task.negative_control && names.contains(task.name.as_str()))
+        {
+            let key = task.cluster.as_deref().map_or((false, task.name.as_str()), |cluster| (true, cluster));
+            *sizes.entry(key).or_default() += 1;
+        }
+        let tasks: usize = sizes.values().sum();
+        (tasks * tasks).checked_div(sizes.values().map(|size| size * size).sum()).unwrap_or(0)
+    }
+
+    /// Sets how many rounds are looked at, given the number for so many independent units.
+    pub fn look(&mut self, looks_of: impl FnOnce(usize) -> Option<u32>) {
+        let units = self.units();
+        if let Some(stopping) = &mut self.stopping {
+            stopping.looks = looks_of(units);
+        }
+    }
+
     /// The distinct trials, in order of id.
     pub fn trials(&self) -> BTreeSet<&TrialId> {
         self.cells.iter().map(|cell| &cell.trial).collect()
+    }
+
+    /// Whether this run contains every trial of another run, and more.
+    pub fn is_extension_of(&self, other: &Self) -> bool {
+        let (mine, theirs) = (self.trials(), other.trials());
+        mine.len() > theirs.len() && !theirs.is_empty() && theirs.is_subset(&mine)
     }
 }
 

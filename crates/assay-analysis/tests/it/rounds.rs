@@ -7,7 +7,7 @@ use crate::suite::{Suite, close};
 
 /// Twenty tasks, decided after each of at most six rounds.
 fn suite(conditions: &[&str], words: &[&str]) -> Suite {
-    Suite::uniform(conditions, words).plan(|run| run.stopping = Some(Stopping { rounds: 6 }))
+    Suite::uniform(conditions, words).plan(|run| run.stopping = Some(Stopping { rounds: 6, looks: None }))
 }
 
 fn stage(comparison: &Comparison) -> (u32, Option<End>, Option<VerdictKind>) {
@@ -77,7 +77,7 @@ fn one_round_is_the_fixed_verdict() {
         let fixed = Suite::uniform(&["none", "curated"], &[base, arm]).compared();
         let one = Suite::uniform(&["none", "curated"], &[&base[..1], &arm[..1]]);
         let first = one.compared();
-        let sequential = one.plan(|run| run.stopping = Some(Stopping { rounds: 1 })).compared();
+        let sequential = one.plan(|run| run.stopping = Some(Stopping { rounds: 1, looks: None })).compared();
         assert_eq!((sequential.verdict, sequential.family), (first.verdict, first.family));
         for (one, other) in sequential.ci95.unwrap().into_iter().zip(first.ci95.unwrap()) {
             close(one, other);

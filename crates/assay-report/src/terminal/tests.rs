@@ -76,6 +76,7 @@ fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> 
         lift: Some(0.483),
         pass_rate_lift: Some(0.483),
         ci95: Some([0.12, 0.8]),
+        lift_unbiased: None,
         fixed_tasks_ci95: Some([0.29, 0.67]),
         family: Some(FamilyInterval { level: 0.975, low: 0.051, high: 0.85 }),
         normalized_gain: Some(0.78),

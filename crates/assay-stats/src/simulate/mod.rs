@@ -8,11 +8,13 @@
 mod admission;
 mod baseline;
 mod difficulty;
+mod few_tasks;
 mod grid;
 mod judges;
 mod looks;
 mod method;
 mod metric;
+mod relabeled;
 mod sequential;
 mod tally;
 mod threads;
@@ -21,11 +23,13 @@ mod truth;
 pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
 pub use baseline::Baseline;
 pub use difficulty::{DifficultyCell, DifficultyFigures, difficulty_grid};
+pub use few_tasks::{FewTasksCell, FewTasksFigures, WayFigures, few_tasks_grid};
 pub use grid::{GridCell, Miss, planned_grid, validity_grid};
 pub use judges::{JudgeCell, JudgeCoverage, TrueItem, simulate_judges};
 pub use looks::{LooksCell, LooksFigures, looks_grid};
 pub use method::{Method, compare};
 pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
+pub use relabeled::{RecordedTask, Relabel, RelabeledFigures, simulate_relabeled};
 pub use sequential::{
     Rates, SequentialCell, SequentialFigures, SequentialTruth, sequential_grid, simulate_rounds,
 };

@@ -4,7 +4,7 @@
 use super::baseline::Baseline;
 use super::truth::{Design, Effect, Loss};
 use crate::interval::PairedTask;
-use crate::sequential::{Look, SequentialPlan, first_rounds};
+use crate::sequential::{Look, SequentialPlan, first_rounds, rounds_to_look_at};
 use crate::verdict::{VerdictKind, verdict};
 
 /// The equivalence margin of all cells.
@@ -225,6 +225,7 @@ pub fn simulate_rounds(
     let Some(plan) = SequentialPlan::new(design.repetitions, conditions, design.margin) else {
         return SequentialFigures::default();
     };
+    let plan = plan.looking_after(&rounds_to_look_at(design.repetitions, design.tasks));
     let mut sums = SequentialFigures { lift, ..SequentialFigures::default() };
     let mut intervals = 0.0;
     let is = |yes: bool| f64::from(u8::from(yes));

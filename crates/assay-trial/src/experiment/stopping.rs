@@ -43,7 +43,8 @@ impl StoppingTable {
         if !(repetitions..=MOST).contains(&rounds) {
             return Err(Mistake::Rounds { repetitions, most: MOST });
         }
-        Ok(Stopping { rounds })
+        // The number of tasks is not known here: the plan sets the looks.
+        Ok(Stopping { rounds, looks: None })
     }
 }
 

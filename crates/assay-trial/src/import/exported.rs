@@ -136,7 +136,7 @@ impl TablePlan {
             roles,
             margin: margins.only().unwrap_or(MARGIN),
             seed: seeds.only().unwrap_or(SEED),
-            stopping: rounds.only().map(|rounds| Stopping { rounds }),
+            stopping: rounds.only().map(|rounds| Stopping { rounds, looks: None }),
             controls,
         }
     }

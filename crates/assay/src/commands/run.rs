@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use assay_analysis::Report;
+use assay_analysis::{DecidedRun, Report};
 use assay_diagnostic::group_digits;
 use assay_model::ModelError;
 use assay_report::{WithNotes, counted};
@@ -110,6 +110,9 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         None => None,
         Some(table) => Some(read_set(table, "label", "verdict", LabelsBy::Unknown)?),
     };
+    if let Some(earlier) = assay_analysis::decided_before(&store, &plan.run_folder())? {
+        return Err(decided_before(&earlier));
+    }
     let folder = plan.begin_run(&store)?;
     if let Some(earlier) = &folder.relabels {
         let labels = folder.changed_labels(&store.run(earlier)?).join(", ");
@@ -148,6 +151,20 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         return Ok(Status::Infrastructure);
     }
     Ok(status(&outcome, &plan))
+}
+
+/// Why a run that adds trials to a decided one is not begun.
+fn decided_before(earlier: &DecidedRun) -> Failure {
+    let DecidedRun { run, ended, comparisons } = earlier;
+    let all = counted(*comparisons, "comparison", "comparisons");
+    let which = if ended == comparisons { all } else { format!("{ended} of {all}") };
+    Failure::bad_input(format!(
+        "the run {run} was decided after its rounds ({which}), and this experiment adds trials to it: the rule has spent its \
+         error rate, so no verdict of the longer run would hold"
+    ))
+    .hint(format!(
+        "`assay report {run}` shows what was decided; a new experiment needs tasks that {run} does not have"
+    ))
 }
 
 /// Who takes part in a round, with the verdicts of comparisons that were decided since the round before.

@@ -45,6 +45,8 @@ const ROWS: &[(&str, How)] = &[
     ("assay run experiment.toml --executor slurm", Elsewhere("slurm")),
     ("assay worker", Elsewhere("worker")),
     ("assay lab scale", Runs(&[], 0)),
+    ("assay lab replay", Elsewhere("replay")),
+    ("assay lab simulate --grid few-tasks", Elsewhere("replay")),
     ("assay gateway serve", Elsewhere("limiter")),
     ("assay export k8s", Elsewhere("k8s")),
     ("kubectl", Not("needs a cluster")),

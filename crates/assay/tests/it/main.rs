@@ -59,6 +59,7 @@ mod pre_commit;
 mod prices;
 mod processes;
 mod record_keys;
+mod replay;
 mod roles;
 mod route;
 mod rubrics;

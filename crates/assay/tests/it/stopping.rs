@@ -34,7 +34,8 @@ fn a_run_stops_when_its_comparisons_are_decided() {
     assert!(cells.windows(2).all(|pair| pair[0]["repetition"].as_u64() <= pair[1]["repetition"].as_u64()));
     let round: Vec<String> = cells[..18].iter().map(|cell| cell["condition"].to_string()).collect();
     assert!(round.windows(3).any(|three| three[0] != three[1] && three[0] == three[2]), "{round:?}");
-    assert_eq!(plan["stopping"]["rounds"], json!(7));
+    // Six tasks are few: two looks.
+    assert_eq!(plan["stopping"], json!({ "rounds": 7, "looks": 2 }));
 
     // A second run has nothing to do, and says the same.
     let (again, _) = lab.run(&["--no-checks"]);
@@ -42,6 +43,38 @@ fn a_run_stops_when_its_comparisons_are_decided() {
     let report = lab.assay(&["report", "lab"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(report.contains(&format!("Stopped after round {first} of 7.")), "{report}");
     assert!(report.contains("repeated CI"), "{report}");
+    // Beside the lift, which is too far from zero; intervals of one look are left out, or say so.
+    let lift = |key: &str| comparisons[0][key].as_f64().unwrap();
+    assert!(lift("lift_unbiased") > 0.0 && lift("lift_unbiased") <= lift("lift"), "{}", comparisons[0]);
+    assert_eq!(comparisons[0]["fixed_tasks_ci95"], json!(null));
+    assert!(report.contains("Median-unbiased lift:") && report.contains("95% CI (one look)"), "{report}");
+}
+
+#[test]
+fn a_decided_run_is_not_extended() {
+    needs_bubblewrap!();
+    let experiment = |tasks: usize, stopping: &str| {
+        suite::lab(6).experiment(|e| {
+            suite::paired(e.conditions(&["none", "curated"]).repetitions(5), tasks).table(stopping)
+        })
+    };
+    let lab = experiment(6, "[stopping]\nmax_repetitions = 6\n");
+    let text = |tasks: usize, stopping: &str| {
+        std::fs::read_to_string(experiment(tasks, stopping).path("experiment.toml")).unwrap()
+    };
+    assert_eq!(lab.run(&["--no-checks"]).1, 0);
+    let check = |text: String, refused: bool| {
+        std::fs::write(lab.path("experiment.toml"), text).unwrap();
+        let done = lab.assay(&["run", "experiment.toml", "--no-checks"]);
+        assert_eq!(done.code == 2, refused, "{}{}", done.stdout, done.stderr);
+        assert_eq!(done.stderr.contains("was decided after its rounds"), refused, "{}", done.stderr);
+    };
+    let plain = text(6, "[stopping]\nmax_repetitions = 6\n");
+    // More rounds, a fixed design with more trials.
+    check(text(6, "[stopping]\nmax_repetitions = 9\n"), true);
+    check(text(6, "").replace("repetitions = 5", "repetitions = 9"), true);
+    // The same plan is the same run.
+    check(plain, false);
 }
 
 #[test]

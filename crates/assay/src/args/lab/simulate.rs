@@ -39,6 +39,8 @@ pub(crate) enum Grid {
     Sequential,
     /// Experiments without effect that are looked at, or closed, before they are complete
     Looks,
+    /// Experiments of few tasks: looks after every round, the looks of `[stopping]`, and one
+    FewTasks,
     /// A skill without effect on tasks that a pilot of the baseline admitted
     Admission,
 }

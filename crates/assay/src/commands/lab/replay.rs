@@ -1,10 +1,12 @@
 //! `assay lab replay`: recorded trials, decided once and round by round.
 
+mod null;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use assay_report::counted;
-use assay_stats::sequential::{SequentialPlan, shuffle};
+use assay_stats::sequential::{SequentialPlan, rounds_to_look_at, shuffle};
 use assay_stats::{PairedTask, VerdictKind};
 use assay_table::{TableReader, Value};
 use serde::Serialize;
@@ -50,7 +52,16 @@ pub(super) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Status, Failure> {
     if !(args.margin > 0.0 && args.margin < 1.0) {
         return Err(Failure::bad_input("`--margin` must be between 0 and 1"));
     }
-    let mut scores = read(&args.table, args.arms)?;
+    let range = args.range.split_once("..").and_then(|(low, high)| {
+        let (low, high) = (low.parse::<f64>().ok()?, high.parse::<f64>().ok()?);
+        (low.is_finite() && high.is_finite() && low < high).then_some((low, high))
+    });
+    let range =
+        range.ok_or_else(|| Failure::bad_input(format!("`--range {}` is not LOW..HIGH", args.range)))?;
+    let mut scores = read(&args.table, args.arms, range)?;
+    if args.null {
+        return null::run(args, &scores, ui);
+    }
     let cells = scores.values_mut().flat_map(BTreeMap::values_mut).flat_map(BTreeMap::values_mut);
     for (cell, trials) in (0..).zip(cells) {
         shuffle(trials, args.seed, cell);
@@ -58,13 +69,14 @@ pub(super) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Status, Failure> {
     let rounds = usize::from(args.repetitions);
     let plan = SequentialPlan::new(rounds, 1, args.margin)
         .ok_or_else(|| Failure::bad_input("`--repetitions` must be at least 1"))?;
+    let plan_of = |tasks: usize| plan.clone().looking_after(&rounds_to_look_at(rounds, tasks));
     let mut pairs = Vec::new();
     for (within, arms) in &scores {
         let names: Vec<&String> = arms.keys().collect();
         for (number, a) in names.iter().enumerate() {
             for b in &names[number + 1..] {
                 let tasks = paired(&arms[*a], &arms[*b], rounds);
-                let found = assay_stats::lift(&tasks, 0.95).zip(plan.stop(&tasks));
+                let found = assay_stats::lift(&tasks, 0.95).zip(plan_of(tasks.len()).stop(&tasks));
                 let Some((lift, (round, look))) = found else { continue };
                 pairs.push(Pair {
                     within: within.clone(),
@@ -153,7 +165,7 @@ fn paired(a: &BTreeMap<String, Vec<f64>>, b: &BTreeMap<String, Vec<f64>>, rounds
         .collect()
 }
 
-fn read(path: &Path, arms: Arms) -> Result<Scores, Failure> {
+fn read(path: &Path, arms: Arms, (low, high): (f64, f64)) -> Result<Scores, Failure> {
     let bad = |error: &dyn std::fmt::Display| Failure::bad_input(error.to_string());
     let mut reader = TableReader::open(path).map_err(|error| bad(&error))?;
     let mut scores = Scores::new();
@@ -177,7 +189,10 @@ fn read(path: &Path, arms: Arms) -> Result<Scores, Failure> {
                 missing.insert(name);
             }
         }
-        let score = get("score").and_then(Value::as_f64).filter(|score| (0.0..=1.0).contains(score));
+        let score = get("score")
+            .and_then(Value::as_f64)
+            .map(|score| (score - low) / (high - low))
+            .filter(|score| (0.0..=1.0).contains(score));
         let (Some(task), Some(arm), Some(score)) = (text("task"), text(arm_column), score) else {
             // A row without a score is a lost trial.
             continue;

@@ -2,6 +2,7 @@
 
 mod admission;
 mod difficulty;
+mod few_tasks;
 mod looks;
 mod metrics;
 mod sequential;
@@ -49,6 +50,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Difficulty => difficulty::run(args, ui),
         Grid::Sequential => sequential::run(args, ui),
         Grid::Looks => looks::run(args, ui),
+        Grid::FewTasks => few_tasks::run(args, ui),
         Grid::Admission => admission::run(args, ui),
     }
 }
