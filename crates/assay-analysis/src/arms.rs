@@ -50,7 +50,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
     }
     let count = |outcome: Outcome| all.iter().filter(|record| record.outcome == outcome).count();
     let planned: usize = tasks.values().map(|slot| slot.planned).sum();
-    let token_counts = tokens(&valid);
+    let counts = tokens(&valid);
     Arm {
         who: table.who.clone(),
         condition: condition.to_owned(),
@@ -65,12 +65,12 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         score: scores.map(|estimate| estimate.mean),
         score_ci95: ends(scores),
         bounds: bound(0.0).zip(bound(1.0)).map(|(low, high)| [low, high]).filter(|_| usable),
-        tokens: token_counts.map(|mean| mean.input + mean.output + mean.cache_read + mean.cache_write),
-        token_counts,
+        tokens: counts.map(|(total, _)| total),
+        token_counts: counts.map(|(_, counts)| counts),
         cost_usd: mean_if_all(&valid, |record| record.cost_usd),
         estimated: estimated(&valid),
         seconds: mean_if_all(&valid, |record| record.seconds),
-        turns: mean_if_all(&valid, |record| Some(record.turns as f64)),
+        turns: mean_if_all(&valid, |record| Some(record.turns? as f64)),
         exposure: exposure(&valid),
         infrastructure: count(Outcome::Infrastructure),
         infrastructure_causes: causes,
@@ -89,7 +89,8 @@ fn mean_if_all(records: &[&TrialResult], figure: impl Fn(&TrialResult) -> Option
         .map(|figures| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
-fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
+/// Mean tokens of a trial, and the same by kind.
+fn tokens(records: &[&TrialResult]) -> Option<(f64, TokenCounts)> {
     let counted: Vec<assay_usage::Usage> = records.iter().filter_map(|record| record.usage).collect();
     if counted.is_empty() {
         return None;
@@ -98,12 +99,15 @@ fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
     let mean = |field: fn(&assay_usage::Usage) -> u64| {
         counted.iter().map(|usage| field(usage) as f64).sum::<f64>() / n
     };
-    Some(TokenCounts {
+    let is_split = !records.iter().any(|record| record.usage.is_some() && record.cache_unknown);
+    let total = counted.iter().map(|usage| usage.total() as f64).sum::<f64>() / n;
+    let counts = TokenCounts {
         input: mean(|usage| usage.input),
         output: mean(|usage| usage.output),
-        cache_read: mean(|usage| usage.cache_read),
-        cache_write: mean(|usage| usage.cache_write),
-    })
+        cache_read: is_split.then(|| mean(|usage| usage.cache_read)),
+        cache_write: is_split.then(|| mean(|usage| usage.cache_write)),
+    };
+    Some((total, counts))
 }
 
 fn estimated(records: &[&TrialResult]) -> Option<EstimatedShare> {
@@ -116,13 +120,14 @@ fn estimated(records: &[&TrialResult]) -> Option<EstimatedShare> {
     (trials > 0).then(|| EstimatedShare { trials, share: if all > 0.0 { guessed / all } else { 0.0 } })
 }
 
-fn exposure(records: &[&TrialResult]) -> ExposureShares {
-    let share = |stage: usize| {
-        if records.is_empty() {
-            return 0.0;
-        }
-        records.iter().filter(|record| record.exposure[stage]).count() as f64 / records.len() as f64
-    };
+/// The shares of trials that reached each stage; `None` if that of a trial is unknown, or there is none.
+fn exposure(records: &[&TrialResult]) -> Option<ExposureShares> {
+    let reached: Vec<[bool; 5]> = records.iter().map(|record| record.exposure).collect::<Option<_>>()?;
+    if reached.is_empty() {
+        return None;
+    }
+    let share =
+        |stage: usize| reached.iter().filter(|stages| stages[stage]).count() as f64 / reached.len() as f64;
     let [offered, advertised, mentioned, opened, executed] = [0, 1, 2, 3, 4].map(share);
-    ExposureShares { offered, advertised, mentioned, opened, executed }
+    Some(ExposureShares { offered, advertised, mentioned, opened, executed })
 }

@@ -14,7 +14,8 @@ use assay_audit::evidence::SkillText;
 use assay_diagnostic::chain;
 use assay_fs::{FileKind, read_within, tree};
 use assay_store::{
-    AgentLabel, ConditionRole, Outcome, PlannedSkill, Record, RunFolder, Store, StoreError, TrialId,
+    AgentLabel, Check, ConditionRole, Outcome, PlannedSkill, Record, RunFolder, RunOutcomes, Store,
+    StoreError, TrialId,
 };
 use assay_trace::{Source, read};
 
@@ -99,9 +100,10 @@ pub fn visit_run(
         .into_iter()
         .filter_map(|digest| texts.get(digest).cloned())
         .collect();
+    let outcomes = RunOutcomes::read(store, run)?;
     for (number, agent) in run.agents.iter().enumerate() {
         for task in &run.tasks {
-            let trials = Trials { store, run, agent: number, task: &task.name };
+            let trials = Trials { store, run, outcomes: &outcomes, agent: number, task: &task.name };
             let controls = trials.of(without, "", notices)?;
             if controls.is_empty() {
                 continue;
@@ -258,6 +260,7 @@ fn arms(
 struct Trials<'a> {
     store: &'a Store,
     run: &'a RunFolder,
+    outcomes: &'a RunOutcomes,
     agent: usize,
     task: &'a str,
 }
@@ -277,9 +280,10 @@ impl Trials<'_> {
         Ok(records)
     }
 
-    /// The mean score under a condition; `None` without a result.
+    /// The mean outcome value under a condition; `None` without a result.
     fn score(&self, condition: &str) -> Result<Option<f64>, StoreError> {
-        let scores: Vec<f64> = self.records(condition)?.iter().filter_map(Record::score).collect();
+        let records = self.records(condition)?;
+        let scores: Vec<f64> = records.iter().filter_map(|record| self.outcomes.value(record)).collect();
         Ok((!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64))
     }
 
@@ -326,11 +330,18 @@ pub fn read_trial(
     Some(Run {
         name,
         left: Left { files: left.files.into_iter().chain(artifacts).collect() },
-        checks: record.ctrf.as_ref().map(TestCheck::of_ctrf).unwrap_or_default(),
+        checks: record.checks().into_iter().map(test_check).collect(),
         outcome: Some(record.outcome.word().to_owned()),
-        known: record.exposure.into_iter().find(|exposure| exposure.skill == skill),
+        known: record.exposure.into_iter().flatten().find(|exposure| exposure.skill == skill),
         ..Run::new(&trace, "", false, transcript.trajectory, tokens)
     })
+}
+
+/// A check of a record as the audit compares it.
+fn test_check(check: Check) -> TestCheck {
+    let passed = check.passed();
+    let message = if check.message.is_empty() { &check.trace } else { &check.message };
+    TestCheck::new(check.name, passed, message)
 }
 
 fn report_file(notices: &mut dyn Notices, path: &Path, line: Option<usize>, message: &str) {

@@ -5,16 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, Requirement, SPREAD, Shape};
 use assay_stats::simulate::{Baseline, SequentialFigures};
 use assay_store::{
-    Cell, Exclusion, JudgeSpec, PlannedTask, Record, RunFolder, Stopping, Store, StoreError, TaskLimits,
-    TrialId,
+    Cell, Exclusion, JudgeSpec, OutcomeRule, PlannedTask, Record, RunFolder, RunOutcomes, Stopping, Store,
+    StoreError, TaskLimits, TrialId,
 };
 use assay_trace::Placement;
 use serde::Serialize;
 
+use crate::arms;
+use crate::gather::{Gathered, Slot};
+use crate::model::AgentKey;
+use crate::outcome::OutcomeSummary;
 use crate::shared::SharedSkills;
 
 /// The fewest tasks with two recorded trials or more that are used as a pilot of the baseline.
 const PILOT_TASKS: usize = 5;
+
+/// Tasks that a warning names.
+const NAMED_TASKS: usize = 5;
 
 /// A split of trials is proposed if it makes standard errors smaller by 3% or more.
 const WORTH: f64 = 0.97;
@@ -41,6 +48,10 @@ pub struct PlanForecast {
     pub trials: usize,
     /// Of them, cached.
     pub cached: usize,
+    /// What the plan forecasts: as in a report of the recorded trials.
+    pub outcome: OutcomeSummary,
+    /// The baseline of the recorded trials, agent by agent, as a report of them has it; empty without.
+    pub baselines: Vec<BaselineForecast>,
     /// Arm by arm.
     pub arms: Vec<ArmForecast>,
     /// The limits of every agent and task.
@@ -78,6 +89,22 @@ pub struct JudgeForecast {
     pub requests_each: usize,
     /// Mean cost of judging a recorded trial in USD; `null` without one. It is part of no other figure.
     pub cost_usd_each: Option<f64>,
+}
+
+/// The baseline of an agent's recorded trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BaselineForecast {
+    /// Agent, model and sandbox.
+    #[serde(flatten)]
+    pub who: AgentKey,
+    /// The mean over tasks of the mean outcome value of their trials.
+    pub score: f64,
+    /// Whether a trial has an outcome value between 0 and 1. If none has, `score` is a pass rate.
+    pub is_fractional: bool,
+    /// Tasks.
+    pub tasks: usize,
+    /// Valid trials on these tasks.
+    pub trials: usize,
 }
 
 /// One arm of a plan.
@@ -136,7 +163,8 @@ pub struct DesignForecast {
     pub margin: f64,
     /// `default`, or `records` if recorded trials of the baseline were used.
     pub baseline_from: &'static str,
-    /// Mean pass rate of the baseline that was assumed.
+    /// Mean outcome value of the baseline that was assumed: with recorded trials, theirs and that of one
+    /// more task at ½.
     pub baseline: f64,
     /// Suites simulated.
     pub suites: Option<usize>,
@@ -239,6 +267,9 @@ pub struct Execution {
     pub concurrency: usize,
     /// The limits of every agent and task with a cell.
     pub limits: Vec<TaskLimits>,
+    /// Tasks whose verifiers write several rewards and none of the name `reward`, by their text or by
+    /// their checks.
+    pub several_rewards: BTreeSet<String>,
 }
 
 /// Forecasts a plan from the records in the store.
@@ -260,7 +291,7 @@ pub fn forecast(
             Err(error) => return Err(error),
         }
     }
-    let arms = arms(plan, &records);
+    let arms = forecast_arms(plan, &records);
     let (cost_usd, seconds) = cost_and_duration(plan, execution, &arms);
     // Without a primary comparison all comparisons are of one family.
     let conditions = match &plan.primary {
@@ -271,7 +302,11 @@ pub fn forecast(
     let planned: Vec<PlannedTask> =
         plan.tasks.iter().filter(|task| names.contains(task.name.as_str())).cloned().collect();
     let size = Size::of(&planned);
-    let pilot = pilot(plan, &records, &planned);
+    let mut outcomes = RunOutcomes::new(plan.outcome);
+    for record in records.values() {
+        outcomes.observe(record);
+    }
+    let pilot = pilot(plan, &records, &planned, &outcomes);
     let design = Design {
         tasks: size.units,
         repetitions: compared_repetitions(plan) as usize,
@@ -288,6 +323,8 @@ pub fn forecast(
         run: plan.run.clone(),
         trials: trials.len(),
         cached: records.len(),
+        outcome: OutcomeSummary::of(&outcomes),
+        baselines: baselines(plan, store, &records)?,
         arms,
         limits: limits(plan, execution),
         cost_usd,
@@ -301,9 +338,27 @@ pub fn forecast(
             .iter()
             .cloned()
             .chain(SharedSkills::among(&planned).map(|shared| shared.to_string()))
+            .chain(several_rewards(plan, execution, &outcomes))
             .collect(),
         judge: plan.judge.as_ref().map(|judge| judge_forecast(judge, &records)),
     })
+}
+
+/// A warning about tasks with several rewards and no `reward`, unless the plan names the outcome.
+fn several_rewards(plan: &RunFolder, execution: &Execution, outcomes: &RunOutcomes) -> Option<String> {
+    let recorded = outcomes.with_several_rewards().into_iter().map(str::to_owned);
+    let tasks: BTreeSet<String> = recorded.chain(execution.several_rewards.iter().cloned()).collect();
+    if tasks.is_empty() || plan.outcome != Some(OutcomeRule::Auto) {
+        return None;
+    }
+    let named: Vec<String> = tasks.iter().take(NAMED_TASKS).map(|task| format!("`{task}`")).collect();
+    let more = tasks.len().saturating_sub(NAMED_TASKS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!(
+        "the verifiers of {}{more} write several rewards and no key `reward`: their outcome is whether a trial passes, with all \
+         rewards at 1 or more. Write the key `reward`, or set `outcome = \"pass\"` or `outcome = \"score\"`",
+        named.join(", ")
+    ))
 }
 
 fn judge_forecast(judge: &JudgeSpec, records: &BTreeMap<&TrialId, Record>) -> JudgeForecast {
@@ -395,7 +450,7 @@ impl Size {
     }
 }
 
-fn arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForecast> {
+fn forecast_arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForecast> {
     let mut arms = Vec::new();
     for (agent, entry) in plan.agents.iter().enumerate() {
         let of_agent: Vec<&Record> = recorded(plan, records, |cell| cell.agent == agent);
@@ -412,9 +467,7 @@ fn arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForeca
                 cells,
                 cached: own.len(),
                 cost_usd_each: mean(like, |record| record.cost_usd),
-                seconds_each: mean(like, |record| {
-                    Some(record.seconds.total).filter(|seconds| *seconds > 0.0)
-                }),
+                seconds_each: mean(like, |record| record.seconds.total),
             });
         }
     }
@@ -457,11 +510,30 @@ fn cost_and_duration(
     (cost, seconds)
 }
 
-/// The baseline of recorded scores, if there are enough.
+/// The baseline of the recorded trials, by the rules of a report.
+fn baselines(
+    plan: &RunFolder,
+    store: &Store,
+    records: &BTreeMap<&TrialId, Record>,
+) -> Result<Vec<BaselineForecast>, StoreError> {
+    let Some(baseline) = plan.conditions.first() else { return Ok(Vec::new()) };
+    let failed = store.failed_checks(&plan.run)?;
+    let gathered = Gathered::from_records(plan, &failed, |trial| Ok(records.get(trial).cloned()))?;
+    let is_fractional = gathered.slots().any(Slot::is_fractional);
+    let arms = arms::arms(plan, &gathered.tables).into_iter().filter(|arm| arm.condition == *baseline);
+    let found = arms.filter_map(|arm| {
+        let score = arm.score?;
+        Some(BaselineForecast { who: arm.who, score, is_fractional, tasks: arm.tasks, trials: arm.trials })
+    });
+    Ok(found.collect())
+}
+
+/// The baseline of recorded outcome values, if there are enough.
 fn pilot(
     plan: &RunFolder,
     records: &BTreeMap<&TrialId, Record>,
     planned: &[PlannedTask],
+    outcomes: &RunOutcomes,
 ) -> Option<Baseline> {
     let controls: BTreeSet<&str> =
         planned.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
@@ -472,7 +544,7 @@ fn pilot(
         .iter()
         .filter(|cell| cell.condition == *baseline && !controls.contains(cell.task.as_str()));
     for cell in measured {
-        if let Some(score) = records.get(&cell.trial).and_then(Record::score) {
+        if let Some(score) = records.get(&cell.trial).and_then(|record| outcomes.value(record)) {
             tasks.entry(&cell.task).or_default().push(score);
         }
     }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use assay_store::{
-    Cause, Closing, Exclusion, Outcome, Record, RecordOrigin, RunFolder, Selection, Store, StoreError,
-    TrialId,
+    Cause, Closing, Exclusion, Outcome, OutcomeKind, Record, RecordOrigin, RunFolder, RunOutcomes, Selection, Store, StoreError, TrialId,
 };
 
 use crate::calibration::CalibrationSet;
@@ -32,6 +31,8 @@ pub struct Gathered {
     pub(crate) unreadable: usize,
     /// What the records prove about where they come from; `None` if only their content is known.
     pub(crate) origins: Option<RecordOrigins>,
+    /// What the outcome value of each task's trials is.
+    pub(crate) outcomes: RunOutcomes,
     /// Labels by which the scores of judges are corrected.
     pub(crate) calibration: Option<CalibrationSet>,
     /// How many of the run's trials are done, selected or not.
@@ -193,7 +194,7 @@ impl Gathered {
         only: &Selection,
         find: &mut dyn FnMut(&TrialId) -> Result<RecordState, StoreError>,
     ) -> Result<Self, StoreError> {
-        let mut gathered = Self::default();
+        let mut gathered = Self { outcomes: RunOutcomes::new(run.outcome), ..Self::default() };
         let excluded = run.excluded.iter().chain(failed).filter(|excluded| only.covers(excluded));
         gathered.excluded.extend(excluded.cloned());
         let left_out: BTreeSet<&str> = failed.iter().map(|excluded| excluded.task.as_str()).collect();
@@ -226,9 +227,15 @@ impl Gathered {
                 }
                 RecordState::Result(result, _) => Some(*result),
             };
+            if let Some(result) = &result {
+                gathered.outcomes.observe_values(&cell.task, &result.values);
+            }
             let slot = table.slot(&cell.condition, &cell.task);
             slot.planned += 1;
             slot.results.extend(result);
+        }
+        for (task, slot) in tables.iter_mut().flat_map(BTreeMap::values_mut).flat_map(Table::slots_mut) {
+            slot.apply_outcome(gathered.outcomes.kind(task));
         }
         let [measured, controls] = tables;
         let selected = |tables: BTreeMap<(usize, &str), Table>| {
@@ -282,6 +289,17 @@ impl Slot {
     pub(crate) fn cut(&mut self, round: u32) {
         self.planned = self.planned.min(round as usize);
         self.results.retain(|result| result.repetition <= round);
+    }
+
+    /// Makes the values of a kind the scores.
+    fn apply_outcome(&mut self, kind: OutcomeKind) {
+        for result in &mut self.results {
+            result.score = result.values.of(kind);
+            if kind == OutcomeKind::Pass {
+                // No reward was clamped.
+                result.outside = None;
+            }
+        }
     }
 
     /// Records that are results.
@@ -345,6 +363,10 @@ impl Table {
             arm.insert(task.to_owned(), Slot::default());
         }
         arm.get_mut(task).expect("it has just been put there")
+    }
+
+    fn slots_mut(&mut self) -> impl Iterator<Item = (&String, &mut Slot)> {
+        self.cells.values_mut().flatten()
     }
 
     /// Whether an arm has a usable trial: a valid one in which the agent's model replied at least

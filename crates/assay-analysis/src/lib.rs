@@ -7,12 +7,12 @@
 mod arms;
 pub mod audited;
 mod calibration;
+mod checks;
 mod close;
 mod compare;
 mod comparisons;
 mod contrasts;
 mod controls;
-mod ctrf;
 mod evidence;
 pub mod explore;
 mod forecast;
@@ -26,6 +26,7 @@ mod next_steps;
 mod note;
 mod notes;
 mod origins;
+mod outcome;
 mod overlap;
 mod provenance;
 mod question;
@@ -41,7 +42,7 @@ mod tasks;
 
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
-pub use assay_store::{Closing, EarlierKind, Exclusion, MetricDirection, MetricScale, TrialId};
+pub use assay_store::{Closing, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, TrialId};
 pub use shared::SharedSkills;
 
 pub use close::{CloseOutcome, close};
@@ -50,8 +51,8 @@ pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
 pub use evidence::{Evidence, evidence};
 pub use forecast::{
-    ArmForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, PlanForecast, PlanRequest,
-    RequestForecast, ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,
+    ArmForecast, BaselineForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, PlanForecast,
+    PlanRequest, RequestForecast, ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,
 };
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
@@ -63,6 +64,7 @@ pub use models::RepliedModel;
 pub use next_steps::NextStep;
 pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use origins::RecordOrigins;
+pub use outcome::{OutcomeSummary, OutcomeTasks};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
 pub use question::{PastRun, Question, question};
 pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};

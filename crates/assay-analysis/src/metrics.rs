@@ -239,8 +239,7 @@ fn value(source: &MetricSource, result: &TrialResult) -> Option<f64> {
         MetricSource::InputTokens => result.usage.map(|usage| usage.prompt() as f64),
         MetricSource::OutputTokens => result.usage.map(|usage| usage.output as f64),
         MetricSource::CostUsd => result.cost_usd,
-        // An imported trial without a transcript has 0.
-        MetricSource::Turns => Some(result.turns as f64).filter(|turns| *turns > 0.0),
+        MetricSource::Turns => result.turns.map(|turns| turns as f64),
         MetricSource::Seconds => result.seconds,
         MetricSource::LinesChanged => result.numbers.get(LINES_CHANGED).copied(),
         MetricSource::Number(key) => result.numbers.get(key).copied(),

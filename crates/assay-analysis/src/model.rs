@@ -76,8 +76,9 @@ pub struct Arm {
     pub seconds: Option<f64>,
     /// Mean turns of a trial's agent.
     pub turns: Option<f64>,
-    /// Shares of valid trials in which each stage was reached, by any skill.
-    pub exposure: ExposureShares,
+    /// Shares of valid trials in which each stage was reached, by any skill; `null` where that of any trial
+    /// is unknown, as in imported trials, or there is none.
+    pub exposure: Option<ExposureShares>,
     /// Trials with an infrastructure error.
     pub infrastructure: usize,
     /// The same, by cause.
@@ -106,14 +107,21 @@ pub struct EstimatedShare {
 /// Mean tokens of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TokenCounts {
-    /// Read, and not from a cache.
+    /// Read, and not from a cache; the whole prompt where `cache_read` is `null`.
     pub input: f64,
     /// Written.
     pub output: f64,
-    /// Read from a cache.
-    pub cache_read: f64,
-    /// Written into a cache.
-    pub cache_write: f64,
+    /// Read from a cache; `null` where that of any trial is unknown.
+    pub cache_read: Option<f64>,
+    /// Written into a cache; `null` where that of any trial is unknown.
+    pub cache_write: Option<f64>,
+}
+
+impl TokenCounts {
+    /// The whole prompt, with what a cache answered.
+    pub fn prompt(&self) -> f64 {
+        self.input + self.cache_read.unwrap_or_default() + self.cache_write.unwrap_or_default()
+    }
 }
 
 /// The skill exposure funnel: shares of valid trials.

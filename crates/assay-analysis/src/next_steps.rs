@@ -106,15 +106,13 @@ pub(crate) fn next_steps(
     let inconclusive = of(VerdictKind::Inconclusive).filter(|_| few.is_none());
     let inconclusive = inconclusive.map(|condition| NextStep::Inconclusive { condition, margin: run.margin });
     let harms = of(VerdictKind::Harms).map(|condition| NextStep::Harms { run: run.run.clone(), condition });
-    let unnoticed = arms.iter().find(|arm| {
-        run.role_of(&arm.condition) == ConditionRole::Curated
-            && is_chief(&arm.condition)
-            && arm.trials > 0
-            && arm.exposure.offered > 0.0
-            && arm.exposure.opened < NOTICED
+    let unnoticed = arms.iter().find_map(|arm| {
+        let is_chief_skill =
+            run.role_of(&arm.condition) == ConditionRole::Curated && is_chief(&arm.condition);
+        let shares = arm.exposure.filter(|shares| shares.offered > 0.0 && shares.opened < NOTICED)?;
+        let condition = arm.condition.clone();
+        is_chief_skill.then_some(NextStep::NotOpened { condition, opened: shares.opened })
     });
-    let unnoticed = unnoticed
-        .map(|arm| NextStep::NotOpened { condition: arm.condition.clone(), opened: arm.exposure.opened });
     let reliable = |row: &&ResidualFailure| row.failed as f64 >= RELIABLE * row.trials as f64;
     let still = residual.iter().filter(|row| is_chief(&row.condition)).find(reliable).and_then(|row| {
         Some(NextStep::StillFails {

@@ -1,6 +1,6 @@
 //! Notes on a report, as data. `assay-report` turns them into sentences.
 
-use assay_store::Closing;
+use assay_store::{Closing, OutcomeRule};
 
 use crate::models::RepliedModel;
 use crate::origins::RecordOrigins;
@@ -42,6 +42,13 @@ pub enum Note {
         silent: usize,
         /// Trials that ended with an infrastructure error.
         infrastructure: usize,
+    },
+    /// Verifiers write several rewards and none of the name `reward`.
+    SeveralRewards {
+        /// Their tasks.
+        tasks: Vec<String>,
+        /// The rule of the plan; `None` for a plan from before there was a choice.
+        rule: Option<OutcomeRule>,
     },
     /// A model other than the requested one replied.
     OtherModelReplied(RepliedModel),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Reason, VerdictKind};
-use assay_store::{ConditionRole, Outcome, PlannedAgent, RunFolder};
+use assay_store::{ConditionRole, Outcome, OutcomeRule, PlannedAgent, RunFolder};
 use assay_trace::{Disclosure, Placement};
 
 use crate::controls::NegativeControls;
@@ -34,6 +34,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     let changed = gathered.origins.map_or(0, |origins| origins.changed);
     let mut notes = Vec::from_iter((changed > 0).then_some(Note::Changed { records: changed }));
     notes.extend(unusable(run, gathered));
+    notes.extend(several_rewards(gathered));
     let mismatches = findings.replied_models.iter().filter(|model| !model.matches);
     notes.extend(mismatches.cloned().map(Note::OtherModelReplied));
     notes.extend(scripted(run));
@@ -67,9 +68,11 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
         notes.push(Note::NotExecuted { trials: unfinished, planned, imported: run.imported.is_some() });
     }
     let is_placebo = |arm: &&Arm| run.role_of(&arm.condition) == ConditionRole::Placebo;
-    let placebos = findings.arms.iter().filter(is_placebo).filter(|_| run.imported.is_none());
-    notes.extend(placebos.filter(|arm| arm.trials > 0 && arm.exposure.opened < UNREAD).map(|arm| {
-        Note::UnreadPlacebo { arm: name(run, &arm.condition, &arm.who), opened: arm.exposure.opened }
+    let placebos = findings.arms.iter().filter(is_placebo);
+    notes.extend(placebos.filter_map(|arm| {
+        let opened = arm.exposure?.opened;
+        let arm = name(run, &arm.condition, &arm.who);
+        (opened < UNREAD).then_some(Note::UnreadPlacebo { arm, opened })
     }));
     notes.extend(all_arms.iter().filter(|arm| arm.contaminated > 0).map(|arm| Note::Contaminated {
         arm: name(run, &arm.condition, &arm.who),
@@ -127,6 +130,15 @@ fn of(run: &RunFolder, comparison: &Comparison) -> ArmName {
 /// All results, those on negative controls last.
 fn results(gathered: &Gathered) -> impl Iterator<Item = &crate::result::TrialResult> {
     gathered.slots().flat_map(|slot| &slot.results)
+}
+
+/// Tasks with several rewards and no `reward`, unless their outcome is named.
+fn several_rewards(gathered: &Gathered) -> Option<Note> {
+    let tasks: Vec<String> =
+        gathered.outcomes.with_several_rewards().into_iter().map(str::to_owned).collect();
+    let rule = gathered.outcomes.rule();
+    let is_named = matches!(rule, Some(OutcomeRule::Pass | OutcomeRule::Score));
+    (!tasks.is_empty() && !is_named).then_some(Note::SeveralRewards { tasks, rule })
 }
 
 /// Conditions without a usable trial, with the outcomes of their trials.

@@ -16,6 +16,7 @@ use crate::next_steps::{self, NextStep};
 use crate::note::Note;
 use crate::notes::{Findings, notes};
 use crate::origins::RecordOrigins;
+use crate::outcome::OutcomeSummary;
 use crate::provenance::{self, Provenance};
 use crate::question::{self, Question};
 use crate::standing::{self, Progress, Standing};
@@ -34,6 +35,8 @@ pub struct Report {
     pub run: String,
     /// Agents, models, skills, dates, seed and versions.
     pub provenance: Provenance,
+    /// What the scores of trials are, which arms, comparisons and tasks are computed from.
+    pub outcome: OutcomeSummary,
     /// The equivalence margin of the plan.
     pub margin: f64,
     /// The condition whose comparisons are primary, as the plan named it; `null` where all
@@ -57,7 +60,7 @@ pub struct Report {
     /// An earlier run with the same trials and analysis, whose tasks had other labels; `null` if there is
     /// none.
     pub relabels: Option<String>,
-    /// Whether a trial scored something between 0 and 1. If none did, scores are pass rates.
+    /// Whether the outcome value of a trial is between 0 and 1. If none is, scores are pass rates.
     pub fractional_scores: bool,
     /// The measurements, condition by condition.
     pub arms: Vec<Arm>,
@@ -165,6 +168,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         schema: SCHEMA,
         run: run.run.clone(),
         provenance: provenance::provenance(run, gathered, &replied_models),
+        outcome: OutcomeSummary::of(&gathered.outcomes),
         margin: run.margin,
         primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),

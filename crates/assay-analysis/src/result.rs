@@ -3,31 +3,38 @@
 
 use std::collections::BTreeMap;
 
-use assay_store::{Cause, Estimated, Judgement, Metered, Outcome, Record, TrialId};
+use assay_store::{
+    Cause, Estimated, Judgement, Metered, Outcome, OutcomeKind, OutcomeValues, Record, TrialId,
+};
 use assay_usage::Usage;
 
-use crate::ctrf::verdicts;
+use crate::checks::verdicts;
 
 /// One trial's result.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct TrialResult {
     pub(crate) trial: TrialId,
     /// From 1.
     pub(crate) repetition: u32,
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
-    /// In [0, 1]; `None` if the trial has no result.
+    /// The outcome value by the run's rule, in [0, 1]; `None` if the trial has no result.
     pub(crate) score: Option<f64>,
+    /// The outcome values by every rule.
+    pub(crate) values: OutcomeValues,
     /// The lowest and the highest reward outside [0, 1] that was clamped.
     pub(crate) outside: Option<[f64; 2]>,
     /// When it began and ended, in seconds since 1970.
     pub(crate) period: Option<[f64; 2]>,
-    /// Replies of the model.
-    pub(crate) turns: usize,
+    /// Replies of the model; `None` if unknown.
+    pub(crate) turns: Option<usize>,
     /// Whether there was at least one, by the transcript or by the gateway.
     pub(crate) replied: bool,
     /// Tokens, if they were counted.
     pub(crate) usage: Option<Usage>,
+    /// Whether it is unknown how much of them a cache answered.
+    pub(crate) cache_unknown: bool,
     /// In USD, if there is a price.
     pub(crate) cost_usd: Option<f64>,
     /// How much of both is an estimate.
@@ -36,8 +43,8 @@ pub(crate) struct TrialResult {
     pub(crate) replied_models: BTreeMap<String, u64>,
     /// The agent's own time, in seconds; `None` if unknown, as in some imported trials.
     pub(crate) seconds: Option<f64>,
-    /// Which stages any skill reached: offered, advertised, mentioned, opened, executed.
-    pub(crate) exposure: [bool; 5],
+    /// Which stages any skill reached: offered, advertised, mentioned, opened, executed; `None` if unknown.
+    pub(crate) exposure: Option<[bool; 5]>,
     /// Whether a skill of the experiment was there that had not been provided.
     pub(crate) contaminated: bool,
     /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
@@ -54,35 +61,40 @@ pub(crate) struct TrialResult {
 
 impl From<&Record> for TrialResult {
     fn from(record: &Record) -> Self {
-        let any = |fact: fn(&assay_trace::Exposure) -> bool| record.exposure.iter().any(fact);
+        let values = record.outcome_values();
+        let any = |fact: fn(&assay_trace::Exposure) -> bool| record.skills().iter().any(fact);
         Self {
             trial: record.trial.clone(),
             repetition: record.repetition,
             outcome: record.outcome,
             cause: record.cause,
-            score: record.score(),
+            score: values.of(OutcomeKind::Mean),
+            values,
             outside: outside(record.outcome, record.reward, &record.rewards),
-            period: period(&record.started_at, &record.finished_at),
+            period: period(record.started_at.as_deref(), record.finished_at.as_deref()),
             turns: record.turns,
             replied: has_reply(record.turns, record.metered.as_ref()),
             usage: record.usage,
+            cache_unknown: record.cache_unknown,
             cost_usd: record.cost_usd,
             estimated: record.estimated,
             replied_models: record.replied_models.clone(),
-            seconds: Some(record.seconds.agent).filter(|seconds| *seconds > 0.0),
-            exposure: [
-                any(|skill| skill.offered),
-                any(|skill| skill.advertised.is_some()),
-                any(|skill| skill.mentioned.is_some()),
-                any(|skill| skill.opened.is_some()),
-                any(|skill| skill.executed.is_some()),
-            ],
+            seconds: record.seconds.agent,
+            exposure: record.exposure.is_some().then(|| {
+                [
+                    any(|skill| skill.offered),
+                    any(|skill| skill.advertised.is_some()),
+                    any(|skill| skill.mentioned.is_some()),
+                    any(|skill| skill.opened.is_some()),
+                    any(|skill| skill.executed.is_some()),
+                ]
+            }),
             contaminated: !record.contaminated.is_empty(),
             late: record.late,
             metered: record.metered,
             // A key that is part of the score can be a metric too.
             numbers: record.rewards.clone().into_iter().chain(record.numbers.clone()).collect(),
-            tests: record.ctrf.as_ref().map(verdicts).unwrap_or_default(),
+            tests: verdicts(record),
             judgement: record.judgement.as_ref().map(|own| Box::new(without_evidence(own))),
         }
     }
@@ -105,20 +117,20 @@ fn outside(outcome: Outcome, reward: Option<f64>, rewards: &BTreeMap<String, f64
         .then(|| [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)])
 }
 
-/// Two times in seconds since 1970; `None` if the first is unknown. Imported trials without a time have
-/// the year 1970.
-fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
+/// Two times in seconds since 1970; `None` if the first is unknown.
+fn period(started: Option<&str>, finished: Option<&str>) -> Option<[f64; 2]> {
     let seconds = |time: &str| {
         let time: jiff::Timestamp = time.parse().ok()?;
         Some(time.as_duration().as_secs_f64())
     };
-    let from = seconds(started).filter(|from| *from > 0.0)?;
-    Some([from, seconds(finished).unwrap_or(from).max(from)])
+    let from = seconds(started?)?;
+    Some([from, finished.and_then(seconds).unwrap_or(from).max(from)])
 }
 
 /// Whether a model replied. The gateway's count takes precedence: an unreadable transcript has no
 /// turns.
-fn has_reply(turns: usize, metered: Option<&Metered>) -> bool {
+fn has_reply(turns: Option<usize>, metered: Option<&Metered>) -> bool {
+    let turns = turns.unwrap_or_default();
     metered.map_or(turns > 0, |metered| {
         metered.requests > 0 && (turns > 0 || metered.tokens > metered.estimated_tokens)
     })

@@ -6,7 +6,7 @@ use assay_stats::clopper_pearson;
 use assay_store::{DOUBLES_UNKNOWN_CALLS, Outcome, Record, RunFolder, Store, StoreError, TrialId};
 use serde::Serialize;
 
-use crate::ctrf;
+use crate::checks::verdicts;
 use crate::model::AgentKey;
 
 /// The results of a run on one task.
@@ -54,10 +54,10 @@ pub struct TaskArmResults {
     pub tokens: Option<f64>,
     /// Mean cost in USD; `null` if any is unknown.
     pub cost_usd: Option<f64>,
-    /// Mean seconds of the agent; `null` without a trial.
+    /// Mean seconds of the agent; `null` if any is unknown.
     pub seconds: Option<f64>,
-    /// Valid trials in which the model read a skill.
-    pub opened: u64,
+    /// Valid trials in which the model read a skill; `null` if that of any is unknown.
+    pub opened: Option<u64>,
     /// Valid trials in which the agent ran out of time.
     pub timed_out: u64,
     /// Infrastructure errors.
@@ -196,10 +196,6 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn was_opened(record: &Record) -> bool {
-    record.exposure.iter().any(|skill| skill.opened.is_some())
-}
-
 impl Trials {
     fn results(&self, baseline: &str, of_baseline: Option<f64>) -> TaskArmResults {
         let valid: Vec<&Record> = self.records.iter().filter(|record| record.outcome.counts()).collect();
@@ -225,8 +221,8 @@ impl Trials {
             reward: mean(valid.iter().filter(|record| record.reward.is_some()).map(|record| record.reward)),
             tokens: mean(valid.iter().map(|record| record.usage.map(|usage| usage.total() as f64))),
             cost_usd: mean(valid.iter().map(|record| record.cost_usd)),
-            seconds: mean(valid.iter().map(|record| Some(record.seconds.agent))),
-            opened: count(&valid, was_opened),
+            seconds: mean(valid.iter().map(|record| record.seconds.agent)),
+            opened: valid.iter().map(|record| record.has_opened().map(u64::from)).sum(),
             timed_out: count(&valid, |record| record.outcome == Outcome::TimedOut),
             infrastructure: (self.records.len() - valid.len()) as u64,
             unfinished: self.unfinished,
@@ -255,10 +251,9 @@ impl Trials {
     }
 
     fn passed_unopened(&self) -> Vec<TrialId> {
-        let passed = self
-            .records
-            .iter()
-            .filter(|record| self.has_skills && record.outcome == Outcome::Passed && !was_opened(record));
+        let passed = self.records.iter().filter(|record| {
+            self.has_skills && record.outcome == Outcome::Passed && record.has_opened() == Some(false)
+        });
         passed.map(|record| record.trial.clone()).collect()
     }
 }
@@ -275,17 +270,6 @@ fn signs(record: &Record) -> Vec<String> {
         signs.push(format!("made {calls} calls that no test double answers"));
     }
     signs
-}
-
-/// Whether each test of a trial passed: those of a CTRF report, else the rewards.
-fn verdicts(record: &Record) -> BTreeMap<String, bool> {
-    match &record.ctrf {
-        Some(report) => ctrf::verdicts(report),
-        None if record.rewards.len() > 1 => {
-            record.rewards.iter().map(|(name, reward)| (name.clone(), *reward >= 1.0)).collect()
-        }
-        None => BTreeMap::new(),
-    }
 }
 
 fn tests(arms: &[Trials]) -> Vec<TestResults> {

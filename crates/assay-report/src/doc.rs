@@ -12,6 +12,8 @@ use crate::plot::Plot;
 pub(crate) struct Document {
     /// The run's name.
     pub(crate) run: String,
+    /// What the scores are, in a few words; empty for other pages.
+    pub(crate) outcome: String,
     /// The banner of a run that measures no model.
     pub(crate) demonstration: Option<&'static str>,
     /// The answer in one sentence; empty for other pages.

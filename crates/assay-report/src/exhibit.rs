@@ -52,6 +52,7 @@ impl Exhibit {
             blocks: pieces.iter().filter_map(block).collect(),
         });
         html::page(&Document {
+            outcome: String::new(),
             run: clean(&self.title),
             demonstration: None,
             answer: String::new(),

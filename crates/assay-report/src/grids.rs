@@ -65,7 +65,7 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
             known(arm.tokens.map(|tokens| about(count(tokens)))),
             known(arm.cost_usd.map(|cost| about(usd(cost)))),
             known(arm.seconds.map(seconds)),
-            or_none(arm.turns, |turns| format!("{turns:.1}")),
+            known(arm.turns.map(|turns| format!("{turns:.1}"))),
         ]);
         grid.rows.push(row);
     }
@@ -76,9 +76,9 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
     let stages = ["offered", "advertised", "mentioned", "opened", "executed"];
     let mut grid = labels.grid("Skill exposure funnel (share of valid trials)", &[], &stages);
-    for arm in arms.iter().filter(|arm| arm.exposure.offered > 0.0) {
+    for arm in arms {
+        let Some(shares) = arm.exposure.filter(|shares| shares.offered > 0.0) else { continue };
         let mut row = labels.cells(&arm.who, &arm.condition);
-        let shares = &arm.exposure;
         row.extend(
             [shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed]
                 .map(|share| percent(share).into()),
@@ -499,7 +499,7 @@ pub(crate) fn models(report: &Report) -> Option<Grid> {
             or_none(comparison.lift, points),
             unknown(with.seconds.map(|seconds| format!("{:.1}", seconds / 60.0))),
             unknown(with.cost_usd.map(usd)),
-            unknown(tokens.map(|tokens| count(tokens.input + tokens.cache_read + tokens.cache_write))),
+            unknown(tokens.map(|tokens| count(tokens.prompt()))),
             unknown(tokens.map(|tokens| count(tokens.output))),
         ]);
     }

@@ -207,7 +207,7 @@ fn items(judged: &JudgedReport, labels: &Labels) -> Vec<Block> {
             share(row.without),
             share(row.with),
             or_none(row.gain.map(|gain| format!("{} pp", points(gain)))),
-            percent(row.opened).into(),
+            row.opened.map_or_else(|| "unknown".to_owned(), percent).into(),
             share(row.with_if_opened),
             share(row.with_if_not_opened),
             or_none(row.line.map(|line| line.to_string())),

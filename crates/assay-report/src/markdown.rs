@@ -24,7 +24,10 @@ impl Renderer for Markdown {
 }
 
 fn page(document: &Document) -> String {
-    let mut text = format!("# Run {}\n\n", code(&document.run));
+    let mut text = match document.outcome.as_str() {
+        "" => format!("# Run {}\n\n", code(&document.run)),
+        outcome => format!("# Run {} · {}\n\n", code(&document.run), words(outcome)),
+    };
     if let Some(warning) = document.demonstration {
         text.push_str(&format!("> **{}**\n\n", words(warning)));
     }

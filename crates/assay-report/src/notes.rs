@@ -1,14 +1,16 @@
 //! Notes as sentences. Names in them are neither cleaned nor escaped.
 
 use assay_analysis::{
-    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, PastRun, Question, RecordOrigins,
-    RepliedModel, TokenNote,
+    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun, Question, RecordOrigins, RepliedModel, TokenNote,
 };
 
 use crate::text::{clean, count, counted, points};
 
 /// Earlier runs that are named.
 const RUNS: usize = 8;
+
+/// Tasks that a note names.
+const TASKS: usize = 5;
 
 /// A note as a sentence.
 pub fn note(note: &Note) -> String {
@@ -35,6 +37,7 @@ pub fn note(note: &Note) -> String {
             "The trials were executed by {origin} and imported. Unknown: skill exposure, other contents of the sandbox, and \
              tampering with the verifier."
         ),
+        Note::SeveralRewards { tasks, rule } => several_rewards(tasks, *rule),
         Note::Late { trials } => format!(
             "{} graded after the agent's deadline, when the agent may still have been running. Such a trial counts as \
              timed out.",
@@ -384,6 +387,27 @@ fn control(note: &ControlNote) -> String {
 fn name(ArmName { condition, by }: &ArmName) -> String {
     let by = by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
     format!("`{condition}`{by}")
+}
+
+/// What the trials of tasks count whose verifiers write several rewards.
+fn several_rewards(tasks: &[String], rule: Option<OutcomeRule>) -> String {
+    let (writes, named) = (counted(tasks.len(), "verifier writes", "verifiers write"), some_tasks(tasks));
+    let counts = match rule {
+        Some(_) => {
+            "A trial of such a task counts 1 if every reward is at least 1, else 0 (`outcome = \"auto\"`)."
+        }
+        None => "A trial of such a task has the mean of its rewards, as in plans that name no `outcome`.",
+    };
+    format!("{writes} several rewards and no key `reward`: {named}. {counts}")
+}
+
+/// The first tasks of a list, and how many more there are.
+fn some_tasks(tasks: &[String]) -> String {
+    let named = tasks.iter().take(TASKS).map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
+    match tasks.len().saturating_sub(TASKS) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }
 
 /// Up to three arms by name, more by number.

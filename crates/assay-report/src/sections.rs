@@ -8,7 +8,7 @@ use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
 use crate::links::Target;
 use crate::next_steps::next_step;
-use crate::sentences::{answer, groups, lost, replied, sentence, who};
+use crate::sentences::{answer, groups, lost, outcome, replied, sentence, who};
 use crate::text::{clean, count, counted};
 use crate::{grids, judged, metrics, plot};
 
@@ -35,6 +35,7 @@ pub(crate) fn document(report: &Report) -> Document {
     ];
     Document {
         run: clean(&report.run),
+        outcome: outcome(report),
         demonstration: (!report.measures_a_model)
             .then_some("Demonstration: no model was measured. The figures only show what assay prints."),
         answer: answer(report),

@@ -1,7 +1,7 @@
 //! Sentences that every renderer shares. Names in them are cleaned and not escaped.
 
 use assay_analysis::{
-    AgentKey, Arm, Comparison, End, FUTILITY, Progress, Reason, RepliedModel, Report, Rounds, VerdictKind,
+    AgentKey, Arm, Comparison, End, FUTILITY, OutcomeTasks, Progress, Reason, RepliedModel, Report, Rounds, VerdictKind,
 };
 
 use crate::text::{clean, count, counted, level, percent, points, points_between, pp};
@@ -274,6 +274,21 @@ fn needed(comparison: &Comparison, margin: f64) -> String {
             format!(" {} would be needed to detect a lift of ±{margin:.0} pp (80% power).", total(detect))
         }
         (_, None) => String::new(),
+    }
+}
+
+/// What the scores of a report are, in a few words.
+pub(crate) fn outcome(report: &Report) -> String {
+    let OutcomeTasks { score, pass } = report.outcome.tasks;
+    match report.outcome.rule {
+        None => "outcome: mean of the rewards, as in plans that name no outcome".to_owned(),
+        Some(_) if report.outcome.is_pass() || !report.fractional_scores => "outcome: pass rate".to_owned(),
+        Some(_) if pass == 0 => "outcome: score".to_owned(),
+        Some(_) => format!(
+            "outcome: score of {}, pass rate of {}",
+            counted(score, "task", "tasks"),
+            counted(pass, "task", "tasks")
+        ),
     }
 }
 

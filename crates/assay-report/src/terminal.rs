@@ -30,7 +30,7 @@ impl Renderer for Terminal {
             page.sentences("", 0, "Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md");
         }
         if style.tests && report.exploration.tests.is_empty() {
-            page.line("\nNo verifier of this run reported its checks (CTRF).");
+            page.line("\nNo verifier of this run reported its checks (as CTRF, or as named rewards).");
         }
         page.text
     }
@@ -44,7 +44,10 @@ struct Page {
 impl Page {
     /// Writes the document. Its notes already mention a demonstration.
     fn document(&mut self, document: &Document) {
-        self.title(&format!("Run: {}", document.run));
+        self.title(&match document.outcome.as_str() {
+            "" => format!("Run: {}", document.run),
+            outcome => format!("Run: {} · {outcome}", document.run),
+        });
         self.sentences("", 0, &document.facts);
         for note in &document.notes {
             self.sentences("! ", 2, note);

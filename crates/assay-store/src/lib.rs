@@ -24,6 +24,7 @@ mod keys;
 mod lease;
 mod limits;
 mod metric;
+mod outcome;
 #[cfg(target_os = "linux")]
 mod owner;
 #[cfg(target_os = "linux")]
@@ -61,6 +62,7 @@ pub use metric::{
     DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED, MetricDirection, MetricError, MetricScale,
     MetricSource, MetricSpec,
 };
+pub use outcome::{Check, OutcomeKind, OutcomeRule, OutcomeValues, RunOutcomes};
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use question::{EarlierKind, EarlierRun, Question, QuestionPart};

@@ -16,7 +16,7 @@ use crate::step_record::StepRecord;
 /// The result of one trial, written last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// `assay.record/2`.
+    /// `assay.record/3`.
     pub schema: String,
     /// The trial's id.
     pub trial: TrialId,
@@ -61,10 +61,14 @@ pub struct Record {
     /// Why the agent stopped; absent when it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
-    /// Replies of the model.
-    pub turns: usize,
+    /// Replies of the model; `null` if unknown, as in imported trials without a transcript.
+    pub turns: Option<usize>,
     /// Tokens; `null` if unknown.
     pub usage: Option<Usage>,
+    /// Whether it is unknown how much of the prompt a cache answered: `usage.input` is then the whole
+    /// prompt, and the counts of the cache mean nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache_unknown: bool,
     /// In USD; `null` if there is no price.
     pub cost_usd: Option<f64>,
     /// How much of `usage` and `cost_usd` is an estimate; absent if the provider counted
@@ -77,8 +81,9 @@ pub struct Record {
     pub replied_models: BTreeMap<String, u64>,
     /// Its duration, by phase.
     pub seconds: Seconds,
-    /// The exposure of each offered skill.
-    pub exposure: Vec<Exposure>,
+    /// The exposure of each offered skill; `null` if unknown: the agent never started, or nobody
+    /// observed an imported trial.
+    pub exposure: Option<Vec<Exposure>>,
     /// Skill texts of the experiment that were in the sandbox although they were not provided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contaminated: Vec<String>,
@@ -112,10 +117,10 @@ pub struct Record {
     pub measures_a_model: bool,
     /// Which attempt this is, from 1. Earlier ones stay on disk.
     pub attempt: u32,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// RFC 3339, UTC.
-    pub finished_at: String,
+    /// RFC 3339, UTC; `null` if unknown.
+    pub started_at: Option<String>,
+    /// RFC 3339, UTC; `null` if unknown.
+    pub finished_at: Option<String>,
     /// The trial of the agent whose work was judged, if judges decided the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<TrialId>,
@@ -195,11 +200,12 @@ struct Header {
 
 impl Record {
     /// The format written here.
-    pub const SCHEMA: &str = "assay.record/2";
+    pub const SCHEMA: &str = "assay.record/3";
 
-    /// An earlier format, which is read too. Its exposure has `touched` for `mentioned`, and
-    /// `metered` has `beside_tokens` for `side_request_tokens`.
-    const SCHEMA_1: &str = "assay.record/1";
+    /// Earlier formats, which are read too. The exposure of the first has `touched` for `mentioned`,
+    /// and `metered` has `beside_tokens` for `side_request_tokens`. In both, 0, an empty list and the
+    /// year 1970 stand for what is unknown; see [`Record::forget_defaults`].
+    const EARLIER: [&str; 2] = ["assay.record/1", "assay.record/2"];
 
     /// A record of a first attempt with only trial, task, agent and outcome set.
     pub fn new(trial: TrialId, task: String, agent: AgentLabel, outcome: Outcome) -> Self {
@@ -221,13 +227,14 @@ impl Record {
             ctrf: None,
             judgement: None,
             ended: None,
-            turns: 0,
+            turns: None,
             usage: None,
+            cache_unknown: false,
             cost_usd: None,
             estimated: None,
             replied_models: BTreeMap::new(),
             seconds: Seconds::default(),
-            exposure: Vec::new(),
+            exposure: None,
             contaminated: Vec::new(),
             tampered: Vec::new(),
             outside: Vec::new(),
@@ -239,8 +246,8 @@ impl Record {
             steps: Vec::new(),
             measures_a_model: false,
             attempt: 1,
-            started_at: String::new(),
-            finished_at: String::new(),
+            started_at: None,
+            finished_at: None,
             work: None,
             imported_from: None,
             signature: None,
@@ -248,23 +255,64 @@ impl Record {
     }
 
     /// Reads a record's text, in this format or an earlier one. The result is in this format.
+    ///
+    /// A time in an earlier format that stands for an unknown one is `None`. Other values that stand
+    /// for unknown ones are kept: only the trial's specification says whether it was imported.
+    ///
+    /// # Errors
+    /// A text that is no record, or one of an unsupported schema.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordError> {
+        Self::parse_any(bytes).map(|(record, _)| record)
+    }
+
+    /// As [`Record::parse`], with whether the text is in an earlier format.
+    pub(crate) fn parse_any(bytes: &[u8]) -> Result<(Self, bool), RecordError> {
         // What cannot be understood may be so because it is of another version.
         let read = serde_json::from_slice::<Self>(bytes);
         let schema = match &read {
             Ok(record) => Some(record.schema.clone()),
             Err(_) => serde_json::from_slice(bytes).ok().map(|header: Header| header.schema),
         };
-        if let Some(schema) = schema.filter(|schema| schema != Self::SCHEMA && schema != Self::SCHEMA_1) {
+        let is_known = |schema: &str| schema == Self::SCHEMA || Self::EARLIER.contains(&schema);
+        if let Some(schema) = schema.filter(|schema| !is_known(schema)) {
             return Err(RecordError::Version(schema));
         }
         let mut record = read?;
+        let is_earlier = record.schema != Self::SCHEMA;
+        if is_earlier {
+            for time in [&mut record.started_at, &mut record.finished_at] {
+                *time = time.take().filter(|time| !time.is_empty() && !time.starts_with("1970-01-01"));
+            }
+            record.seconds.forget_zeros();
+        }
         Self::SCHEMA.clone_into(&mut record.schema);
         // Of no other record does the reason begin so: that of a trial whose time was over begins
         // with the name of an exception.
         let said = record.reason.as_ref().is_some_and(|reason| reason.starts_with(LATE));
         record.late |= record.outcome == Outcome::TimedOut && said;
-        Ok(record)
+        Ok((record, is_earlier))
+    }
+
+    /// Makes unknown what the record of an imported trial in an earlier format has as 0 or as an empty
+    /// list.
+    ///
+    /// `is_table` says that a table with a row for each trial was imported, which has no counts of a
+    /// cache.
+    pub(crate) fn forget_defaults(&mut self, is_table: bool) {
+        self.turns = self.turns.filter(|turns| *turns > 0);
+        self.exposure = self.exposure.take().filter(|skills| !skills.is_empty());
+        self.cache_unknown |= is_table && self.usage.is_some();
+    }
+
+    /// The exposure of each offered skill, as far as it is known.
+    pub fn skills(&self) -> &[Exposure] {
+        self.exposure.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the model read any skill; `None` if unknown.
+    pub fn has_opened(&self) -> Option<bool> {
+        let skills = self.exposure.as_deref()?;
+        Some(skills.iter().any(|skill| skill.opened.is_some()))
     }
 
     /// The cost in USD by the provider's counts, which caps apply to; `None` if there is no price.
@@ -273,7 +321,9 @@ impl Record {
         Some((self.cost_usd? - estimated).max(0.0))
     }
 
-    /// The trial's score, in [0, 1]; `None` if the trial has no result. See [`score`].
+    /// The mean of the trial's rewards, in [0, 1]; `None` if the trial has no result. See [`score`].
+    ///
+    /// Reports read the outcome value instead, of which this is one kind: see [`crate::RunOutcomes`].
     pub fn score(&self) -> Option<f64> {
         score(self.outcome, self.reward, self.rewards.values().copied())
     }
@@ -289,17 +339,21 @@ pub fn score(
     reward: Option<f64>,
     rewards: impl ExactSizeIterator<Item = f64>,
 ) -> Option<f64> {
-    let cut = |reward: f64| if reward.is_finite() { reward.clamp(0.0, 1.0) } else { 0.0 };
     match outcome {
         Outcome::Passed => Some(1.0),
         Outcome::TimedOut | Outcome::Tampered => Some(0.0),
         Outcome::Infrastructure => None,
         Outcome::Failed if rewards.len() > 0 => {
             let number = rewards.len() as f64;
-            Some(rewards.map(cut).sum::<f64>() / number)
+            Some(rewards.map(clamp_reward).sum::<f64>() / number)
         }
-        Outcome::Failed => Some(reward.map_or(0.0, cut)),
+        Outcome::Failed => Some(reward.map_or(0.0, clamp_reward)),
     }
+}
+
+/// A reward cut to [0, 1].
+pub(crate) fn clamp_reward(reward: f64) -> f64 {
+    if reward.is_finite() { reward.clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// An agent with its version and model.
@@ -386,20 +440,31 @@ impl Cause {
     }
 }
 
-/// The phases of a trial, in seconds.
+/// The phases of a trial, in seconds; `null` for a phase that was not measured or did not take place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
     /// Preparing the sandbox.
-    pub prepare: f64,
+    pub prepare: Option<f64>,
     /// The agent's own time.
-    pub agent: f64,
+    pub agent: Option<f64>,
     /// Of it, waiting for a provider between retries. Behind the gateway this does not count as the
     /// agent's time.
-    pub throttled: f64,
+    pub throttled: Option<f64>,
     /// The verifier.
-    pub verify: f64,
+    pub verify: Option<f64>,
     /// The sum.
-    pub total: f64,
+    pub total: Option<f64>,
+}
+
+impl Seconds {
+    /// Makes phases unknown that took no time: earlier formats have 0 for a phase that was not measured
+    /// or did not take place.
+    fn forget_zeros(&mut self) {
+        let Self { prepare, agent, throttled: _, verify, total } = self;
+        for phase in [prepare, agent, verify, total] {
+            *phase = phase.filter(|seconds| *seconds > 0.0);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -437,7 +502,7 @@ mod tests {
     fn a_record_of_the_first_format_is_translated() {
         let record = Record::parse(FORMAT_1.as_bytes()).unwrap();
         assert_eq!(record.schema, Record::SCHEMA);
-        assert_eq!((record.exposure[0].mentioned, record.exposure[0].opened), (Some(3), None));
+        assert_eq!((record.skills()[0].mentioned, record.skills()[0].opened), (Some(3), None));
         assert_eq!(record.metered.unwrap().side_request_tokens, 120);
         let text = serde_json::to_string(&record).unwrap();
         assert!(!text.contains("touched") && !text.contains("beside_tokens"), "{text}");
@@ -450,10 +515,10 @@ mod tests {
             let error = Record::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         };
-        let other = "unsupported schema \"assay.record/9\": this version reads \"assay.record/2\"";
+        let other = "unsupported schema \"assay.record/9\": this version reads \"assay.record/3\"";
         check(&OLD.replace("assay.record/1", "assay.record/9"), other);
         check("{\"schema\":\"assay.record/9\",\"outcome\":7}", other);
-        check("{\"schema\":\"assay.record/2\",\"outcome\":7}", "line 1 column");
+        check("{\"schema\":\"assay.record/3\",\"outcome\":7}", "line 1 column");
         check("{", "EOF");
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::TrialId;
 use crate::metric::MetricSpec;
+use crate::outcome::OutcomeRule;
 use crate::record::AgentLabel;
 use crate::role::ConditionRole;
 use crate::signature::ImportedFrom;
@@ -65,6 +66,10 @@ pub struct RunFolder {
     /// Conditions with settings of their own: `[condition.NAME]` of the experiment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, ConditionSettings>,
+    /// The value of a trial that comparisons are made of; absent in plans from before there was a choice,
+    /// which read the mean of all rewards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<OutcomeRule>,
     /// The metrics that conditions are compared by, beside the score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSpec>,

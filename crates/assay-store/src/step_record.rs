@@ -28,8 +28,8 @@ pub struct StepRecord {
     /// Why the agent stopped; absent when it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
-    /// Replies of the model.
-    pub turns: usize,
+    /// Replies of the model; `null` if unknown.
+    pub turns: Option<usize>,
     /// Tokens; `null` if unknown.
     pub usage: Option<Usage>,
     /// In USD; `null` if there is no price.

@@ -249,9 +249,9 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(StoreError::Io { action: "read", path, source }),
         };
-        let record = match Record::parse(&bytes) {
-            Ok(record) if record.trial == *id => record,
-            Ok(record) => {
+        let (mut record, is_earlier) = match Record::parse_any(&bytes) {
+            Ok((record, is_earlier)) if record.trial == *id => (record, is_earlier),
+            Ok((record, _)) => {
                 let message = format!("it is the record of another trial, {}", record.trial);
                 return Err(StoreError::Format { path, message });
             }
@@ -262,7 +262,14 @@ impl Store {
         };
         let attempt = checks_evidence.then(|| attempt_folder(&folder, record.attempt));
         match signature::verify(&record, &bytes, attempt.as_deref(), &self.keys) {
-            Ok(origin) => Ok(Some((record, origin))),
+            Ok(origin) => {
+                // Only imported trials name their source.
+                let source = if is_earlier { self.import_source(id) } else { None };
+                if let Some(source) = source {
+                    record.forget_defaults(source == "table");
+                }
+                Ok(Some((record, origin)))
+            }
             Err(mismatch) => Err(StoreError::Changed { path, mismatch }),
         }
     }
@@ -333,6 +340,12 @@ impl Store {
     fn write_signed(&self, record: &Record, name: &str) -> Result<(), StoreError> {
         let path = self.trial_folder(&record.trial).join(name);
         write_atomically(&path, &pretty(&self.sign_record(record)?, &path)?)
+    }
+
+    /// What an imported trial was read from, by its specification; `None` for a trial that assay executed.
+    fn import_source(&self, id: &TrialId) -> Option<String> {
+        let specification = self.specification(id).ok()??;
+        specification.get("source").and_then(Value::as_str).map(str::to_owned)
     }
 
     /// What was hashed into a trial's id, for an imported trial in the store where it was executed; `None` where the

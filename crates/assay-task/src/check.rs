@@ -37,6 +37,13 @@ use crate::Task;
 /// Most findings of one code and severity about one task; the rest is counted in the last one.
 const MOST: usize = 12;
 
+/// Whether a task's verifier writes several rewards and none of the name `reward`, as far as its text
+/// shows.
+pub fn writes_several_rewards(task: &Task) -> bool {
+    let context = Context::default();
+    rules::writes_several_rewards(&Subject::read(task, &context).tests)
+}
+
 /// Every finding about a task: those of its reader first, then by rule, in the order of the text.
 /// Opt-in rules are applied if the context requests them.
 ///

@@ -6,7 +6,7 @@ use std::thread;
 
 use assay_analysis::{AgentKey, Gathered, Report, analyze};
 use assay_report::{Links, Target, run_html};
-use assay_store::{Cause, Outcome, Record, RunFolder, Store, StoreError, TrialId};
+use assay_store::{Cause, Outcome, Record, RunFolder, RunOutcomes, Store, StoreError, TrialId};
 
 use crate::urls;
 
@@ -56,25 +56,37 @@ pub(crate) struct RowResult {
     pub(crate) score: Option<f64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
-    pub(crate) seconds: f64,
-    pub(crate) opened: bool,
+    pub(crate) seconds: Option<f64>,
+    /// Whether the model read a skill; `None` if unknown.
+    pub(crate) opened: Option<bool>,
     pub(crate) failed_checks: Vec<String>,
 }
 
 impl RowResult {
-    fn new(record: &Record) -> Self {
-        let checks = record.ctrf.as_ref().map(assay_audit::adherence::TestCheck::of_ctrf).unwrap_or_default();
+    /// Whether the model read a skill, in a word.
+    pub(crate) fn opened_word(&self) -> &'static str {
+        match self.opened {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "unknown",
+        }
+    }
+}
+
+impl RowResult {
+    fn new(record: &Record, outcomes: &RunOutcomes) -> Self {
         Self {
             outcome: record.outcome,
             cause: record.cause,
-            score: record.score(),
+            score: outcomes.value(record),
             tokens: record.usage.map(|usage| usage.total()),
             cost_usd: record.cost_usd,
             seconds: record.seconds.agent,
-            opened: record.exposure.iter().any(|skill| skill.opened.is_some()),
-            failed_checks: checks
+            opened: record.has_opened(),
+            failed_checks: record
+                .checks()
                 .into_iter()
-                .filter(|check| check.passed == Some(false))
+                .filter(|check| check.passed() == Some(false))
                 .map(|check| check.name)
                 .collect(),
         }
@@ -88,9 +100,14 @@ impl RunData {
         let failed = store.failed_checks(name)?;
         let trials: Vec<TrialId> = plan.trials().into_iter().cloned().collect();
         let mut records = read_records(store, &trials, done);
+        let mut outcomes = RunOutcomes::new(plan.outcome);
+        for record in records.iter().flatten().flatten() {
+            outcomes.observe(record);
+        }
         let results: Vec<Option<RowResult>> = records
             .iter()
-            .map(|record| record.as_ref().ok().and_then(Option::as_ref).map(RowResult::new))
+            .map(|record| record.as_ref().ok().and_then(Option::as_ref))
+            .map(|record| record.map(|record| RowResult::new(record, &outcomes)))
             .collect();
         let (cells, rows) = arrange(&plan, |trial| {
             let at = trials.binary_search(trial).ok()?;

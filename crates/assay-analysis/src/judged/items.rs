@@ -43,8 +43,9 @@ pub struct ItemGain {
     pub trials: [usize; 2],
     /// Of these, trials in which the judge's answer does not count.
     pub undecided: [usize; 2],
-    /// Share of the judged trials of the condition in which a skill was opened.
-    pub opened: f64,
+    /// Share of the judged trials of the condition in which a skill was opened; `null` where that of any
+    /// is unknown.
+    pub opened: Option<f64>,
     /// Mean score with, over the trials in which a skill was opened; `null` without such a trial.
     pub with_if_opened: Option<f64>,
     /// Mean score with, over the trials in which no skill was opened; `null` without such a trial.
@@ -113,7 +114,9 @@ fn row(pair: &Pair, (set, item, text): Key<'_>, tasks: &[(&str, [Judged<'_>; 2])
         mean(tasks.iter().filter_map(|(_, judged)| of_task(&judged[which])))
     };
     let undecided = |which: usize| all(which).filter(|(_, item)| item.undecided.is_some()).count();
-    let is_opened = |result: &TrialResult| result.exposure[OPENED];
+    let is_opened = |result: &TrialResult| result.exposure.map(|stages| stages[OPENED]);
+    let opened: Option<Vec<f64>> =
+        all(1).map(|(result, _)| is_opened(result).map(|opened| f64::from(u8::from(opened)))).collect();
     let (before, after) = (score(0, &|_| true), score(1, &|_| true));
     Some(ItemGain {
         pair: pair.clone(),
@@ -129,8 +132,8 @@ fn row(pair: &Pair, (set, item, text): Key<'_>, tasks: &[(&str, [Judged<'_>; 2])
         gain: before.zip(after).map(|(before, after)| after - before),
         trials: [all(0).count(), all(1).count()],
         undecided: [undecided(0), undecided(1)],
-        opened: mean(all(1).map(|(result, _)| f64::from(u8::from(is_opened(result)))))?,
-        with_if_opened: score(1, &is_opened),
-        with_if_not_opened: score(1, &|result| !is_opened(result)),
+        opened: opened.and_then(|opened| mean(opened.into_iter())),
+        with_if_opened: score(1, &|result| is_opened(result) == Some(true)),
+        with_if_not_opened: score(1, &|result| is_opened(result) == Some(false)),
     })
 }

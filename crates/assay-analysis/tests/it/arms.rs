@@ -88,16 +88,25 @@ fn exposure_is_in_shares_of_valid_trials() {
             executed: None,
             ..shown.clone()
         };
-        record.exposure = vec![idle, shown];
+        record.exposure = Some(vec![idle, shown]);
     });
-    let shares = arm(&suite, "curated").exposure;
+    let shares = arm(&suite, "curated").exposure.unwrap();
     assert_eq!(
         (shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed),
         (1.0, 1.0, 0.75, 0.5, 0.25)
     );
-    // Without skills all of them are 0, and nothing is divided by 0.
-    let shares = arm(&Suite::new(&["none"], &[("a", &["i"])]), "none").exposure;
+    // Without skills all of them are 0.
+    let none = || Suite::new(&["none"], &[("a", &["PP"])]);
+    let shares = arm(&none(), "none").exposure.unwrap();
     assert_eq!((shares.offered, shares.opened), (0.0, 0.0));
+    // Without a valid trial, or with one whose exposure is unknown, all of them are unknown.
+    assert_eq!(arm(&Suite::new(&["none"], &[("a", &["i"])]), "none").exposure, None);
+    let one_unknown = none().each(|record| {
+        record.exposure = record.exposure.take().filter(|_| record.repetition > 1);
+        record.turns = record.turns.filter(|_| record.repetition > 1);
+    });
+    let found = arm(&one_unknown, "none");
+    assert_eq!((found.exposure, found.turns), (None, None));
 }
 
 #[test]
@@ -228,14 +237,13 @@ fn partial_report_contains_only_its_part() {
     assert_eq!(all.comparisons[0].family, part.comparisons[0].family);
 }
 
-/// Imported trials may have no times, which their records have as 0 or, in older stores, as -0.
+/// Imported trials may have no times.
 #[test]
 fn an_unknown_time_is_not_zero() {
-    let suite = |agent: f64| {
+    let suite = |agent: Option<f64>| {
         Suite::new(&["none"], &[("a", &["PP"])])
-            .each(move |record| record.seconds.agent = if record.repetition == 1 { agent } else { 3.0 })
+            .each(move |record| record.seconds.agent = if record.repetition == 1 { agent } else { Some(3.0) })
     };
-    close(arm(&suite(5.0), "none").seconds, 4.0);
-    assert_eq!(arm(&suite(0.0), "none").seconds, None);
-    assert_eq!(arm(&suite(-0.0), "none").seconds, None);
+    close(arm(&suite(Some(5.0)), "none").seconds, 4.0);
+    assert_eq!(arm(&suite(None), "none").seconds, None);
 }

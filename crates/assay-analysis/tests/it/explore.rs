@@ -382,12 +382,12 @@ fn next_steps_follow_from_the_findings_at_most_three() {
     };
     let opened = |record: &mut Record| {
         if record.condition == "curated" {
-            record.exposure = vec![exposure(Some(1))];
+            record.exposure = Some(vec![exposure(Some(1))]);
         }
     };
     let unread = |record: &mut Record| {
         if record.condition == "curated" {
-            record.exposure = vec![exposure(None)];
+            record.exposure = Some(vec![exposure(None)]);
         }
     };
     let conditions = ["none", "curated"];

@@ -39,7 +39,7 @@ fn stored_records_give_the_same_report() {
         }
         record.ctrf = Some(json!({ "results": { "tests": [{ "name": "one" }] } }));
         record.contaminated = vec!["one".into()];
-        record.exposure = vec![assay_trace::Exposure {
+        record.exposure = Some(vec![assay_trace::Exposure {
             skill: "one".into(),
             offered: true,
             advertised: Some(1),
@@ -52,7 +52,7 @@ fn stored_records_give_the_same_report() {
             }),
             body_lines: 3,
             body_lines_delivered: 3,
-        }];
+        }]);
     });
     let (_folder, store) = stored(&suite);
     assert_eq!(assay_analysis::report(&store, &suite.run).unwrap(), suite.report());
@@ -67,7 +67,7 @@ fn records_of_another_version_are_an_error() {
         write_record(&store, trial, text);
         let error = assay_analysis::report(&store, &suite.run).unwrap_err().to_string();
         let expected =
-            "unsupported schema \"assay.record/9\": this version of assay reads \"assay.record/2\"";
+            "unsupported schema \"assay.record/9\": this version of assay reads \"assay.record/3\"";
         assert!(error.contains(expected) && error.contains("record.json"), "{error}");
     };
     let mut other: Value = serde_json::to_value(record.unwrap()).unwrap();

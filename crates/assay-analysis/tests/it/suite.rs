@@ -49,6 +49,7 @@ impl Suite {
             settings: BTreeMap::new(),
             stopping: None,
             judge: None,
+            outcome: Some(assay_store::OutcomeRule::Auto),
             imported: None,
             imported_from: None,
             reused_imports: None,
@@ -218,11 +219,12 @@ fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
         repetition: cell.repetition,
         cause,
         reward: letter.to_digit(10).map(|tenths| f64::from(tenths) / 10.0),
-        turns: 2,
-        seconds: Seconds { agent: 3.0, total: 4.0, ..Seconds::default() },
+        turns: Some(2),
+        exposure: Some(Vec::new()),
+        seconds: Seconds { agent: Some(3.0), total: Some(4.0), ..Seconds::default() },
         measures_a_model: true,
-        started_at: "2026-01-01T00:00:00Z".into(),
-        finished_at: "2026-01-01T00:00:04Z".into(),
+        started_at: Some("2026-01-01T00:00:00Z".into()),
+        finished_at: Some("2026-01-01T00:00:04Z".into()),
         ..Record::new(cell.trial.clone(), cell.task.clone(), label.clone(), outcome)
     }
 }

@@ -46,6 +46,12 @@ pub struct Mattered {
 }
 
 impl TestCheck {
+    /// A check with the beginning of what it said.
+    pub fn new(name: String, passed: Option<bool>, message: &str) -> Self {
+        let end = message.floor_char_boundary(MESSAGE_CAP);
+        Self { name, passed, message: message[..end].to_owned() }
+    }
+
     /// The checks of a CTRF report.
     pub fn of_ctrf(report: &Value) -> Vec<Self> {
         let results = report.get("results").unwrap_or(report);
@@ -54,15 +60,12 @@ impl TestCheck {
             let text = |key: &str| test.get(key).and_then(Value::as_str).unwrap_or_default();
             let (message, trace) = (text("message"), text("trace"));
             let message = if message.is_empty() { trace } else { message };
-            Some(Self {
-                name: test.get("name")?.as_str()?.to_owned(),
-                passed: match text("status") {
-                    "passed" => Some(true),
-                    "failed" => Some(false),
-                    _ => None,
-                },
-                message: message[..message.floor_char_boundary(MESSAGE_CAP)].to_owned(),
-            })
+            let passed = match text("status") {
+                "passed" => Some(true),
+                "failed" => Some(false),
+                _ => None,
+            };
+            Some(Self::new(test.get("name")?.as_str()?.to_owned(), passed, message))
         };
         tests.iter().take(CHECKS).filter_map(check).collect()
     }

@@ -116,6 +116,8 @@ pub(super) struct RunFacts {
     pub(super) workspace: HashSet<String>,
     pub(super) tokens: u64,
     checks: Vec<TestCheck>,
+    /// Whether the verifier passed the run; `None` without a verifier.
+    passed: Option<bool>,
 }
 
 /// The two runs of a pair with what they show of one skill.
@@ -126,6 +128,17 @@ pub(super) struct Pair<'a> {
     pub(super) of_other: &'a Adherence,
     pub(super) skill: &'a SkillText,
     pub(super) prompt: &'a str,
+}
+
+/// What a run gained by its verifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gain {
+    /// A check, or its whole verdict.
+    Some,
+    /// No check.
+    NoCheck,
+    /// It did not pass where the other failed; its checks are unknown.
+    NoPass,
 }
 
 /// A directive that the first run followed and the second did not.
@@ -162,10 +175,11 @@ impl RunFacts {
         workspace: HashSet<String>,
         tokens: u64,
         checks: Vec<TestCheck>,
+        passed: Option<bool>,
     ) -> Self {
         let writes = actions.iter().filter(|action| action.verb == Verb::Write);
         let guards = writes.flat_map(|action| guards(&action.target, &action.content)).collect();
-        Self { actions, guards, workspace, tokens, checks }
+        Self { actions, guards, workspace, tokens, checks, passed }
     }
 
     /// Whether the verifier is known to have passed all its checks.
@@ -220,8 +234,22 @@ impl<'a> Pair<'a> {
             .collect()
     }
 
-    fn gained(&self) -> bool {
-        changed(&self.one.checks, &self.other.checks).iter().any(|(_, _, change)| *change == Change::Gained)
+    /// What the first run gained by its verifier, compared with the second; `None` if neither checks nor
+    /// outcomes of both are known.
+    fn gain(&self) -> Option<Gain> {
+        let decided = |checks: &[TestCheck]| checks.iter().any(|check| check.passed.is_some());
+        let have_checks = decided(&self.one.checks) && decided(&self.other.checks);
+        let changes = changed(&self.one.checks, &self.other.checks);
+        let gained_check = changes.iter().any(|(_, _, change)| *change == Change::Gained);
+        let outcomes = self.one.passed.zip(self.other.passed);
+        if gained_check || outcomes == Some((true, false)) {
+            return Some(Gain::Some);
+        }
+        match (have_checks, outcomes) {
+            (true, _) => Some(Gain::NoCheck),
+            (false, Some(_)) => Some(Gain::NoPass),
+            (false, None) => None,
+        }
     }
 }
 
@@ -585,9 +613,15 @@ fn inertia(pair: &Pair<'_>, evidence: &[Followed<'_>], found: &mut Vec<Finding>)
         && pair.of_one.score < INERT
         && shown > 0
         && counts.followed as f64 <= FOLLOWED_ANYWAY * shown as f64;
-    if !unused || pair.gained() || tokens as f64 <= DEARER * fewer as f64 {
+    if !unused || tokens as f64 <= DEARER * fewer as f64 {
         return;
     }
+    let nothing = match pair.gain() {
+        Some(Gain::NoCheck) => "no check passed that fails in the run that it is compared with",
+        Some(Gain::NoPass) => "its verifier did not pass it where the run that it is compared with failed",
+        // Nothing is known of a gain, or there is one.
+        Some(Gain::Some) | None => return,
+    };
     let ratio = format!(
         "{:.1}× the tokens ({} vs {})",
         tokens as f64 / fewer as f64,
@@ -604,8 +638,7 @@ fn inertia(pair: &Pair<'_>, evidence: &[Followed<'_>], found: &mut Vec<Finding>)
         trace_text: ratio.clone(),
         weight: UNWEIGHED,
         sentence: format!(
-            "Of {} directives of the skill the run followed {}, all of them common, and no check passed that fails \
-             in the run that it is compared with; it took {ratio}.",
+            "Of {} directives of the skill the run followed {}, all of them common, and {nothing}; it took {ratio}.",
             shown,
             if counts.followed == 0 { "none".to_owned() } else { counts.followed.to_string() }
         )

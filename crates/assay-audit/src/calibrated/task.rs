@@ -62,7 +62,7 @@ pub struct Run {
     pub left: Left,
     /// The checks of the verifier; empty where they are not known.
     pub checks: Vec<TestCheck>,
-    /// The outcome, such as `passed`, where it is known. Only shown: nothing depends on it.
+    /// The outcome, such as `passed`, where it is known. Only the pattern `skill_inertia` depends on it.
     pub outcome: Option<String>,
 }
 
@@ -360,7 +360,8 @@ fn facts(run: &Run, skill: &SkillText) -> RunFacts {
             }
         }
     }
-    RunFacts::new(actions(&run.trajectory), workspace, run.tokens, run.checks.clone())
+    let passed = run.outcome.as_deref().map(|outcome| outcome == "passed");
+    RunFacts::new(actions(&run.trajectory), workspace, run.tokens, run.checks.clone(), passed)
 }
 
 fn stretches(actions: &[Action]) -> Vec<(&'static str, usize, usize)> {

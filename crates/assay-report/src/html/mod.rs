@@ -63,7 +63,11 @@ fn header(html: &mut String, document: &Document) {
     if let Some(warning) = document.demonstration {
         html.push_str(&format!("<p class=\"demonstration\" role=\"note\">{}</p>\n", words(warning)));
     }
-    html.push_str(&format!("<h1><span>assay report</span> {}</h1>\n", escape(&document.run)));
+    let outcome = match document.outcome.as_str() {
+        "" => String::new(),
+        outcome => format!(" <span>{}</span>", escape(outcome)),
+    };
+    html.push_str(&format!("<h1><span>assay report</span> {}{outcome}</h1>\n", escape(&document.run)));
     for (class, text) in
         [("answer", &document.answer), ("provenance", &document.provenance), ("facts", &document.facts)]
     {

@@ -16,13 +16,12 @@ const STAGES: [&str; 5] = ["offered", "advertised", "mentioned", "opened", "exec
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
     let rows: Vec<(String, [f64; 5])> = arms
         .iter()
-        .filter(|arm| arm.exposure.offered > 0.0)
-        .map(|arm| {
+        .filter_map(|arm| {
+            let shares = arm.exposure.filter(|shares| shares.offered > 0.0)?;
             let name = labels.arm(&arm.who, &arm.condition);
-            let shares = &arm.exposure;
             let shares =
                 [shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed];
-            (name, shares)
+            Some((name, shares))
         })
         .collect();
     if rows.is_empty() {

@@ -16,7 +16,7 @@ fn nothing() -> Report {
 /// The same if both arms passed: the basis of a comparison.
 fn begun() -> Report {
     found(Some(json!({
-        "schema": "assay.record/2", "trial": "0".repeat(64), "task": "t",
+        "schema": "assay.record/3", "trial": "0".repeat(64), "task": "t",
         "agent": { "name": "loop", "version": "1", "model": "openai:one" }, "sandbox": "bubblewrap", "condition": "none",
         "repetition": 1, "outcome": "passed", "reward": 1.0, "turns": 2, "usage": null, "cost_usd": null,
         "seconds": { "prepare": 0.0, "agent": 1.0, "throttled": 0.0, "verify": 1.0, "total": 2.0 },
@@ -63,7 +63,7 @@ fn arm(condition: &str, pass_rate: f64) -> Arm {
 
 fn offered(condition: &str, pass_rate: f64, opened: f64) -> Arm {
     let exposure = ExposureShares { offered: 1.0, advertised: 1.0, mentioned: 0.95, opened, executed: 0.0 };
-    Arm { exposure, ..arm(condition, pass_rate) }
+    Arm { exposure: Some(exposure), ..arm(condition, pass_rate) }
 }
 
 fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> Comparison {

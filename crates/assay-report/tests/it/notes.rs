@@ -59,7 +59,7 @@ fn trials_without_a_readable_record_are_not_executed() {
 fn unopened_placebo_is_noted_as_a_second_baseline() {
     let placebo = |opened: u32| {
         Suite::new(&["none", "placebo"], &[("a", &["PPPPPPPPPP", "PPPPPPPPPP"])]).each(move |record| {
-            record.exposure = vec![Exposure {
+            record.exposure = Some(vec![Exposure {
                 skill: "one".into(),
                 offered: true,
                 advertised: None,
@@ -68,7 +68,7 @@ fn unopened_placebo_is_noted_as_a_second_baseline() {
                 executed: None,
                 body_lines: 9,
                 body_lines_delivered: 0,
-            }];
+            }]);
         })
     };
     check(&placebo(0), &["`placebo` was opened in only 0% of its trials"]);
@@ -168,7 +168,7 @@ fn condition_without_usable_trials_is_noted_first() {
     let silent = |row: &'static [&'static str]| {
         Suite::new(&["none", "curated"], &[("a", row)]).each(|record| {
             if record.outcome == assay_store::Outcome::TimedOut {
-                record.turns = 0;
+                record.turns = Some(0);
             }
         })
     };

@@ -110,7 +110,7 @@ fn record(
     let exposure = json!([{ "skill": "one", "offered": true, "advertised": 1, "mentioned": 2, "opened": null,
         "executed": null, "body_lines": 9, "body_lines_delivered": 1 }]);
     let mut record = json!({
-        "schema": "assay.record/2", "trial": trial, "task": task,
+        "schema": "assay.record/3", "trial": trial, "task": task,
         "agent": { "name": "loop", "version": "1", "model": model }, "sandbox": "docker", "condition": condition,
         "repetition": 1, "outcome": outcome, "reward": null, "turns": 4,
         "usage": { "input": 900, "output": 100, "cache_read": 0, "cache_write": 0 }, "cost_usd": cost,

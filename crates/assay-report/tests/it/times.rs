@@ -11,8 +11,8 @@ fn on_days(suite: Suite, day: impl Fn(&Record) -> u32) -> Suite {
     suite.each(|record| {
         let minute = record.task[1..].parse::<u32>().unwrap();
         let day = day(record);
-        record.started_at = format!("2026-01-{day:02}T10:{minute:02}:00Z");
-        record.finished_at = format!("2026-01-{day:02}T10:{minute:02}:50.5Z");
+        record.started_at = Some(format!("2026-01-{day:02}T10:{minute:02}:00Z"));
+        record.finished_at = Some(format!("2026-01-{day:02}T10:{minute:02}:50.5Z"));
     })
 }
 
@@ -43,7 +43,7 @@ fn conditions_of_different_days_are_compared_with_a_warning() {
     check(&|r| if r.condition == "none" || number(r) < 5 { 5 } else { 25 }, 0.2, true);
     check(&|r| if r.condition == "none" || number(r) > 0 { 5 } else { 25 }, 0.9, false);
     // Without times there is no note.
-    let unknown = suite().each(|record| record.started_at = String::new()).report();
+    let unknown = suite().each(|record| record.started_at = None).report();
     assert_eq!(unknown.comparisons[0].time_overlap, None);
     let notes = sentences(&unknown.notes);
     assert!(!notes.iter().any(|note| note.contains("different times")), "{notes:?}");
@@ -63,7 +63,7 @@ fn equal_notes_are_listed_once() {
             suite.run.cells.iter().filter(|cell| cell.agent == 1).map(|cell| cell.trial.clone()).collect();
         let suite = on_days(suite, |record| if record.condition == "none" { 5 } else { 25 }).each(|record| {
             if of_other.contains(&record.trial) {
-                record.started_at = record.started_at.replace("T10:00:00Z", start);
+                record.started_at = record.started_at.take().map(|time| time.replace("T10:00:00Z", start));
             }
         });
         let notes = sentences(&suite.report().notes);

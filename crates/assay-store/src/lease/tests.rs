@@ -178,7 +178,7 @@ fn result_under_a_lost_lease_is_discarded() {
     let store = Store::open(folder.path()).unwrap();
     let record = |attempt: u32| -> Record {
         serde_json::from_value(serde_json::json!({
-            "schema": "assay.record/2", "trial": id(1), "task": "a", "agent": { "name": "nop", "version": "1" },
+            "schema": "assay.record/3", "trial": id(1), "task": "a", "agent": { "name": "nop", "version": "1" },
             "sandbox": "none", "condition": "none", "repetition": 1, "outcome": "passed", "turns": 0,
             "seconds": { "prepare": 0.0, "agent": 0.0, "throttled": 0.0, "verify": 0.0, "total": 0.0 },
             "exposure": [], "measures_a_model": false, "attempt": attempt,

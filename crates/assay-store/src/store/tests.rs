@@ -128,7 +128,7 @@ fn record_round_trips_and_later_keys_are_ignored() {
     let Claim::Mine(lease) = store.claim(&trial).unwrap() else { panic!("the lease is free") };
     assert_eq!(store.record(&trial).unwrap(), None);
     let text = json!({
-        "schema": "assay.record/2", "trial": trial, "task": "a",
+        "schema": "assay.record/3", "trial": trial, "task": "a",
         "agent": { "name": "loop", "version": "1", "model": "openai:one" },
         "sandbox": "bubblewrap", "condition": "none", "repetition": 2,
         "outcome": "infrastructure", "cause": "model_provider", "reason": "429",
@@ -161,7 +161,7 @@ fn record_round_trips_and_later_keys_are_ignored() {
     }
     fs::write(&path, other.to_string()).unwrap();
     let read = store.record(&trial).unwrap().unwrap();
-    assert_eq!((read.turns, read.cause, read.tampered.len()), (3, None, 0));
+    assert_eq!((read.turns, read.cause, read.tampered.len()), (Some(3), None, 0));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn invalid_record_is_an_error() {
     let store = Store::open(folder.path()).unwrap();
     let path = store.trial_folder(&id(1)).join("record.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    for text in ["", "{}", "[]", "null", "{\"schema\":\"assay.record/2\"}", "\u{0}", "{\"outcome\":\"won\"}"]
+    for text in ["", "{}", "[]", "null", "{\"schema\":\"assay.record/3\"}", "\u{0}", "{\"outcome\":\"won\"}"]
     {
         fs::write(&path, text).unwrap();
         let error = store.record(&id(1)).unwrap_err();
@@ -188,7 +188,7 @@ fn record_of_another_trial_is_an_error() {
     let (one, other) = (&id(1), &id(2));
     let Claim::Mine(lease) = store.claim(one).unwrap() else { panic!("the lease is free") };
     let record: Record = serde_json::from_value(json!({
-        "schema": "assay.record/2", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
+        "schema": "assay.record/3", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
         "sandbox": "none", "condition": "none", "repetition": 1, "outcome": "passed", "turns": 0,
         "seconds": { "prepare": 0.0, "agent": 0.0, "throttled": 0.0, "verify": 0.0, "total": 0.0 },
         "exposure": [], "measures_a_model": false, "attempt": 1,

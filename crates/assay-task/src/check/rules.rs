@@ -24,11 +24,13 @@ mod reader;
 mod resources;
 mod script_form;
 mod script_piped;
+mod several_rewards;
 mod solution_needs_skill;
 mod unread;
 mod verifier_fetches;
 
 use super::rule::Rule;
+pub(super) use several_rewards::writes_several_rewards;
 
 /// Every rule, in the order of findings.
 pub fn rules() -> &'static [&'static dyn Rule] {
@@ -37,6 +39,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &script_form::ScriptForm,
         &unread::Unread,
         &few_tests::FewTests,
+        &several_rewards::SeveralRewards,
         &instruction_names_skill::InstructionNamesSkill,
         &instruction_output_path::InstructionOutputPath,
         &instruction_format::InstructionFormat,

@@ -214,6 +214,33 @@ fn unread_files_are_reported() {
 }
 
 #[test]
+fn several_rewards_without_the_reward_are_a_warning() {
+    let verifier = |script: &str, part: &str| check("several-rewards", &[("tests/test.sh", script)], part);
+    let warned = "warn the verifier writes several rewards";
+    verifier("echo \"{\\\"a\\\": $a, \\\"b\\\": $b}\" > /logs/verifier/reward.json\n", warned);
+    verifier("echo '{\"a\": 1, \"b\": 0}' > /logs/verifier/reward.json\n", warned);
+    verifier("for k in $(cat keys); do r=\"$r\\\"$k\\\": 1, \"; done; echo \"{$r}\" > reward.json\n", warned);
+    // One key, the key `reward`, or another file.
+    verifier("echo \"{\\\"accuracy\\\": $a}\" > /logs/verifier/reward.json\n", "");
+    verifier("echo \"{\\\"a\\\": $a, \\\"reward\\\": $all}\" > /logs/verifier/reward.json\n", "");
+    verifier(
+        "echo \"{\\\"a\\\": 1, \\\"b\\\": 0}\" > /tmp/parts.json; echo 1 > /logs/verifier/reward.txt\n",
+        "",
+    );
+    let python = |code: &str, part: &str| {
+        let files = [("tests/test.sh", "python3 /tests/check.py\n"), ("tests/check.py", code)];
+        check("several-rewards", &files, part);
+    };
+    python("results[name] = 1\njson.dump(results, open('/logs/verifier/reward.json', 'w'))\n", warned);
+    python("out = {'a': a(), 'b': b()}\njson.dump(out, open('/logs/verifier/reward.json', 'w'))\n", warned);
+    python(
+        "out = {'a': a(), 'b': b()}\nout['reward'] = min(out.values())\njson.dump(out, open('/logs/verifier/reward.json', 'w'))\n",
+        "",
+    );
+    python("json.dump(dict(reward=1, a=2), open('/logs/verifier/reward.json', 'w'))\n", "");
+}
+
+#[test]
 fn tests_are_counted() {
     let bare = TOML.replace("few_tests = \"one sum\"\n", "");
     let few = |tests: &str, part: &str| {

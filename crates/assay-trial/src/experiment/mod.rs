@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
 use assay_store::{
-    AgentSpec, ConditionRole, ConditionSettings, JudgeSpec, MetricSpec, SandboxChoice, SandboxKind, Stopping,
+    AgentSpec, ConditionRole, ConditionSettings, JudgeSpec, MetricSpec, OutcomeRule, SandboxChoice,
+    SandboxKind, Stopping,
 };
 use serde::Deserialize;
 
@@ -71,6 +72,8 @@ pub struct Experiment {
     /// The condition whose comparison with the baseline is judged at the full level, apart from the
     /// family of the others.
     pub primary: Option<String>,
+    /// The value of a trial that comparisons are made of.
+    pub outcome: OutcomeRule,
     /// The kind of sandbox, and replacements for images.
     pub sandbox: SandboxChoice,
     /// The hosts that may be reached, if the task requests it.
@@ -159,6 +162,8 @@ struct File {
     #[serde(default = "default_seed")]
     seed: u64,
     margin: Option<toml::Spanned<f64>>,
+    #[serde(default)]
+    outcome: OutcomeRule,
     sandbox: Option<toml::Spanned<toml::Value>>,
     network: Option<toml::Spanned<toml::Value>>,
     #[serde(default)]
@@ -259,6 +264,7 @@ impl Experiment {
             seed: default_seed(),
             margin: MARGIN,
             primary: None,
+            outcome: OutcomeRule::default(),
             sandbox: SandboxChoice::default(),
             network: NetworkGrant::default(),
             verifier_network: false,
@@ -488,6 +494,7 @@ impl Experiment {
             seed: file.seed,
             margin,
             primary,
+            outcome: file.outcome,
             sandbox,
             network,
             verifier_network: file.verifier_network,

@@ -60,7 +60,7 @@ pub(super) fn read_result(result: &Value) -> Result<ForeignTrial, &'static str> 
     let (started, finished) = (time("started_at"), time("finished_at"));
     let seconds = |key: &str| {
         let given = result.pointer(&format!("/timing/{key}")).and_then(Value::as_f64);
-        given.filter(|seconds| seconds.is_finite() && *seconds >= 0.0).unwrap_or_default()
+        given.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
     };
     let reward = match result.get("rewards").filter(|rewards| !rewards.is_null()) {
         Some(rewards) => Some(verifier::reward_of(rewards).map_err(|_| "its rewards are not numbers")?),
@@ -86,12 +86,13 @@ pub(super) fn read_result(result: &Value) -> Result<ForeignTrial, &'static str> 
         started,
         finished,
         seconds: Seconds {
-            prepare: seconds("environment_setup") + seconds("agent_setup"),
+            prepare: times::added([seconds("environment_setup"), seconds("agent_setup")]),
             agent: seconds("agent_execution"),
-            throttled: 0.0,
+            throttled: None,
             verify: seconds("verifier"),
             total: seconds("total"),
         },
+        cache_unknown: figure(result, "n_cache_read_tokens").and_then(Value::as_u64).is_none(),
         usage: usage(result),
         cost_usd: number(figure(result, "cost_usd")),
         evidence: ConditionEvidence::default(),

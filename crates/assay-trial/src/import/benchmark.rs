@@ -244,6 +244,6 @@ fn rollout(result: &Json) -> Cells {
         ("input_tokens", trial.usage.map_or(Value::Null, |usage| count(usage.prompt()))),
         ("output_tokens", trial.usage.map_or(Value::Null, |usage| count(usage.output))),
         ("cost_usd", of_number(trial.cost_usd)),
-        ("seconds", of_number(Some(trial.seconds.agent).filter(|seconds| *seconds > 0.0))),
+        ("seconds", of_number(trial.seconds.agent)),
     ]))
 }

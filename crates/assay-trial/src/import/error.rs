@@ -69,7 +69,7 @@ pub enum ImportError {
         conditions: Vec<String>,
     },
     /// A table without a column.
-    #[error("{} has no column {column:?}; its columns are {}", .path.display(), .columns.join(", "))]
+    #[error("{} has no column {column:?}; its columns are {}{}", .path.display(), .columns.join(", "), other_column(.hint.as_ref()))]
     Column {
         /// The table.
         path: PathBuf,
@@ -77,6 +77,8 @@ pub enum ImportError {
         column: String,
         /// The columns there are.
         columns: Vec<String>,
+        /// The option that names another column, and the column that is most likely.
+        hint: Option<(&'static str, String)>,
     },
     /// Two rows about one trial.
     #[error(
@@ -119,4 +121,8 @@ fn not_primary(is_baseline: bool) -> &'static str {
 
 fn left_out(rows: usize) -> String {
     if rows == 0 { String::new() } else { format!("; the filters leave out {rows}") }
+}
+
+fn other_column(hint: Option<&(&'static str, String)>) -> String {
+    hint.map_or_else(String::new, |(option, column)| format!(" (`{option} {column}` reads another column)"))
 }

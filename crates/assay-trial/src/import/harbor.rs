@@ -68,12 +68,13 @@ pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
         started,
         finished,
         seconds: Seconds {
-            prepare: step("environment_setup") + step("agent_setup"),
+            prepare: times::added([step("environment_setup"), step("agent_setup")]),
             agent: step("agent_execution"),
-            throttled: 0.0,
+            throttled: None,
             verify: step("verifier"),
             total: times::between(started, finished),
         },
+        cache_unknown: summed(result, cached, u64::saturating_add).is_none(),
         usage: summed(result, usage, |sum: Usage, one| {
             let mut sum = sum;
             sum += one;
@@ -141,13 +142,12 @@ fn sandbox(config: &Value) -> String {
 }
 
 /// Seconds of a phase: of the trial, or of its steps together.
-fn phase(result: &Value, name: &str) -> f64 {
+fn phase(result: &Value, name: &str) -> Option<f64> {
     let span = |of: &Value| {
         let time = |key: &str| of.get(name)?.get(key)?.as_str().and_then(times::parse);
         times::between(time("started_at"), time("finished_at"))
     };
-    let whole = span(result);
-    if whole > 0.0 { whole } else { steps(result).map(span).fold(0.0, |sum, span| sum + span) }
+    span(result).or_else(|| steps(result).filter_map(span).reduce(|sum, span| sum + span))
 }
 
 fn steps(result: &Value) -> impl Iterator<Item = &Value> {
@@ -167,8 +167,13 @@ fn summed<T>(result: &Value, figure: impl Fn(&Value) -> Option<T>, add: impl Fn(
 fn usage(agent: &Value) -> Option<Usage> {
     let count = |key: &str| agent.get(key).and_then(Value::as_u64);
     let (read, written) = (count("n_input_tokens")?, count("n_output_tokens")?);
-    let cached = count("n_cache_tokens").unwrap_or(0).min(read);
+    let cached = cached(agent).unwrap_or(0).min(read);
     Some(Usage { input: read - cached, output: written, cache_read: cached, cache_write: 0 })
+}
+
+/// Tokens of the prompt that a cache answered, if they were counted.
+fn cached(agent: &Value) -> Option<u64> {
+    agent.get("n_cache_tokens").and_then(Value::as_u64)
 }
 
 /// The rewards of the result; if it has none, those of the verifier's files.
@@ -289,7 +294,7 @@ fn late(result: &Value, reward: Option<&Reward>) -> Option<String> {
     }
     let time = |path: &str| result.pointer(path).and_then(Value::as_str).and_then(times::parse);
     let after = times::between(time("/agent_execution/finished_at"), time("/verifier/finished_at"));
-    let after = if after > 0.0 { format!(" {after:.1} s") } else { String::new() };
+    let after = after.map_or_else(String::new, |after| format!(" {after:.1} s"));
     Some(format!(
         "graded after its deadline: a reward of {} was read{after} after the agent's deadline, with its processes still running",
         reward.value

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, PlannedAgent, PlannedTask,
+    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, OutcomeRule, PlannedAgent, PlannedTask,
     Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
 };
 use serde::Serialize;
@@ -417,6 +417,7 @@ fn run_folder(
         equal_conditions: Vec::new(),
         provisions: Vec::new(),
         warnings: Vec::new(),
+        outcome: Some(OutcomeRule::Auto),
         metrics: Vec::new(),
         settings,
         stopping: None,
@@ -440,8 +441,7 @@ fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String
         let bytes =
             read_beneath(&placed.folder, Path::new("agent/trajectory.json"), TRAJECTORY_CAP).ok().flatten();
         let trajectory = bytes.as_deref().and_then(assay_trace::read::atif::parse);
-        let Some(mut record) =
-            to_record(placed, trajectory.as_ref().map_or(0, assay_trace::Trajectory::turns))
+        let Some(mut record) = to_record(placed, trajectory.as_ref().map(assay_trace::Trajectory::turns))
         else {
             continue;
         };
@@ -515,11 +515,10 @@ fn claimed(store: &Store, id: &TrialId) -> Result<Option<Lease>, StoreError> {
     }
 }
 
-fn to_record(placed: &PlacedTrial, turns: usize) -> Option<Record> {
+fn to_record(placed: &PlacedTrial, turns: Option<usize>) -> Option<Record> {
     let trial = &placed.trial;
     let ForeignOutcome::Of(outcome, cause, reason) = &trial.outcome else { return None };
-    let time =
-        |time: Option<times::Time>| time.map_or(jiff::Timestamp::UNIX_EPOCH, |time| time.at).to_string();
+    let time = |time: Option<times::Time>| time.map(|time| time.at.to_string());
     let reward = trial.reward.clone();
     let new = Record::new(placed.id.clone(), trial.task.clone(), trial.agent.clone(), *outcome);
     Some(Record {
@@ -530,11 +529,14 @@ fn to_record(placed: &PlacedTrial, turns: usize) -> Option<Record> {
         reason: reason.clone(),
         late: trial.late,
         reward: reward.as_ref().map(|reward| reward.value),
+        // Keys beside `reward`, as of a trial that assay executed.
+        numbers: reward.as_ref().map(|reward| reward.numbers.clone()).unwrap_or_default(),
         rewards: reward.map(|reward| reward.keys).unwrap_or_default(),
         ctrf: trial.ctrf.clone(),
         ended: trial.ended.clone(),
         turns,
         usage: trial.usage,
+        cache_unknown: trial.cache_unknown,
         cost_usd: trial.cost_usd,
         seconds: trial.seconds,
         tampered: trial.tampered.clone(),

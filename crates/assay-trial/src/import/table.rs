@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_model::Usage;
 use assay_store::{
-    AgentLabel, Cell, ImportedFrom, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds, Store,
+    AgentLabel, Cell, ImportedFrom, Outcome, OutcomeRule, PlannedAgent, PlannedTask, Record, RunFolder, Seconds, Store,
     StoreError, TrialId, pretty,
 };
 use assay_table::{ReadError, Row, TableReader, Value};
@@ -233,8 +233,8 @@ struct TableTrial {
     score: Option<f64>,
     usage: Option<Usage>,
     cost_usd: Option<f64>,
-    seconds: f64,
-    turns: usize,
+    seconds: Option<f64>,
+    turns: Option<usize>,
     /// What an exported table says of the run that it comes from.
     plan: PlanCells,
     /// Every other column: a number, or `None` for a value that is not one.
@@ -246,15 +246,16 @@ impl TableTrial {
         json!({
             "protocol": PROTOCOL, "source": "table", "task": self.task, "agent": self.agent,
             "condition": self.condition, "repetition": self.repetition,
-            // Two tables may differ in results only, and both be imported.
-            "result": [self.outcome.word(), self.score, self.usage, self.cost_usd, self.seconds, self.turns,
+            // Two tables may differ in results only, and both be imported. An unknown figure is 0 here, as
+            // in earlier versions, so that the same table gives the same trials.
+            "result": [self.outcome.word(), self.score, self.usage, self.cost_usd, self.seconds.unwrap_or_default(), self.turns.unwrap_or_default(),
                 self.others, self.started.map(|time| time.to_string())],
         })
     }
 
     fn record(&self, id: &TrialId) -> Record {
         let new = Record::new(id.clone(), self.task.clone(), self.agent.clone(), self.outcome);
-        let started = self.started.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string();
+        let started = self.started.map(|time| time.to_string());
         Record {
             sandbox: UNNAMED.to_owned(),
             condition: self.condition.clone(),
@@ -263,6 +264,8 @@ impl TableTrial {
             numbers: self.others.iter().filter_map(|(key, value)| Some((key.clone(), (*value)?))).collect(),
             turns: self.turns,
             usage: self.usage,
+            // A table has no columns for it.
+            cache_unknown: self.usage.is_some(),
             cost_usd: self.cost_usd,
             seconds: Seconds { agent: self.seconds, total: self.seconds, ..Seconds::default() },
             measures_a_model: true,
@@ -402,8 +405,9 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
         .chain(options.ignored.iter().map(String::as_str))
         .find(|name| !columns.iter().any(|column| column == name));
     if let Some(column) = missing {
+        let hint = other_column(column, columns, &places);
         let (column, columns) = (column.to_owned(), columns.to_vec());
-        return Err(ImportError::Column { path: path.to_owned(), column, columns });
+        return Err(ImportError::Column { path: path.to_owned(), column, columns, hint });
     }
     if excluded > 0 {
         let rows = if excluded == 1 { "row is" } else { "rows are" };
@@ -415,6 +419,46 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
         read.notes.push("Times without a zone are taken for UTC.".to_owned());
     }
     Ok(read)
+}
+
+/// Names under which tables have the required columns.
+const OTHER_NAMES: [(&str, &str, &[&str]); 3] = [
+    (
+        "task",
+        "--task",
+        &["task_id", "task_name", "instance_id", "instance", "problem", "question", "example", "id"],
+    ),
+    (
+        "condition",
+        "--condition",
+        &["arm", "variant", "treatment", "config", "configuration", "group", "setting"],
+    ),
+    (
+        "score",
+        "--score",
+        &[
+            "passed",
+            "pass",
+            "reward",
+            "success",
+            "solved",
+            "resolved",
+            "correct",
+            "is_correct",
+            "accuracy",
+            "result",
+        ],
+    ),
+];
+
+/// The option that names another column in place of a missing one, with the column that is most likely.
+fn other_column(missing: &str, columns: &[String], places: &ColumnRoles) -> Option<(&'static str, String)> {
+    let used = |column: &String| places.all().iter().any(|place| place.name == *column);
+    let (_, option, names) = OTHER_NAMES.iter().find(|(role, ..)| *role == missing)?;
+    let like =
+        |name: &&&str| columns.iter().find(|column| column.eq_ignore_ascii_case(name) && !used(column));
+    let column = names.iter().find_map(|name| like(&name))?;
+    Some((*option, column.clone()))
 }
 
 /// A row with the names of its columns.
@@ -537,8 +581,8 @@ fn trial(
         score,
         usage,
         cost_usd: amount("cost_usd")?,
-        seconds: amount("seconds")?.unwrap_or_default(),
-        turns: count("turns")?.and_then(|turns| usize::try_from(turns).ok()).unwrap_or_default(),
+        seconds: amount("seconds")?,
+        turns: count("turns")?.and_then(|turns| usize::try_from(turns).ok()),
         others,
         plan: if is_exported && !places.condition.given {
             PlanCells::read(|column| if free(column) { cells.get(column) } else { &Value::Null })
@@ -816,6 +860,7 @@ fn run_folder(
         equal_conditions: Vec::new(),
         provisions: Vec::new(),
         warnings: Vec::new(),
+        outcome: Some(OutcomeRule::Auto),
         metrics: Vec::new(),
         settings: BTreeMap::new(),
         stopping: None,

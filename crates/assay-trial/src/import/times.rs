@@ -22,14 +22,19 @@ pub(super) fn parse(text: &str) -> Option<Time> {
     Some(Time { at, naive: true })
 }
 
-/// Seconds from one time to another; 0 if the second is not later.
-pub(super) fn between(start: Option<Time>, end: Option<Time>) -> f64 {
+/// Seconds from one time to another; `None` if one is unknown or the second is not later.
+pub(super) fn between(start: Option<Time>, end: Option<Time>) -> Option<f64> {
     match (start, end) {
         (Some(start), Some(end)) if start.naive == end.naive => {
-            start.at.duration_until(end.at).as_secs_f64().max(0.0)
+            Some(start.at.duration_until(end.at).as_secs_f64()).filter(|seconds| *seconds > 0.0)
         }
-        _ => 0.0,
+        _ => None,
     }
+}
+
+/// The sum of the durations that are known; `None` if none is.
+pub(super) fn added<const N: usize>(durations: [Option<f64>; N]) -> Option<f64> {
+    durations.into_iter().flatten().reduce(|sum, seconds| sum + seconds)
 }
 
 #[cfg(test)]
@@ -53,13 +58,13 @@ mod tests {
 
     #[test]
     fn spans_are_never_negative_or_across_clocks() {
-        let check = |start: &str, end: &str, expected: f64| {
-            assert!((between(parse(start), parse(end)) - expected).abs() < 1e-9, "{start} {end}");
+        let check = |start: &str, end: &str, expected: Option<f64>| {
+            assert_eq!(between(parse(start), parse(end)), expected, "{start} {end}");
         };
-        check("2026-01-15T10:00:00Z", "2026-01-15T10:00:02.5Z", 2.5);
-        check("2026-01-15T10:00:00", "2026-01-15T10:00:02.5", 2.5);
-        check("2026-01-15T10:00:02Z", "2026-01-15T10:00:00Z", 0.0);
-        check("2026-01-15T10:00:00", "2026-01-15T10:00:02Z", 0.0);
-        check("", "2026-01-15T10:00:02Z", 0.0);
+        check("2026-01-15T10:00:00Z", "2026-01-15T10:00:02.5Z", Some(2.5));
+        check("2026-01-15T10:00:00", "2026-01-15T10:00:02.5", Some(2.5));
+        check("2026-01-15T10:00:02Z", "2026-01-15T10:00:00Z", None);
+        check("2026-01-15T10:00:00", "2026-01-15T10:00:02Z", None);
+        check("", "2026-01-15T10:00:02Z", None);
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct ForeignTrial {
     pub(super) finished: Option<Time>,
     pub(super) seconds: Seconds,
     pub(super) usage: Option<Usage>,
+    /// Whether it does not say how much of the prompt a cache answered.
+    pub(super) cache_unknown: bool,
     pub(super) cost_usd: Option<f64>,
     pub(super) evidence: ConditionEvidence,
     pub(super) reward: Option<Reward>,

@@ -66,6 +66,7 @@ impl Plan {
             provisions: provisions(self),
             warnings: self.warnings().map(str::to_owned).collect(),
             settings: self.experiment.settings.clone(),
+            outcome: Some(self.experiment.outcome),
             metrics: self.experiment.metrics.clone(),
             stopping: self.experiment.stopping,
             judge: self

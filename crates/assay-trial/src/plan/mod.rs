@@ -19,8 +19,8 @@ use assay_agent::Agent;
 use assay_judge::Rubric;
 use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
 use assay_store::{
-    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, SandboxChoice, SandboxLimits, SkillRef, Store,
-    TaskRef, TrialId, TrialSpec,
+    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, RunOutcomes, SandboxChoice, SandboxLimits,
+    SkillRef, Store, StoreError, TaskRef, TrialId, TrialSpec,
 };
 use assay_task::{RUBRIC_FILE, Suite, Task, Unreadable};
 use serde_json::Value;
@@ -307,6 +307,26 @@ impl Plan {
             Diagnostic::new(Severity::Warning, "memory-short", &self.experiment.path, message)
         };
         least.into_iter().map(warn).collect()
+    }
+
+    /// Tasks whose verifiers write several rewards and none of the name `reward`: by their recorded checks, or
+    /// as far as their text shows.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn several_rewards(&self, store: &Store) -> Result<BTreeSet<String>, StoreError> {
+        let mut outcomes = RunOutcomes::new(Some(self.experiment.outcome));
+        for check in self.checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop])) {
+            match store.record(&check.id) {
+                Ok(record) => record.iter().for_each(|record| outcomes.observe(record)),
+                Err(StoreError::Format { .. } | StoreError::Version { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let recorded = outcomes.with_several_rewards().into_iter().map(str::to_owned);
+        let unrecorded = self.tasks.iter().filter(|task| !outcomes.has_observed(&task.name));
+        let by_text = unrecorded.filter(|task| assay_task::check::writes_several_rewards(task));
+        Ok(recorded.chain(by_text.map(|task| task.name.clone())).collect())
     }
 
     /// What the tasks request and this machine cannot provide, in sentences.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_agent::{AgentRun, Ended};
 use assay_sandbox::Enforcement;
 use assay_store::{Cause, Metered, Outcome, Seconds, StepRecord};
-use assay_trace::Exposure;
+use assay_trace::{Exposure, Trajectory};
 
 use crate::run::doubles::DoubleCalls;
 use crate::run::verifier::Reward;
@@ -67,4 +67,11 @@ pub(crate) fn outcome(findings: &Findings) -> (Outcome, Option<Cause>, Option<St
         Some(reward) if reward.is_full() && stopped.is_none() => (Outcome::Passed, None, None),
         Some(_) => (Outcome::Failed, None, stopped),
     }
+}
+
+/// The turns of a conversation; `None` if requests went through the gateway and the agent's transcript has
+/// no turn: it cannot be read, or there is none.
+pub(crate) fn known_turns(trajectory: &Trajectory, metered: Option<&Metered>) -> Option<usize> {
+    let is_unread = metered.is_some_and(|metered| metered.requests > 0);
+    Some(trajectory.turns()).filter(|turns| *turns > 0 || !is_unread)
 }

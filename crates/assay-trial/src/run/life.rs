@@ -30,7 +30,7 @@ use crate::run::environment::folders::Folders;
 use crate::run::environment::phases::{
     AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
 };
-use crate::run::findings::{Findings, outcome};
+use crate::run::findings::{Findings, known_turns, outcome};
 use crate::run::mcp;
 use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
@@ -188,7 +188,7 @@ impl Runner<'_> {
             let _ = remove_tree(&folder);
             return Ok(Executed::Interrupted);
         }
-        findings.seconds.total = clock.elapsed().as_secs_f64();
+        findings.seconds.total = Some(clock.elapsed().as_secs_f64());
         let record = record(trial, number, started_at, findings, result);
         match finish(&record) {
             Ok(written) => {
@@ -254,11 +254,11 @@ impl<'a> Attempt<'a> {
         create_folder(&self.folder.join("verifier"))?;
         let environment = open()?;
         findings.contaminated = environment.contamination()?;
-        findings.seconds.prepare = clock.elapsed().as_secs_f64();
+        findings.seconds.prepare = Some(clock.elapsed().as_secs_f64());
 
         let clock = Instant::now();
         let stopped = self.run_agent(environment, findings);
-        findings.seconds.agent = clock.elapsed().as_secs_f64();
+        findings.seconds.agent = Some(clock.elapsed().as_secs_f64());
         let stopped = stopped?;
         if self.cancel.load(Ordering::Relaxed) {
             return Ok(None);
@@ -266,7 +266,7 @@ impl<'a> Attempt<'a> {
 
         let clock = Instant::now();
         let verdict = self.grade(stopped, findings, another_follows);
-        findings.seconds.verify = clock.elapsed().as_secs_f64();
+        findings.seconds.verify = Some(clock.elapsed().as_secs_f64());
         verdict
     }
 
@@ -408,7 +408,7 @@ impl<'a> Attempt<'a> {
             cli_agents::correct_exposure(&mut findings.exposure, &run.trajectory, &ledger);
             self.write_json("gateway.json", &ledger)?;
         }
-        findings.seconds.throttled = run.throttled.as_secs_f64();
+        findings.seconds.throttled = Some(run.throttled.as_secs_f64());
         self.write_json("trajectory.json", &run.trajectory)?;
         self.write_json("exposure.json", &findings.exposure)?;
         let logs = stopped.logs();
@@ -564,7 +564,7 @@ fn record(
         rewards: findings.reward.map(|reward| reward.keys).unwrap_or_default(),
         ctrf: findings.ctrf,
         ended,
-        turns: findings.run.as_ref().map_or(0, |run| run.trajectory.turns()),
+        turns: findings.run.as_ref().and_then(|run| known_turns(&run.trajectory, findings.metered.as_ref())),
         usage,
         cost_usd: usage.zip(trial.price).map(|(usage, price)| price.cost(&usage)),
         estimated: estimated.map(|assay_agent::Estimated { requests, usage }| Estimated {
@@ -574,7 +574,7 @@ fn record(
         }),
         replied_models,
         seconds: findings.seconds,
-        exposure: findings.exposure,
+        exposure: findings.run.is_some().then_some(findings.exposure),
         contaminated: findings.contaminated,
         tampered: findings.tampered,
         outside: findings.outside,
@@ -586,8 +586,8 @@ fn record(
         steps: findings.steps.map(|steps| steps.records).unwrap_or_default(),
         measures_a_model: trial.agent.measures_a_model(),
         attempt,
-        started_at: started_at.to_string(),
-        finished_at: jiff::Timestamp::now().to_string(),
+        started_at: Some(started_at.to_string()),
+        finished_at: Some(jiff::Timestamp::now().to_string()),
         ..new
     }
 }

@@ -17,7 +17,7 @@ use super::attempt::Attempt;
 use super::broken::{Broken, create_folder};
 use super::doubles::{DoubleCalls, seeded};
 use super::environment::phases::{Environment, StepStart};
-use super::findings::{Findings, StepResults, outcome};
+use super::findings::{Findings, StepResults, known_turns, outcome};
 use super::trial::ResolvedTrial;
 use super::verifier::Reward;
 
@@ -102,7 +102,7 @@ fn run_each<'a, E: Environment>(
             environment.begin_step(&start)
         };
         let result = attempt.run_phases(environment, &mut own, number + 1 < attempts.len());
-        own.seconds.total = own.seconds.prepare + own.seconds.agent + own.seconds.verify;
+        own.seconds.total = added([own.seconds.prepare, own.seconds.agent, own.seconds.verify]);
         results.records.push(record(attempt.trial, step, &own, &result));
         let gate = unmet(step, own.reward.as_ref());
         let is_tampered = !own.tampered.is_empty();
@@ -160,7 +160,7 @@ fn record<S>(
         reward: findings.reward.as_ref().map(|reward| reward.value),
         rewards: findings.reward.as_ref().map(|reward| reward.keys.clone()).unwrap_or_default(),
         ended: run.map(|run| run.ended.clone()),
-        turns: run.map_or(0, |run| run.trajectory.turns()),
+        turns: run.and_then(|run| known_turns(&run.trajectory, findings.metered.as_ref())),
         usage,
         cost_usd: usage.zip(trial.price).map(|(usage, price)| price.cost(&usage)),
         seconds: findings.seconds,
@@ -245,12 +245,22 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
             (all, own) => all.or(own),
         };
         let Seconds { prepare, agent, throttled, verify, .. } = own.seconds;
-        findings.seconds.prepare += prepare;
-        findings.seconds.agent += agent;
-        findings.seconds.throttled += throttled;
-        findings.seconds.verify += verify;
+        let all = &mut findings.seconds;
+        for (all, own) in [
+            (&mut all.prepare, prepare),
+            (&mut all.agent, agent),
+            (&mut all.throttled, throttled),
+            (&mut all.verify, verify),
+        ] {
+            *all = added([*all, own]);
+        }
     }
     findings.ctrf = (!tests.is_empty()).then(|| json!({ "tests": tests }));
+}
+
+/// The sum of the phases that took place; `None` if none did.
+fn added<const N: usize>(phases: [Option<f64>; N]) -> Option<f64> {
+    phases.into_iter().flatten().reduce(|sum, seconds| sum + seconds)
 }
 
 fn extend(all: &mut Vec<String>, own: Vec<String>) {

@@ -76,11 +76,7 @@ pub(super) fn page(site: &Site, data: &RunData, number: usize) -> Result<String,
                     (Some(_), Some(_)) => "equal",
                     _ => "no result",
                 },
-                opened: match &row.result {
-                    Some(result) if result.opened => "yes",
-                    Some(_) => "no",
-                    None => "–",
-                },
+                opened: row.result.as_ref().map_or("–", crate::data::RowResult::opened_word),
             });
         }
     }

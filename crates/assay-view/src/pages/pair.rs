@@ -131,15 +131,16 @@ fn facts(
         |row: Option<&crate::data::TrialRow>| row.map(|row| agent(data.cell_of(row))).unwrap_or_default();
     let outcome = |row: Option<&crate::data::TrialRow>| row.map(outcome_text).unwrap_or_default();
     let none = || "–".to_owned();
+    let score = |row: Option<&crate::data::TrialRow>| {
+        row.and_then(|row| row.result.as_ref()?.score).map_or_else(none, percent)
+    };
     let both = |name, of: &dyn Fn(&Record) -> String| (name, of(one), of(other));
     let mut facts = vec![
         ("agent", cell(rows.0), cell(rows.1)),
         ("outcome", outcome(rows.0), outcome(rows.1)),
-        both("score", &|record| record.score().map_or_else(none, percent)),
+        ("score", score(rows.0), score(rows.1)),
         both("cost", &|record| record.cost_usd.map_or_else(none, usd)),
-        both("time", &|record| {
-            Some(record.seconds.agent).filter(|time| *time > 0.0).map_or_else(none, seconds)
-        }),
+        both("time", &|record| record.seconds.agent.map_or_else(none, seconds)),
     ];
     let names: std::collections::BTreeSet<&String> = one.numbers.keys().chain(other.numbers.keys()).collect();
     for name in names {
@@ -163,7 +164,7 @@ pub(super) fn skill_of(site: &Site, data: &RunData, trial: &TrialId) -> Option<(
         .find(|provision| provision.task == cell.task && provision.condition == cell.condition)?;
     let record = site.store.record(trial).ok()??;
     let opened = |name: &str| {
-        record.exposure.iter().any(|exposure| exposure.opened.is_some() && exposure.skill == name)
+        record.skills().iter().any(|exposure| exposure.opened.is_some() && exposure.skill == name)
     };
     let mut skills = provided.skills.iter();
     let skill = skills.find(|skill| opened(&skill.name)).or(provided.skills.first())?;

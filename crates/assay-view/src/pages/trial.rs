@@ -261,7 +261,8 @@ fn facts(data: &RunData, row: &TrialRow, record: Option<&Record>) -> Vec<(&'stat
     if !record.agent.version.is_empty() {
         facts.push(("agent version", clean(&record.agent.version)));
     }
-    facts.extend(record.score().map(|score| ("score", percent(score))));
+    let score = row.result.as_ref().and_then(|result| result.score);
+    facts.extend(score.map(|score| ("score", percent(score))));
     let rewards: Vec<String> =
         record.rewards.iter().map(|(name, value)| format!("{} {value}", clean(name))).collect();
     if !rewards.is_empty() {
@@ -273,27 +274,18 @@ fn facts(data: &RunData, row: &TrialRow, record: Option<&Record>) -> Vec<(&'stat
         facts.push(("metrics", numbers.join(", ")));
     }
     if let Some(usage) = record.usage {
-        let text = format!(
-            "{} read, {} read from a cache, {} written to a cache, {} written",
-            group_digits(usage.input),
-            group_digits(usage.cache_read),
-            group_digits(usage.cache_write),
-            group_digits(usage.output)
-        );
+        let (read, written) = (group_digits(usage.input), group_digits(usage.output));
+        let text = if record.cache_unknown {
+            format!("{read} read, of them unknown from a cache, {written} written")
+        } else {
+            let (cached, kept) = (group_digits(usage.cache_read), group_digits(usage.cache_write));
+            format!("{read} read, {cached} read from a cache, {kept} written to a cache, {written} written")
+        };
         facts.push(("tokens", text));
     }
     facts.push(("cost", record.cost_usd.map_or_else(|| "unknown".to_owned(), usd)));
-    if record.seconds.total > 0.0 {
-        let text = format!(
-            "{} in total: {} preparation, {} agent, {} verifier",
-            seconds(record.seconds.total),
-            seconds(record.seconds.prepare),
-            seconds(record.seconds.agent),
-            seconds(record.seconds.verify)
-        );
-        facts.push(("time", text));
-    }
-    facts.push(("turns", record.turns.to_string()));
+    facts.push(("time", time(&record.seconds)));
+    facts.push(("turns", record.turns.map_or_else(unknown, |turns| turns.to_string())));
     let steps: Vec<String> = record
         .steps
         .iter()
@@ -308,9 +300,7 @@ fn facts(data: &RunData, row: &TrialRow, record: Option<&Record>) -> Vec<(&'stat
     if !steps.is_empty() {
         facts.push(("steps of the task", steps.join("; ")));
     }
-    if !record.started_at.starts_with("1970") {
-        facts.push(("started", clean(&record.started_at)));
-    }
+    facts.push(("started", record.started_at.as_deref().map_or_else(unknown, clean)));
     let replied: Vec<String> = record
         .replied_models
         .iter()
@@ -336,6 +326,22 @@ fn facts(data: &RunData, row: &TrialRow, record: Option<&Record>) -> Vec<(&'stat
     facts
 }
 
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// The duration of a trial with its phases, as far as they are known.
+fn time(spent: &assay_store::Seconds) -> String {
+    let Some(total) = spent.total else { return unknown() };
+    let phases = [("preparation", spent.prepare), ("agent", spent.agent), ("verifier", spent.verify)];
+    let known: Vec<String> = phases
+        .into_iter()
+        .filter_map(|(phase, time)| time.map(|time| format!("{} {phase}", seconds(time))))
+        .collect();
+    let total = format!("{} in total", seconds(total));
+    if known.is_empty() { total } else { format!("{total}: {}", known.join(", ")) }
+}
+
 fn other_conditions(data: &RunData, row: &TrialRow) -> Vec<(String, String)> {
     let cell = data.cell_of(row);
     let conditions = data.plan.conditions.iter().filter(|condition| **condition != cell.condition);
@@ -355,28 +361,22 @@ fn attempts(all: &[u32], chosen: u32, latest: u32, trial: &str) -> Vec<(String, 
 
 /// The checks of the verifier, failed ones first and unfolded.
 fn checks(record: &Record) -> (Vec<Check>, String) {
-    let tests = record.ctrf.as_ref().and_then(|ctrf| ctrf.get("results").unwrap_or(ctrf).get("tests"));
-    let tests = tests.and_then(Value::as_array);
-    let mut checks: Vec<Check> = tests
+    let mut checks: Vec<Check> = record
+        .checks()
         .into_iter()
-        .flatten()
         .take(CHECKS)
-        .map(|test| {
-            let text = |key: &str| test.get(key).and_then(Value::as_str).unwrap_or_default();
-            let name = text("name");
-            Check {
-                anchor: urls::check_anchor(name),
-                name: line(name, 500),
-                status: match text("status") {
-                    "passed" => "passed",
-                    "failed" => "failed",
-                    "skipped" => "skipped",
-                    _ => "other",
-                },
-                open: false,
-                message: Passage::new(text("message")),
-                trace: Passage::new(text("trace")),
-            }
+        .map(|check| Check {
+            anchor: urls::check_anchor(&check.name),
+            name: line(&check.name, 500),
+            status: match check.status.as_str() {
+                "passed" => "passed",
+                "failed" => "failed",
+                "skipped" => "skipped",
+                _ => "other",
+            },
+            open: false,
+            message: Passage::new(&check.message),
+            trace: Passage::new(&check.trace),
         })
         .collect();
     checks.sort_by_key(|check| check.status != "failed");
@@ -589,7 +589,10 @@ fn exposures(
 
 /// The stages that a skill reached.
 fn stages(record: &Record, name: &str) -> String {
-    let Some(exposure) = record.exposure.iter().find(|exposure| exposure.skill == name) else {
+    let Some(skills) = &record.exposure else {
+        return "Unknown: nobody observed what this trial's agent was sent.".to_owned();
+    };
+    let Some(exposure) = skills.iter().find(|exposure| exposure.skill == name) else {
         return "No exposure is recorded.".to_owned();
     };
     let at = |step: Option<usize>| step.map_or_else(|| "never".to_owned(), |step| format!("in step {step}"));

@@ -258,16 +258,10 @@ impl Line {
                 0 => String::new(),
                 more => format!("and {more} more"),
             },
-            opened: match result {
-                None => "–",
-                Some(result) if result.opened => "yes",
-                Some(_) => "no",
-            },
+            opened: result.map_or("–", crate::data::RowResult::opened_word),
             tokens: result.and_then(|result| result.tokens).map_or_else(none, assay_diagnostic::group_digits),
             cost: result.and_then(|result| result.cost_usd).map_or_else(none, usd),
-            time: result
-                .filter(|result| result.seconds > 0.0)
-                .map_or_else(none, |result| seconds(result.seconds)),
+            time: result.and_then(|result| result.seconds).map_or_else(none, seconds),
             pairs: Vec::new(),
             href,
         }

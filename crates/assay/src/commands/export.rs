@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use assay_store::{Cell, ConditionRole, Outcome, Record, RunFolder, Store, TrialId};
+use assay_store::{Cell, ConditionRole, Outcome, Record, RunFolder, RunOutcomes, Store, TrialId};
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
 use assay_task::Suite;
 use assay_trace::{Source, Trajectory};
@@ -312,6 +312,7 @@ impl Export {
         }
         let digests = digests(run);
         let excluded: BTreeSet<&str> = failed.iter().map(|failed| failed.task.as_str()).collect();
+        let outcomes = RunOutcomes::read(store, run)?;
         // Conditions with equal provisions share trials, which have their checks once.
         let mut seen: BTreeSet<&TrialId> = BTreeSet::new();
         for cell in &run.cells {
@@ -319,7 +320,7 @@ impl Export {
             match store.record(&cell.trial) {
                 Ok(Some(record)) => {
                     let digests = digests.get(&(cell.task.as_str(), cell.condition.as_str()));
-                    let mut row = Self::trial(run, cell, &record, digests.map(String::as_str));
+                    let mut row = Self::trial(run, cell, &record, &outcomes, digests.map(String::as_str));
                     row.extend(plan_cells(run, cell, excluded.contains(cell.task.as_str())));
                     row.extend(self.keys.iter().map(|key| float(record.numbers.get(key).copied())));
                     self.trials.write(&row).map_err(failure)?;
@@ -336,13 +337,18 @@ impl Export {
         Ok(())
     }
 
-    fn trial(run: &RunFolder, cell: &Cell, record: &Record, digests: Option<&str>) -> Vec<Value> {
+    fn trial(
+        run: &RunFolder,
+        cell: &Cell,
+        record: &Record,
+        outcomes: &RunOutcomes,
+        digests: Option<&str>,
+    ) -> Vec<Value> {
         let planned = run.agents.get(cell.agent);
         let label = planned.map_or(&record.agent, |planned| &planned.label);
         let tokens = |count: fn(&assay_trace::Usage) -> u64| {
             record.usage.as_ref().map_or(Value::Null, |usage| integer(count(usage)))
         };
-        let opened = record.exposure.iter().any(|skill| skill.opened.is_some());
         vec![
             text(&run.run),
             text(cell.trial.as_str()),
@@ -354,14 +360,14 @@ impl Export {
             text(&cell.sandbox),
             integer(u64::from(cell.repetition)),
             text(record.outcome.word()),
-            float(record.score()),
+            float(outcomes.value(record)),
             tokens(assay_trace::Usage::prompt),
             tokens(|usage| usage.output),
             float(record.cost_usd),
-            // As in reports: trials imported without a duration have 0.
-            float(Some(record.seconds.agent).filter(|seconds| *seconds > 0.0)),
-            integer(record.turns as u64),
-            if record.exposure.is_empty() { Value::Null } else { Value::Bool(opened) },
+            float(record.seconds.agent),
+            record.turns.map_or(Value::Null, |turns| integer(turns as u64)),
+            // Without a skill, there is none to open.
+            record.has_opened().filter(|_| !record.skills().is_empty()).map_or(Value::Null, Value::Bool),
             optional_text(digests),
         ]
     }
@@ -425,19 +431,17 @@ impl Export {
                 tokens(assay_trace::Usage::prompt),
                 tokens(|usage| usage.output),
                 float(step.cost_usd),
-                float(step.outcome.map(|_| step.seconds.agent)),
-                integer(step.turns as u64),
+                float(step.seconds.agent),
+                step.turns.map_or(Value::Null, |turns| integer(turns as u64)),
             ];
             self.task_steps.write(&row).map_err(failure)?;
         }
-        let tests =
-            record.ctrf.as_ref().and_then(|ctrf| ctrf.get("tests")).and_then(|tests| tests.as_array());
-        for test in tests.into_iter().flatten() {
-            let field = |key: &str| optional_text(test.get(key).and_then(|value| value.as_str()));
-            let row = [text(&run.run), text(trial), field("name"), field("status")];
+        for check in record.checks() {
+            let status = Some(check.status.as_str()).filter(|status| !status.is_empty());
+            let row = [text(&run.run), text(trial), text(&check.name), optional_text(status)];
             self.checks.write(&row).map_err(failure)?;
         }
-        for skill in &record.exposure {
+        for skill in record.skills() {
             let step = |step: Option<usize>| step.map_or(Value::Null, |step| integer(step as u64));
             let row = [
                 text(&run.run),

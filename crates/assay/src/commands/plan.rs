@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_analysis::{
-    DesignForecast, Execution, LimitForecast, PlanForecast, PlanRequest, StoppingForecast, VerdictChances,
+    DesignForecast, Execution, LimitForecast, OutcomeRule, PlanForecast, PlanRequest, StoppingForecast,
+    VerdictChances,
 };
 use assay_diagnostic::group_digits;
-use assay_report::{clean, counted, seconds};
-use assay_store::{ExclusionGroup, Limit, LimitSource, TaskLimits};
+use assay_report::{clean, counted, percent, seconds};
+use assay_store::{ExclusionGroup, Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
 use assay_trial::{Experiment, MachineContext, Plan};
 
@@ -38,8 +39,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
     let request = PlanRequest { lift: args.lift, equivalence_margin: args.equivalence_margin, p: args.p };
-    let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
-    let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, request)?;
+    let forecast = assay_analysis::forecast(&plan.run_folder(), &execution(&plan, &store)?, &store, request)?;
     if ui.json() {
         ui.document(&forecast)?;
     } else {
@@ -61,9 +61,18 @@ pub(super) fn forecast_of(path: &Path, settings: &Settings) -> Result<String, Fa
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment, &store, &here)?;
-    let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
+    let execution = execution(&plan, &store)?;
     let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, PlanRequest::default())?;
     Ok(format_forecast(&forecast))
+}
+
+/// The parts of a plan's execution that a forecast depends on.
+fn execution(plan: &Plan, store: &Store) -> Result<Execution, Failure> {
+    Ok(Execution {
+        concurrency: plan.experiment.concurrency,
+        limits: plan.limits(),
+        several_rewards: plan.several_rewards(store)?,
+    })
 }
 
 /// Writes a file for each trial, those of the tasks' checks included.
@@ -138,8 +147,7 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         if design.family == 1 { "comparison" } else { "comparisons" },
         100.0 * design.margin
     ));
-    let from = if design.baseline_from == "records" { "from recorded trials" } else { "assumed" };
-    text.push_str(&format!("  Baseline pass rate: {:.0}% ({from})\n", 100.0 * design.baseline));
+    text.push_str(&format_baseline(forecast));
     match design.mde {
         Some(lift) => {
             text.push_str(&format!("  Minimum detectable effect (80% power): {:.0} pp\n", 100.0 * lift));
@@ -188,6 +196,37 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         let tasks = clean(&group.tasks_text());
         text.push_str(&format!("Excluded: {tasks}{condition}: {}\n", clean(group.reason)));
     }
+    text
+}
+
+/// The baseline: as a report of the recorded trials has it, and as the design assumes it.
+fn format_baseline(forecast: &PlanForecast) -> String {
+    let design = &forecast.design;
+    let is_fractional = forecast.baselines.iter().any(|baseline| baseline.is_fractional);
+    let is_score = is_fractional || forecast.outcome.rule == Some(OutcomeRule::Score);
+    let what = if is_score { "score" } else { "pass rate" };
+    let assumed = percent(design.baseline);
+    if forecast.baselines.is_empty() {
+        return format!("  Baseline {what}: {assumed} (assumed)\n");
+    }
+    let mut text = String::new();
+    for baseline in &forecast.baselines {
+        let of = if forecast.baselines.len() > 1 {
+            format!(" of {}", clean(baseline.who.short()))
+        } else {
+            String::new()
+        };
+        text.push_str(&format!(
+            "  Baseline {what}{of}: {} (from {})\n",
+            percent(baseline.score),
+            counted(baseline.trials, "recorded trial", "recorded trials")
+        ));
+    }
+    let why = match design.baseline_from {
+        "records" => "that of the recorded tasks and of one more at 50%",
+        _ => "too few tasks have two recorded trials",
+    };
+    text.push_str(&format!("  Baseline {what} that the design assumes: {assumed} ({why})\n"));
     text
 }
 

@@ -41,7 +41,13 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         report.metrics.iter().find(|metric| metric.trials == [0, 0] && asked(&metric.metric.name))
     {
         let message = format!("no trial of {} has a value of the metric {:?}", run.run, empty.metric.name);
-        return Err(Failure::bad_input(message));
+        let failure = Failure::bad_input(message);
+        return Err(match empty.metric.name.as_str() {
+            "passed" | "pass" | "pass_rate" => failure.hint(
+                "whether a trial passed is an outcome and no metric: set `outcome = \"pass\"` in the experiment",
+            ),
+            _ => failure,
+        });
     }
     if let Some(name) = &args.plot {
         return write_plot(&report, name, args, settings, ui);

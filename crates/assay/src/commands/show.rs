@@ -21,6 +21,9 @@ use crate::ui::Ui;
 /// Most characters of one message or output on a terminal; the files hold all of it.
 const SHOWN: usize = 4_000;
 
+/// Most failed checks that are named.
+const FAILED_CHECKS: usize = 10;
+
 pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if args.history {
         return history::run(&args.what, settings, ui);
@@ -155,9 +158,10 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
     if let Some(reward) = record.reward {
         text.push_str(&format!(", reward {reward}"));
     }
-    let time = Some(record.seconds.total).filter(|time| *time > 0.0);
-    let time = time.map_or_else(|| "time unknown".to_owned(), seconds);
-    text.push_str(&format!(", {}, {time}\n", counted(record.turns, "turn", "turns")));
+    let time = record.seconds.total.map_or_else(|| "time unknown".to_owned(), seconds);
+    let turns =
+        record.turns.map_or_else(|| "turns unknown".to_owned(), |turns| counted(turns, "turn", "turns"));
+    text.push_str(&format!(", {turns}, {time}\n"));
     if let Some(from) = &record.imported_from {
         text.push_str(&format!("  imported from {} ({})\n", clean(&from.file), clean(&from.format)));
     } else if let Some(signature) = &record.signature {
@@ -182,7 +186,27 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
     for (model, replies) in &record.replied_models {
         text.push_str(&format!("  {} replied {}\n", clean(model), counted(*replies, "time", "times")));
     }
-    for skill in &record.exposure {
+    if record.exposure.is_none() {
+        text.push_str("  skills: unknown whether any was advertised or opened\n");
+    }
+    let checks = record.checks();
+    if !checks.is_empty() {
+        let passed = checks.iter().filter(|check| check.passed() == Some(true)).count();
+        text.push_str(&format!("  checks: {passed} of {} passed", checks.len()));
+        let failed: Vec<String> = checks
+            .iter()
+            .filter(|check| check.passed() == Some(false))
+            .map(|check| clean(&check.name))
+            .collect();
+        if !failed.is_empty() {
+            let more = failed.len().saturating_sub(FAILED_CHECKS);
+            let named = failed.iter().take(FAILED_CHECKS).cloned().collect::<Vec<_>>().join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            text.push_str(&format!("; failed: {named}{more}"));
+        }
+        text.push('\n');
+    }
+    for skill in record.skills() {
         let at = |step: Option<usize>| step.map_or_else(|| "never".to_owned(), |step| format!("step {step}"));
         let executed = skill
             .executed

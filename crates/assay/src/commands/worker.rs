@@ -42,7 +42,7 @@ struct Line<'a> {
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
-    seconds: f64,
+    seconds: Option<f64>,
 }
 
 pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -202,7 +202,7 @@ fn print(run: &str, record: &Record, ui: &Ui) -> Result<(), Failure> {
         assay_report::clean(arm),
         line.repetition,
         line.outcome.replace('_', " "),
-        assay_report::seconds(line.seconds)
+        line.seconds.map_or_else(|| "an unknown time".to_owned(), assay_report::seconds)
     ))
 }
 

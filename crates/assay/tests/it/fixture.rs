@@ -132,6 +132,11 @@ impl Fixture {
 
     /// The records of the agent `loop`, each with its trial's folder as `folder`, by task, condition and repetition.
     pub(crate) fn records(&self) -> Vec<Value> {
+        self.records_of("loop")
+    }
+
+    /// The same of an agent of a name.
+    pub(crate) fn records_of(&self, agent: &str) -> Vec<Value> {
         let mut records: Vec<Value> = self
             .trials()
             .into_iter()
@@ -140,7 +145,7 @@ impl Fixture {
                 record["folder"] = json!(folder);
                 Some(record)
             })
-            .filter(|record| record["agent"]["name"] == "loop")
+            .filter(|record| record["agent"]["name"] == agent)
             .collect();
         records.sort_by_key(|record| {
             [&record["task"], &record["condition"], &record["repetition"]].map(Value::to_string)

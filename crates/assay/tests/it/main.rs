@@ -54,6 +54,7 @@ mod limiter;
 mod lint;
 mod looks;
 mod metrics;
+mod outcome;
 mod output;
 mod pre_commit;
 mod prices;

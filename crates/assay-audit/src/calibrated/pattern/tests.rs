@@ -64,6 +64,7 @@ struct Case<'a> {
     calls: &'a [Call],
     tokens: u64,
     checks: &'a [(&'a str, bool)],
+    passed: Option<bool>,
 }
 
 fn found(one: &Case<'_>, other: &Case<'_>, prompt: &str) -> Vec<Finding> {
@@ -78,7 +79,7 @@ fn found(one: &Case<'_>, other: &Case<'_>, prompt: &str) -> Vec<Finding> {
             message: String::new(),
         };
         let checks = case.checks.iter().map(check).collect();
-        RunFacts::new(actions(&traces[at]), HashSet::new(), case.tokens, checks)
+        RunFacts::new(actions(&traces[at]), HashSet::new(), case.tokens, checks, case.passed)
     };
     let (one, other) = (facts(0, one), facts(1, other));
     patterns(&Pair { one: &one, other: &other, of_one: &of[0], of_other: &of[1], skill: &skill, prompt })
@@ -87,7 +88,7 @@ fn found(one: &Case<'_>, other: &Case<'_>, prompt: &str) -> Vec<Finding> {
 /// Pattern, line of the skill, step.
 #[track_caller]
 fn check(one: &[Call], other: &[Call], prompt: &str, expected: &[(Pattern, usize, usize)]) {
-    let case = |calls| Case { calls, tokens: 100, checks: &[] };
+    let case = |calls| Case { calls, tokens: 100, checks: &[], passed: None };
     let found = found(&case(one), &case(other), prompt);
     let shown: Vec<_> = found.iter().map(|one| (one.pattern, one.skill_line, one.step)).collect();
     assert_eq!(shown, expected, "{found:#?}");
@@ -163,8 +164,8 @@ fn values_of_examples_are_anchors_unless_they_are_explained() {
     check(&[line()], &[], "a.env https://zq.example/ledger_77", &[]);
     check(&[line()], &[line()], "a.env", &[]);
     // A run that passes all checks was not led astray.
-    let passed = Case { calls: &[line()], tokens: 100, checks: &[("url", true)] };
-    assert_eq!(found(&passed, &Case { calls: &[], tokens: 100, checks: &[] }, "a.env"), []);
+    let passed = Case { calls: &[line()], tokens: 100, checks: &[("url", true)], passed: None };
+    assert_eq!(found(&passed, &Case { calls: &[], tokens: 100, checks: &[], passed: None }, "a.env"), []);
     for (text, expected) in [
         ("src/ledger_main", true),
         ("0.8.14", true),
@@ -207,14 +208,41 @@ fn ending_with_a_write_after_following_the_skill_is_premature() {
 fn a_longer_run_that_follows_and_gains_nothing_is_inert() {
     let of = |tokens: u64, content: &str, passed: bool| {
         let (calls, others) = ([write("a.md", content)], [write("a.md", "y")]);
-        let one = Case { calls: &calls, tokens, checks: &[("totals", passed), ("header", false)] };
-        let other = Case { calls: &others, tokens: 100, checks: &[("totals", false), ("header", false)] };
+        let one =
+            Case { calls: &calls, tokens, checks: &[("totals", passed), ("header", false)], passed: None };
+        let other = Case {
+            calls: &others,
+            tokens: 100,
+            checks: &[("totals", false), ("header", false)],
+            passed: None,
+        };
         found(&one, &other, "a.md").iter().map(|found| found.pattern).collect::<Vec<_>>()
     };
     assert_eq!(of(111, "z", false), [Pattern::SkillInertia]);
     assert_eq!(of(110, "z", false), []);
     assert_eq!(of(111, "zq_seal_7731", false), []);
     assert_eq!(of(111, "z", true), []);
+}
+
+#[test]
+fn nothing_is_said_of_a_gain_that_was_not_measured() {
+    let of = |one: Option<bool>, other: Option<bool>| {
+        let (calls, others) = ([write("a.md", "z")], [write("a.md", "y")]);
+        let one = Case { calls: &calls, tokens: 111, checks: &[], passed: one };
+        let other = Case { calls: &others, tokens: 100, checks: &[], passed: other };
+        let findings = found(&one, &other, "a.md");
+        findings
+            .iter()
+            .map(|found| found.sentence.contains("verifier did not pass it"))
+            .collect::<Vec<bool>>()
+    };
+    let none: Vec<bool> = Vec::new();
+    // Neither checks nor outcomes are known, or only those of one run.
+    assert_eq!(of(None, None), none);
+    assert_eq!(of(Some(false), None), none);
+    assert_eq!(of(Some(false), Some(false)), [true]);
+    assert_eq!(of(Some(true), Some(true)), [true]);
+    assert_eq!(of(Some(true), Some(false)), none);
 }
 
 #[test]

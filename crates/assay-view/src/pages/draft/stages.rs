@@ -77,12 +77,15 @@ fn states(draft: &Draft) -> Vec<(String, &'static str, String)> {
     states
 }
 
+/// The result of a stage that was not run.
+const NOT_RUN: &str = "not run";
+
 pub(super) fn overview(draft: &Draft) -> Vec<Section> {
     let states = states(draft);
     let count = |state: &str| states.iter().filter(|(_, own, _)| *own == state).count();
     let ideas = idea_names(draft).len();
-    let solved = draft.json("solvers.json");
-    let solved = object(&solved["tasks"]).filter(|(_, solved)| solved["solved"] == true).count();
+    let solvers = draft.json("solvers.json");
+    let solved = object(&solvers["tasks"]).filter(|(_, solved)| solved["solved"] == true).count();
     let row = |stage: &str, result: String| vec![Cell::new(stage), Cell::new(&result)];
     let mut survival = Section::new("survival", "Proposals that survive each stage");
     survival.heads = vec!["stage", "result"];
@@ -95,10 +98,24 @@ pub(super) fn overview(draft: &Draft) -> Vec<Section> {
         ),
         row(
             "validation",
-            format!("{infeasible} infeasible, {} accepted", count("accepted") + count("too easy")),
+            if draft.json("validation.json").is_null() && infeasible == 0 {
+                NOT_RUN.to_owned()
+            } else {
+                format!("{infeasible} infeasible, {} accepted", count("accepted") + count("too easy"))
+            },
         ),
-        row("solvers", format!("{solved} solved by another model")),
-        row("headroom", format!("{} too easy", count("too easy"))),
+        row(
+            "solvers",
+            if solvers.is_null() { NOT_RUN.to_owned() } else { format!("{solved} solved by another model") },
+        ),
+        row(
+            "headroom",
+            if draft.json("headroom.json").is_null() {
+                NOT_RUN.to_owned()
+            } else {
+                format!("{} too easy", count("too easy"))
+            },
+        ),
         row("experiment", counted(count("accepted"), "task", "tasks")),
     ];
     let mut tasks = Section::new("tasks", "Tasks");

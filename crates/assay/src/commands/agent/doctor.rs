@@ -262,7 +262,7 @@ impl TrialOutput {
         if !record("end", ended, "it exited by itself".to_owned(), why) {
             return checks;
         }
-        let seen = self.record.exposure.first();
+        let seen = self.record.skills().first();
         let advertised = seen.is_some_and(|seen| seen.advertised.is_some());
         let elsewhere = match harness.skills_dir().filter(|_| placement != Some(Placement::System)) {
             Some(folder) => format!(

@@ -111,7 +111,7 @@ fn prompt_of(run: &Run) -> String {
 fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, String), Failure> {
     let id = &record.trial;
     let opened: Vec<&str> = record
-        .exposure
+        .skills()
         .iter()
         .filter(|exposure| exposure.opened.is_some())
         .map(|exposure| exposure.skill.as_str())

@@ -133,6 +133,10 @@ pub(super) struct PilotResult {
     /// Trials with a result.
     pub(super) trials: usize,
     pub(super) passed: usize,
+    /// The mean outcome value of these trials: what verdicts are computed from; `None` in files of earlier
+    /// versions, and without a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) score: Option<f64>,
     /// Whether it was removed.
     pub(super) removed: bool,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_draft::experiment::PILOT_REPETITIONS;
-use assay_report::{clean, counted};
-use assay_store::{ConditionRole, Outcome};
+use assay_report::{clean, counted, percent};
+use assay_store::{ConditionRole, Outcome, RunOutcomes};
 use assay_task::Task;
 use serde_json::json;
 
@@ -28,23 +28,30 @@ pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<S
         ))
         .hint(format!("run {} first", folder.path("pilot.toml").display())));
     }
+    // The outcome that plan, verdict and report read.
+    let outcomes = RunOutcomes::read(&store, &run)?;
     let mut results = BTreeMap::new();
     let mut unmeasured = Vec::new();
     for name in folder.tasks() {
         let digest = Task::load(&folder.task(&name)).map(|task| task.digest.to_string()).ok();
         let is_same = run.tasks.iter().any(|task| task.name == name && Some(&task.digest) == digest.as_ref());
-        let mut result = PilotResult { trials: 0, passed: 0, removed: false };
+        let mut result = PilotResult { trials: 0, passed: 0, score: None, removed: false };
+        let (mut sum, mut full) = (0.0, 0);
         for cell in run.cells.iter().filter(|cell| is_same && cell.task == name) {
             let Some(record) = store.record(&cell.trial)?.filter(|record| record.outcome.counts()) else {
                 continue;
             };
             result.trials += 1;
             result.passed += usize::from(record.outcome == Outcome::Passed);
+            let value = outcomes.value(&record).unwrap_or_default();
+            sum += value;
+            full += usize::from(value >= 1.0);
         }
-        if result.trials < PILOT_REPETITIONS as usize && result.trials == result.passed {
+        result.score = (result.trials > 0).then(|| sum / result.trials as f64);
+        if result.trials < PILOT_REPETITIONS as usize && result.trials == full {
             unmeasured.push(name.clone());
         } else {
-            result.removed = result.trials == result.passed;
+            result.removed = result.trials == full;
             results.insert(name, result);
         }
     }
@@ -74,15 +81,23 @@ pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<S
     Ok(if unmeasured.is_empty() { Status::Done } else { Status::DidNotHold })
 }
 
+/// The mean outcome value, where it is not the share of trials that passed.
+fn partial(result: &PilotResult) -> String {
+    let share = result.passed as f64 / result.trials.max(1) as f64;
+    let score = result.score.filter(|score| (score - share).abs() > 1e-9);
+    score.map_or_else(String::new, |score| format!(", score {}", percent(score)))
+}
+
 fn render(results: &BTreeMap<String, PilotResult>, unmeasured: &[String]) -> String {
     let mut text = String::new();
     for (name, result) in results {
         let fate = if result.removed { "removed, too easy" } else { "stays" };
         text.push_str(&format!(
-            "{}: passed {} of {}, {fate}\n",
+            "{}: passed {} of {}{}, {fate}\n",
             clean(name),
             result.passed,
-            counted(result.trials, "trial", "trials")
+            counted(result.trials, "trial", "trials"),
+            partial(result)
         ));
     }
     for name in unmeasured {

@@ -20,6 +20,10 @@ struct Document {
     stage: Option<DraftStage>,
     ideas: usize,
     tasks: Vec<TaskStatus>,
+    /// Tasks by state; `null` where the stage that decides was not run.
+    accepted: Option<usize>,
+    infeasible: Option<usize>,
+    too_easy: Option<usize>,
     /// Stored replies, and the tokens of all requests so far.
     replies: usize,
     usage: Usage,
@@ -100,6 +104,7 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
         reason: Some(rejected.reason),
     }));
     let headroom: Option<Headroom> = folder.read("headroom.json")?;
+    let is_piloted = headroom.is_some();
     let removed =
         headroom.into_iter().flat_map(|headroom| headroom.tasks).filter(|(_, result)| result.removed);
     for (task, result) in removed.filter(|(task, _)| !folder.task(task).is_dir()) {
@@ -117,7 +122,13 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
         usage += reply.usage;
     }
     let requests = model.map(DraftModel::requests);
+    let count = |state: TaskState| tasks.iter().filter(|task| task.state == state).count();
+    let is_validated =
+        state.stage >= Some(DraftStage::Validation) || count(TaskState::Proposed) < tasks.len();
     Ok(Document {
+        accepted: is_validated.then(|| count(TaskState::Accepted)),
+        infeasible: is_validated.then(|| count(TaskState::Infeasible)),
+        too_easy: is_piloted.then(|| count(TaskState::TooEasy)),
         schema: "assay.draft-status/1",
         skill: state.skill,
         digest: state.digest,
@@ -150,14 +161,17 @@ fn render(folder: &DraftFolder, document: &Document) -> String {
         let reason = task.reason.as_ref().map_or(String::new(), |reason| format!(": {}", clean(reason)));
         text.push_str(&format!("  {}: {}{repairs}{solved}{reason}\n", clean(&task.task), task.state.word()));
     }
-    let count = |state: TaskState| document.tasks.iter().filter(|task| task.state == state).count();
+    let validated = match (document.accepted, document.infeasible) {
+        (Some(accepted), Some(infeasible)) => format!("{accepted} accepted, {infeasible} infeasible"),
+        _ => "not validated".to_owned(),
+    };
+    let piloted = document
+        .too_easy
+        .map_or_else(|| "headroom not measured".to_owned(), |too_easy| format!("{too_easy} too easy"));
     let cost = document.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.4}"));
     text.push_str(&format!(
-        "{}, {} accepted, {} infeasible, {} too easy; {}, {} tokens{cost}\n",
+        "{}, {validated}, {piloted}; {}, {} tokens{cost}\n",
         counted(document.ideas, "idea", "ideas"),
-        count(TaskState::Accepted),
-        count(TaskState::Infeasible),
-        count(TaskState::TooEasy),
         counted(document.replies, "reply", "replies"),
         assay_diagnostic::group_digits(usize::try_from(document.usage.total()).unwrap_or(usize::MAX)),
     ));

@@ -7,7 +7,8 @@ use assay_gate::{Requirement, Reuse, Session, SkillTerms, drift_sd};
 use assay_report::counted;
 use assay_stats::PairedTask;
 use assay_store::{
-    ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, Selection, Store,
+    ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, RunOutcomes, Selection,
+    Store,
 };
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
@@ -271,12 +272,15 @@ impl Gate<'_> {
         Ok(Drift { sd, detectable: assay_gate::detectable_drift(&pairs), observed })
     }
 
-    /// The scores of a condition by task.
+    /// The outcome values of a condition by task.
     fn scores(&self, folder: &RunFolder, condition: &str) -> Vec<(String, Vec<f64>)> {
         let mut found: std::collections::BTreeMap<String, Vec<f64>> = std::collections::BTreeMap::new();
+        let outcomes =
+            RunOutcomes::read(self.store, folder).unwrap_or_else(|_| RunOutcomes::new(folder.outcome));
         for cell in folder.cells.iter().filter(|cell| cell.condition == condition) {
-            let score = self.store.record(&cell.trial).ok().flatten().and_then(|record| record.score());
-            found.entry(cell.task.clone()).or_default().extend(score);
+            let record = self.store.record(&cell.trial).ok().flatten();
+            let value = record.and_then(|record| outcomes.value(&record));
+            found.entry(cell.task.clone()).or_default().extend(value);
         }
         found.into_iter().collect()
     }
@@ -286,6 +290,8 @@ impl Gate<'_> {
         let mut found: std::collections::BTreeMap<(String, String), Vec<f64>> =
             std::collections::BTreeMap::new();
         let mut seen = std::collections::BTreeSet::new();
+        let mut outcomes = RunOutcomes::new(folder.outcome);
+        let mut recorded = Vec::new();
         for name in self.store.run_names() {
             let Ok(run) = self.store.run(&name) else { continue };
             let same = |task: &str| {
@@ -303,10 +309,19 @@ impl Gate<'_> {
                 if record.imported_from.is_some() {
                     continue;
                 }
-                let day = record.started_at.get(..10).unwrap_or_default().to_owned();
-                if let Some(score) = record.score() {
-                    found.entry((day, cell.task.clone())).or_default().push(score);
-                }
+                // The session of a trial without a time is unknown.
+                let Some(day) = record.started_at.as_deref().and_then(|time| time.get(..10)) else {
+                    continue;
+                };
+                // The rule is that of the gate's run, whatever that of the run which executed the trial.
+                let values = record.outcome_values();
+                outcomes.observe_values(&cell.task, &values);
+                recorded.push((day.to_owned(), cell.task.clone(), values));
+            }
+        }
+        for (day, task, values) in recorded {
+            if let Some(value) = values.of(outcomes.kind(&task)) {
+                found.entry((day, task)).or_default().push(value);
             }
         }
         found.into_iter().map(|((session, task), scores)| Session { session, task, scores }).collect()

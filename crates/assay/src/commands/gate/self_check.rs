@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_gate::{NullSplits, Policy, null_splits};
 use assay_report::counted;
 use assay_stats::{PairedTask, VerdictKind, p_above, p_below, verdict};
-use assay_store::Store;
+use assay_store::{RunOutcomes, Store};
 use assay_table::{TableReader, Value};
 use serde::Serialize;
 
@@ -207,11 +207,13 @@ fn stored(store: &Store) -> Result<Groups, Failure> {
     let mut groups = Groups::new();
     for name in store.run_names() {
         let run = store.run(&name)?;
+        let outcomes = RunOutcomes::read(store, &run)?;
         let arms = groups.entry(name.clone()).or_default();
         let mut cells: Vec<_> = run.cells.iter().collect();
         cells.sort_by_key(|cell| cell.repetition);
         for cell in cells {
-            let Some(score) = store.record(&cell.trial)?.and_then(|record| record.score()) else { continue };
+            let record = store.record(&cell.trial)?;
+            let Some(score) = record.and_then(|record| outcomes.value(&record)) else { continue };
             let arm =
                 arms.entry(format!("{} {}", run.agents[cell.agent].name(), cell.condition)).or_default();
             arm.entry(cell.task.clone()).or_default().entry(String::new()).or_default().push(score);

@@ -33,10 +33,12 @@ pub(in crate::commands) struct TrialSummary {
     pub(super) reward: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    pub(super) seconds: f64,
+    pub(super) seconds: Option<f64>,
     /// The reward of each test, if the verifier wrote several.
     #[serde(skip)]
     pub(super) rewards: BTreeMap<String, f64>,
+    /// Names of several rewards of which none is `reward`; empty for other verifiers.
+    pub(super) several_rewards: Vec<String>,
     /// The end of what the solution printed.
     #[serde(skip)]
     output: String,
@@ -134,6 +136,7 @@ impl Executed {
             assay_task::Layout::Harbor => task.root.join("tests/test.sh"),
             assay_task::Layout::TaskMd => task.root.join("verify.sh"),
         };
+        self.add_several_rewards(&tests, findings);
         let mut fail = |code: &str, file: &Path, message: String, hint: &str| {
             findings.push(Finding::new(Severity::Error, code, file, message, hint));
         };
@@ -182,6 +185,27 @@ impl Executed {
                 message,
                 "make solution and tests independent of time, randomness and order",
             );
+        }
+    }
+
+    /// Adds that the verifier wrote several rewards and none of the name `reward`, unless its text shows it.
+    fn add_several_rewards(&self, tests: &Path, findings: &mut Vec<Finding>) {
+        let writer = self.oracle.iter().chain(&self.nop).find(|played| !played.several_rewards.is_empty());
+        if let Some(played) = writer.filter(|_| !findings.iter().any(|known| known.code == "several-rewards"))
+        {
+            let all = &played.several_rewards;
+            let names = all.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+            let more = if all.len() > 5 { ", …" } else { "" };
+            findings.push(Finding::new(
+                Severity::Warning,
+                "several-rewards",
+                tests,
+                format!(
+                    "the verifier writes {} rewards ({names}{more}) and no key `reward`: a trial passes only if all are 1 or more",
+                    all.len()
+                ),
+                "write the key `reward` (1 if all tests passed), and the tests as a CTRF report",
+            ));
         }
     }
 
@@ -396,6 +420,18 @@ impl<'a> Executor<'a> {
     }
 }
 
+/// The rewards of a trial, or its checks with 1 for a passed and 0 for a failed one.
+fn results(record: &Record) -> BTreeMap<String, f64> {
+    let checks = record.checks();
+    let decided = checks.into_iter().filter_map(|check| {
+        let passed = check.passed()?;
+        Some((check.name, if passed { 1.0 } else { 0.0 }))
+    });
+    let mut results: BTreeMap<String, f64> = decided.collect();
+    results.extend(record.rewards.clone());
+    results
+}
+
 fn summary(record: &Record) -> TrialSummary {
     let seconds = &record.seconds;
     TrialSummary {
@@ -404,7 +440,8 @@ fn summary(record: &Record) -> TrialSummary {
         reward: record.reward,
         reason: record.reason.clone(),
         seconds: seconds.total,
-        rewards: record.rewards.clone(),
+        rewards: results(record),
+        several_rewards: record.rewards.keys().filter(|_| record.has_several_rewards()).cloned().collect(),
         output: String::new(),
         verifier_output: String::new(),
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_audit::adherence::TestCheck;
 use assay_draft::generate::MATERIAL_CHARS;
 use assay_fs::{Digest, FileKind, tree};
 use assay_report::redact;
@@ -234,7 +233,7 @@ fn records_without_skills(
         let is_bare =
             run.role_of(&cell.condition) == ConditionRole::None && !has_skills(&cell.task, &cell.condition);
         if is_named && is_bare && seen.insert(&cell.trial) {
-            records.extend(store.record(&cell.trial)?.filter(|record| record.score().is_some()));
+            records.extend(store.record(&cell.trial)?.filter(|record| record.outcome.counts()));
         }
     }
     Ok(records)
@@ -261,9 +260,12 @@ fn describe_trial(record: &Record, trajectory: &Trajectory) -> String {
             steps.push_str(&format!("[result] {}\n", ends(content.trim(), STEP_CHARS)));
         }
     }
-    let checks = record.ctrf.as_ref().map(TestCheck::of_ctrf).unwrap_or_default();
-    let failed: Vec<&str> =
-        checks.iter().filter(|check| check.passed == Some(false)).map(|check| check.name.as_str()).collect();
+    let checks = record.checks();
+    let failed: Vec<&str> = checks
+        .iter()
+        .filter(|check| check.passed() == Some(false))
+        .map(|check| check.name.as_str())
+        .collect();
     let failed =
         if failed.is_empty() { String::new() } else { format!("; failed tests: {}", failed.join(", ")) };
     format!("=== Run: {}{failed}\n{}", record.outcome.word(), ends(&steps, TRIAL_CHARS))

@@ -151,7 +151,7 @@ pub(super) struct OracleTrial {
     pub(super) reward: Option<f64>,
     /// The reward of each test, if the verifier wrote several.
     pub(super) tests: BTreeMap<String, f64>,
-    pub(super) seconds: f64,
+    pub(super) seconds: Option<f64>,
 }
 
 impl Oracle {
@@ -192,7 +192,7 @@ impl Oracle {
             outcome: Outcome::Passed,
             reward: Some(1.0),
             tests: BTreeMap::new(),
-            seconds: 1.0,
+            seconds: Some(1.0),
         };
         Self { trials: vec![trial], ..Self::default() }
     }

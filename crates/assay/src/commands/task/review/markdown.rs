@@ -83,12 +83,12 @@ fn oracle(oracle: &Oracle) -> String {
     for trial in &oracle.trials {
         let tests = trial.tests.iter().map(|(name, reward)| format!("{} {reward}", inline(name)));
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {:.1} |\n",
+            "| {} | {} | {} | {} | {} |\n",
             trial.agent,
             trial.outcome.word().replace('_', " "),
             trial.reward.map_or("–".to_owned(), |reward| reward.to_string()),
             tests.collect::<Vec<_>>().join(", "),
-            trial.seconds,
+            trial.seconds.map_or("–".to_owned(), |seconds| format!("{seconds:.1}")),
         ));
     }
     if let Some(sandbox) = &oracle.sandbox {
@@ -155,8 +155,11 @@ fn results(review: &Review) -> String {
                 }
                 _ => "–".to_owned(),
             };
-            let opened =
-                if arm.has_skills { format!("{}/{}", arm.opened, arm.trials) } else { "–".to_owned() };
+            let opened = match arm.opened {
+                _ if !arm.has_skills => "–".to_owned(),
+                Some(opened) => format!("{opened}/{}", arm.trials),
+                None => "unknown".to_owned(),
+            };
             text.push_str(&format!(
                 "| {} | {} | {}/{} | {rate} | {} | {} | {opened} | {} | {} | {} | {} |\n",
                 inline(arm.who.model.as_deref().unwrap_or(&arm.who.agent)),

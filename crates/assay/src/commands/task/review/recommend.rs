@@ -159,7 +159,7 @@ mod tests {
             tokens: None,
             cost_usd: None,
             seconds: None,
-            opened: 0,
+            opened: Some(0),
             timed_out: 0,
             infrastructure: 0,
             unfinished: 0,
