@@ -68,7 +68,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
         notes.push(Note::NotExecuted { trials: unfinished, planned, imported: run.imported.is_some() });
     }
     let is_placebo = |arm: &&Arm| run.role_of(&arm.condition) == ConditionRole::Placebo;
-    let placebos = findings.arms.iter().filter(is_placebo);
+    let placebos = findings.arms.iter().filter(is_placebo).filter(|_| run.imported.is_none());
     notes.extend(placebos.filter_map(|arm| {
         let opened = arm.exposure?.opened;
         let arm = name(run, &arm.condition, &arm.who);

@@ -281,7 +281,7 @@ fn needed(comparison: &Comparison, margin: f64) -> String {
 pub(crate) fn outcome(report: &Report) -> String {
     let OutcomeTasks { score, pass } = report.outcome.tasks;
     match report.outcome.rule {
-        None => "outcome: mean of the rewards, as in plans that name no outcome".to_owned(),
+        None => "outcome: mean of the rewards (older plan)".to_owned(),
         Some(_) if report.outcome.is_pass() || !report.fractional_scores => "outcome: pass rate".to_owned(),
         Some(_) if pass == 0 => "outcome: score".to_owned(),
         Some(_) => format!(

@@ -188,7 +188,7 @@ fn plain(report: &Report) -> String {
 #[test]
 fn a_whole_report() {
     insta::assert_snapshot!(plain(&whole()), @r#"
-    Run: quickstart
+    Run: quickstart · outcome: mean of the rewards (older plan)
     3 tasks · 5 arms (baseline: `none`) · 291 valid trials · equivalence margin ±10 percentage points
     (pp) · 3 comparisons, Bonferroni-adjusted
     ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
@@ -314,7 +314,7 @@ fn estimates_and_reply_models_are_shown() {
 fn a_run_without_results() {
     let empty = Report { arms: Vec::new(), comparisons: Vec::new(), tasks: Vec::new(), ..nothing() };
     insta::assert_snapshot!(plain(&empty), @r"
-    Run: quickstart
+    Run: quickstart · outcome: mean of the rewards (older plan)
     0 tasks · 0 conditions · 0 valid trials · equivalence margin ±10 percentage points (pp)
 
     Conditions
@@ -324,7 +324,7 @@ fn a_run_without_results() {
      2 trials have no result: run the experiment again, which executes only these.
     ");
     insta::assert_snapshot!(plain(&nothing()), @r"
-    Run: quickstart
+    Run: quickstart · outcome: mean of the rewards (older plan)
     agent: loop · model: openai:one · sandbox: bubblewrap · 1 task · 2 conditions · 0 valid trials · 2
     of 2 trials not executed · equivalence margin ±10 percentage points (pp)
 
@@ -507,7 +507,7 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
     report.comparisons[0].pass_rate_lift = Some(0.2);
     report.tasks[0].arms[0].score = Some(0.55);
     insta::assert_snapshot!(plain(&report), @r"
-    Run: quickstart
+    Run: quickstart · outcome: mean of the rewards (older plan)
     agent: loop · model: openai:one · sandbox: bubblewrap · 2 tasks · 3 conditions (baseline: `none`) ·
     5 repetitions · 180 valid trials · equivalence margin ±10 percentage points (pp) · 2 comparisons,
     Bonferroni-adjusted
@@ -569,7 +569,7 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
 fn color_adds_only_color() {
     let colored = Terminal.render(&whole(), Style { color: true, ..Style::default() });
     insta::assert_snapshot!(colored.lines().take(9).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
-    ESC[1mRun: quickstartESC[0m
+    ESC[1mRun: quickstart · outcome: mean of the rewards (older plan)ESC[0m
     3 tasks · 5 arms (baseline: `none`) · 291 valid trials · equivalence margin ±10 percentage points
     (pp) · 3 comparisons, Bonferroni-adjusted
     ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the

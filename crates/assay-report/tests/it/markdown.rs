@@ -75,7 +75,11 @@ fn without_code(line: &str) -> String {
 #[test]
 fn demonstration_is_announced_at_the_top() {
     let scripted = text(&Run { scripted: true, ..small() }.report());
-    assert!(scripted.starts_with("# Run `test`\n\n> **Demonstration:"), "{scripted}");
+    assert!(
+        scripted
+            .starts_with("# Run `test` · outcome: mean of the rewards (older plan)\n\n> **Demonstration:"),
+        "{scripted}"
+    );
     assert!(!text(&small().report()).contains("Demonstration:"));
 }
 

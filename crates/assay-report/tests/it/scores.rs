@@ -1,6 +1,6 @@
 //! Notes on rewards between 0 and 1, and beyond.
 
-use assay_store::{Outcome, Record};
+use assay_store::{Outcome, OutcomeRule, Record};
 
 use crate::sentences::sentences;
 use crate::suite::{Suite, close};
@@ -34,7 +34,8 @@ fn rewards_outside_0_to_1_are_clamped_and_noted() {
             _ => {}
         }
     };
-    let report = Suite::uniform(&["none", "curated"], &["F", "F"]).each(rewards).report();
+    let suite = Suite::uniform(&["none", "curated"], &["F", "F"]).each(rewards);
+    let report = suite.plan(|run| run.outcome = Some(OutcomeRule::Score)).report();
     let scores: Vec<Option<f64>> = report.tasks.iter().take(6).map(|row| row.arms[1].score).collect();
     assert_eq!(scores, [1.0, 0.0, 0.75, 0.0, 0.0, 0.0].map(Some));
     let notes = sentences(&report.notes);

@@ -431,8 +431,9 @@ impl Export {
                 tokens(assay_trace::Usage::prompt),
                 tokens(|usage| usage.output),
                 float(step.cost_usd),
-                float(step.seconds.agent),
-                step.turns.map_or(Value::Null, |turns| integer(turns as u64)),
+                // A step that was not run took no time and has no turn.
+                float(step.outcome.and(step.seconds.agent)),
+                step.outcome.and(step.turns).map_or(Value::Null, |turns| integer(turns as u64)),
             ];
             self.task_steps.write(&row).map_err(failure)?;
         }

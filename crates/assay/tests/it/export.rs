@@ -160,7 +160,7 @@ fn each_planned_trial_with_a_record_is_a_row() {
             json!({ "run": "lab", "trial": trial, "number": 1, "name": "plan", "outcome": "passed", "score": 1.0,
                 "input_tokens": null, "output_tokens": null, "cost_usd": 0.5, "seconds": 2.5, "turns": 2 }),
             json!({ "run": "lab", "trial": trial, "number": 2, "name": "write", "outcome": null, "score": null,
-                "input_tokens": null, "output_tokens": null, "cost_usd": null, "seconds": null, "turns": 0 }),
+                "input_tokens": null, "output_tokens": null, "cost_usd": null, "seconds": null, "turns": null }),
         ]
     );
     let tasks = rows(&lab, "tasks");

@@ -53,7 +53,7 @@ fn the_report_reads_well() {
     let report = lab.assay(&["report", "lab"]).ok();
     assert_eq!(report.stderr, "");
     insta::assert_snapshot!(masked(&report.stdout), @r"
-    Run: lab
+    Run: lab · outcome: pass rate
     agent: loop · model: scripted:turns.jsonl · sandbox: bubblewrap · 6 tasks · 2 conditions (baseline:
     `none`) · 1 repetition · 12 valid trials · equivalence margin ±10 percentage points (pp)
     ! scripted:turns.jsonl takes its replies from a script: the figures are a demonstration and do not
@@ -102,7 +102,7 @@ fn results_and_progress_do_not_mix() {
     needs_bubblewrap!();
     let lab = done();
     let ran = lab.assay(&["run", "experiment.toml"]).ok();
-    assert!(ran.stdout.starts_with("Run: lab\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("Run: lab · outcome: pass rate\n"), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 cached, 0 infrastructure errors\n"));
     assert!(!ran.stdout.contains("in the store"), "{}", ran.stdout);
     assert!(ran.stderr.contains("trials: 10, 10 cached\n"), "{}", ran.stderr);

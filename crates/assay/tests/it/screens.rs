@@ -19,7 +19,7 @@ fn screens(fixture: impl Fn() -> Fixture, args: &[&str], code: i32) -> [String; 
 fn the_screen_of_report() {
     let [narrow, wide] = screens(documents, &["--store", "store", "report", "demo"], 0);
     insta::assert_snapshot!(narrow, @r"
-    Run: demo
+    Run: demo · outcome: mean of the rewards (older plan)
     agent: loop · model: scripted:turns.jsonl · sandbox: bubblewrap · 6 tasks · 3
     conditions (baseline: `none`) · 1 repetition · 15 valid trials · equivalence
     margin ±10 percentage points (pp) · primary comparison: `curated` against the
@@ -104,7 +104,7 @@ fn the_screen_of_report() {
     docs/guide/reports.md
     ");
     insta::assert_snapshot!(wide, @r"
-    Run: demo
+    Run: demo · outcome: mean of the rewards (older plan)
     agent: loop · model: scripted:turns.jsonl · sandbox: bubblewrap · 6 tasks · 3 conditions (baseline: `none`) · 1
     repetition · 15 valid trials · equivalence margin ±10 percentage points (pp) · primary comparison: `curated` against the
     baseline, judged by its 95% CI · 1 other comparison

@@ -224,7 +224,7 @@ pub(super) struct PolicyFinding {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("instruction", &["instruction-", "path-", "copied-line"]),
     ("leaks and duplicates", &["leak-", "near-duplicate"]),
-    ("tests", &["few-tests", "text-searches", "rubric", "nop-", "verifier-"]),
+    ("tests", &["few-tests", "several-rewards", "text-searches", "rubric", "nop-", "verifier-"]),
     ("solution", &["oracle-", "answer-", "solution-"]),
     ("environment", &["dependency-", "image-", "script-", "resources", "compose-", "workdir-"]),
     ("structure", &[]),
