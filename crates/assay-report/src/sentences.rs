@@ -1,7 +1,8 @@
 //! Sentences that every renderer shares. Names in them are cleaned and not escaped.
 
 use assay_analysis::{
-    AgentKey, Arm, Comparison, End, FUTILITY, OutcomeTasks, Progress, Reason, RepliedModel, Report, Rounds, VerdictKind,
+    AgentKey, Arm, Comparison, End, FUTILITY, OutcomeTasks, Progress, Reason, RepliedModel, Report, Rounds,
+    VerdictKind,
 };
 
 use crate::text::{clean, count, counted, level, percent, points, points_between, pp};
