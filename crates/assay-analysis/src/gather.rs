@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use assay_store::{
-    Cause, Closing, Exclusion, Outcome, OutcomeKind, Record, RecordOrigin, RunFolder, RunOutcomes, Selection, Store, StoreError, TrialId,
+    Cause, Closing, Exclusion, Outcome, OutcomeKind, Record, RecordOrigin, RunFolder, RunOutcomes, Selection,
+    Store, StoreError, TrialId,
 };
 
 use crate::calibration::CalibrationSet;

@@ -1,7 +1,8 @@
 //! Notes as sentences. Names in them are neither cleaned nor escaped.
 
 use assay_analysis::{
-    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun, Question, RecordOrigins, RepliedModel, TokenNote,
+    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun, Question,
+    RecordOrigins, RepliedModel, TokenNote,
 };
 
 use crate::text::{clean, count, counted, points};

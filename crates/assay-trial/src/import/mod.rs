@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, OutcomeRule, PlannedAgent, PlannedTask,
-    Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
+    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, OutcomeRule, PlannedAgent,
+    PlannedTask, Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json,
+    write_new,
 };
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use assay_model::Usage;
 use assay_store::{
-    AgentLabel, Cell, ImportedFrom, Outcome, OutcomeRule, PlannedAgent, PlannedTask, Record, RunFolder, Seconds, Store,
-    StoreError, TrialId, pretty,
+    AgentLabel, Cell, ImportedFrom, Outcome, OutcomeRule, PlannedAgent, PlannedTask, Record, RunFolder,
+    Seconds, Store, StoreError, TrialId, pretty,
 };
 use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
