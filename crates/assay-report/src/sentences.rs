@@ -96,7 +96,7 @@ fn interim(comparison: &Comparison, progress: Progress) -> String {
     let figures = so_far(comparison);
     match comparison.sequential {
         Some(Rounds { round: 0, rounds, .. }) => {
-            format!("{}: no round of {rounds} is complete.", no_verdict(progress))
+            format!("{}: no round of {rounds} has been looked at.", no_verdict(progress))
         }
         // The looks of a sequential rule have levels of their own.
         Some(Rounds { round, rounds, .. }) => {
@@ -150,7 +150,7 @@ fn rounds(comparison: &Comparison) -> Option<String> {
         Some(End::Verdict | End::LastRound) => format!("Decided after the last of {rounds} rounds."),
         Some(End::Closed) if round == 0 => format!("Closed before a round of {rounds} was complete."),
         Some(End::Closed) => format!("Closed after round {round} of {rounds}, before the rule had ended."),
-        None if round == 0 => format!("No round of {rounds} is complete."),
+        None if round == 0 => format!("No round of {rounds} has been looked at."),
         None => format!("Not decided after round {round} of {rounds}: run the experiment again to continue."),
     })
 }
