@@ -12,7 +12,7 @@
 //!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
 //!   made/                       skills that conditions generate (placebos)
 //!   skills/<digest>.md          the SKILL.md of each package that a run provided, by the package's digest
-//!   skills/imported/<digest>.md the same as archives have it, where it cannot be checked against the digest
+//!   imported/skills/<digest>.md the same as archives have it, where it cannot be checked against the digest
 //!   scratch/<process>/          drafts of leases, and running sandboxes without another folder; removed when their process is dead
 //!   history.jsonl               a line a run
 //! ```
@@ -181,7 +181,7 @@ impl Store {
     }
 
     fn imported_skill_path(&self, hex: &str) -> PathBuf {
-        self.root.join("skills/imported").join(format!("{hex}.md"))
+        self.root.join("imported/skills").join(format!("{hex}.md"))
     }
 
     /// A short name that no other store has, for labels.

@@ -73,7 +73,7 @@ pub(crate) fn export_run(store: &Store, export: &RunExport<'_>) -> Result<Export
         let name = format!("{}.md", digest.strip_prefix("blake3:").unwrap_or(digest));
         // A text of this store's runs comes before one of an archive.
         let own = store.root().join("skills");
-        let folder = if own.join(&name).exists() { own } else { own.join("imported") };
+        let folder = if own.join(&name).exists() { own } else { store.root().join("imported/skills") };
         add(format!("skills/{name}"), &folder, name.into());
     }
     let mut trials = 0;
