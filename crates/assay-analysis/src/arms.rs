@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_store::{Outcome, RunFolder};
 
+use crate::delivered;
 use crate::gather::{Slot, Table};
 use crate::model::{Arm, EstimatedShare, ExposureShares, TokenCounts};
 use crate::result::TrialResult;
@@ -72,6 +73,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         seconds: mean_if_all(&valid, |record| record.seconds),
         turns: mean_if_all(&valid, |record| Some(record.turns? as f64)),
         exposure: exposure(&valid),
+        generated: delivered::generated_shares(tasks.values().flat_map(Slot::valid)),
         infrastructure: count(Outcome::Infrastructure),
         infrastructure_causes: causes,
         unfinished: planned - all.len(),

@@ -6,6 +6,7 @@ use assay_store::{RunFolder, Selection, Store, StoreError, TrialId};
 use serde::Serialize;
 
 use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
+use crate::delivered;
 use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
@@ -164,6 +165,7 @@ pub fn compare_gathered(
         })
         .collect();
     adjust_p_values(&mut comparisons);
+    require_delivery(&mut comparisons, [(first, &olds), (second, &news)]);
     let imported = first.imported.is_some() || second.imported.is_some();
     for comparison in &mut comparisons {
         comparison.imported = imported;
@@ -186,6 +188,22 @@ pub fn compare_gathered(
         skills: skills(first, second),
         shared_trials: mine.intersection(&theirs).count(),
         notes,
+    }
+}
+
+/// The tasks of each arm of a run.
+type Arms<'a> = BTreeMap<Key, BTreeMap<&'a str, &'a Slot>>;
+
+/// Takes back the verdicts on treatments that one of the runs did not deliver.
+fn require_delivery(comparisons: &mut [Comparison], runs: [(&RunFolder, &Arms<'_>); 2]) {
+    for comparison in comparisons {
+        let key = (comparison.who.clone(), comparison.condition.clone());
+        let share = |(run, arms): (&RunFolder, &Arms<'_>)| {
+            let slots = arms.get(&key).into_iter().flat_map(BTreeMap::values).copied();
+            delivered::delivered_share(run, &key.1, slots.flat_map(Slot::valid))
+        };
+        comparison.delivered = runs.into_iter().filter_map(share).reduce(f64::min);
+        delivered::block(comparison);
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_stats::{Interval, Losses, LossyTask, PairedTask, Verdict, VerdictKind};
 use assay_store::{ConditionRole, RunFolder};
 
+use crate::delivered;
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval, Rounds};
 use crate::overlap::Times;
@@ -27,7 +28,11 @@ pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&st
         .map(|(table, condition)| {
             let family = families.size_of(condition);
             let compared = compare(run, table, baseline, condition, family, &clusters, plans.as_mut());
-            Comparison { primary: is_primary(condition), ..compared }
+            let slots = table.cells.get(condition).into_iter().flat_map(BTreeMap::values);
+            let delivered = delivered::delivered_share(run, condition, slots.flat_map(Slot::valid));
+            let mut compared = Comparison { primary: is_primary(condition), delivered, ..compared };
+            delivered::block(&mut compared);
+            compared
         })
         .collect();
     adjust_p_values(&mut comparisons);
@@ -253,6 +258,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         run_to_run_noise: assay_stats::run_to_run_noise(&bases, &repetitions, pairing.seed),
         mde: assay_stats::mde(&counted, family),
         skillsbench_ci95: ends(assay_stats::skillsbench_interval(&counted, pairing.seed)),
+        delivered: None,
         verdict: Some(verdict.kind),
         interim: None,
         reason: verdict.reason,

@@ -5,10 +5,11 @@ use std::thread;
 
 use assay_store::{
     Cause, Closing, Exclusion, Outcome, OutcomeKind, Record, RecordOrigin, RunFolder, RunOutcomes, Selection,
-    Store, StoreError, TrialId,
+    Store, StoreError, Treatment, TrialId,
 };
 
 use crate::calibration::CalibrationSet;
+use crate::delivery::written_skills_kept;
 use crate::model::{AgentKey, Rounds};
 use crate::origins::RecordOrigins;
 use crate::question::Question;
@@ -140,6 +141,12 @@ impl Gathered {
     pub(crate) fn read(store: &Store, run: &RunFolder, only: &Selection) -> Result<Self, StoreError> {
         let failed = store.failed_checks(&run.run)?;
         let trials: Vec<&TrialId> = run.trials().into_iter().collect();
+        let writing: BTreeSet<&TrialId> = run
+            .cells
+            .iter()
+            .filter(|cell| run.role_of(&cell.condition).treatment() == Treatment::WrittenSkills)
+            .map(|cell| &cell.trial)
+            .collect();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let share = trials.len().div_ceil(threads).max(1);
         let found: Vec<Result<RecordState, StoreError>> = thread::scope(|scope| {
@@ -147,10 +154,22 @@ impl Gathered {
                 .chunks(share)
                 .map(|share| {
                     scope.spawn(|| {
-                        share
-                            .iter()
-                            .map(|trial| classify_record(store.record_with_origin(trial)))
-                            .collect::<Vec<_>>()
+                        let read = |trial: &&TrialId| {
+                            let record = store.record_with_origin(trial);
+                            let kept = record
+                                .as_ref()
+                                .ok()
+                                .and_then(Option::as_ref)
+                                .map(|(record, _)| record)
+                                .filter(|record| record.generated.is_none() && writing.contains(*trial));
+                            let written = kept.and_then(|record| written_skills_kept(store, record));
+                            let mut state = classify_record(record)?;
+                            if let (RecordState::Result(result, _), Some(written)) = (&mut state, written) {
+                                result.delivery.written = Some(written);
+                            }
+                            Ok(state)
+                        };
+                        share.iter().map(read).collect::<Vec<_>>()
                     })
                 })
                 .collect();

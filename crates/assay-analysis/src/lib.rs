@@ -13,6 +13,8 @@ mod compare;
 mod comparisons;
 mod contrasts;
 mod controls;
+mod delivered;
+mod delivery;
 mod evidence;
 pub mod explore;
 mod forecast;
@@ -39,16 +41,21 @@ mod shared;
 mod standing;
 mod task_results;
 mod tasks;
+mod undelivered;
 
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
-pub use assay_store::{Closing, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, TrialId};
+pub use assay_store::{
+    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Treatment,
+    TrialId,
+};
 pub use shared::SharedSkills;
 
 pub use close::{CloseOutcome, close};
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
+pub use delivered::LEAST_DELIVERED;
 pub use evidence::{Evidence, evidence};
 pub use forecast::{
     ArmForecast, BaselineForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, PlanForecast,
@@ -57,8 +64,8 @@ pub use forecast::{
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{
-    AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, INTERIM, Rounds, TaskArm,
-    TaskRow, TokenCounts,
+    AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, GeneratedShares, INTERIM,
+    Rounds, TaskArm, TaskRow, TokenCounts,
 };
 pub use models::RepliedModel;
 pub use next_steps::NextStep;

@@ -31,6 +31,21 @@ impl AgentKey {
     }
 }
 
+/// The skills that agents wrote in an arm whose condition asks for some.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GeneratedShares {
+    /// Valid trials of which the skills are known.
+    pub trials: usize,
+    /// Trials with at least one skill.
+    pub trials_with_skills: usize,
+    /// Skills in all trials.
+    pub skills: usize,
+    /// Mean bytes of a skill; `null` without one, or if unknown.
+    pub bytes_each: Option<f64>,
+    /// Trials in which the agent read one of its skills after it had written it; `null` if unknown.
+    pub opened: Option<usize>,
+}
+
 /// One arm: all trials of an agent, in a sandbox, under a condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Arm {
@@ -79,6 +94,8 @@ pub struct Arm {
     /// Shares of valid trials in which each stage was reached, by any skill; `null` where that of any trial
     /// is unknown, as in imported trials, or there is none.
     pub exposure: Option<ExposureShares>,
+    /// The skills that the agent wrote; `null` if the condition asks for none.
+    pub generated: Option<GeneratedShares>,
     /// Trials with an infrastructure error.
     pub infrastructure: usize,
     /// The same, by cause.
@@ -207,7 +224,10 @@ pub struct Comparison {
     /// early.
     #[serde(skip)]
     pub interim: Option<Progress>,
-    /// Why it is inconclusive: `design`, `losses` or `noise`.
+    /// The share of the condition's valid trials in which its treatment was there for the agent, as its role promises;
+    /// `null` if unknown, or if there is no treatment. Below 0.5 the comparison is inconclusive.
+    pub delivered: Option<f64>,
+    /// Why it is inconclusive: `design`, `losses`, `noise`, `judge` or `not-delivered`.
     pub reason: Option<Reason>,
     /// The direction, if the adjusted CI excludes 0 and the verdict is `negligible`.
     pub direction: Option<Direction>,

@@ -1,6 +1,6 @@
 //! What to do next, derived from the findings of a run.
 
-use assay_stats::VerdictKind;
+use assay_stats::{Reason, VerdictKind};
 use assay_store::{ConditionRole, RunFolder, TrialId};
 
 use crate::explore::ResidualFailure;
@@ -33,6 +33,15 @@ pub enum NextStep {
         tasks: usize,
         /// Tasks that are needed.
         needed: usize,
+    },
+    /// The treatment of the condition was not there in most trials.
+    NotDelivered {
+        /// The run.
+        run: String,
+        /// The condition.
+        condition: String,
+        /// The share of valid trials with the treatment.
+        delivered: f64,
     },
     /// The primary comparison, or one if there is none, is inconclusive.
     Inconclusive {
@@ -103,7 +112,14 @@ pub(crate) fn next_steps(
             comparisons.iter().find(|found| is_chief(&found.condition) && found.verdict == Some(kind));
         found.map(|found| found.condition.clone())
     };
-    let inconclusive = of(VerdictKind::Inconclusive).filter(|_| few.is_none());
+    let undelivered = comparisons
+        .iter()
+        .find(|found| is_chief(&found.condition) && found.reason == Some(Reason::NotDelivered));
+    let undelivered = undelivered.and_then(|found| {
+        let (condition, delivered) = (found.condition.clone(), found.delivered?);
+        Some(NextStep::NotDelivered { run: run.run.clone(), condition, delivered })
+    });
+    let inconclusive = of(VerdictKind::Inconclusive).filter(|_| few.is_none() && undelivered.is_none());
     let inconclusive = inconclusive.map(|condition| NextStep::Inconclusive { condition, margin: run.margin });
     let harms = of(VerdictKind::Harms).map(|condition| NextStep::Harms { run: run.run.clone(), condition });
     let unnoticed = arms.iter().find_map(|arm| {
@@ -129,6 +145,6 @@ pub(crate) fn next_steps(
     let placebo = helps.filter(|_| !has_placebo && !is_imported);
     let placebo = placebo.map(|condition| NextStep::NoPlacebo { condition });
 
-    let all = [finish, few, harms, inconclusive, unnoticed, still, placebo];
+    let all = [finish, undelivered, few, harms, inconclusive, unnoticed, still, placebo];
     all.into_iter().flatten().take(MOST).collect()
 }

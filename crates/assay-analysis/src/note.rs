@@ -161,6 +161,11 @@ pub enum Note {
         /// Whether they are executed elsewhere.
         imported: bool,
     },
+    /// Conditions of which it is unknown whether their treatments were there for the agents.
+    DeliveryUnknown {
+        /// Their names.
+        conditions: Vec<String>,
+    },
     /// A placebo that hardly any trial opened.
     UnreadPlacebo {
         /// The arm.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Reason, VerdictKind};
-use assay_store::{ConditionRole, Outcome, OutcomeRule, PlannedAgent, RunFolder};
+use assay_store::{ConditionRole, Outcome, OutcomeRule, PlannedAgent, RunFolder, Treatment};
 use assay_trace::{Disclosure, Placement};
 
 use crate::controls::NegativeControls;
@@ -67,6 +67,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
         let planned = all_arms.iter().map(|arm| arm.planned).sum();
         notes.push(Note::NotExecuted { trials: unfinished, planned, imported: run.imported.is_some() });
     }
+    notes.extend(unknown_delivery(run, findings.comparisons));
     let is_placebo = |arm: &&Arm| run.role_of(&arm.condition) == ConditionRole::Placebo;
     let placebos = findings.arms.iter().filter(is_placebo).filter(|_| run.imported.is_none());
     notes.extend(placebos.filter_map(|arm| {
@@ -293,6 +294,21 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
         notes.push(Note::Replayed { trials: replayed });
     }
     notes
+}
+
+/// A note on the conditions of which nobody knows whether their treatments were there for the agents.
+fn unknown_delivery(run: &RunFolder, comparisons: &[Comparison]) -> Option<Note> {
+    let is_unknown = |comparison: &&Comparison| {
+        comparison.delivered.is_none()
+            && comparison.role.treatment() == Treatment::WrittenSkills
+            && comparison.tasks > 0
+    };
+    // The note on imported trials says it; records of other conditions have the exposure of each provided skill.
+    let unknown = comparisons.iter().filter(|_| run.imported.is_none()).filter(is_unknown);
+    let conditions: BTreeSet<&str> = unknown.map(|comparison| comparison.condition.as_str()).collect();
+    let conditions: Vec<String> =
+        run.conditions.iter().filter(|name| conditions.contains(name.as_str())).cloned().collect();
+    (!conditions.is_empty()).then_some(Note::DeliveryUnknown { conditions })
 }
 
 /// Placebos and unrelated skills that help.

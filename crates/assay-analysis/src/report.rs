@@ -20,7 +20,7 @@ use crate::outcome::OutcomeSummary;
 use crate::provenance::{self, Provenance};
 use crate::question::{self, Question};
 use crate::standing::{self, Progress, Standing};
-use crate::{arms, comparisons, controls, metrics, models, tasks};
+use crate::{arms, comparisons, controls, metrics, models, tasks, undelivered};
 
 /// The format of [`Report`].
 pub const SCHEMA: &str = "assay.report/2";
@@ -149,6 +149,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     }
     let mut contrasts = contrasts::contrasts(run, tables, &comparisons::clusters(run));
     let mut metrics = metrics::metrics(run, tables, &comparisons::clusters(run));
+    undelivered::block_others(&comparisons, &mut contrasts, &mut metrics);
     standing::withhold_others(standing, &mut contrasts, &mut metrics);
     let judged = judged::judged(run, gathered, &comparisons, &comparisons::clusters(run));
     judged::block(judged.as_ref(), &mut comparisons);

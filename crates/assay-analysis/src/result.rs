@@ -9,6 +9,7 @@ use assay_store::{
 use assay_usage::Usage;
 
 use crate::checks::verdicts;
+use crate::delivery::DeliveryFacts;
 
 /// One trial's result.
 #[derive(Debug, Clone)]
@@ -45,6 +46,8 @@ pub(crate) struct TrialResult {
     pub(crate) seconds: Option<f64>,
     /// Which stages any skill reached: offered, advertised, mentioned, opened, executed; `None` if unknown.
     pub(crate) exposure: Option<[bool; 5]>,
+    /// Whether the condition's treatment was there for the agent.
+    pub(crate) delivery: DeliveryFacts,
     /// Whether a skill of the experiment was there that had not been provided.
     pub(crate) contaminated: bool,
     /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
@@ -89,6 +92,7 @@ impl From<&Record> for TrialResult {
                     any(|skill| skill.executed.is_some()),
                 ]
             }),
+            delivery: DeliveryFacts::of(record, has_reply(record.turns, record.metered.as_ref())),
             contaminated: !record.contaminated.is_empty(),
             late: record.late,
             metered: record.metered,

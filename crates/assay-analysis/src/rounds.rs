@@ -10,7 +10,8 @@ use assay_stats::VerdictKind;
 use assay_store::{RunFolder, Selection, Store, StoreError};
 
 use crate::comparisons::{self, Families, compared_tasks};
-use crate::gather::{Gathered, Table};
+use crate::delivered::{delivered_share, is_undelivered};
+use crate::gather::{Gathered, Slot, Table};
 use crate::model::{Comparison, End, Rounds};
 use crate::round_plans::Plans;
 
@@ -116,8 +117,13 @@ pub(crate) fn decide(run: &RunFolder, gathered: &mut Gathered) {
             for name in std::mem::take(&mut open) {
                 let (counted, losses) = compared_tasks(&seen, baseline, name, &clusters);
                 let look = plans.decide_round(families.size_of(name), round, &counted, &losses);
+                let slots = seen.cells.get(name).into_iter().flat_map(BTreeMap::values);
+                let undelivered = is_undelivered(delivered_share(run, name, slots.flat_map(Slot::valid)));
                 let ended = match look {
-                    Some(look) if look.verdict.kind != VerdictKind::Inconclusive => Some(End::Verdict),
+                    // A treatment that was not there decides nothing.
+                    Some(look) if look.verdict.kind != VerdictKind::Inconclusive && !undelivered => {
+                        Some(End::Verdict)
+                    }
                     Some(look) if look.futile => Some(End::Futility),
                     _ if round == stopping.rounds => Some(End::LastRound),
                     _ => None,

@@ -72,6 +72,25 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     grid
 }
 
+/// The skills that agents wrote in arms that ask for some.
+pub(crate) fn generated(arms: &[Arm], labels: &Labels) -> Option<Grid> {
+    let heads = ["trials with a skill", "skills", "bytes each", "trials that read one later"];
+    let mut grid = labels.grid("Skills that the agent wrote", &[], &heads);
+    for arm in arms {
+        let Some(written) = &arm.generated else { continue };
+        let of_trials = |count: usize| format!("{count}/{}", written.trials);
+        let mut row = labels.cells(&arm.who, &arm.condition);
+        row.extend([
+            of_trials(written.trials_with_skills).into(),
+            written.skills.into(),
+            or_none(written.bytes_each, count),
+            or_none(written.opened, of_trials),
+        ]);
+        grid.rows.push(row);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
 /// The skill exposure funnel of arms that offer skills.
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
     let stages = ["offered", "advertised", "mentioned", "opened", "executed"];

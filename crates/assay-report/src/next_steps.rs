@@ -22,6 +22,11 @@ pub fn next_step(step: &NextStep) -> String {
              `disclosure = \"told\"` to measure the skill apart from whether it is noticed.",
             100.0 * opened
         ),
+        NextStep::NotDelivered { run, condition, delivered } => format!(
+            "`{condition}` was not tested: its treatment was available in {:.0}% of its trials only. Find out why before you \
+             add trials: `assay show {run}` lists them.",
+            100.0 * delivered
+        ),
         NextStep::Harms { run, condition } => {
             format!(
                 "`{condition}` harms: `assay audit corpus {run}` shows what it changed in the agent's behavior."

@@ -35,8 +35,8 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Planned(warning) => warning.clone(),
         Note::Imported { origin } => format!(
-            "The trials were executed by {origin} and imported. Unknown: skill exposure, other contents of the sandbox, and \
-             tampering with the verifier."
+            "The trials were executed by {origin} and imported. Unknown: skill exposure, and so whether the treatment \
+             of a condition was available to the agent, other contents of the sandbox, and tampering with the verifier."
         ),
         Note::SeveralRewards { tasks, rule } => several_rewards(tasks, *rule),
         Note::Late { trials } => format!(
@@ -82,6 +82,7 @@ pub fn note(note: &Note) -> String {
         Note::NotExecuted { trials, planned, imported } => not_executed(*trials, *planned, *imported),
         Note::Closed { closing, rounds } => closed(closing, *rounds),
         Note::ContinuedAfterClosing(closing) => continued(closing),
+        Note::DeliveryUnknown { conditions } => delivery_unknown(conditions),
         Note::UnreadPlacebo { arm, opened } => format!(
             "{} was opened in only {:.0}% of its trials and is therefore effectively a second baseline.",
             name(arm),
@@ -111,6 +112,14 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Control(note) => control(note),
     }
+}
+
+fn delivery_unknown(conditions: &[String]) -> String {
+    let names: Vec<String> = conditions.iter().map(|name| format!("`{name}`")).collect();
+    format!(
+        "Delivery unknown: the records do not say whether the agent wrote skills under {}.",
+        names.join(", ")
+    )
 }
 
 /// A run with all trials of an earlier one, and more.

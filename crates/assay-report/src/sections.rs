@@ -207,6 +207,7 @@ fn arms(report: &Report, labels: &Labels) -> Section {
         }
         blocks.extend(plot::exposure(&report.arms, labels).map(Block::Plot));
         blocks.extend(grids::exposure(&report.arms, labels).map(Grid::into_folded).map(Block::Grid));
+        blocks.extend(grids::generated(&report.arms, labels).map(Block::Grid));
         if let Some(grid) = grids::activation(report, labels) {
             blocks.push(Block::Grid(grid));
             blocks.push(Block::Text(

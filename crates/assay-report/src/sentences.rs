@@ -2,7 +2,7 @@
 
 use assay_analysis::{
     AgentKey, Arm, Comparison, End, FUTILITY, OutcomeTasks, Progress, Reason, RepliedModel, Report, Rounds,
-    VerdictKind,
+    Treatment, VerdictKind,
 };
 
 use crate::text::{clean, count, counted, level, percent, points, points_between, pp};
@@ -31,10 +31,10 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             Some(_) if tasks != 1 => format!("{} have", units(comparison)),
             _ => counted(tasks, "task has", "tasks have"),
         };
-        let lost = if comparison.reason == Some(Reason::Losses) {
-            format!(" {}", loss_advice(comparison))
-        } else {
-            String::new()
+        let lost = match comparison.reason {
+            Some(Reason::Losses) => format!(" {}", loss_advice(comparison)),
+            Some(Reason::NotDelivered) => format!(" {}", not_delivered(comparison)),
+            _ => String::new(),
         };
         if let Some(rounds) = comparison.sequential.filter(|rounds| rounds.round == 0).and(rounds(comparison))
         {
@@ -72,6 +72,9 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         }
         (Some(VerdictKind::Inconclusive), Some(Reason::Judge)) => {
             format!("{between} Blocked: the judge gave wrong answers to planted items, so no verdict counts.")
+        }
+        (Some(VerdictKind::Inconclusive), Some(Reason::NotDelivered)) => {
+            format!("{between} {}", not_delivered(comparison))
         }
         (Some(VerdictKind::Inconclusive), Some(Reason::Losses)) => {
             format!("{between} {}", loss_advice(comparison))
@@ -130,6 +133,22 @@ fn so_far(comparison: &Comparison) -> String {
                 interval_name(comparison)
             )
         },
+    )
+}
+
+/// Why a treatment that was not there gives no verdict.
+fn not_delivered(comparison: &Comparison) -> String {
+    let what = match comparison.role.treatment() {
+        Treatment::WrittenSkills => "the agent wrote a skill",
+        Treatment::Text => "the text was in a prompt that a model read",
+        Treatment::Nothing | Treatment::Skills | Treatment::Library | Treatment::Unknown => {
+            "the skills were in the sandbox and announced"
+        }
+    };
+    let share = comparison.delivered.unwrap_or_default();
+    format!(
+        "Not delivered: {what} in {:.0}% of the condition's trials only, so there is no verdict.",
+        100.0 * share
     )
 }
 

@@ -94,6 +94,9 @@ pub enum Reason {
     Noise,
     /// The judge gave wrong answers to planted items, so that no verdict of it counts.
     Judge,
+    /// The treatment that is compared was not there in most trials.
+    #[serde(rename = "not-delivered")]
+    NotDelivered,
 }
 
 /// Sign of a lift.
@@ -330,7 +333,7 @@ pub(crate) fn verdict_at(
     let tasks_needed = match reason {
         Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin)
             .map(|needed| needed.max(fewest_for_negligible(&sample, m, margin))),
-        Some(Reason::Losses | Reason::Judge) | None => None,
+        Some(Reason::Losses | Reason::Judge | Reason::NotDelivered) | None => None,
     };
     Verdict {
         kind,

@@ -66,12 +66,14 @@ pub use outcome::{Check, OutcomeKind, OutcomeRule, OutcomeValues, RunOutcomes};
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use question::{EarlierKind, EarlierRun, Question, QuestionPart};
-pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
+pub use record::{
+    AgentLabel, Cause, Estimated, GeneratedSkill, Metered, Outcome, Record, RecordError, Seconds, score,
+};
 pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,
     decide, is_annotator_name,
 };
-pub use role::{ConditionRole, PrimaryCandidate, default_primary};
+pub use role::{ConditionRole, PrimaryCandidate, Treatment, default_primary};
 pub use run::{
     Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
     Stopping, is_run_name,

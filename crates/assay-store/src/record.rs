@@ -84,6 +84,9 @@ pub struct Record {
     /// The exposure of each offered skill; `null` if unknown: the agent never started, or nobody
     /// observed an imported trial.
     pub exposure: Option<Vec<Exposure>>,
+    /// The skills that the agent wrote, where its condition asks for some; absent for other trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<Vec<GeneratedSkill>>,
     /// Skill texts of the experiment that were in the sandbox although they were not provided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contaminated: Vec<String>,
@@ -130,6 +133,18 @@ pub struct Record {
     /// The signature of the process that accepted the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
+}
+
+/// A skill that an agent wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratedSkill {
+    /// The name of its folder.
+    pub name: String,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// Whether the agent read it after it had written it: at least half of its distinctive lines were in what
+    /// commands printed.
+    pub opened: bool,
 }
 
 /// Usage that was estimated by characters, because the provider's usage never came or cannot be
@@ -235,6 +250,7 @@ impl Record {
             replied_models: BTreeMap::new(),
             seconds: Seconds::default(),
             exposure: None,
+            generated: None,
             contaminated: Vec::new(),
             tampered: Vec::new(),
             outside: Vec::new(),

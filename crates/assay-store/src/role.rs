@@ -85,6 +85,26 @@ impl ConditionRole {
         }
     }
 
+    /// What it promises to make available to the agent.
+    pub fn treatment(self) -> Treatment {
+        match self {
+            Self::None => Treatment::Nothing,
+            Self::Full => Treatment::Library,
+            Self::Documents | Self::Plain => Treatment::Text,
+            Self::SelfGenerated => Treatment::WrittenSkills,
+            Self::Curated
+            | Self::Placebo
+            | Self::Negative
+            | Self::PlusRelated
+            | Self::PlusUnrelated
+            | Self::GeneratedFromTask
+            | Self::GeneratedFromDocs
+            | Self::GeneratedFromRuns
+            | Self::Version => Treatment::Skills,
+            Self::Other => Treatment::Unknown,
+        }
+    }
+
     /// What agents get under it, in a sentence of a report after the condition's name; `None` where the name of the
     /// condition says it.
     pub fn meaning(self) -> Option<&'static str> {
@@ -96,6 +116,23 @@ impl ConditionRole {
             _ => None,
         }
     }
+}
+
+/// What a condition makes available to an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// Nothing.
+    Nothing,
+    /// Skills: their files, of which the agent is told.
+    Skills,
+    /// A library of skills: their files, of which the agent is told as far as its client lists them.
+    Library,
+    /// A text in the prompt.
+    Text,
+    /// A folder that the agent fills with skills.
+    WrittenSkills,
+    /// Not known.
+    Unknown,
 }
 
 impl fmt::Display for ConditionRole {

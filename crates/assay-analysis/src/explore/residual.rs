@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_store::{Outcome, RunFolder, TrialId};
+use assay_store::{ConditionRole, Outcome, RunFolder, TrialId};
 use serde::Serialize;
 
 use crate::gather::{Slot, Table};
@@ -29,7 +29,8 @@ pub struct ResidualFailure {
     pub failed_trials: Vec<TrialId>,
 }
 
-/// All of them, most failed trials first; then by the share of trials, condition, task and check.
+/// All of them: those of the primary condition first and those of controls last, each with most failed trials first,
+/// then by the share of trials, condition, task and check. Lists are cut, and the failures of a placebo are expected.
 pub(super) fn failures(run: &RunFolder, tables: &[Table]) -> Vec<ResidualFailure> {
     let mut found = Vec::new();
     for condition in run.conditions.iter().skip(1) {
@@ -51,7 +52,13 @@ pub(super) fn failures(run: &RunFolder, tables: &[Table]) -> Vec<ResidualFailure
     // Stable: equal ones stay in order of condition, agent, task and check.
     found.sort_by(|one, other| {
         let share = |row: &ResidualFailure| row.failed as f64 / row.trials as f64;
-        other.failed.cmp(&one.failed).then(share(other).total_cmp(&share(one)))
+        let rank = |row: &ResidualFailure| match run.role_of(&row.condition) {
+            _ if run.primary.as_ref() == Some(&row.condition) => 0,
+            ConditionRole::Placebo | ConditionRole::Negative => 2,
+            _ => 1,
+        };
+        let by_failures = other.failed.cmp(&one.failed);
+        rank(one).cmp(&rank(other)).then(by_failures).then(share(other).total_cmp(&share(one)))
     });
     found
 }

@@ -402,3 +402,19 @@ fn next_steps_follow_from_the_findings_at_most_three() {
     let lost = Suite::new(&conditions, &[("a", &["FF", "Fi"]), ("b", &["FF", "F."])]);
     check(lost.each(unread), &["Finish", "FewTasks", "NotOpened"]);
 }
+
+/// A list that is cut would otherwise show those of the control alone.
+#[test]
+fn failures_of_the_primary_condition_are_listed_first_and_those_of_controls_last() {
+    let conditions = ["none", "placebo", "told", "curated"];
+    let rows: &[(&str, &[&str])] = &[("a", &["FF", "FF", "FP", "FP"]), ("b", &["FF", "FF", "PP", "FF"])];
+    let report = Suite::new(&conditions, rows).plan(|run| run.primary = Some("curated".into())).report();
+    let found: Vec<(&str, &str)> = report
+        .exploration
+        .residual_failures
+        .iter()
+        .map(|row| (row.condition.as_str(), row.task.as_str()))
+        .collect();
+    let expected = [("curated", "b"), ("curated", "a"), ("told", "a"), ("placebo", "a"), ("placebo", "b")];
+    assert_eq!(found, expected);
+}

@@ -1,7 +1,7 @@
 //! Comparisons that are decided after each complete round.
 
-use assay_analysis::{Comparison, End, Rounds, VerdictKind};
-use assay_store::Stopping;
+use assay_analysis::{Comparison, End, Reason, Rounds, VerdictKind};
+use assay_store::{GeneratedSkill, Stopping};
 
 use crate::suite::{Suite, close};
 
@@ -98,4 +98,25 @@ fn lost_trials_can_keep_a_comparison_open() {
     });
     let found = found.compared();
     assert_eq!((stage(&found), found.reason), ((1, None, None), None));
+}
+
+/// A treatment that was not there ends no comparison with a verdict.
+#[test]
+fn an_undelivered_treatment_decides_nothing() {
+    let check = |written: usize, (round, ended, verdict): (u32, End, VerdictKind), delivered: f64| {
+        let expected = (round, Some(ended), Some(verdict));
+        let conditions = ["none", "self-generated"];
+        let found = suite(&conditions, &["FFFFFF", "PPPPPP"]).each(|record| {
+            let skill = || GeneratedSkill { name: "s".into(), bytes: 9, opened: false };
+            let number: usize = record.task[1..].parse().unwrap();
+            let skills = (number < written).then(skill).into_iter().collect();
+            record.generated = (record.condition == "self-generated").then_some(skills);
+        });
+        let found = found.compared();
+        assert_eq!((stage(&found), found.delivered), (expected, Some(delivered)), "{written}");
+        assert_eq!(found.reason == Some(Reason::NotDelivered), delivered < 0.5, "{written}");
+    };
+    check(0, (6, End::LastRound, VerdictKind::Inconclusive), 0.0);
+    check(9, (6, End::LastRound, VerdictKind::Inconclusive), 0.45);
+    check(10, (1, End::Verdict, VerdictKind::Helps), 0.5);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_agent::{AgentRun, Ended};
 use assay_sandbox::Enforcement;
-use assay_store::{Cause, Metered, Outcome, Seconds, StepRecord};
+use assay_store::{Cause, GeneratedSkill, Metered, Outcome, Seconds, StepRecord};
 use assay_trace::{Exposure, Trajectory};
 
 use crate::run::doubles::DoubleCalls;
@@ -16,6 +16,8 @@ use crate::run::verifier::Reward;
 pub(crate) struct Findings {
     pub(crate) run: Option<AgentRun>,
     pub(crate) exposure: Vec<Exposure>,
+    /// The skills that the agent wrote, if it was asked to.
+    pub(crate) generated: Option<Vec<GeneratedSkill>>,
     pub(crate) reward: Option<Reward>,
     pub(crate) ctrf: Option<serde_json::Value>,
     /// The score of the tests of a task that judges decide too.

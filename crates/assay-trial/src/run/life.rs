@@ -31,6 +31,7 @@ use crate::run::environment::phases::{
     AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
 };
 use crate::run::findings::{Findings, known_turns, outcome};
+use crate::run::generated_skills::generated_skills;
 use crate::run::mcp;
 use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
@@ -422,7 +423,9 @@ impl<'a> Attempt<'a> {
             let _ = copy_tree(&logs.join("artifacts"), &artifacts, &LOG_CAPS);
         }
         if trial.provision.writes_skills {
-            let _ = copy_tree(&stopped.written_skills(), &self.folder.join("generated-skills"), &LOG_CAPS);
+            let kept = self.folder.join("generated-skills");
+            let _ = copy_tree(&stopped.written_skills(), &kept, &LOG_CAPS);
+            findings.generated = Some(generated_skills(&kept, Path::new(&skills_dir), &run.trajectory));
         }
         let broken = match &run.ended {
             Ended::Broken { part, message } => Some(Broken::new(cause(*part), message.clone())),
@@ -575,6 +578,7 @@ fn record(
         replied_models,
         seconds: findings.seconds,
         exposure: findings.run.is_some().then_some(findings.exposure),
+        generated: findings.generated,
         contaminated: findings.contaminated,
         tampered: findings.tampered,
         outside: findings.outside,

@@ -15,6 +15,7 @@ pub(crate) mod environment;
 pub(crate) mod execute;
 pub(crate) mod executor;
 pub(crate) mod findings;
+pub(crate) mod generated_skills;
 pub(crate) mod image_scan;
 pub(crate) mod life;
 pub(crate) mod limiter;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use assay_agent::AgentRun;
 use assay_diagnostic::escape;
 use assay_fs::remove_tree;
-use assay_store::{Metered, Outcome, Seconds, StepRecord};
+use assay_store::{GeneratedSkill, Metered, Outcome, Seconds, StepRecord};
 use assay_task::{RewardStrategy, Step};
 use assay_trace::Exposure;
 use serde_json::{Value, json};
@@ -214,6 +214,9 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
     for (own, step) in each.into_iter().zip(steps) {
         let before = findings.run.as_ref().map_or(0, |run| run.trajectory.steps.len());
         merge_exposure(&mut findings.exposure, own.exposure, before);
+        if let Some(own) = own.generated {
+            merge_generated(findings.generated.get_or_insert_default(), own);
+        }
         if let Some(run) = own.run {
             match &mut findings.run {
                 Some(all) => append(all, run),
@@ -342,6 +345,16 @@ fn merge_exposure(all: &mut Vec<Exposure>, own: Vec<Exposure>, before: usize) {
         first.opened = first.opened.or(skill.opened);
         first.executed = first.executed.take().or(skill.executed);
         first.body_lines_delivered = first.body_lines_delivered.max(skill.body_lines_delivered);
+    }
+}
+
+/// Adds the skills that the agent wrote in a step; one that is there already is as it is after the step.
+fn merge_generated(all: &mut Vec<GeneratedSkill>, own: Vec<GeneratedSkill>) {
+    for skill in own {
+        match all.iter_mut().find(|first| first.name == skill.name) {
+            Some(first) => (first.bytes, first.opened) = (skill.bytes, first.opened || skill.opened),
+            None => all.push(skill),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod commands;
 mod conditions;
 mod corpus;
 mod cycles;
+mod delivery;
 mod disk;
 mod docker;
 mod docker_services;

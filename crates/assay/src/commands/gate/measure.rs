@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use assay_analysis::{Evidence, Report};
+use assay_analysis::{Evidence, LEAST_DELIVERED, Report};
 use assay_gate::{Requirement, Reuse, Session, SkillTerms, drift_sd};
 use assay_report::counted;
 use assay_stats::PairedTask;
@@ -146,6 +146,13 @@ impl Gate<'_> {
         let changed = measured.report.origins.map_or(0, |origins| origins.changed);
         if changed > 0 {
             return Err(Unmeasured::Blocked(assay_report::changed_records(changed)));
+        }
+        let mut shares = measured.report.comparisons.iter().filter_map(|found| found.delivered);
+        if let Some(share) = shares.find(|share| *share < LEAST_DELIVERED) {
+            return Err(Unmeasured::Blocked(format!(
+                "the skill was available in {:.0}% of its trials only",
+                100.0 * share
+            )));
         }
         if let Some(reuse) = self.reuse.filter(|_| recorded > 0) {
             measured.drift = Some(self.drift(&plan, &folder, reuse, &mut measured.executed)?);
