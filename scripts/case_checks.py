@@ -357,7 +357,7 @@ def _(c):
 @case("compare-shared-trials", 8)
 def _(c):
     done = c.script()
-    need(re.search(r"shared|same trials", done.text), done.out[-160:])
+    need(re.search(r"shared|same", done.text), done.text[-160:])
     stated = re.findall(r"(?m)^\s*(?:curated|none)\b[^\n]*\b(helps|harms|negligible|inconclusive)\b", done.out)
     need(not stated, f"verdicts {stated}")
 
@@ -395,7 +395,8 @@ def _(c):
     marks = re.findall(r'"extended_after_look": *(\S+)', done.out)
     report = c.report("lab-2")
     mark = json.dumps(report)
-    found = re.search(r'"extended_after_look": (true|\[")', mark) is not None
+    # A first run that used all its rounds leaves nothing to add: the second analyzes the same trials again.
+    found = re.search(r'"(extended_after_look|reanalyzes)": (true|\[")', mark) is not None
     need(found or (marks and all(value not in ("false", "null", "[]") for value in marks)), f"extended_after_look {marks}")
 
 
