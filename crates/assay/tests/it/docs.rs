@@ -98,6 +98,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay judge items", Elsewhere("judge_items")),
     ("assay judge pairs", Elsewhere("judge_pairs")),
     ("assay import table", Elsewhere("import_table")),
+    ("assay export data my-suite", Elsewhere("import_table")),
     ("assay import jsonl-", Elsewhere("import_benchmark")),
     ("assay lab self-test", Elsewhere("lint")),
     ("assay lint examples/quickstart/skills", Runs(&[("examples/quickstart/skills", "skills")], 0)),
