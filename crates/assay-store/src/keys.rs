@@ -112,7 +112,7 @@ impl RecordKey {
             .map_err(|error| KeyError::File { path: path.to_owned(), error: Box::new(error) })
     }
 
-    /// Reads a key from a file, and creates it if there is none: readable by its owner only, and complete or absent.
+    /// Reads a key from a file, and creates it if the file is missing: readable by its owner only, and complete or absent.
     ///
     /// # Errors
     /// As [`RecordKey::read`]; the file cannot be created, or this system has no source of random numbers.

@@ -301,7 +301,7 @@ impl<'a> Attempt<'a> {
         }
         if self.trial.judge.is_some() {
             match &findings.reward {
-                // A part of the score, whoever judges.
+                // A part of the score, with any judge.
                 Some(tests) => {
                     findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests.value);
                 }
