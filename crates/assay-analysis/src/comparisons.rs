@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_stats::{Interval, Losses, LossyTask, PairedTask, Verdict, VerdictKind};
 use assay_store::{ConditionRole, RunFolder};
 
+use crate::causes::is_exhausted;
 use crate::delivered;
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval, Rounds};
@@ -220,6 +221,8 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         compared().map(|(_, arm, _)| arm.planned).max().unwrap_or_default(),
     ];
     let times = Times::of(&base_periods, &arm_periods, planned);
+    // A number of tasks for a lift that the baseline leaves no room for would be wrong at any size.
+    let tasks_needed = verdict.tasks_needed.filter(|_| !is_exhausted(&counted, pairing.margin));
     let count = |holds: fn(f64) -> bool| differences.iter().filter(|difference| holds(**difference)).count();
     Comparison {
         who: pairing.who.clone(),
@@ -263,9 +266,9 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         interim: None,
         reason: verdict.reason,
         direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::Negligible),
-        tasks_needed: verdict.tasks_needed,
-        tasks_to_confirm: verdict
-            .tasks_needed
+        causes: Vec::new(),
+        tasks_needed,
+        tasks_to_confirm: tasks_needed
             .and(estimate)
             .and_then(|estimate| assay_stats::tasks_needed(&counted, family, estimate.mean.abs())),
         time_overlap: times.as_ref().map(|times| times.overlap),

@@ -11,7 +11,11 @@ use assay_store::{
 use assay_trace::Placement;
 use serde::Serialize;
 
+mod observed;
+
 use crate::arms;
+use crate::causes::FEWEST_TASKS;
+use crate::cost::{CostForecast, CostRange, Pool, counted_record, sum};
 use crate::gather::{Gathered, Slot};
 use crate::model::AgentKey;
 use crate::outcome::OutcomeSummary;
@@ -58,6 +62,14 @@ pub struct PlanForecast {
     pub limits: Vec<LimitForecast>,
     /// The cost of the missing trials in USD; `null` if the cost of one is unknown.
     pub cost_usd: Option<f64>,
+    /// The lower end of its range: the sum of the arms' 95% prediction intervals, or 0 where only caps are known. Without
+    /// judges.
+    pub cost_usd_low: Option<f64>,
+    /// The upper end.
+    pub cost_usd_high: Option<f64>,
+    /// The same in parts.
+    #[serde(skip)]
+    pub cost: CostForecast,
     /// Their duration in seconds at the experiment's concurrency; `null` without recorded trials.
     pub seconds: Option<f64>,
     /// Statistical properties of the design.
@@ -110,6 +122,9 @@ pub struct BaselineForecast {
 /// One arm of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArmForecast {
+    /// Which agent of the plan, from 0.
+    #[serde(skip)]
+    pub number: usize,
     /// The harness.
     pub agent: String,
     /// `provider:model`.
@@ -124,6 +139,8 @@ pub struct ArmForecast {
     pub cached: usize,
     /// Mean cost of its recorded trials, else of the agent's others, in USD.
     pub cost_usd_each: Option<f64>,
+    /// The range of the cost of its missing trials, all together; `null` if nothing bounds it.
+    pub cost_usd_missing: Option<CostRange>,
     /// The same, of the seconds they took.
     pub seconds_each: Option<f64>,
 }
@@ -250,6 +267,8 @@ pub struct RequestForecast {
     pub at_lift: Option<VerdictChances>,
     /// Tasks that detect it with 80% power, at these repetitions.
     pub tasks_for_lift: Option<usize>,
+    /// `records`, if recorded trials of the comparison gave the variance, as in a report; else `model`.
+    pub tasks_for_lift_from: &'static str,
     /// The margin.
     pub equivalence_margin: Option<f64>,
     /// Tasks with 80% power for `negligible` if the true effect is zero.
@@ -270,6 +289,8 @@ pub struct Execution {
     /// Tasks whose verifiers write several rewards and none of the name `reward`, by their text or by
     /// their checks.
     pub several_rewards: BTreeSet<String>,
+    /// Most USD of one trial of each agent, by price and caps; `None` where nothing bounds it.
+    pub trial_caps: Vec<Option<f64>>,
 }
 
 /// Forecasts a plan from the records in the store.
@@ -282,16 +303,19 @@ pub fn forecast(
     let trials = plan.trials();
     let mut records: BTreeMap<&TrialId, Record> = BTreeMap::new();
     for &id in &trials {
-        match store.record(id) {
-            Ok(Some(record)) if record.outcome.counts() => {
-                records.insert(id, record);
-            }
-            Ok(_)
-            | Err(StoreError::Format { .. } | StoreError::Version { .. } | StoreError::Changed { .. }) => {}
-            Err(error) => return Err(error),
+        if let Some(record) = counted_record(store, id)? {
+            records.insert(id, record);
         }
     }
-    let arms = forecast_arms(plan, &records);
+    let pool = Pool::of(plan, &records, store);
+    let arms = forecast_arms(plan, &records, &pool, execution);
+    let ranges: Vec<_> = arms
+        .iter()
+        .filter(|arm| arm.cells > arm.cached)
+        .map(|arm| (arm.number, arm.cost_usd_missing))
+        .collect();
+    let missing = arms.iter().map(|arm| arm.cells - arm.cached).sum();
+    let cost = CostForecast { trials: missing, ..sum(plan, &ranges) };
     let (cost_usd, seconds) = cost_and_duration(plan, execution, &arms);
     // Without a primary comparison all comparisons are of one family.
     let conditions = match &plan.primary {
@@ -317,7 +341,15 @@ pub fn forecast(
         spread: SPREAD,
         moving: MOVING,
     };
-    let (found, requested, impossible) = forecast_design(plan, &design, size, pilot.is_some(), request);
+    let (found, mut requested, impossible) = forecast_design(plan, &design, size, pilot.is_some(), request);
+    // Where the comparison has been measured, its own variance is better than an assumed one, and the number is that of
+    // the report.
+    let possible = request.lift.filter(|_| requested.at_lift.is_some());
+    let measured = possible.map(|lift| observed::tasks_for_lift(plan, store, lift)).transpose()?;
+    if let Some(need) = measured.flatten() {
+        requested.tasks_for_lift = need.tasks;
+        requested.tasks_for_lift_from = "records";
+    }
     Ok(PlanForecast {
         schema: "assay.plan-forecast/2",
         run: plan.run.clone(),
@@ -328,6 +360,9 @@ pub fn forecast(
         arms,
         limits: limits(plan, execution),
         cost_usd,
+        cost_usd_low: cost.range.map(|[low, _]| low),
+        cost_usd_high: cost.range.map(|[_, high]| high),
+        cost,
         seconds,
         design: found,
         requested,
@@ -424,6 +459,62 @@ fn limits(plan: &RunFolder, execution: &Execution) -> Vec<LimitForecast> {
     execution.limits.iter().map(named).collect()
 }
 
+/// Why a design has no verdict, whatever its trials show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no verdict is possible: a confidence interval needs at least {FEWEST_TASKS} {kind}, and `{condition}` against `{baseline}` has {units}",
+    kind = if *.clustered { "effective clusters of tasks" } else { "tasks" }
+)]
+pub struct NoVerdict {
+    /// The condition with the most tasks, of those that matter.
+    pub condition: String,
+    /// The condition compared with.
+    pub baseline: String,
+    /// Its tasks, or effective clusters rounded down.
+    pub units: usize,
+    /// Whether they are clusters.
+    pub clustered: bool,
+}
+
+/// Checks that the primary comparison of a plan, or one of its comparisons without a primary, has enough tasks for a
+/// verdict. A plan without a comparison passes.
+///
+/// # Errors
+/// None has enough.
+pub fn check_verdict_possible(plan: &RunFolder) -> Result<(), NoVerdict> {
+    let Some((baseline, others)) = plan.conditions.split_first() else { return Ok(()) };
+    let mut tasks: BTreeMap<(usize, &str), BTreeSet<&str>> = BTreeMap::new();
+    for cell in &plan.cells {
+        tasks.entry((cell.agent, &cell.condition)).or_default().insert(&cell.task);
+    }
+    let mut best: Option<NoVerdict> = None;
+    let chosen = others.iter().filter(|name| plan.primary.as_ref().is_none_or(|primary| primary == *name));
+    for (condition, agent) in chosen.flat_map(|name| (0..plan.agents.len()).map(move |agent| (name, agent))) {
+        let none = BTreeSet::new();
+        let of = |name: &str| {
+            let found = tasks.iter().find(|((of, condition), _)| *of == agent && *condition == name);
+            found.map_or(&none, |(_, tasks)| tasks)
+        };
+        let (own, base) = (of(condition), of(baseline));
+        let is_compared =
+            |task: &&PlannedTask| own.contains(task.name.as_str()) && base.contains(task.name.as_str());
+        let compared: Vec<PlannedTask> = plan.tasks.iter().filter(is_compared).cloned().collect();
+        let size = Size::of(&compared);
+        if size.units >= FEWEST_TASKS {
+            return Ok(());
+        }
+        if best.as_ref().is_none_or(|best| size.units > best.units) {
+            best = Some(NoVerdict {
+                condition: condition.clone(),
+                baseline: baseline.clone(),
+                units: size.units,
+                clustered: size.clusters.is_some(),
+            });
+        }
+    }
+    best.map_or(Ok(()), Err)
+}
+
 /// The number of tasks and of effective units.
 #[derive(Debug, Clone, Copy)]
 struct Size {
@@ -450,7 +541,12 @@ impl Size {
     }
 }
 
-fn forecast_arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForecast> {
+fn forecast_arms(
+    plan: &RunFolder,
+    records: &BTreeMap<&TrialId, Record>,
+    pool: &Pool<'_>,
+    execution: &Execution,
+) -> Vec<ArmForecast> {
     let mut arms = Vec::new();
     for (agent, entry) in plan.agents.iter().enumerate() {
         let of_agent: Vec<&Record> = recorded(plan, records, |cell| cell.agent == agent);
@@ -459,7 +555,12 @@ fn forecast_arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<
             let cells = plan.cells.iter().filter(|cell| is_own(cell)).count();
             let own = recorded(plan, records, is_own);
             let like = if own.is_empty() { &of_agent } else { &own };
+            let missing = cells - own.len();
             arms.push(ArmForecast {
+                number: agent,
+                cost_usd_missing: (missing > 0)
+                    .then(|| pool.range(agent, condition, missing, &execution.trial_caps))
+                    .flatten(),
                 agent: entry.name().to_owned(),
                 model: entry.label.model.clone(),
                 placement: entry.placement,
@@ -606,6 +707,7 @@ fn forecast_design(
         lift: request.lift,
         at_lift: at_lift.map(chances),
         tasks_for_lift,
+        tasks_for_lift_from: "model",
         equivalence_margin: request.equivalence_margin,
         tasks_for_margin,
         p: request.p,

@@ -7,12 +7,14 @@
 mod arms;
 pub mod audited;
 mod calibration;
+mod causes;
 mod checks;
 mod close;
 mod compare;
 mod comparisons;
 mod contrasts;
 mod controls;
+mod cost;
 mod delivered;
 mod delivery;
 mod evidence;
@@ -51,15 +53,18 @@ pub use assay_store::{
 };
 pub use shared::SharedSkills;
 
+pub use causes::Cause;
 pub use close::{CloseOutcome, close};
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
+pub use cost::{CostForecast, CostRange, CostSource, TrialCaps, forecast_cost};
 pub use delivered::LEAST_DELIVERED;
 pub use evidence::{Evidence, evidence};
 pub use forecast::{
-    ArmForecast, BaselineForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, PlanForecast,
-    PlanRequest, RequestForecast, ShapeForecast, SplitForecast, StoppingForecast, VerdictChances, forecast,
+    ArmForecast, BaselineForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, NoVerdict,
+    PlanForecast, PlanRequest, RequestForecast, ShapeForecast, SplitForecast, StoppingForecast,
+    VerdictChances, check_verdict_possible, forecast,
 };
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};

@@ -7,6 +7,7 @@ use assay_store::{ConditionRole, PlannedAgent};
 use assay_trace::Placement;
 use serde::Serialize;
 
+use crate::causes::Cause;
 use crate::standing::Progress;
 
 /// Agent, model and sandbox. Arms with the same key are compared with each other.
@@ -229,9 +230,13 @@ pub struct Comparison {
     pub delivered: Option<f64>,
     /// Why it is inconclusive: `design`, `losses`, `noise`, `judge` or `not-delivered`.
     pub reason: Option<Reason>,
+    /// What in the data keeps it from showing an effect, the one to act on first; empty if it helps or harms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
     /// The direction, if the adjusted CI excludes 0 and the verdict is `negligible`.
     pub direction: Option<Direction>,
-    /// Tasks that detect a lift of the margin's size with 80% power, at the observed variance.
+    /// Tasks that detect a lift of the margin's size with 80% power, at the observed variance; `null` where the baseline
+    /// leaves no room for such a lift, or no trial scores anything.
     pub tasks_needed: Option<usize>,
     /// Tasks that detect a lift as large as the observed one with 80% power. Given with
     /// `tasks_needed`.

@@ -1,5 +1,7 @@
 //! The content of a report, and its computation.
 
+use std::path::PathBuf;
+
 use assay_store::{Closing, Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
@@ -20,7 +22,7 @@ use crate::outcome::OutcomeSummary;
 use crate::provenance::{self, Provenance};
 use crate::question::{self, Question};
 use crate::standing::{self, Progress, Standing};
-use crate::{arms, comparisons, controls, metrics, models, tasks, undelivered};
+use crate::{arms, causes, comparisons, controls, metrics, models, tasks, undelivered};
 
 /// The format of [`Report`].
 pub const SCHEMA: &str = "assay.report/2";
@@ -89,6 +91,9 @@ pub struct Report {
     pub origins: Option<RecordOrigins>,
     /// Exclusions, with the reason.
     pub excluded: Vec<Exclusion>,
+    /// The experiment's file, where it still is; a caller may shorten it for its reader.
+    #[serde(skip)]
+    pub experiment: Option<PathBuf>,
     /// What to do next, at most three; in the JSON of `assay-report` sentences.
     #[serde(skip)]
     pub next_steps: Vec<NextStep>,
@@ -115,7 +120,8 @@ pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Resu
     // One of another version is none.
     let calibration = calibration.and_then(|value| serde_json::from_value(value).ok());
     let gathered = Gathered::read(store, run, only)?.asking(question::question(store, run)?);
-    Ok(analyze(run, &gathered.calibrated(calibration)))
+    let found = analyze(run, &gathered.calibrated(calibration));
+    Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }
 
 /// As [`report_selected`], with labels by which the scores of judges are corrected.
@@ -129,7 +135,8 @@ pub fn report_calibrated(
     calibration: CalibrationSet,
 ) -> Result<Report, StoreError> {
     let gathered = Gathered::read(store, run, only)?.asking(question::question(store, run)?);
-    Ok(analyze(run, &gathered.calibrated(Some(calibration))))
+    let found = analyze(run, &gathered.calibrated(Some(calibration)));
+    Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }
 
 /// The report, from records alone.
@@ -153,6 +160,9 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     standing::withhold_others(standing, &mut contrasts, &mut metrics);
     let judged = judged::judged(run, gathered, &comparisons, &comparisons::clusters(run));
     judged::block(judged.as_ref(), &mut comparisons);
+    for comparison in &mut comparisons {
+        comparison.causes = causes::causes(run, gathered, &arms, comparison);
+    }
     let replied_models = models::replied(run, gathered);
     let findings = Findings {
         arms: &arms,
@@ -163,8 +173,16 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
     let notes = notes(run, gathered, &findings);
     let exploration = Exploration::of(run, tables, &arms);
     let is_interim = standing == Standing::Interim;
-    let next_steps =
-        next_steps::next_steps(run, &arms, &comparisons, &exploration.residual_failures, is_interim);
+    let next_steps = next_steps::next_steps(
+        run,
+        &next_steps::Findings {
+            gathered,
+            arms: &arms,
+            comparisons: &comparisons,
+            exploration: &exploration,
+            is_interim,
+        },
+    );
     Report {
         schema: SCHEMA,
         run: run.run.clone(),
@@ -193,6 +211,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         replied_models,
         origins: gathered.origins,
         excluded: gathered.excluded.clone(),
+        experiment: None,
         next_steps,
         notes,
     }

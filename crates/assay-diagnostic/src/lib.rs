@@ -5,16 +5,20 @@
 //! from outside (file names, output, models' answers) goes through [`escape`], [`clean`] or
 //! [`escape_path`] before it is printed; all three use the same list of unsafe characters.
 
+mod config_error;
 mod diagnostic;
 mod error;
 mod escape;
+mod nearest;
 mod number;
 mod severity;
 mod span;
 
+pub use config_error::{ConfigError, did_you_mean, reword_serde};
 pub use diagnostic::Diagnostic;
 pub use error::{Io, chain};
 pub use escape::{clean, clean_start, escape, escape_path, is_unsafe};
+pub use nearest::nearest;
 pub use number::{counted, group_digits};
 pub use severity::Severity;
 pub use span::{Span, position};

@@ -83,6 +83,11 @@ pub fn solver(
     ) + &agent
 }
 
+/// Whether an experiment or a pilot of a draft still has the model that it was written with.
+pub fn needs_model(text: &str) -> bool {
+    text.contains("model = \"openai:gpt-5\" ")
+}
+
 /// The pilot of a draft: the baseline alone, three times.
 pub fn pilot(name: &str, has_rubrics: bool) -> String {
     let head = format!(

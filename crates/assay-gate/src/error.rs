@@ -24,5 +24,7 @@ pub enum PolicyError {
         column: usize,
         /// The error, and how to fix it.
         message: String,
+        /// The line and a mark below the error, if they can be shown.
+        excerpt: Vec<String>,
     },
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::ConfigError;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PolicyError;
@@ -191,18 +192,16 @@ impl Policy {
     /// # Errors
     /// As [`Policy::load`].
     pub fn parse(path: &Path, source: &str) -> Result<Self, PolicyError> {
-        let at = |offset: usize, message: String| {
-            let before = source.get(..offset).unwrap_or(source);
-            PolicyError::Invalid {
-                path: path.to_owned(),
-                line: before.matches('\n').count() + 1,
-                column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
-                message,
-            }
+        let invalid = |ConfigError { line, column, message, excerpt }: ConfigError| PolicyError::Invalid {
+            path: path.to_owned(),
+            line,
+            column,
+            message,
+            excerpt,
         };
-        let file: File = toml::from_str(source).map_err(|error| {
-            at(error.span().map_or(0, |span| span.start), error.message().trim().replace('\n', ", "))
-        })?;
+        let at = |offset: usize, message: String| invalid(ConfigError::at(source, offset..offset, message));
+        let file: File = toml::from_str(source)
+            .map_err(|error| invalid(ConfigError::of_serde(source, error.span(), error.message())))?;
         let check = |holds: bool, offset: usize, message: &str| {
             if holds { Ok(()) } else { Err(at(offset, message.to_owned())) }
         };
@@ -369,7 +368,11 @@ mod tests {
 
     #[test]
     fn mistakes_have_a_line() {
-        check("", "missing field `rules`");
+        check("", "missing key `rules`");
+        check(
+            &RULE.replace("skills =", "skils ="),
+            "gate.toml:3:1: unknown key `skils`: did you mean `skills`?",
+        );
         check(&format!("error_budget = 0\n{RULE}"), "gate.toml:2:16: `error_budget`");
         check(&format!("[ledger]\n{RULE}"), "takes one of `path`, `git_ref` and `artifact`");
         check(&format!("[ledger]\ngit_ref = \"main\"\n{RULE}"), "must begin with `refs/`");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::did_you_mean;
 use assay_skill::Digest;
 use rayon::prelude::*;
 
@@ -13,7 +14,7 @@ use crate::library::{self, Library};
 use crate::outcome::{LintedSkill, Outcome, Summary};
 use crate::paths::beneath;
 use crate::plugin::{self, Plugins};
-use crate::policy::{Level, Policy, Selection, did_you_mean};
+use crate::policy::{Level, Policy, Selection};
 use crate::rule::Findings;
 use crate::rules::engine::{RULES, SHALLOW};
 use crate::rules::{self, families, opt_in};

@@ -36,6 +36,7 @@ mod stats;
 mod suppress;
 
 pub use assay_diagnostic::Severity;
+pub use assay_diagnostic::did_you_mean;
 pub use baseline::{Baseline, BaselineError};
 pub use budgets::Budgets;
 pub use client::{Client, LoadResult};
@@ -43,7 +44,7 @@ pub use diagnostic::{Diagnostic, Severities};
 pub use engine::{Options, folder_of, lint};
 pub use explain::{Explanation, Source};
 pub use outcome::{LintedSkill, Outcome, Summary};
-pub use policy::{Allow, Level, Patterns, Policy, Selection, Selector, UnknownRule, did_you_mean};
+pub use policy::{Allow, Level, Patterns, Policy, Selection, Selector, UnknownRule};
 pub use requirements::Requirements;
 pub use rule::Rule;
 pub use skill::Skill;

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use assay_diagnostic::did_you_mean;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::budgets::Budgets;
@@ -37,17 +38,6 @@ impl UnknownRule {
     pub fn hint(&self) -> String {
         did_you_mean(&self.near).unwrap_or_else(|| "`assay lint explain` lists the rules".to_owned())
     }
-}
-
-/// `did you mean A, B or C?`, if there are suggestions.
-pub fn did_you_mean(near: &[String]) -> Option<String> {
-    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    let (last, first) = quoted.split_last()?;
-    Some(if first.is_empty() {
-        format!("did you mean {last}?")
-    } else {
-        format!("did you mean {} or {last}?", first.join(", "))
-    })
 }
 
 impl Selector {

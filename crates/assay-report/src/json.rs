@@ -23,7 +23,8 @@ impl<'a, T> WithNotes<'a, T> {
 
 impl<'a> From<&'a Report> for WithNotes<'a, Report> {
     fn from(report: &'a Report) -> Self {
-        let steps = report.next_steps.iter().map(next_step).collect();
+        let steps =
+            report.next_steps.iter().map(|step| next_step(step, report.experiment.as_deref())).collect();
         Self { next_steps: Some(steps), ..Self::new(report, &report.notes) }
     }
 }

@@ -373,7 +373,8 @@ fn residual(report: &Report, labels: &Labels) -> Section {
 }
 
 fn next_steps(report: &Report) -> Section {
-    let steps: Vec<String> = report.next_steps.iter().map(|step| clean(&next_step(step))).collect();
+    let steps: Vec<String> =
+        report.next_steps.iter().map(|step| clean(&next_step(step, report.experiment.as_deref()))).collect();
     let blocks = if steps.is_empty() { Vec::new() } else { vec![Block::List(steps)] };
     Section { title: "Next steps", level: Level::Summary, blocks }
 }

@@ -35,7 +35,12 @@ pub(crate) fn comment(report: &Report) -> String {
     }
     lines.push(facts(report));
     lines.extend(failures(report));
-    lines.extend(report.next_steps.first().map(|step| format!("Next: {}", words(&clean(&next_step(step))))));
+    lines.extend(
+        report
+            .next_steps
+            .first()
+            .map(|step| format!("Next: {}", words(&clean(&next_step(step, report.experiment.as_deref()))))),
+    );
     lines.push(format!("Full report: `assay report {}`", clean(&report.run)));
     lines.truncate(LINES);
     lines.join("\n") + "\n"

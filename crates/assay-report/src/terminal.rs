@@ -5,7 +5,7 @@ use assay_analysis::{Report, VerdictKind};
 use crate::columns::Columns;
 use crate::doc::{Block, Cell, Document, Grid, Level, Plain, Section, Verdict};
 use crate::sections::document;
-use crate::text::clean;
+use crate::text::{clean, shell_word};
 use crate::{Renderer, Style};
 
 /// The longest name in a table that is wider than the terminal; the JSON has complete names.
@@ -27,7 +27,11 @@ impl Renderer for Terminal {
         page.document(&document(report));
         if !style.details && !report.comparisons.is_empty() {
             page.line("");
-            page.sentences("", 0, "Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md");
+            let run = shell_word(&clean(&report.run));
+            let more = format!(
+                "Definitions of all terms and columns: `assay report {run} --details` and docs/guide/reports.md"
+            );
+            page.sentences("", 0, &more);
         }
         if style.tests && report.exploration.tests.is_empty() {
             page.line("\nNo verifier of this run reported its checks (as CTRF, or as named rewards).");

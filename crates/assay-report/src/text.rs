@@ -74,9 +74,34 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
+/// A word of a POSIX shell: quoted unless it is plain.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| {
+        c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '=' | ':' | ',' | '@' | '%')
+    };
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_a_shell_are_quoted_where_they_must_be() {
+        for (word, expected) in [
+            ("a/experiment.toml", "a/experiment.toml"),
+            ("my suite/e.toml", "'my suite/e.toml'"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME/x", "'$HOME/x'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(word), expected);
+        }
+    }
 
     #[test]
     fn numbers_are_formatted() {

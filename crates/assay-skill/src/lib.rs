@@ -17,11 +17,12 @@ mod repair;
 mod text;
 mod tokens;
 
+pub use assay_diagnostic::nearest;
 pub use assay_diagnostic::{Diagnostic, Severity, position};
 pub use assay_fs::{Digest, DigestError, FileKind, Hasher};
 pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
 pub use front_matter::{Leniency, Trouble};
-pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find, nearest};
+pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find};
 pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
 pub use repair::quote_values;
 pub use text::{Decoded, Encoding, decode};

@@ -21,10 +21,12 @@ pub mod judge;
 mod metric;
 mod moments;
 mod noise;
+mod opposite;
 pub mod pairwise;
 mod permutation;
 pub mod plan;
 mod power;
+mod prediction;
 mod quantile;
 mod random;
 mod ranks;
@@ -46,13 +48,15 @@ pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
 pub use metric::{Guard, MetricEffect, MetricScale, MetricVerdict, guard, metric_effect, metric_verdict};
 pub use noise::run_to_run_noise;
+pub use opposite::{OppositeEffects, opposite_effects};
 pub use permutation::{holm, sign_flip};
 pub use power::{mde, tasks_needed};
+pub use prediction::predicted_sum;
 pub use quantile::sample_quantile;
 pub use ranks::{Figures, RankAgreement, kendall, rank_agreement, spearman};
 pub use requirement::{interval_with_drift, mcnemar, p_above, p_below};
 pub use verdict::{
     Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, closing_level, closing_verdict, interval_p,
-    verdict,
+    tasks_to_detect, verdict,
 };
 pub use wilcoxon::wilcoxon;

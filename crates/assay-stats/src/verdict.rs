@@ -29,6 +29,9 @@ pub(crate) const ALPHA: f64 = 0.05;
 /// The smallest p reported; quantiles are not exact below it.
 const LEAST_P: f64 = 1e-15;
 
+/// Lifts that differ by less are equal.
+const SAME: f64 = 1e-9;
+
 /// How far lost trials may differ from the rate of their cell.
 const TIPPING: f64 = 0.25;
 
@@ -331,8 +334,7 @@ pub(crate) fn verdict_at(
     let inconclusive = kind == VerdictKind::Inconclusive;
     let reason = inconclusive.then(|| if lost { Reason::Losses } else { reason(&sample, m) });
     let tasks_needed = match reason {
-        Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin)
-            .map(|needed| needed.max(fewest_for_negligible(&sample, m, margin))),
+        Some(Reason::Design | Reason::Noise) => tasks_to_detect_of(&sample, m, margin, margin),
         Some(Reason::Losses | Reason::Judge | Reason::NotDelivered) | None => None,
     };
     Verdict {
@@ -343,6 +345,19 @@ pub(crate) fn verdict_at(
         tasks_needed,
         direction: decision.direction.filter(|_| !inconclusive),
     }
+}
+
+/// The number of tasks that detect a lift of `effect` with 80% power, as [`crate::tasks_needed`]
+/// has it; for an effect of the margin's size or a smaller one no fewer than `negligible` requires.
+/// With `effect` equal to `margin` it is [`Verdict::tasks_needed`].
+pub fn tasks_to_detect(tasks: &[PairedTask], m: usize, effect: f64, margin: f64) -> Option<usize> {
+    tasks_to_detect_of(&Sample::of(tasks), m, effect, margin)
+}
+
+fn tasks_to_detect_of(sample: &Sample, m: usize, effect: f64, margin: f64) -> Option<usize> {
+    let needed = power::tasks_needed_of(sample, m, effect)?;
+    let is_beyond = effect > margin + SAME;
+    Some(if is_beyond { needed } else { needed.max(fewest_for_negligible(sample, m, margin)) })
 }
 
 pub(crate) fn reason(sample: &Sample, m: usize) -> Reason {

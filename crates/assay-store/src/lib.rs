@@ -75,8 +75,8 @@ pub use review::{
 };
 pub use role::{ConditionRole, PrimaryCandidate, Treatment, default_primary};
 pub use run::{
-    Cell, ConditionSettings, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder,
-    Stopping, is_run_name,
+    Cell, ConditionSettings, Exclusion, NEEDS_NETWORK, PlannedAgent, PlannedProvision, PlannedSkill,
+    PlannedTask, RunFolder, Stopping, is_run_name,
 };
 pub use runs::{RunSummary, SOURCE};
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};

@@ -215,6 +215,9 @@ pub struct Exclusion {
     pub reason: String,
 }
 
+/// What the reason of an exclusion says if the task's solution needs a network that the task forbids.
+pub const NEEDS_NETWORK: &str = "the solution needs the network, which the task forbids";
+
 impl RunFolder {
     /// The format of `plan.json`.
     pub const SCHEMA: &str = "assay.plan/1";

@@ -127,6 +127,39 @@ impl Store {
         self.run_folder(run).join("calibration.json")
     }
 
+    /// Keeps where the experiment of a run is, for what reports advise: beneath the folder of the store or beside it by a
+    /// relative path, so that both can be moved together.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_experiment_path(&self, run: &str, experiment: &Path) -> Result<(), StoreError> {
+        let path = self.experiment_path_file(run);
+        let io = |source| StoreError::Io { action: "resolve", path: path.clone(), source };
+        let absolute = std::path::absolute(experiment).map_err(io)?;
+        let root = std::path::absolute(self.root()).map_err(io)?;
+        let place = root.parent().and_then(|beside| absolute.strip_prefix(beside).ok());
+        let text = match place {
+            Some(place) => Path::new("..").join(place),
+            None => absolute,
+        };
+        write_atomically(&path, text.to_string_lossy().as_bytes())
+    }
+
+    /// The experiment of a run, if it is known and still there. Absolute.
+    pub fn experiment_path(&self, run: &str) -> Option<PathBuf> {
+        let text = fs::read_to_string(self.experiment_path_file(run)).ok()?;
+        let root = std::path::absolute(self.root()).ok()?;
+        let path = match text.strip_prefix("../") {
+            Some(place) => root.parent()?.join(place),
+            None => PathBuf::from(text),
+        };
+        path.is_file().then_some(path)
+    }
+
+    fn experiment_path_file(&self, run: &str) -> PathBuf {
+        self.run_folder(run).join("experiment.path")
+    }
+
     /// A run by its name.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 //!     record.json               written last, by rename after fsync: it exists or the trial is not finished
 //!     work.json                 in its place for work that judges decide on: each judgement is a trial of its own
 //!     judgements/               replies of the judges of this work, as they came
-//!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
+//!   runs/<name>/                plan.json, experiment.toml as it was and where it is, checks.json, events.jsonl
 //!   made/                       skills that conditions generate (placebos)
 //!   skills/<digest>.md          the SKILL.md of each package that a run provided, by the package's digest
 //!   imported/skills/<digest>.md the same as archives have it, where it cannot be checked against the digest

@@ -4,6 +4,7 @@ pub(crate) mod lint;
 
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::ConfigError;
 use serde::Deserialize;
 
 use crate::args::{Args, Color, Command, Format};
@@ -20,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) verbose: bool,
     /// A file with prices of models.
     pub(crate) prices: Option<PathBuf>,
+    /// The store, if the command line names it, so that the next command must as well.
+    pub(crate) named_store: Option<PathBuf>,
 }
 
 /// `assay.toml` in the working folder.
@@ -45,6 +48,10 @@ pub(crate) fn resolve_settings(args: &Args) -> Result<Settings, Failure> {
         quiet: args.quiet,
         verbose: args.verbose > 0,
         prices: file.prices,
+        named_store: args.store.clone().filter(|store| {
+            let env = std::env::var_os("ASSAY_STORE").map(PathBuf::from);
+            env.as_ref() != Some(store)
+        }),
     })
 }
 
@@ -65,9 +72,10 @@ fn read(path: &Path, lints: bool) -> Result<File, Failure> {
     // What stands in [lint] is read by the command, which may be given another file.
     lint::check_top(path, &text)?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let line =
-            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        Failure::bad_input(format!("{}:{line}: {}", path.display(), error.message().trim()))
+        let ConfigError { line, message, excerpt, .. } =
+            ConfigError::of_serde(&text, error.span(), error.message());
+        Failure::bad_input(format!("{}:{line}: {message}", path.display()))
+            .details(excerpt)
             .hint("docs/FORMATS.md lists the keys of assay.toml")
     })
 }

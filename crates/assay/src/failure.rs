@@ -69,6 +69,14 @@ impl Failure {
         Self::Infrastructure { message: message.into(), hint: None, source: None }
     }
 
+    /// With more lines on bad input.
+    pub(crate) fn details(mut self, lines: Vec<String>) -> Self {
+        if let Self::BadInput { details, .. } = &mut self {
+            *details = lines;
+        }
+        self
+    }
+
     /// With what to do about it.
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
         match &mut self {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use assay_model::Price;
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
 use assay_store::{Owner, RECORD_KEY_VARIABLE, Store};
@@ -50,8 +51,9 @@ pub(crate) fn secrets() -> Vec<String> {
     values
 }
 
-/// Whether a provider bills for a model, which may be reached at another address: every remote one is taken to.
-pub(crate) fn is_paid(model: &str, base_url: Option<&str>) -> bool {
+/// Whether somebody bills for a model, which may be reached at another address. Every remote one is taken to cost money,
+/// and at an address of this machine one that the user gives a price: there may be a tunnel or a proxy behind it.
+pub(crate) fn is_paid(model: &str, base_url: Option<&str>, price: Option<Price>) -> bool {
     let variable = match model.split_once(':').map(|(provider, _)| provider) {
         Some("openai") => "OPENAI_BASE_URL",
         Some("anthropic") => "ANTHROPIC_BASE_URL",
@@ -59,7 +61,7 @@ pub(crate) fn is_paid(model: &str, base_url: Option<&str>) -> bool {
         _ => return false,
     };
     let address = base_url.map(str::to_owned).or_else(|| env(variable)).unwrap_or_default();
-    !is_local(&address)
+    !is_local(&address) || price.is_some_and(|price| price.input > 0.0 || price.output > 0.0)
 }
 
 /// Whether an address names this machine.
@@ -268,7 +270,26 @@ fn ignores(status: &str, signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ignores, is_local};
+    use assay_model::Price;
+
+    use super::{ignores, is_local, is_paid};
+
+    #[test]
+    fn a_model_with_a_price_is_paid_at_any_address() {
+        let priced = Some(Price::new(2.0, 8.0, None, None));
+        let free = Some(Price::new(0.0, 0.0, None, None));
+        let (here, there) = (Some("http://127.0.0.1:8000/v1"), Some("https://api.example.net/v1"));
+        for (model, address, price, expected) in [
+            ("openai:a", here, None, false),
+            ("openai:a", here, free, false),
+            ("openai:a", here, priced, true),
+            ("openai:a", there, None, true),
+            ("openai:a", there, free, true),
+            ("scripted:turns.jsonl", None, priced, false),
+        ] {
+            assert_eq!(is_paid(model, address, price), expected, "{model} at {address:?}, {price:?}");
+        }
+    }
 
     #[test]
     fn an_ignored_signal_is_told_from_others() {

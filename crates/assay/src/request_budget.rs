@@ -112,7 +112,7 @@ impl RequestBudget {
         no_cap: bool,
         what: &str,
     ) -> Result<(), Failure> {
-        if self.max_usd.is_some() || no_cap || !machine::is_paid(model, base_url) {
+        if self.max_usd.is_some() || no_cap || !machine::is_paid(model, base_url, self.price) {
             return Ok(());
         }
         Err(Failure::bad_input(format!("{model} is a paid model, and {what} has no cap"))

@@ -1,14 +1,18 @@
 //! Standard output carries the result, standard error everything else.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
-use assay_report::{Style, clean};
+use assay_report::{Style, clean, shell_word};
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::Color;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+
+/// How a command in a message begins.
+const COMMAND: &str = "`assay ";
 
 /// Where words go.
 #[derive(Clone)]
@@ -17,16 +21,24 @@ pub(crate) struct Ui {
     verbose: bool,
     json: bool,
     color: Color,
+    /// The store that the command line names, which commands in messages need too.
+    named_store: Option<String>,
 }
 
 impl Ui {
     pub(crate) fn new(settings: &Settings) -> Self {
-        Self { quiet: settings.quiet, verbose: settings.verbose, json: settings.json, color: settings.color }
+        Self {
+            quiet: settings.quiet,
+            verbose: settings.verbose,
+            json: settings.json,
+            color: settings.color,
+            named_store: settings.named_store.as_ref().map(|store| shell_word(&store.to_string_lossy())),
+        }
     }
 
     /// For failures before the settings are known.
     pub(crate) fn plain() -> Self {
-        Self { quiet: false, verbose: false, json: false, color: Color::Never }
+        Self { quiet: false, verbose: false, json: false, color: Color::Never, named_store: None }
     }
 
     /// Whether the result is to be JSON.
@@ -36,9 +48,10 @@ impl Ui {
 
     /// The result as text for people: at a terminal, lines that are too long are broken between words.
     pub(crate) fn out(&self, text: &str) -> Result<(), Failure> {
+        let text = self.with_store(text);
         match self.columns() {
-            Some(columns) => self.raw(&fitted(text, columns)),
-            None => self.raw(text),
+            Some(columns) => self.raw(&fitted(&text, columns)),
+            None => self.raw(&text),
         }
     }
 
@@ -70,8 +83,25 @@ impl Ui {
     /// Something beside the result.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.err(&format!("{}\n", clean(text)));
+            self.err(&format!("{}\n", self.with_store(&clean(text))));
         }
+    }
+
+    /// A message whose commands, in backticks, use the store that this command uses.
+    fn with_store<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(store) = self.named_store.as_ref().filter(|_| text.contains(COMMAND)) else {
+            return Cow::Borrowed(text);
+        };
+        let mut parts = text.split(COMMAND);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            out.push_str(COMMAND);
+            if !part.starts_with("--store") {
+                out.push_str(&format!("--store {store} "));
+            }
+            out.push_str(part);
+        }
+        Cow::Owned(out)
     }
 
     /// Something beside the result, for those who want to know more.
@@ -128,6 +158,7 @@ impl Ui {
         {
             text.push_str(&format!("  hint: {}\n", clean(hint)));
         }
+        let text = self.with_store(&text).into_owned();
         match columns_of(io::stderr()) {
             Some(columns) => self.err(&fitted(&text, columns)),
             None => self.err(&text),

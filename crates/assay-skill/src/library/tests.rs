@@ -82,11 +82,3 @@ fn names_are_looked_up() {
     assert_eq!(missing("Ledger"), ["ledger-export"]);
     assert_eq!(missing("zzzzzzzzzz"), [""; 0]);
 }
-
-#[test]
-fn edits_are_counted() {
-    let check = |a, b, expected| assert_eq!(edits(a, b), expected, "{a} {b}");
-    check("", "abc", 3);
-    check("kitten", "sitting", 3);
-    check("same", "same", 0);
-}

@@ -69,9 +69,9 @@ pub enum Impossible {
         /// The lift.
         lift: f64,
     },
-    /// The lift is within the equivalence margin.
+    /// The lift is smaller than the equivalence margin.
     #[error(
-        "a lift of {} is within the equivalence margin of ±{}: with enough tasks the verdict is `negligible`",
+        "a lift of {} is smaller than the equivalence margin of ±{}: with enough tasks the verdict is `negligible`",
         signed_pp(*.lift),
         pp(*.margin)
     )]

@@ -27,6 +27,9 @@ pub const POWER: f64 = 0.8;
 /// The largest number of tasks that is reported.
 pub const MOST_TASKS: usize = 5000;
 
+/// Lifts that differ by less are equal: decimal fractions are not exact.
+const EQUAL: f64 = 1e-9;
+
 /// Halvings of an interval of lifts: to less than 10⁻⁶.
 const HALVINGS: u32 = 24;
 
@@ -186,7 +189,9 @@ impl Plan {
     pub fn tasks_for_lift(&self, lift: f64, seed: u64) -> Result<Option<usize>, Impossible> {
         let least = Plan { tasks: limits::FEWEST, ..*self };
         least.check()?;
-        if lift.abs() <= self.margin {
+        // A true lift of the margin's size is not within it: more tasks show it with the verdict
+        // `helps` or `harms`.
+        if lift.abs() < self.margin - EQUAL {
             return Err(Impossible::WithinMargin { lift, margin: self.margin });
         }
         let shift = self.shift_of(lift)?;

@@ -242,8 +242,12 @@ fn invalid_plans_are_rejected() {
     let ceiling = Impossible::Ceiling { baseline, lift: 0.7 };
     assert_eq!(plan(10, 3).chances(0.7, 1), Err(ceiling));
     assert_eq!(plan(10, 3).tasks_for_lift(0.7, 1), Err(ceiling));
-    let within = Impossible::WithinMargin { lift: 0.1, margin: 0.1 };
-    assert_eq!(plan(10, 3).tasks_for_lift(0.1, 1), Err(within));
+    let within = Impossible::WithinMargin { lift: 0.09, margin: 0.1 };
+    assert_eq!(plan(10, 3).tasks_for_lift(0.09, 1), Err(within));
+    // A lift of the margin's size can be shown, and needs hardly more tasks than one just above it.
+    let needed = |lift: f64| plan(10, 3).tasks_for_lift(lift, 1).unwrap().unwrap();
+    assert!(needed(0.1) >= needed(0.101) && needed(0.1) as f64 <= 1.1 * needed(0.101) as f64);
+    assert!(plan(10, 3).tasks_for_lift(-0.1, 1).unwrap().is_some());
     assert!(plan(10, 3).tasks_for_margin(f64::NAN, 1).is_err());
     let size = Impossible::Size { tasks: 5, trials: 120_000 };
     assert_eq!(plan(10, 60_000).tasks_for_margin(0.1, 1), Err(size));

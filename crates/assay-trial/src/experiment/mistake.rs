@@ -56,7 +56,7 @@ pub(super) enum Mistake {
     NoSandbox(String),
     #[error(
         "`[sandbox]` takes `kind` (auto, bubblewrap, docker or none), `roots`, `images`, `pull`, `build_network` and `drop_login_mounts`: {}",
-        .0.message()
+        assay_diagnostic::reword_serde(.0.message())
     )]
     SandboxTable(Box<toml::de::Error>),
     #[error("`sandbox` must be auto, bubblewrap, docker or none, or a table with `kind` and `roots`")]

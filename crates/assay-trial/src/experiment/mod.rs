@@ -1,5 +1,6 @@
 //! `experiment.toml`: the comparison, as its author wrote it.
 
+mod agent_keys;
 mod conditions;
 mod judge;
 mod metrics;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_agent::{Disclosure, Placement};
+use assay_diagnostic::ConfigError;
 use assay_model::Price;
 use assay_store::{
     AgentSpec, ConditionRole, ConditionSettings, JudgeSpec, MetricSpec, OutcomeRule, SandboxChoice,
@@ -18,6 +20,7 @@ use assay_store::{
 };
 use serde::Deserialize;
 
+use self::agent_keys::AgentKeys;
 use self::conditions::ConditionTable;
 use self::judge::JudgeTable;
 use self::metrics::MetricTable;
@@ -142,6 +145,8 @@ pub enum ExperimentError {
         column: usize,
         /// The error and how to fix it.
         message: String,
+        /// The line and a mark below the error, if they can be shown.
+        excerpt: Vec<String>,
     },
 }
 
@@ -178,7 +183,7 @@ struct File {
     retry: Retries,
     #[serde(default = "default_stop_after")]
     stop_after: u32,
-    agents: toml::Spanned<Vec<AgentSpec>>,
+    agents: toml::Spanned<Vec<toml::Spanned<AgentSpec>>>,
     #[serde(default)]
     prices: BTreeMap<String, Price>,
     #[serde(default)]
@@ -293,15 +298,12 @@ impl Experiment {
 
     /// Checks the text of an experiment that was read from `path`.
     pub fn parse(path: &Path, source: &str) -> Result<Self, ExperimentError> {
-        let at = |offset: usize, message: String| {
-            let before = &source[..floor_boundary(source, offset)];
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            ExperimentError::Invalid { path: path.to_owned(), line, column, message }
+        let invalid = |ConfigError { line, column, message, excerpt }: ConfigError| {
+            ExperimentError::Invalid { path: path.to_owned(), line, column, message, excerpt }
         };
-        let file: File = toml::from_str(source).map_err(|error| {
-            at(error.span().map_or(0, |span| span.start), error.message().trim().replace('\n', ", "))
-        })?;
+        let at = |offset: usize, message: String| invalid(ConfigError::at(source, offset..offset, message));
+        let file: File = toml::from_str(source)
+            .map_err(|error| invalid(ConfigError::of_serde(source, error.span(), error.message())))?;
         let check = |holds: bool, offset: usize, message: &str| {
             if holds { Ok(()) } else { Err(at(offset, message.to_owned())) }
         };
@@ -371,9 +373,15 @@ impl Experiment {
         let cpus = file.cpus.as_ref().map(|given| *given.get_ref());
         let agents_at = file.agents.span().start;
         let mut agents = Vec::new();
+        // Where the table of each agent is, to point at its own line.
+        let mut places = Vec::new();
         for table in file.agents.into_inner() {
-            agents.extend(spread(&table).map_err(|mistake| at(agents_at, mistake.to_string()))?);
+            let span = table.span();
+            let found = spread(table.get_ref()).map_err(|mistake| at(span.start, mistake.to_string()))?;
+            places.extend(found.iter().map(|_| span.clone()));
+            agents.extend(found);
         }
+        let keys = AgentKeys::read(source);
         let mut settings = BTreeMap::new();
         for (name, table) in file.condition {
             let offset = table.span().start;
@@ -410,11 +418,12 @@ impl Experiment {
         }
         check(!agents.is_empty(), agents_at, "no agents: add an `[[agents]]` table")?;
         for (number, agent) in agents.iter().enumerate() {
+            let key = |name: &str| keys.place(&places[number], name);
             check(
                 agent
                     .timeout
                     .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 7.0 * 86_400.0),
-                agents_at,
+                key("timeout").start,
                 &format!(
                     "the `timeout` of the agent {:?} must be above 0 and at most 604,800 seconds (a week)",
                     agent.name
@@ -424,7 +433,7 @@ impl Experiment {
                 agent
                     .command_timeout
                     .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 86_400.0),
-                agents_at,
+                key("command_timeout").start,
                 &format!(
                     "the `command_timeout` of the agent {:?} must be above 0 and at most 86,400 seconds (a day)",
                     agent.name
@@ -432,17 +441,17 @@ impl Experiment {
             )?;
             check(
                 agent.max_usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0),
-                agents_at,
+                key("max_usd").start,
                 &format!("the `max_usd` of the agent {:?} must be a finite amount of at least 0", agent.name),
             )?;
             check(
                 agent.max_usd.is_none() || !matches!(agent.name.as_str(), "oracle" | "nop"),
-                agents_at,
+                key("max_usd").start,
                 &format!("the agent {:?} uses no model, so `max_usd` does not apply to it", agent.name),
             )?;
             check(
                 assay_agent::names().any(|name| name == agent.name),
-                agents_at,
+                key("name").start,
                 &format!(
                     "unknown agent {:?}: expected one of {}",
                     agent.name,
@@ -451,12 +460,12 @@ impl Experiment {
             )?;
             check(
                 agent.name != "loop" || agent.model.is_some(),
-                agents_at,
+                key("name").start,
                 "the agent \"loop\" needs a model, such as `model = \"openai:gpt-5\"`",
             )?;
             check(
                 !agents[..number].contains(agent),
-                agents_at,
+                key("name").start,
                 &format!("duplicate agent {:?} with equal settings", agent.name),
             )?;
         }
@@ -587,14 +596,6 @@ fn network_grant(value: &toml::Value) -> Result<NetworkGrant, Mistake> {
         }
         _ => Err(Mistake::Network),
     }
-}
-
-fn floor_boundary(text: &str, offset: usize) -> usize {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    offset
 }
 
 #[cfg(test)]

@@ -19,7 +19,11 @@ impl Plan {
             store.write_skill(&skill.digest.hex(), skill.document.as_bytes())?;
         }
         let source = ("experiment.toml", self.experiment.source.as_bytes());
-        store.begin_run(self.run_folder(), &self.experiment.name, source)
+        let folder = store.begin_run(self.run_folder(), &self.experiment.name, source)?;
+        if !self.experiment.source.is_empty() {
+            store.save_experiment_path(&folder.run, &self.experiment.path)?;
+        }
+        Ok(folder)
     }
 
     /// A skill that a trial names.

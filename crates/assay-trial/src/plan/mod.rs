@@ -1,6 +1,7 @@
 //! Plans: the product of suite, conditions, agents and repetitions.
 
 pub(crate) mod agents;
+mod cost;
 pub(crate) mod dependencies;
 pub(crate) mod empty;
 pub(crate) mod error;

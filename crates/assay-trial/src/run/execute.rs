@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_gateway::{Budget, Caps};
-use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store, StoreError, TrialSpec};
+use assay_store::{Cause, Cell, Exclusion, NEEDS_NETWORK, Outcome, Record, Store, StoreError, TrialSpec};
 use serde_json::Value;
 
 use crate::experiment::Retries;
@@ -14,6 +14,7 @@ use crate::run::executor::{
     Batch, Event, Executor, ExecutorContext, ExecutorKind, RunError, RunOptions, RunOutcome,
 };
 use crate::run::local::Local;
+use crate::run::network_need;
 use crate::run::resolve::Resolver;
 use crate::run::slurm::Slurm;
 use crate::run::workers::Workers;
@@ -240,8 +241,13 @@ fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
         None => return exclude("the oracle did not finish".to_owned()),
         Some(record) if record.outcome != Outcome::Passed => {
             let tests = failed_tests(&record);
+            let network = if network_need::is_seen(store, oracle, &record) {
+                format!("; {NEEDS_NETWORK}")
+            } else {
+                String::new()
+            };
             return exclude(format!(
-                "the oracle does not pass here ({}{}){tests}",
+                "the oracle does not pass here ({}{}){tests}{network}",
                 record.outcome.word().replace('_', " "),
                 reason_suffix(&record)
             ));

@@ -21,6 +21,7 @@ pub(crate) mod life;
 pub(crate) mod limiter;
 pub(crate) mod local;
 pub(crate) mod mcp;
+mod network_need;
 pub(crate) mod open_agent;
 pub(crate) mod prep_cache;
 pub(crate) mod resolve;

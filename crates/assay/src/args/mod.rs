@@ -32,6 +32,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::agent::AgentArgs;
@@ -145,7 +146,26 @@ pub(crate) fn command() -> clap::Command {
 
 /// Parses arguments, the first of which is the name of the program.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, clap::Error> {
-    Args::from_arg_matches(&command().try_get_matches_from(arguments)?)
+    Args::from_arg_matches(&command().try_get_matches_from(arguments).map_err(suggest_command)?)
+}
+
+/// Adds the command that was probably meant to the error about an unknown one, where clap finds none: it compares by the
+/// beginning of words, which misses swapped letters in short ones.
+fn suggest_command(mut error: clap::Error) -> clap::Error {
+    if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let known = Args::command();
+    let names: Vec<&str> = known.get_subcommands().map(clap::Command::get_name).collect();
+    let mut near = assay_diagnostic::nearest(word, names);
+    // A name that only contains the word, or is contained in it, is no misspelling.
+    near.truncate(1);
+    let near = if word == "version" { vec!["--version".to_owned()] } else { near };
+    if !near.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    }
+    error
 }
 
 /// The template of `assay --help`. clap can only list all commands under one heading.

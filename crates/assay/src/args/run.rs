@@ -97,6 +97,13 @@ pub(crate) struct RunArgs {
     /// Without --no-cap, one of these three options is required for such models.
     #[arg(long)]
     pub(crate) no_cap: bool,
+    /// Run a design that has too few tasks for any verdict
+    ///
+    /// A confidence interval needs at least five tasks, or effective clusters of tasks. Without this
+    /// option such a design is refused before its first trial, unless --only or --max-trials select
+    /// a part of it, or all its trials are recorded.
+    #[arg(long)]
+    pub(crate) allow_no_verdict: bool,
     /// Do not retry trials that had an infrastructure error in an earlier invocation
     #[arg(long)]
     pub(crate) no_retry: bool,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_report::shell_word;
 use assay_skill::Package;
 
 use crate::args::init::{InitArgs, InitWhat};
@@ -39,9 +40,17 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
         })?;
         ui.out(&format!("{}/\n", folder.display()))?;
     }
-    ui.note(
-        "next: copy a skill into skills/, write tasks with `assay init task skills/NAME`, then `assay run experiment.toml`",
-    );
+    let at = |path: &str| {
+        let path = dir.join(path);
+        shell_word(&path.strip_prefix(".").unwrap_or(&path).to_string_lossy())
+    };
+    ui.note(&format!(
+        "next: copy a skill into {}, write tasks with `assay init task {} --out {}`, then `assay run {}`",
+        at("skills"),
+        at("skills/NAME"),
+        at("tasks/NAME"),
+        at("experiment.toml")
+    ));
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_analysis::{
-    DesignForecast, Execution, LimitForecast, OutcomeRule, PlanForecast, PlanRequest, StoppingForecast,
-    VerdictChances,
+    CostForecast, CostSource, DesignForecast, Execution, LimitForecast, OutcomeRule, PlanForecast,
+    PlanRequest, StoppingForecast, VerdictChances,
 };
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, percent, seconds};
@@ -71,8 +71,45 @@ fn execution(plan: &Plan, store: &Store) -> Result<Execution, Failure> {
     Ok(Execution {
         concurrency: plan.experiment.concurrency,
         limits: plan.limits(),
+        trial_caps: plan.trial_caps(),
         several_rewards: plan.several_rewards(store)?,
     })
+}
+
+/// What missing trials may cost, in words. Judges are apart.
+pub(super) fn cost_words(cost: &CostForecast) -> String {
+    let between = |[low, high]: [f64; 2]| {
+        let (low, high) = (format!("${low:.2}"), format!("${high:.2}"));
+        if low == high { low } else { format!("{low} to {high}") }
+    };
+    if cost.trials == 0 {
+        return "none (all trials are recorded)".to_owned();
+    }
+    if cost.free {
+        return "none (no model is billed)".to_owned();
+    }
+    let sources: Vec<&str> = cost.from.iter().copied().filter_map(source_words).collect();
+    let sources = if sources.is_empty() { String::new() } else { format!(" ({})", sources.join("; ")) };
+    match (cost.range, cost.known) {
+        (Some(range), _) => format!("{}{sources}", between(range)),
+        (None, known) => {
+            let known =
+                known.map_or(String::new(), |known| format!("; the rest {}{sources}", between(known)));
+            format!(
+                "unknown for {}: no recorded trials like these, and no price or cap that bounds it{known}",
+                clean(&cost.unknown.join(", "))
+            )
+        }
+    }
+}
+
+fn source_words(source: CostSource) -> Option<&'static str> {
+    match source {
+        CostSource::Free => None,
+        CostSource::Records => Some("95% range, from recorded trials"),
+        CostSource::SimilarTrials => Some("95% range, from trials of the same agent and model in this store"),
+        CostSource::Caps => Some("from 0 to price × caps, without recorded trials"),
+    }
 }
 
 /// Writes a file for each trial, those of the tasks' checks included.
@@ -113,8 +150,12 @@ fn format_forecast(forecast: &PlanForecast) -> String {
             Some(Placement::System) => ", skills in the system prompt",
             _ => "",
         };
-        let cost =
-            arm.cost_usd_each.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4} each"));
+        let is_free = arm.cost_usd_missing.is_some_and(|range| range.from == CostSource::Free);
+        let cost = match arm.cost_usd_each {
+            _ if is_free => "no cost".to_owned(),
+            Some(usd) => format!("${usd:.4} each"),
+            None => "cost unknown".to_owned(),
+        };
         let time =
             arm.seconds_each.map_or_else(|| "time unknown".to_owned(), |s| format!("{} each", seconds(s)));
         text.push_str(&format!(
@@ -126,10 +167,7 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         ));
     }
     text.push_str(&format_limits(&forecast.limits));
-    let cost = forecast.cost_usd.map_or_else(
-        || "unknown (no recorded trial with a price for every agent)".to_owned(),
-        |usd| format!("≈${usd:.2}"),
-    );
+    let cost = cost_words(&forecast.cost);
     let time = forecast.seconds.map_or_else(|| "unknown (no recorded trials)".to_owned(), seconds);
     text.push_str(&format!("Estimated cost: {cost}\nEstimated time: {time}\n"));
     text.push_str(&format_judge(forecast));
@@ -370,7 +408,12 @@ fn format_requested(forecast: &PlanForecast) -> String {
         text.push_str(&format!("\nTo detect a lift of {:+.0} pp\n", 100.0 * lift));
         if let Some(chances) = requested.at_lift {
             text.push_str(&format!("  Expected verdicts of this design: {}\n", format_chances(chances)));
-            text.push_str(&format!("  Needed for 80% power: {}\n", tasks(requested.tasks_for_lift)));
+            let needed = tasks(requested.tasks_for_lift);
+            let from = match (requested.tasks_for_lift_from, requested.tasks_for_lift) {
+                ("records", Some(_)) => " (at the variance of the recorded trials)",
+                _ => "",
+            };
+            text.push_str(&format!("  Needed for 80% power: {needed}{from}\n"));
         }
     }
     if let Some(margin) = requested.equivalence_margin {

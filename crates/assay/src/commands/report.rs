@@ -23,13 +23,14 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     if args.close {
         close(&store, &run, ui)?;
     }
-    let report = match &args.calibration {
+    let mut report = match &args.calibration {
         None => assay_analysis::report(&store, &run)?,
         Some(table) => {
             let set = read_set(table, &args.label, &args.verdict, args.labels_by)?;
             assay_analysis::report_calibrated(&store, &run, &Selection::default(), set)?
         }
     };
+    shorten_experiment(&mut report);
     if args.calibration.is_some() && report.judged.is_none() {
         return Err(Failure::bad_input(format!(
             "no trial of {} was judged: there is nothing to correct",
@@ -141,6 +142,15 @@ fn write_plot(
         }
     }
     Ok(Status::Done)
+}
+
+/// Names the experiment of a report as the user would: relative to the working folder, if it is beneath it.
+pub(crate) fn shorten_experiment(report: &mut Report) {
+    let Some(path) = &report.experiment else { return };
+    let here = std::env::current_dir().ok();
+    if let Some(own) = here.and_then(|here| path.strip_prefix(here).ok()) {
+        report.experiment = Some(own.to_owned());
+    }
 }
 
 /// Prints a report on standard output.

@@ -84,6 +84,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         );
     }
     check_caps(&plan, args, &only)?;
+    check_spending(&plan, args, &only, &store, ui)?;
     let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
         max_trials: args.max_trials,
@@ -143,7 +144,8 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     progress.finish();
     store.clear_scratch();
     let outcome = result?;
-    let report = assay_analysis::report_selected(&store, &folder, &only)?;
+    let mut report = assay_analysis::report_selected(&store, &folder, &only)?;
+    super::report::shorten_experiment(&mut report);
     store.append_history(&history_line(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, &plan, ui)?;
     if report.judged.as_ref().is_some_and(|judged| judged.blocked) {
@@ -338,6 +340,38 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     ui.out(&(line + "\n" + &unreadable_note(plan)))
 }
 
+/// What may be spent, before the first request: refuses a design without a possible verdict, and names the cost.
+fn check_spending(
+    plan: &Plan,
+    args: &RunArgs,
+    only: &Selection,
+    store: &Store,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let folder = plan.run_folder();
+    let cost = assay_analysis::forecast_cost(&folder, &plan.trial_caps(), store, only, args.max_trials)?;
+    check_design(&folder, cost.trials, args)?;
+    if cost.trials > 0 && !cost.free {
+        let cap = args.max_usd.map_or(String::new(), |usd| format!("; --max-usd stops at ${usd:.2}"));
+        let judged = if plan.is_judged() { ", without judges" } else { "" };
+        ui.note(&format!("estimated cost{judged}: {}{cap}", super::plan::cost_words(&cost)));
+    }
+    Ok(())
+}
+
+/// A design without a possible verdict is not paid for by mistake. A part of an experiment is executed as it is: its
+/// user asked for a look, and has no verdict of it. So is one whose trials are all recorded.
+fn check_design(plan: &RunFolder, missing: usize, args: &RunArgs) -> Result<(), Failure> {
+    let is_part = !args.only.is_empty() || args.max_trials.is_some();
+    if missing == 0 || is_part || args.allow_no_verdict {
+        return Ok(());
+    }
+    assay_analysis::check_verdict_possible(plan).map_err(|error| {
+        Failure::bad_input(error.to_string())
+            .hint("add tasks; `--only` and `--max-trials` execute a part, and --allow-no-verdict all of it")
+    })
+}
+
 /// What executes the trials. Some options hold for one of them only.
 fn executor(args: &RunArgs) -> Result<ExecutorKind, Failure> {
     let is_slurm = args.executor == ExecutorFlag::Slurm;
@@ -398,8 +432,9 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
         ));
     }
     let judges = plan.experiment.judge.iter().filter(|_| plan.is_judged()).flat_map(|judge| &judge.models);
-    let judges: Vec<_> =
-        judges.filter(|judge| machine::is_paid(&judge.model, judge.base_url.as_deref())).collect();
+    let judges: Vec<_> = judges
+        .filter(|judge| machine::is_paid(&judge.model, judge.base_url.as_deref(), judge.price))
+        .collect();
     if args.max_usd.is_some()
         && let Some(judge) = judges.iter().find(|judge| judge.price.is_none())
     {
@@ -435,9 +470,11 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
     Ok(())
 }
 
-/// Whether a provider bills for an agent's model: every remote one is taken to.
+/// Whether somebody bills for an agent's model. A list price is a guess about the model's name, and says nothing about who
+/// bills at an address of this machine.
 fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
-    spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref()))
+    let own = spec.price.filter(|_| spec.list_price.is_none());
+    spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref(), own))
 }
 
 /// What the plan has to say before anything runs.

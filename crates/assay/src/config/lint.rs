@@ -4,6 +4,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::ConfigError;
 use assay_lint::{Allow, Budgets, Client, Level, Patterns, Selection, Selector, did_you_mean};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -100,9 +101,8 @@ impl<'a> Reader<'a> {
     }
 
     fn fail(&self, at: Range<usize>, message: impl AsRef<str>) -> Failure {
-        let before = self.text.get(..at.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        Failure::bad_input(format!("{}:{line}: {}", self.file.display(), message.as_ref()))
+        let ConfigError { line, message, excerpt, .. } = ConfigError::at(self.text, at, message.as_ref());
+        Failure::bad_input(format!("{}:{line}: {message}", self.file.display())).details(excerpt)
     }
 
     fn keys(&self, table: &DeTable<'_>, known: &[&str], place: &str) -> Result<(), Failure> {

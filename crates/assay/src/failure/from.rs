@@ -40,15 +40,22 @@ impl From<ExperimentError> for Failure {
                 source: Some(source.into()),
                 details: Vec::new(),
             },
-            ExperimentError::Invalid { .. } => Self::bad_input(message),
+            ExperimentError::Invalid { excerpt, .. } => {
+                Self::BadInput { message, hint: None, source: None, details: excerpt }
+            }
         }
     }
 }
 
 impl From<assay_gate::PolicyError> for Failure {
     fn from(error: assay_gate::PolicyError) -> Self {
-        Self::bad_input(error.to_string())
-            .hint("docs/guide/ci.md describes policies; `assay init ci` writes one")
+        let message = error.to_string();
+        let details = match error {
+            assay_gate::PolicyError::Invalid { excerpt, .. } => excerpt,
+            assay_gate::PolicyError::Read { .. } => Vec::new(),
+        };
+        let hint = "docs/guide/ci.md describes policies; `assay init ci` writes one".to_owned();
+        Self::BadInput { message, hint: Some(hint), source: None, details }
     }
 }
 

@@ -18,19 +18,27 @@ pub(crate) use assay_test::needs_bubblewrap;
 pub(crate) struct Fixture {
     folder: TempDir,
     env: Vec<(&'static str, String)>,
+    /// Whether `assay run` refuses designs without a possible verdict, as it does for users.
+    needs_verdict: bool,
 }
 
 impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("assay-lab-").tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
-        Self { folder, env: Vec::new() }
+        Self { folder, env: Vec::new(), needs_verdict: false }
     }
 
     /// A variable in the environment of every `assay` of this fixture.
     pub(crate) fn env(mut self, name: &'static str, value: &str) -> Self {
         self.env.push((name, value.to_owned()));
         self
+    }
+
+    /// The same without `--allow-no-verdict`, which other fixtures pass to `assay run`: most have fewer tasks than a verdict
+    /// needs.
+    pub(crate) fn needs_verdict(self) -> Self {
+        Self { needs_verdict: true, ..self }
     }
 
     /// The same with output for a terminal of so many columns.
@@ -95,7 +103,12 @@ impl Fixture {
     /// `assay` with arguments, in the folder, with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-        command.args(args).current_dir(self.folder()).env_clear().stdin(Stdio::null());
+        command.args(args);
+        let is_run = matches!(args, ["run", ..] | ["--store", _, "run", ..]);
+        if is_run && !self.needs_verdict && !args.contains(&"--help") {
+            command.arg("--allow-no-verdict");
+        }
+        command.current_dir(self.folder()).env_clear().stdin(Stdio::null());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.path("home"));
         // So that what mounts a part of the fixture is found by its name, and leftovers are.
         command.env("ASSAY_SCRATCH", self.path(".assay/scratch"));

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
 mod access;
+mod advice;
 mod agents;
 mod audit;
 mod audit_calibrated;
@@ -11,6 +12,7 @@ mod audit_model;
 mod audit_own_runs;
 mod audit_runs;
 mod audit_show;
+mod before_spending;
 mod bench_safety;
 mod cheating;
 mod checks;

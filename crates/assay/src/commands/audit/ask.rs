@@ -128,7 +128,7 @@ impl<'a> DirectiveModel<'a> {
         skill: &SkillText,
         path: &Path,
     ) -> Result<Option<Proposals>, Failure> {
-        let paid = machine::is_paid(self.spec, self.args.base_url.as_deref());
+        let paid = machine::is_paid(self.spec, self.args.base_url.as_deref(), self.price);
         if paid && self.args.max_usd.is_none() && !self.args.no_cap {
             let message = format!("{} is a paid model, and this audit has no cap", self.spec);
             return Err(Failure::bad_input(message).hint("--max-usd USD with --price, or --no-cap"));

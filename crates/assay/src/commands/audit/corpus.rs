@@ -26,12 +26,15 @@ pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     calibrated::of_corpus(args, &corpus, model, notices, ui)
 }
 
-/// The run that an argument names, unless there is a folder of that name.
+/// The run that an argument names. A run takes precedence over a folder of its name, which `./NAME` means.
 pub(super) fn run_of(named: &Path, settings: &Settings) -> Result<Option<(Store, RunFolder)>, Failure> {
-    let Some(name) = named.to_str().filter(|_| !named.exists() && settings.store.is_dir()) else {
+    let Some(name) = named.to_str().filter(|_| settings.store.is_dir()) else {
         return Ok(None);
     };
     let store = machine::read_store(&settings.store)?;
+    if named.exists() && !store.run_names().iter().any(|run| run == name) {
+        return Ok(None);
+    }
     let run = store.run(name)?;
     Ok(Some((store, run)))
 }

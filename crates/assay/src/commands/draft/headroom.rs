@@ -15,6 +15,9 @@ use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
 
+/// Fewest tasks of an experiment that can have a verdict (docs/STATISTICS.md).
+const FEWEST_TASKS: usize = 5;
+
 pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let folder = DraftFolder { root: args.dir.clone() };
     folder.state()?;
@@ -77,6 +80,13 @@ pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<S
         }))?;
     } else {
         ui.out(&render(&results, &unmeasured))?;
+    }
+    let left = results.values().filter(|result| !result.removed).count();
+    if left < FEWEST_TASKS {
+        ui.note(&format!(
+            "warning: {}, and a verdict needs at least {FEWEST_TASKS}: an experiment on them has none; draft more tasks",
+            if left == 1 { "1 task stays".to_owned() } else { format!("{left} tasks stay") }
+        ));
     }
     Ok(if unmeasured.is_empty() { Status::Done } else { Status::DidNotHold })
 }

@@ -257,17 +257,30 @@ fn check_different(packages: &[Package]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What to do about files that still have the model that they were written with.
+fn set_models(folder: &DraftFolder, files: &[&str]) -> String {
+    let needs = |file: &&&str| {
+        let text = std::fs::read_to_string(folder.path(file)).unwrap_or_default();
+        assay_draft::experiment::needs_model(&text)
+    };
+    let unset: Vec<String> =
+        files.iter().filter(needs).map(|file| folder.path(file).display().to_string()).collect();
+    if unset.is_empty() { String::new() } else { format!("set the model in {}, then ", unset.join(" and ")) }
+}
+
 fn print_next(folder: &DraftFolder, state: &State, name: &str, ui: &Ui) {
     let root = folder.root.display();
     let run = run_name(name);
     let next = match state.stage {
         Some(DraftStage::Experiment) => format!(
-            "set the model in {root}/experiment.toml and pilot.toml, then `assay run {root}/pilot.toml` and `assay draft \
-             headroom {root} --run {run}-pilot`, then `assay run {root}/experiment.toml`"
+            "{}`assay run {root}/pilot.toml` and `assay draft headroom {root} --run {run}-pilot`, then `assay run \
+             {root}/experiment.toml`",
+            set_models(folder, &["experiment.toml", "pilot.toml"])
         ),
         Some(DraftStage::Validation | DraftStage::Solvers) if !folder.tasks().is_empty() => format!(
-            "set the model in {root}/pilot.toml, then `assay run {root}/pilot.toml` and `assay draft headroom {root} --run \
-             {run}-pilot`; --resume writes the experiment"
+            "{}`assay run {root}/pilot.toml` and `assay draft headroom {root} --run {run}-pilot`; --resume writes the \
+             experiment",
+            set_models(folder, &["pilot.toml"])
         ),
         Some(DraftStage::Validation | DraftStage::Solvers) => {
             format!("see {root}/infeasible.json for the reasons")

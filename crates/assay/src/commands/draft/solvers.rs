@@ -106,12 +106,12 @@ pub(super) fn run(
     }
     let price = price_of(&args.solver_price)?;
     let url = args.solver_base_url.as_deref();
-    if args.flags.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url) {
+    if args.flags.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url, price) {
         return Err(
             Failure::bad_input(format!("--max-usd needs the price of {model}")).hint("--solver-price IN,OUT")
         );
     }
-    if args.flags.max_usd.is_none() && !args.flags.no_cap && machine::is_paid(&model, url) {
+    if args.flags.max_usd.is_none() && !args.flags.no_cap && machine::is_paid(&model, url, price) {
         return Err(Failure::bad_input(format!("{model} is a paid model, and this draft has no cap"))
             .hint("--max-usd USD with --solver-price, or --no-cap"));
     }

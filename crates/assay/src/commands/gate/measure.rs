@@ -207,8 +207,10 @@ impl Gate<'_> {
     /// A paid model is not run without a cap.
     fn check_cap(&self, plan: &Plan) -> Result<(), Failure> {
         let paid = plan.agents.iter().find(|entry| {
-            let model = entry.spec.model.as_deref();
-            model.is_some_and(|model| machine::is_paid(model, entry.spec.base_url.as_deref()))
+            let spec = &entry.spec;
+            // A list price is a guess about the model's name, and says nothing about who bills at an address of this machine.
+            let own = entry.price.filter(|_| spec.list_price.is_none());
+            spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref(), own))
         });
         let Some(entry) = paid else { return Ok(()) };
         let model = entry.label.model.as_deref().unwrap_or_default();

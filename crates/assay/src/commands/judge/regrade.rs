@@ -149,7 +149,10 @@ fn check_cap(args: &RegradeArgs, spec: &JudgeSpec) -> Result<(), Failure> {
     if args.max_usd.is_some() && spec.models.iter().any(|model| model.price.is_none()) {
         return Err(Failure::bad_input("--max-usd needs the prices of all judges").hint("--price IN,OUT"));
     }
-    let paid = spec.models.iter().find(|model| machine::is_paid(&model.model, model.base_url.as_deref()));
+    let paid = spec
+        .models
+        .iter()
+        .find(|model| machine::is_paid(&model.model, model.base_url.as_deref(), model.price));
     match paid.filter(|_| args.max_usd.is_none() && !args.no_cap) {
         Some(judge) => {
             Err(Failure::bad_input(format!("{} is a paid model, and this command has no cap", judge.model))

@@ -136,7 +136,8 @@ fn check_caps(args: &RouteBenchArgs, price: Option<Price>) -> Result<(), Failure
     if args.access.max_usd.is_some() && price.is_none() && !args.models.is_empty() {
         return Err(Failure::bad_input("--max-usd needs --price"));
     }
-    let paid = args.models.iter().find(|model| machine::is_paid(model, args.access.base_url.as_deref()));
+    let paid =
+        args.models.iter().find(|model| machine::is_paid(model, args.access.base_url.as_deref(), price));
     match paid {
         Some(model) if args.access.max_usd.is_none() && args.max_runs.is_none() && !args.no_cap => {
             Err(Failure::bad_input(format!("{model} is a paid model, and this run has no cap"))

@@ -111,7 +111,7 @@ impl<'a> Models<'a> {
     pub(super) fn check_cap(&self) -> Result<(), Failure> {
         let url = self.args.base_url.as_deref();
         let mut specs = self.reviewers.iter().chain([&self.writer]).map(|model| &model.spec);
-        match specs.find(|spec| machine::is_paid(spec, url)) {
+        match specs.find(|spec| machine::is_paid(spec, url, self.price)) {
             Some(spec) if self.args.max_usd.is_none() && !self.args.no_cap => {
                 Err(Failure::bad_input(format!("{spec} is a paid model, and this command has no cap"))
                     .hint("--max-usd USD with --price, or --no-cap"))

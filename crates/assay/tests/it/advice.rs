@@ -1,0 +1,487 @@
+//! Every command that a message prints works in the situation that prints it.
+//!
+//! A situation is made, the messages of some commands are read in it, and each `assay …` in backticks is executed there by a shell,
+//! word for word. Commands in the sources that no situation prints are listed with a reason; the list may only shrink.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::fixture::{Fixture, needs_bubblewrap};
+use crate::suite;
+
+/// A situation, the commands whose messages are read in it, and what must be said.
+struct Situation {
+    name: &'static str,
+    lab: Fixture,
+    /// Commands that make the situation, each with its exit code.
+    made_by: Vec<(Vec<&'static str>, i32)>,
+    /// Commands whose messages are read too, each with its exit code.
+    read: Vec<(Vec<&'static str>, i32)>,
+    /// Words that the messages contain.
+    says: Vec<&'static str>,
+    /// Words that they do not contain.
+    never: Vec<&'static str>,
+    /// Exit codes of printed commands other than 0, by a part of the command.
+    codes: Vec<(&'static str, i32)>,
+}
+
+impl Situation {
+    fn new(name: &'static str, lab: Fixture) -> Self {
+        Self {
+            name,
+            lab,
+            made_by: Vec::new(),
+            read: Vec::new(),
+            says: Vec::new(),
+            never: Vec::new(),
+            codes: Vec::new(),
+        }
+    }
+
+    /// A table of scores, imported and reported.
+    fn table(name: &'static str, rows: &str) -> Self {
+        let lab = Fixture::new().file("t.csv", format!("task,condition,score\n{rows}"));
+        Self::new(name, lab).made(&["import", "table", "t.csv", "--name", "t"], 0).read(&["report", "t"], 0)
+    }
+
+    /// An experiment, executed and reported.
+    fn run(name: &'static str, lab: Fixture, code: i32) -> Self {
+        let report = ["report", "lab"];
+        Self::new(name, lab).made(&["run", "experiment.toml", "--no-checks"], code).read(&report, 0)
+    }
+
+    fn made(mut self, args: &[&'static str], code: i32) -> Self {
+        self.made_by.push((args.to_vec(), code));
+        self
+    }
+
+    fn read(mut self, args: &[&'static str], code: i32) -> Self {
+        self.read.push((args.to_vec(), code));
+        self
+    }
+
+    fn says(mut self, words: &'static str) -> Self {
+        self.says.push(words);
+        self
+    }
+
+    fn never(mut self, words: &'static str) -> Self {
+        self.never.push(words);
+        self
+    }
+
+    fn ends(mut self, part: &'static str, code: i32) -> Self {
+        self.codes.push((part, code));
+        self
+    }
+
+    /// Makes the situation and executes what it prints. The executed commands.
+    fn check(self) -> BTreeSet<String> {
+        let mut said = String::new();
+        for (args, code) in self.made_by.iter().chain(&self.read) {
+            let ran = self.lab.assay(args);
+            assert_eq!(ran.code, *code, "{}: {args:?}: {ran:#?}", self.name);
+            said.push_str(&ran.stdout);
+            said.push_str(&ran.stderr);
+        }
+        for words in &self.says {
+            assert!(said.contains(words), "{}: {words:?} is not in:\n{said}", self.name);
+        }
+        for words in &self.never {
+            assert!(!said.contains(words), "{}: {words:?} is in:\n{said}", self.name);
+        }
+        let commands: BTreeSet<String> =
+            commands_in(&said).into_iter().filter(|it| !has_placeholder(it)).collect();
+        for command in &commands {
+            let code =
+                self.codes.iter().find(|(part, _)| command.contains(part)).map_or(0, |(_, code)| *code);
+            let (found, output) = self.execute(command);
+            assert_eq!(found, code, "{}: `{command}`:\n{output}", self.name);
+        }
+        commands
+    }
+
+    fn execute(&self, command: &str) -> (i32, String) {
+        let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.parent().unwrap().display());
+        let output = Command::new("bash")
+            .args(["-c", command])
+            .current_dir(self.lab.folder())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.lab.path("home"))
+            .env("ASSAY_SCRATCH", self.lab.path(".assay/scratch"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// What begins with `assay` between backticks.
+fn commands_in(text: &str) -> Vec<String> {
+    let quoted = text.match_indices("`assay ").filter_map(|(at, _)| text[at + 1..].split('`').next());
+    quoted.map(|command| command.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Whether a command says itself that a word of it stands for another: RUN, skills/NAME.
+fn has_placeholder(command: &str) -> bool {
+    let is_capital = |part: &str| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase());
+    command.split(|c: char| !c.is_ascii_alphanumeric()).any(is_capital)
+}
+
+/// Rows of a table: for each task the scores without and with the skill.
+fn rows(tasks: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> String {
+    let mut text = String::new();
+    for (number, (base, own)) in tasks.into_iter().enumerate() {
+        for (condition, scores) in [("none", base), ("curated", own)] {
+            for score in scores {
+                text.push_str(&format!("t{number},{condition},{score}\n"));
+            }
+        }
+    }
+    text
+}
+
+fn tables() -> Vec<Situation> {
+    vec![
+        Situation::table("no headroom", &rows((0..12).map(|_| (vec![1], vec![1]))))
+            .says("the baseline passes all tasks: they cannot show help")
+            .never("tasks would be needed")
+            .never("≈"),
+        Situation::table("floor", &rows((0..12).map(|_| (vec![0], vec![0]))))
+            .says("no trial scores anything under either condition")
+            .never("≈"),
+        Situation::table("little headroom", &rows((0..20).map(|n| (vec![1], vec![u8::from(n > 2)]))))
+            .says("the baseline passes all tasks")
+            .never("≈"),
+        Situation::table("negligible", &rows((0..150).map(|n| (vec![n % 2, 1, 0, 0], vec![n % 2, 0, 1, 0]))))
+            .says("has a negligible effect")
+            .says("drop it, or test it on tasks that the baseline fails"),
+        Situation::table("harms", &rows((0..12).map(|n| (vec![1], vec![u8::from(n > 9)]))))
+            .says("harms")
+            .says("lost most")
+            .never("audit corpus"),
+        Situation::table("few tasks", &rows((0..3).map(|_| (vec![0], vec![1]))))
+            .says("a verdict needs at least 5 tasks or effective clusters, and this comparison has 3"),
+        Situation::table("noise", &rows((0..10).map(|n| (vec![n % 2], vec![u8::from(n % 3 == 0)]))))
+            .says("the differences between tasks are too large for their number"),
+        Situation::table(
+            "effects of both signs",
+            &rows(
+                (0..10).map(|n| if n % 2 == 0 { (vec![0; 5], vec![1; 5]) } else { (vec![1; 5], vec![0; 5]) }),
+            ),
+        )
+        .says("effects of both signs"),
+    ]
+}
+
+/// Six tasks with the skill, under these rules of the script.
+fn lab(rules: &[serde_json::Value], word: &str) -> Fixture {
+    let tasks = 6;
+    let lab =
+        (1..=tasks).fold(Fixture::new().needs_verdict(), |lab, n| lab.task(&format!("t{n}"), |task| task));
+    lab.skill("reports", "Ends reports with the agreed word. Use it for every report.", &suite::body(word))
+        .script(rules)
+        .experiment(|design| suite::paired(design.conditions(&["none", "curated"]), tasks))
+}
+
+fn runs() -> Vec<Situation> {
+    let passes = json!({ "turn": 0, "run": "echo right > answer.txt" });
+    let reads = json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/reports/SKILL.md" });
+    let follows = json!({ "turn": 1, "seen": "kind of report is `wrong`", "run": "echo wrong > answer.txt" });
+    let half = json!({ "turn": 0, "seen": "report t1", "run": "echo right > answer.txt" });
+    let broken =
+        "[ -e /app/answer.txt ] || exit 1\n[ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n";
+    let network = "echo 'curl: (6) Could not resolve host: example.org'\nexit 6\n";
+    vec![
+        Situation::run("helps", lab(&suite::diligent(), "right"), 0).says("helps"),
+        Situation::run("passes without the skill", lab(&[passes.clone()], "right"), 0)
+            .says("the baseline passes all tasks")
+            .says("a skill was opened in only 0% of the trials"),
+        Situation::run("nothing passes", lab(&[], "right"), 0).says("no trial scores anything"),
+        Situation::run("harms with transcripts", lab(&[reads, follows, passes.clone()], "wrong"), 0)
+            .says("`assay audit corpus lab`"),
+        Situation::run("one task of six", lab(&[half, suite::diligent()[0].clone()], "right"), 0)
+            .read(&["report", "lab", "--format", "markdown", "--short"], 0),
+        Situation::new("some of it", lab(&suite::diligent(), "right"))
+            .made(&["run", "experiment.toml", "--no-checks", "--max-trials", "3"], 0)
+            .read(&["report", "lab"], 0)
+            .says("`assay run experiment.toml` executes only these"),
+        Situation::run(
+            "lost trials",
+            lab(&suite::diligent(), "right").task("t6", |task| task.test_sh(broken)),
+            3,
+        )
+        .ends("run experiment.toml", 3),
+        Situation::new(
+            "a solution without its network",
+            lab(&[passes], "right").task("t6", |task| task.solve_sh(network)),
+        )
+        .made(&["run", "experiment.toml"], 0)
+        .read(&["report", "lab"], 0)
+        .says("the solution of `t6` needs the network, which the task forbids"),
+        Situation::new("another store", lab(&[], "right"))
+            .made(&["--store", "my store", "run", "experiment.toml", "--no-checks"], 0)
+            .read(&["--store", "my store", "report", "lab"], 0)
+            .says("`assay --store 'my store' show "),
+    ]
+}
+
+fn others() -> Vec<Situation> {
+    vec![
+        Situation::new("nothing yet", Fixture::new())
+            .read(&["show"], 0)
+            .read(&["show", "--history"], 0)
+            .read(&["report", "x"], 2)
+            .read(&["plan", "x.toml"], 2)
+            .read(&["gate", "gate.toml"], 2)
+            .ends("show", 0),
+        // It has no task yet.
+        Situation::new("a new experiment", Fixture::new())
+            .made(&["init", "experiment", "mine"], 0)
+            .ends("run mine/experiment.toml", 2),
+        Situation::new(
+            "a new task",
+            Fixture::new().skill("reports", "Ends reports with the agreed word.", &suite::body("right")),
+        )
+        .made(&["init", "task", "skills/reports"], 0)
+        // The skeleton has no tests yet: it must pass once they are written.
+        .ends("task run", 1),
+    ]
+}
+
+#[test]
+fn commands_in_messages_about_tables_work() {
+    let executed: BTreeSet<String> = tables().into_iter().flat_map(Situation::check).collect();
+    assert_executed(&executed, OF_TABLES);
+}
+
+#[test]
+fn commands_in_messages_about_runs_work() {
+    needs_bubblewrap!();
+    let executed: BTreeSet<String> = runs().into_iter().flat_map(Situation::check).collect();
+    assert_executed(&executed, OF_RUNS);
+}
+
+#[test]
+fn commands_in_other_messages_work() {
+    needs_bubblewrap!();
+    let executed: BTreeSet<String> = others().into_iter().flat_map(Situation::check).collect();
+    assert_executed(&executed, OF_OTHERS);
+}
+
+/// A plan with the lift that a report names gives the number of tasks that the report names.
+#[test]
+fn plan_answers_with_the_number_of_the_report() {
+    needs_bubblewrap!();
+    let flip = |n: usize, condition: &str| match (n % 4, condition) {
+        (0, _) => "right",
+        (1, "none") | (2, "curated") => "right",
+        _ => "wrong",
+    };
+    let tasks = 8;
+    let mut rules =
+        vec![json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/reports/SKILL.md" })];
+    for n in 1..=tasks {
+        let task = format!("report t{n}:");
+        let own = format!("echo {} > answer.txt", flip(n, "curated"));
+        let base = format!("echo {} > answer.txt", flip(n, "none"));
+        rules.push(json!({ "turn": 1, "seen": task, "run": own }));
+        rules.push(json!({ "turn": 0, "seen": task, "run": base }));
+    }
+    let lab = suite::lab(tasks)
+        .script(&rules)
+        .experiment(|design| suite::paired(design.conditions(&["none", "curated"]), tasks));
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!(code, 0, "{document:#}");
+    let comparison = &document["report"]["comparisons"][0];
+    assert_eq!(comparison["verdict"], "inconclusive", "{comparison:#}");
+    let needed = comparison["tasks_needed"].as_u64().unwrap();
+    let plan = lab.assay(&["plan", "experiment.toml", "--lift", "0.1", "--format", "json"]).ok().json();
+    assert_eq!(plan["requested"]["tasks_for_lift"], needed, "{plan:#}");
+    assert_eq!(plan["requested"]["tasks_for_lift_from"], "records");
+}
+
+#[test]
+fn a_design_without_a_possible_verdict_is_refused_before_its_first_trial() {
+    needs_bubblewrap!();
+    let four = || {
+        let lab =
+            (1..=4).fold(Fixture::new().needs_verdict(), |lab, n| lab.task(&format!("t{n}"), |task| task));
+        lab.skill("reports", "Ends reports with the agreed word.", &suite::body("right"))
+            .script(&suite::diligent())
+            .experiment(|design| suite::paired(design.conditions(&["none", "curated"]), 4))
+    };
+    let run = ["run", "experiment.toml", "--no-checks"];
+    let check = |more: &[&str], code: i32, trials: usize| {
+        let lab = four();
+        let ran = lab.assay(&[&run[..], more].concat()).ended(code);
+        assert_eq!(lab.trials().len(), trials, "{more:?}: {ran:#?}");
+        ran
+    };
+    let ran = check(&[], 2, 0);
+    let expected = "no verdict is possible: a confidence interval needs at least 5 tasks, and `curated` against `none` has 4";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--allow-no-verdict"), "{}", ran.stderr);
+    check(&["--allow-no-verdict"], 0, 8);
+    check(&["--only", "task=t1"], 0, 2);
+    check(&["--max-trials", "3"], 0, 3);
+    check(&["--dry-run"], 0, 0);
+    // What is recorded costs nothing.
+    let lab = four();
+    lab.assay(&[&run[..], &["--allow-no-verdict"]].concat()).ok();
+    lab.assay(&run).ok();
+    // One condition has no comparison, and so no verdict to miss.
+    let alone =
+        Fixture::new().needs_verdict().task("t1", |task| task).script(&[]).experiment(|design| design);
+    alone.assay(&run).ok();
+}
+
+const NAME: &str = "names a command and leaves its arguments to the help";
+const PLACEHOLDER: &str = "has a placeholder that the message explains";
+const MACHINE: &str = "is printed where something of the machine is missing";
+const PEOPLE: &str = "needs a model that writes or judges, or labels of people";
+const DRAFT: &str = "is printed by a draft, whose tests execute it";
+const FILES: &str = "needs files that an earlier command was given";
+
+/// Commands in messages that no situation above prints, with the reason.
+const NOT_TESTED: &[(&str, &str)] = &[
+    ("assay --help", NAME),
+    ("assay --store {store} show", FILES),
+    ("assay --store {store} show {trial}", FILES),
+    ("assay --store {} gateway serve --run {run}", FILES),
+    ("assay --store {} worker --run {run}", FILES),
+    ("assay --version", NAME),
+    ("assay agent doctor {name}", MACHINE),
+    ("assay agent install {0}", MACHINE),
+    ("assay agent install {}", MACHINE),
+    ("assay compare", NAME),
+    ("assay doctor", MACHINE),
+    ("assay draft", NAME),
+    ("assay draft headroom", DRAFT),
+    ("assay draft headroom {root} --run {run}-pilot", DRAFT),
+    ("assay draft requests --out FILE", PLACEHOLDER),
+    ("assay draft run", NAME),
+    ("assay draft run --resume", DRAFT),
+    ("assay draft run SKILL --model PROVIDER:MODEL", PLACEHOLDER),
+    ("assay draft skill", NAME),
+    ("assay draft skill from-task", NAME),
+    ("assay export run", NAME),
+    ("assay gate gate.toml", FILES),
+    ("assay gateway", NAME),
+    ("assay gc", NAME),
+    ("assay import", NAME),
+    ("assay import rubric", NAME),
+    ("assay init task", NAME),
+    ("assay init task {} --out {}", PLACEHOLDER),
+    ("assay judge calibrate", NAME),
+    ("assay judge check {}", PEOPLE),
+    ("assay judge labels", NAME),
+    ("assay judge labels NAME --out FILE", PLACEHOLDER),
+    ("assay judge pairs", NAME),
+    ("assay judge regrade", NAME),
+    ("assay judge sheet", NAME),
+    ("assay judge sheet --help", NAME),
+    ("assay judge sheet FILE", PLACEHOLDER),
+    ("assay judge sheet {}", PEOPLE),
+    ("assay lab corpus build", NAME),
+    ("assay lab search train --adapter", NAME),
+    ("assay lab taxonomy cluster", NAME),
+    ("assay lint", NAME),
+    ("assay lint explain", NAME),
+    ("assay plan", NAME),
+    ("assay plan --specs DIR", PLACEHOLDER),
+    ("assay report", NAME),
+    ("assay report RUN", PLACEHOLDER),
+    ("assay run", NAME),
+    ("assay run EXPERIMENT", PLACEHOLDER),
+    ("assay run pilot.toml", DRAFT),
+    ("assay run {root}/experiment.toml", DRAFT),
+    ("assay run {root}/pilot.toml", DRAFT),
+    ("assay search index", NAME),
+    ("assay show --history", NAME),
+    ("assay show TRIAL", PLACEHOLDER),
+    ("assay task run", NAME),
+    ("assay view", NAME),
+    ("assay {new}", NAME),
+    ("assay {old}", NAME),
+];
+
+/// Those that the situations print, as they stand in the sources: of tables, of runs, and others.
+const OF_TABLES: &[&str] =
+    &["assay report {run} --details", "assay report {run} --tests", "assay report {}", "assay show {}"];
+const OF_RUNS: &[&str] = &["assay audit corpus {run}", "assay init task --help"];
+const OF_OTHERS: &[&str] = &[
+    "assay show",
+    "assay init experiment",
+    "assay init ci",
+    "assay run {}",
+    "assay task run {} --agent oracle",
+];
+
+/// Fails unless each of the commands, as it stands in the sources, is among the executed ones.
+#[track_caller]
+fn assert_executed(executed: &BTreeSet<String>, commands: &[&str]) {
+    for command in commands {
+        let is_it = |executed: &String| {
+            let mut parts =
+                command.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+            let rest = executed.strip_prefix(parts.next().unwrap_or_default());
+            let end = parts.try_fold(rest.unwrap_or_default(), |rest, part| {
+                rest.find(part).map(|at| &rest[at + part.len()..])
+            });
+            rest.is_some() && end.is_some_and(|end| end.is_empty() || command.ends_with('}'))
+        };
+        assert!(executed.iter().any(is_it), "`{command}` was not printed: {executed:#?}");
+    }
+}
+
+#[test]
+fn commands_in_sources_are_covered_or_listed() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for entry in fs::read_dir(crates).unwrap() {
+        sources(&entry.unwrap().path().join("src"), &mut files);
+    }
+    let mut found = BTreeSet::new();
+    for file in files {
+        found.extend(commands_of(&fs::read_to_string(file).unwrap()));
+    }
+    let listed: BTreeSet<&str> = NOT_TESTED.iter().map(|(command, _)| *command).collect();
+    let tested: BTreeSet<&str> = [OF_TABLES, OF_RUNS, OF_OTHERS].concat().into_iter().collect();
+    let is_known = |command: &str| listed.contains(command) || tested.contains(command);
+    let new: Vec<&String> = found.iter().filter(|command| !is_known(command)).collect();
+    assert!(new.is_empty(), "add a situation that prints these commands, or a reason: {new:#?}");
+    let gone: Vec<&&str> = listed.union(&tested).filter(|command| !found.contains(**command)).collect();
+    assert!(gone.is_empty(), "no message prints these commands any more: {gone:#?}");
+    assert!(listed.is_disjoint(&tested), "a command is tested and listed");
+}
+
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            files.push(path);
+        }
+    }
+}
+
+/// The commands in a source's strings. Comments, and the tests at the end, are left out.
+fn commands_of(source: &str) -> Vec<String> {
+    let code = source.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let lines = code.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+    // A string that goes on in the next line.
+    let text: String = lines
+        .map(|line| line.strip_suffix('\\').map_or_else(|| format!("{line}\n"), str::to_owned))
+        .collect();
+    commands_in(&text).into_iter().filter(|command| !command.contains('"')).collect()
+}
