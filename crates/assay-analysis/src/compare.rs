@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_store::{RunFolder, Selection, Store, StoreError, TrialId};
 use serde::Serialize;
 
+use crate::asked::question;
 use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
 use crate::delivered;
 use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
 use crate::notes::different_times;
-use crate::question::question;
 use crate::settings;
 use crate::standing::{Standing, withhold};
 

@@ -199,7 +199,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     });
     let [look, alone] = looks.unwrap_or_default();
     let verdict = look.map_or_else(
-        || judge(&counted, family, pairing.margin, Some(&losses), pairing.closing),
+        || judge_tasks(&counted, family, pairing.margin, Some(&losses), pairing.closing),
         |look| look.verdict,
     );
     // These tests are for one look at all trials.
@@ -284,7 +284,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
 }
 
 /// The verdict on tasks: on all planned trials, or on the share with which a run was closed.
-pub(crate) fn judge(
+pub(crate) fn judge_tasks(
     tasks: &[PairedTask],
     family: usize,
     margin: f64,

@@ -12,7 +12,7 @@ use assay_store::RunFolder;
 use assay_trace::Disclosure;
 use serde::Serialize;
 
-use crate::comparisons::{judge, level};
+use crate::comparisons::{judge_tasks, level};
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, FamilyInterval};
 
@@ -116,7 +116,7 @@ pub(crate) fn contrasts(run: &RunFolder, tables: &[Table], clusters: &BTreeMap<&
             let tasks = tasks(kind, (baseline, condition), first, second, clusters);
             // A lift's difference is twice that of the averaged arms.
             let scale = if kind == ContrastKind::Lifts { 2.0 } else { 1.0 };
-            let found = judge(&tasks, family, run.margin / scale, None, first.closing);
+            let found = judge_tasks(&tasks, family, run.margin / scale, None, first.closing);
             let estimate = assay_stats::lift(&tasks, 0.95);
             Contrast {
                 kind,

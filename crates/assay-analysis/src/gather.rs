@@ -8,11 +8,11 @@ use assay_store::{
     Store, StoreError, Treatment, TrialId,
 };
 
+use crate::asked::AskedQuestion;
 use crate::calibration::CalibrationSet;
 use crate::delivery::written_skills_kept;
 use crate::model::{AgentKey, Rounds};
 use crate::origins::RecordOrigins;
-use crate::question::Question;
 use crate::result::TrialResult;
 use crate::rounds;
 use crate::standing::Progress;
@@ -44,7 +44,7 @@ pub struct Gathered {
     /// The closing of the run, if it was closed.
     pub(crate) closing: Option<Closing>,
     /// The question of the run.
-    pub(crate) question: Option<Question>,
+    pub(crate) question: Option<AskedQuestion>,
 }
 
 /// All arms of one agent in one sandbox.

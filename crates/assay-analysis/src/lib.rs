@@ -5,6 +5,7 @@
 //! comparisons with the baseline, and the tasks.
 
 mod arms;
+mod asked;
 pub mod audited;
 mod calibration;
 mod causes;
@@ -33,7 +34,6 @@ mod origins;
 mod outcome;
 mod overlap;
 mod provenance;
-mod question;
 mod report;
 mod result;
 mod round_plans;
@@ -54,6 +54,7 @@ pub use assay_store::{
 pub use shared::SharedSkills;
 
 pub use causes::Cause;
+pub use asked::{AskedQuestion, PastRun, question};
 pub use close::{CloseOutcome, close};
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
@@ -78,7 +79,6 @@ pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use origins::RecordOrigins;
 pub use outcome::{OutcomeSummary, OutcomeTasks};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
-pub use question::{PastRun, Question, question};
 pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};
 pub use rounds::{DecidedRun, RoundState, decided_before, round_state};
 pub use standing::Progress;

@@ -2,9 +2,9 @@
 
 use assay_store::{Closing, OutcomeRule};
 
+use crate::asked::AskedQuestion;
 use crate::models::RepliedModel;
 use crate::origins::RecordOrigins;
-use crate::question::Question;
 use crate::shared::SharedSkills;
 
 /// An arm as a note names it.
@@ -206,9 +206,9 @@ pub enum Note {
     /// The run was closed with a part of its planned trials, and continued.
     ContinuedAfterClosing(Closing),
     /// Earlier runs with other trials asked the same question.
-    EarlierRuns(Question),
+    EarlierRuns(AskedQuestion),
     /// Earlier runs had the same trials.
-    Reanalysis(Question),
+    Reanalysis(AskedQuestion),
     /// The run contains all trials of an earlier one.
     Extended {
         /// The earlier run.

@@ -339,7 +339,7 @@ fn earlier_runs(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
     notes
 }
 
-/// That the run was closed before it was complete, and what became of it.
+/// That the run was closed before it was complete, and whether it went on.
 fn closing(run: &RunFolder, gathered: &Gathered) -> Option<Note> {
     let closing = gathered.closing.clone()?;
     Some(if gathered.is_continued() {

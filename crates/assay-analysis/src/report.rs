@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use assay_store::{Closing, Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
+use crate::asked::{self, AskedQuestion};
 use crate::calibration::CalibrationSet;
 use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
@@ -20,7 +21,6 @@ use crate::notes::{Findings, notes};
 use crate::origins::RecordOrigins;
 use crate::outcome::OutcomeSummary;
 use crate::provenance::{self, Provenance};
-use crate::question::{self, Question};
 use crate::standing::{self, Progress, Standing};
 use crate::{arms, causes, comparisons, controls, metrics, models, tasks, undelivered};
 
@@ -55,7 +55,7 @@ pub struct Report {
     #[serde(rename = "final")]
     pub closing: Option<Closing>,
     /// The question of the run, and the earlier runs that asked the same; `null` if it compares nothing.
-    pub question: Option<Question>,
+    pub question: Option<AskedQuestion>,
     /// Whether there was an earlier look at the question: an earlier run with other trials or with a part of these, or a
     /// closing of this run after which it went on.
     pub extended_after_look: bool,
@@ -119,7 +119,7 @@ pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Resu
     let calibration = store.calibration(&run.run)?;
     // One of another version is none.
     let calibration = calibration.and_then(|value| serde_json::from_value(value).ok());
-    let gathered = Gathered::read(store, run, only)?.asking(question::question(store, run)?);
+    let gathered = Gathered::read(store, run, only)?.asking(asked::question(store, run)?);
     let found = analyze(run, &gathered.calibrated(calibration));
     Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }
@@ -134,7 +134,7 @@ pub fn report_calibrated(
     only: &Selection,
     calibration: CalibrationSet,
 ) -> Result<Report, StoreError> {
-    let gathered = Gathered::read(store, run, only)?.asking(question::question(store, run)?);
+    let gathered = Gathered::read(store, run, only)?.asking(asked::question(store, run)?);
     let found = analyze(run, &gathered.calibrated(Some(calibration)));
     Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }

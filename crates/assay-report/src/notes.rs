@@ -1,7 +1,7 @@
 //! Notes as sentences. Names in them are neither cleaned nor escaped.
 
 use assay_analysis::{
-    ArmName, ArmNames, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun, Question,
+    ArmName, ArmNames, AskedQuestion, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun,
     RecordOrigins, RepliedModel, TokenNote,
 };
 
@@ -139,7 +139,7 @@ fn relabeled(earlier: &str) -> String {
 }
 
 /// Earlier runs of the same question, and what a series of them is worth.
-fn earlier_runs(question: &Question) -> String {
+fn earlier_runs(question: &AskedQuestion) -> String {
     let number = question.earlier.len() + 1;
     format!(
         "Run {} of this question; earlier: {}. At most 1 − .95{} = {:.0}% of such series have a false verdict, if \
@@ -158,7 +158,7 @@ fn raised(number: usize) -> String {
 }
 
 /// Earlier runs with their verdicts: those with the same trials, or the others.
-fn past_runs(question: &Question, same: bool) -> String {
+fn past_runs(question: &AskedQuestion, same: bool) -> String {
     let of = |past: &&PastRun| (past.kind == EarlierKind::Reanalyzed) == same;
     let all: Vec<&PastRun> = question.past.iter().filter(of).collect();
     let mut named: Vec<String> = all

@@ -99,12 +99,12 @@ fn interim(comparison: &Comparison, progress: Progress) -> String {
     let figures = so_far(comparison);
     match comparison.sequential {
         Some(Rounds { round: 0, rounds, .. }) => {
-            format!("{}: no round of {rounds} has been looked at.", no_verdict(progress))
+            format!("{}; no round of {rounds} has been looked at.", no_verdict(progress))
         }
         // The looks of a sequential rule have levels of their own.
         Some(Rounds { round, rounds, .. }) => {
             format!(
-                "{}: not decided after round {round} of {rounds}; so far {figures}. {units}.",
+                "{}; not decided after round {round} of {rounds}; so far {figures}. {units}.",
                 no_verdict(progress)
             )
         }

@@ -29,11 +29,11 @@ mod outcome;
 mod owner;
 #[cfg(target_os = "linux")]
 mod process;
-mod question;
 mod record;
 mod review;
 mod role;
 mod run;
+mod run_question;
 mod runs;
 mod sandbox;
 mod seal;
@@ -65,7 +65,6 @@ pub use metric::{
 pub use outcome::{Check, OutcomeKind, OutcomeRule, OutcomeValues, RunOutcomes};
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
-pub use question::{EarlierKind, EarlierRun, Question, QuestionPart};
 pub use record::{
     AgentLabel, Cause, Estimated, GeneratedSkill, Metered, Outcome, Record, RecordError, Seconds, score,
 };
@@ -78,6 +77,7 @@ pub use run::{
     Cell, ConditionSettings, Exclusion, NEEDS_NETWORK, PlannedAgent, PlannedProvision, PlannedSkill,
     PlannedTask, RunFolder, Stopping, is_run_name,
 };
+pub use run_question::{EarlierKind, EarlierRun, QuestionPart, RunQuestion};
 pub use runs::{RunSummary, SOURCE};
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_matches};

@@ -7,7 +7,7 @@ use assay_store::{Outcome, RunFolder, SET_SCORE};
 use serde::Serialize;
 
 use super::pair::{Pair, means, paired, pairs};
-use crate::comparisons::{judge, level};
+use crate::comparisons::{judge_tasks, level};
 use crate::gather::{Slot, Table};
 use crate::model::{Comparison, FamilyInterval};
 
@@ -127,7 +127,7 @@ fn row(
         })
         .collect();
     // Scores of sets are decided like the overall score.
-    let found = judge(&paired, family, run.margin, None, table.closing);
+    let found = judge_tasks(&paired, family, run.margin, None, table.closing);
     let unadjusted = assay_stats::lift(&paired, 0.95).and_then(|lift| lift.interval);
     let unadjusted = unadjusted.filter(|_| table.closing.is_none());
     let word = match found.kind {

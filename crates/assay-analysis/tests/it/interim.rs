@@ -108,12 +108,12 @@ fn a_sequential_comparison_has_a_verdict_when_its_rule_has_ended() {
             .plan(|run| (run.stopping, run.repetitions) = (Some(Stopping { rounds: 6, looks: None }), 5))
             .report()
     };
-    // The skill is decided early; the other alternates, and its third round is not complete.
-    let open = sequential(["FFFF..", "PPPPPP", "FPF..."]);
+    // The skill is decided in the first round; the other has no effect in it, and its second round is not complete.
+    let open = sequential(["FP....", "PP....", "F....."]);
     let words: Vec<_> = open.comparisons.iter().map(|found| found.verdict.map(|kind| kind.word())).collect();
     assert_eq!((open.interim, words), (true, vec![Some("helps"), None]));
     let rounds = open.comparisons[1].sequential.unwrap();
-    assert_eq!((rounds.round, rounds.ended), (3, None));
+    assert_eq!((rounds.round, rounds.ended), (1, None));
     // All ended: trials of later rounds are not missing.
     let ended = sequential(["FF....", "PP....", "PP...."]);
     assert!(!ended.interim && ended.comparisons.iter().all(|found| found.verdict.is_some()));
@@ -147,10 +147,10 @@ fn a_closed_run_is_judged_once_at_the_level_of_its_share() {
 
 #[test]
 fn a_closed_sequential_run_keeps_the_levels_of_its_looks() {
-    let suite = suite(["FPF...", "PFF..."])
+    let suite = suite(["FP....", "F....."])
         .plan(|run| (run.stopping, run.repetitions) = (Some(Stopping { rounds: 6, looks: None }), 5));
     let open = suite.report();
-    let closed = analyze(&suite.run, &suite.gathered().closed(&suite.run, Some(closing(120, 120, 240))));
+    let closed = analyze(&suite.run, &suite.gathered().closed(&suite.run, Some(closing(60, 60, 240))));
     let found = &closed.comparisons[0];
     assert_eq!((found.word(), found.sequential.unwrap().ended), ("inconclusive", Some(End::Closed)));
     assert_eq!(found.family, open.comparisons[0].family);

@@ -75,9 +75,7 @@ fn equal_notes_are_listed_once() {
 
 #[test]
 fn two_runs_of_different_days_are_compared_with_a_warning() {
-    let run = |name: &str, day: u32| {
-        on_days(Suite::uniform(&["none"], &["PF"]), move |_| day).plan(|run| name.clone_into(&mut run.run))
-    };
+    let run = |name: &str, day: u32| on_days(Suite::uniform(&["none"], &["PF"]), move |_| day).named(name);
     let against = |first: &Suite, second: &Suite| -> RunComparison {
         compare_gathered(&first.run, &first.gathered(), &second.run, &second.gathered())
     };

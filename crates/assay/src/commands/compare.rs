@@ -13,7 +13,7 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
     let store = machine::read_store(&settings.store)?;
     let (first, second) = (store.run(&args.first)?, store.run(&args.second)?);
     let found = assay_analysis::compare(&store, &first, &second)?;
-    if found.comparisons.is_empty() {
+    if found.comparisons.is_empty() && found.shared_trials == 0 {
         let reasons: Vec<String> = found
             .excluded
             .iter()

@@ -50,9 +50,9 @@ fn the_screen_of_report() {
      curated     +30             +40  −86 to +100         −40 to +100
      placebo     −40             −40  −100 to +28         −100 to +30
 
-     condition  normalized gain      p  adjusted p  run-to-run noise   MDE
-     curated              +0.60  0.490       0.490                 –  >100
-     placebo              −0.80  0.178       0.178                 –   ±91
+     condition  normalized gain  p (CI)  adjusted p (CI)  run-to-run noise   MDE
+     curated              +0.60   0.490            0.490                 –  >100
+     placebo              −0.80   0.178            0.178                 –   ±91
 
      condition  tasks better/equal/worse
      curated                       3/1/1

@@ -9,7 +9,7 @@ use crate::model::INTERIM;
 
 /// The question that a run asks, and the earlier runs of the store that asked the same.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Question {
+pub struct AskedQuestion {
     /// The same in all runs that ask the same.
     pub id: String,
     /// Earlier runs with trials that this one did not make: trials of their own, or a part of this run's. Oldest first.
@@ -34,7 +34,7 @@ pub struct PastRun {
     pub kind: EarlierKind,
 }
 
-impl Question {
+impl AskedQuestion {
     /// The most that the chance of a false verdict in a series of this run and the earlier ones can be, if they are
     /// independent: 1 − .95^k.
     pub fn false_share(&self) -> f64 {
@@ -46,9 +46,9 @@ impl Question {
 /// The question of a run; `None` if it compares nothing.
 ///
 /// # Errors
-/// Its plan or the history cannot be read.
-pub fn question(store: &Store, run: &RunFolder) -> Result<Option<Question>, StoreError> {
-    let (asked, runs) = store.earlier_runs(run)?;
+/// The history cannot be read.
+pub fn question(store: &Store, run: &RunFolder) -> Result<Option<AskedQuestion>, StoreError> {
+    let (asked, runs) = store.earlier_runs(run);
     if asked.parts.is_empty() {
         return Ok(None);
     }
@@ -66,7 +66,7 @@ pub fn question(store: &Store, run: &RunFolder) -> Result<Option<Question>, Stor
         .collect();
     // Stable: the oldest first among each.
     past.sort_by_key(|earlier| earlier.kind == EarlierKind::Reanalyzed);
-    Ok(Some(Question {
+    Ok(Some(AskedQuestion {
         id: asked.id,
         earlier: named(|kind| kind != EarlierKind::Reanalyzed),
         extends: named(|kind| kind == EarlierKind::Extended),
@@ -102,7 +102,7 @@ fn words(history: &[Value], earlier: &EarlierRun) -> Vec<String> {
 impl Gathered {
     /// Attaches the question of the run.
     #[must_use]
-    pub fn asking(self, question: Option<Question>) -> Self {
+    pub fn asking(self, question: Option<AskedQuestion>) -> Self {
         Self { question, ..self }
     }
 

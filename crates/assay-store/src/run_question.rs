@@ -20,7 +20,7 @@ use crate::store::Store;
 
 /// `question.json`: what a run asks, written when its plan is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
+pub struct RunQuestion {
     /// `assay.question/1`.
     pub schema: String,
     /// The same in all runs that ask the same, as far as they were known when the plan was written.
@@ -77,12 +77,12 @@ pub enum EarlierKind {
 /// A run that asks the same as another.
 struct SameQuestion {
     run: String,
-    question: Question,
+    question: RunQuestion,
     /// The positions of the parts that ask the same: of the other run, and of this one.
     pairs: Vec<(usize, usize)>,
 }
 
-impl Question {
+impl RunQuestion {
     /// The format of `question.json`.
     pub const SCHEMA: &str = "assay.question/1";
 
@@ -200,7 +200,7 @@ fn skills_of(run: &RunFolder, condition: &str) -> BTreeMap<String, String> {
 impl Store {
     /// Writes down what a run asks, when its plan is written.
     pub(crate) fn save_question(&self, run: &RunFolder) -> Result<(), StoreError> {
-        let mut question = Question::of(run, Some(&|id| self.has_record(id)));
+        let mut question = RunQuestion::of(run, Some(&|id| self.has_record(id)));
         question.planned_at = Some(jiff::Timestamp::now().to_string());
         if let Some(first) = self.same_question(&run.run, &question).into_iter().next() {
             question.id = first.question.id;
@@ -212,17 +212,23 @@ impl Store {
     ///
     /// # Errors
     /// Neither can be read.
-    pub fn question(&self, run: &str) -> Result<Question, StoreError> {
-        let path = self.run_folder(run).join("question.json");
-        if path.exists()
-            && let Ok(question) = read_json::<Question>(&path)
-            && question.schema == Question::SCHEMA
-        {
-            return Ok(question);
+    pub fn question(&self, run: &str) -> Result<RunQuestion, StoreError> {
+        match self.saved_question(run) {
+            Some(question) => Ok(question),
+            None => Ok(self.planned_question(&self.run(run)?)),
         }
-        let mut question = Question::of(&self.run(run)?, None);
-        question.planned_at = self.first_activity(run).map(|time| time.to_string());
-        Ok(question)
+    }
+
+    fn saved_question(&self, run: &str) -> Option<RunQuestion> {
+        let path = self.run_folder(run).join("question.json");
+        let question: RunQuestion = if path.exists() { read_json(&path).ok()? } else { return None };
+        (question.schema == RunQuestion::SCHEMA).then_some(question)
+    }
+
+    fn planned_question(&self, run: &RunFolder) -> RunQuestion {
+        let mut question = RunQuestion::of(run, None);
+        question.planned_at = self.first_activity(&run.run).map(|time| time.to_string());
+        question
     }
 
     /// When a run was planned, for a run of an older version: when its first trial ended, by its events, else when its
@@ -243,8 +249,8 @@ impl Store {
     }
 
     /// The other runs that were planned before and ask the same, oldest first, with the positions of the parts.
-    fn same_question(&self, run: &str, mine: &Question) -> Vec<SameQuestion> {
-        let place = |name: &str, question: &Question| (question.time(), name.to_owned());
+    fn same_question(&self, run: &str, mine: &RunQuestion) -> Vec<SameQuestion> {
+        let place = |name: &str, question: &RunQuestion| (question.time(), name.to_owned());
         let own = place(run, mine);
         let mut found = Vec::new();
         for name in self.run_names().into_iter().filter(|name| name != run) {
@@ -264,11 +270,11 @@ impl Store {
     /// The earlier runs of this store that ask the same as a run and had trials when it was planned, oldest first.
     ///
     /// Plans are read of runs that ask the same, and no records: a trial is there if its record is.
-    ///
-    /// # Errors
-    /// What the run asks cannot be read.
-    pub fn earlier_runs(&self, run: &RunFolder) -> Result<(Question, Vec<EarlierRun>), StoreError> {
-        let question = self.question(&run.run)?;
+    pub fn earlier_runs(&self, run: &RunFolder) -> (RunQuestion, Vec<EarlierRun>) {
+        let question = match self.saved_question(&run.run) {
+            Some(question) => question,
+            None => self.planned_question(run),
+        };
         let mut earlier = Vec::new();
         for SameQuestion { run: name, question: other, pairs } in self.same_question(&run.run, &question) {
             let Ok(plan) = self.run(&name) else { continue };
@@ -288,7 +294,7 @@ impl Store {
             }
             earlier.extend(kind.map(|kind| EarlierRun { run: name, kind, conditions }));
         }
-        Ok((question, earlier))
+        (question, earlier)
     }
 
     /// How the trials of an earlier part are related to those of a later one; `None` if the earlier one had none.
