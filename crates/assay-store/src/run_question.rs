@@ -1,7 +1,7 @@
 //! The question that a run asks, and the earlier runs that asked it.
 //!
 //! A run asks one question for each condition and agent: does this condition change the outcome of this agent, with
-//! this model, on these tasks? Two runs ask the same if role, agent, model and outcome agree, and if at least half of
+//! this model, on these tasks? Two runs ask the same if role, agent, model and the rule of the outcome agree, and if at least half of
 //! the skills and half of the tasks do (of the run that has fewer). A skill agrees by its name, so that its versions
 //! are one lineage, or by its digest; a task likewise. Names, seeds, margins, primary conditions and stopping rules do
 //! not matter.
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::error::StoreError;
 use crate::files::{read_json, write_json};
 use crate::identity::{TrialId, canonical};
+use crate::outcome::OutcomeRule;
 use crate::run::{Cell, RunFolder};
 use crate::store::Store;
 
@@ -29,6 +30,9 @@ pub struct RunQuestion {
     pub planned_at: Option<String>,
     /// One for each condition other than the baseline, and each agent.
     pub parts: Vec<QuestionPart>,
+    /// The rule by which trials have an outcome; absent in runs of older versions, which count as `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<OutcomeRule>,
     /// The planned tasks by name, with their digests.
     pub tasks: BTreeMap<String, String>,
 }
@@ -120,13 +124,15 @@ impl RunQuestion {
         let tasks = run.tasks.iter().filter(|task| planned.contains(task.name.as_str()));
         let tasks = tasks.map(|task| (task.name.clone(), task.digest.clone())).collect();
         let chief = parts.iter().find(|part| run.primary.as_ref().is_none_or(|name| *name == part.condition));
-        let id = chief.or(parts.first()).map_or_else(String::new, QuestionPart::id);
-        Self { schema: Self::SCHEMA.to_owned(), id, planned_at: None, parts, tasks }
+        let id =
+            chief.or(parts.first()).map_or_else(String::new, |part| part.id(run.outcome.unwrap_or_default()));
+        Self { schema: Self::SCHEMA.to_owned(), id, planned_at: None, parts, outcome: run.outcome, tasks }
     }
 
     /// The pairs of parts that ask the same in both, by their positions.
     fn same_parts(&self, other: &Self) -> Vec<(usize, usize)> {
-        if !agree(&self.tasks, &other.tasks) {
+        let outcome = |question: &Self| question.outcome.unwrap_or_default();
+        if outcome(self) != outcome(other) || !agree(&self.tasks, &other.tasks) {
             return Vec::new();
         }
         let mut pairs = Vec::new();
@@ -149,10 +155,11 @@ impl RunQuestion {
 
 impl QuestionPart {
     /// A digest of what identifies the question apart from its tasks.
-    fn id(&self) -> String {
+    fn id(&self, outcome: OutcomeRule) -> String {
         let Self { role, agent, model, .. } = self;
         let skills: Vec<&String> = self.skills.keys().collect();
-        let what = json!({ "role": role, "agent": agent, "model": model, "skills": skills });
+        let what =
+            json!({ "outcome": outcome, "role": role, "agent": agent, "model": model, "skills": skills });
         let digest = blake3::hash(canonical(&what).as_bytes()).to_hex();
         digest.chars().take(16).collect()
     }
