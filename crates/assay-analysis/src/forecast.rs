@@ -129,6 +129,9 @@ pub struct ArmForecast {
     pub agent: String,
     /// `provider:model`.
     pub model: Option<String>,
+    /// The declared server of the model: a name, or an address in its normal form; `null` for scripts and without a
+    /// model.
+    pub server: Option<String>,
     /// `native` or `system`, if there is a choice.
     pub placement: Option<Placement>,
     /// The condition.
@@ -563,6 +566,7 @@ fn forecast_arms(
                     .flatten(),
                 agent: entry.name().to_owned(),
                 model: entry.label.model.clone(),
+                server: entry.server.clone(),
                 placement: entry.placement,
                 condition: condition.clone(),
                 cells,

@@ -48,7 +48,7 @@ mod undelivered;
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::{
-    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Treatment,
+    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse, Treatment,
     TrialId,
 };
 pub use shared::SharedSkills;
@@ -79,7 +79,7 @@ pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use origins::RecordOrigins;
 pub use outcome::{OutcomeSummary, OutcomeTasks};
 pub use provenance::{Provenance, ProvenanceAgent, ProvidedSkill};
-pub use report::{Report, SCHEMA, analyze, report, report_calibrated, report_selected};
+pub use report::{Report, ReusedCount, SCHEMA, analyze, report, report_calibrated, report_selected};
 pub use rounds::{DecidedRun, RoundState, decided_before, round_state};
 pub use standing::Progress;
 pub use task_results::{FailedTrial, TaskArmResults, TaskResults, TestResults, task_results};

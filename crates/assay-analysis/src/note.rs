@@ -1,6 +1,6 @@
 //! Notes on a report, as data. `assay-report` turns them into sentences.
 
-use assay_store::{Closing, OutcomeRule};
+use assay_store::{Closing, OutcomeRule, Reuse};
 
 use crate::asked::AskedQuestion;
 use crate::models::RepliedModel;
@@ -225,6 +225,15 @@ pub enum Note {
     Changed {
         /// How many.
         records: usize,
+    },
+    /// Trials that were executed under another identity.
+    Reused {
+        /// Why they count.
+        why: Reuse,
+        /// Their server; `None` if it is that of their agent.
+        server: Option<String>,
+        /// How many.
+        trials: usize,
     },
     /// Records that cannot be read.
     Unreadable {

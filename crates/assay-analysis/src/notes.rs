@@ -87,6 +87,11 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     );
     notes.extend(earlier_runs(run, gathered));
     notes.extend(run.relabels.clone().map(|earlier| Note::Relabeled { earlier }));
+    notes.extend(run.reused.iter().map(|reused| Note::Reused {
+        why: reused.why,
+        server: reused.server.clone(),
+        trials: reused.trials.len(),
+    }));
     if gathered.unreadable > 0 {
         notes.push(Note::Unreadable { records: gathered.unreadable });
     }

@@ -38,6 +38,9 @@ pub struct ProvenanceAgent {
     pub version: String,
     /// The requested model, `provider:model`.
     pub model: Option<String>,
+    /// The declared server of the model: a name, or an address in its normal form; `null` for scripts, without a
+    /// model, and if unknown.
+    pub server: Option<String>,
     /// The models that replied, by the provider's own word.
     pub replied: Vec<String>,
 }
@@ -73,6 +76,7 @@ pub(crate) fn provenance(run: &RunFolder, gathered: &Gathered, replied: &[Replie
             agent: agent.name().to_owned(),
             version: agent.label.version.clone(),
             model: model.clone(),
+            server: agent.server.clone(),
             replied: replied.iter().filter(own).map(|found| found.replied.clone()).collect(),
         }
     });

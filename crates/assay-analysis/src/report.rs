@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_store::{Closing, Exclusion, RunFolder, Selection, Store, StoreError};
+use assay_store::{Closing, Exclusion, Reuse, ReusedTrials, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
 use crate::asked::{self, AskedQuestion};
@@ -62,6 +62,8 @@ pub struct Report {
     /// An earlier run with the same trials and analysis, whose tasks had other labels; `null` if there is
     /// none.
     pub relabels: Option<String>,
+    /// Trials that were executed under another identity, and why they count.
+    pub reused: Vec<ReusedCount>,
     /// Whether the outcome value of a trial is between 0 and 1. If none is, scores are pass rates.
     pub fractional_scores: bool,
     /// The measurements, condition by condition.
@@ -100,6 +102,23 @@ pub struct Report {
     /// Notes for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,
+}
+
+/// Trials that were executed under another identity than their plan would give them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReusedCount {
+    /// `earlier-schema`: before servers and labels were part of the id schema. `same-server`: with another server.
+    pub why: Reuse,
+    /// Their server, if it is another than that of their agent.
+    pub server: Option<String>,
+    /// How many.
+    pub trials: usize,
+}
+
+impl ReusedCount {
+    fn of(reused: &ReusedTrials) -> Self {
+        Self { why: reused.why, server: reused.server.clone(), trials: reused.trials.len() }
+    }
 }
 
 /// Finds everything about a run.
@@ -198,6 +217,7 @@ pub fn analyze(run: &RunFolder, gathered: &Gathered) -> Report {
         extended_after_look: gathered.is_extension(run)
             || gathered.question.as_ref().is_some_and(|question| !question.earlier.is_empty()),
         relabels: run.relabels.clone(),
+        reused: run.reused.iter().map(ReusedCount::of).collect(),
         fractional_scores: gathered.slots().any(Slot::is_fractional),
         tasks: tasks::rows(run, tables),
         exploration,

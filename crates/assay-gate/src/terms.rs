@@ -135,7 +135,8 @@ impl SkillTerms {
 impl TaskTerms {
     fn of(task: &Task) -> Self {
         Self {
-            digest: task.digest.to_string(),
+            // Labels decide verdicts, too.
+            digest: task.labeled_digest.to_string(),
             assertions: assertions(&task.root.join("tests")),
             folder: task.root.clone(),
             instruction: task.instruction.clone(),

@@ -126,6 +126,7 @@ impl Call<'_> {
             // limit of one reply, and a limit that the agent did not set would change what is
             // measured.
             max_output_tokens: session.max_output_tokens.filter(|_| is_generated),
+            temperature: session.temperature.filter(|_| is_generated),
             provider_tools: &session.provider_tools,
             is_home: matches!(&session.provider.inner.kind, Kind::Server(server) if server.is_home()),
         };

@@ -28,6 +28,8 @@ pub struct SessionConfig {
     /// Maximum tokens of one reply: lowers what the agent requests, and is set if it requests no
     /// limit. `None` leaves requests as they are.
     pub max_output_tokens: Option<u64>,
+    /// Sampling temperature, set in every request for a reply; `None` leaves requests as they are.
+    pub temperature: Option<f64>,
     /// Caps of the trial.
     pub caps: Caps,
     /// The budget that its requests are charged to. An [admitted](Budget::admit) trial has that of
@@ -63,6 +65,7 @@ impl SessionConfig {
             listen,
             model: None,
             max_output_tokens: None,
+            temperature: None,
             caps: Caps::default(),
             budget: Budget::default(),
             patience: None,

@@ -51,12 +51,7 @@ impl Endpoint {
     ) -> Result<Self, ModelError> {
         let set =
             |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let from_env = set(service.base_env);
-        let (base, origin) = match (&options.base_url, &from_env) {
-            (Some(base), _) => (base.trim(), "base_url"),
-            (None, Some(base)) => (base.as_str(), service.base_env),
-            (None, None) => (service.home, "its own address"),
-        };
+        let (base, origin) = declared(service, options.base_url.as_deref(), env);
         let base = base.trim_end_matches('/');
         let uri = address(base, origin)?;
         let host = uri.host().unwrap_or_default();
@@ -100,6 +95,21 @@ impl Endpoint {
     }
 }
 
+/// The base URL of a service and what declares it: the experiment, else the variable, else the service itself.
+pub(crate) fn declared(
+    service: &Service,
+    base_url: Option<&str>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> (String, &'static str) {
+    let from_env =
+        || env(service.base_env).map(|value| value.trim().to_owned()).filter(|base| !base.is_empty());
+    match base_url {
+        Some(base) => (base.trim().to_owned(), "base_url"),
+        None => from_env()
+            .map_or_else(|| (service.home.to_owned(), "its own address"), |base| (base, service.base_env)),
+    }
+}
+
 /// The certificate authorities of the file in `SSL_CERT_FILE`, in place of the built-in ones, as in
 /// OpenSSL and programs that use it.
 fn root_certificates(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> {
@@ -127,7 +137,7 @@ fn root_certificates(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, 
 
 /// Checks a base URL. Parts that may contain a secret (a user, a query) are rejected: keys belong
 /// in variables.
-fn address(base: &str, origin: &str) -> Result<Uri, ModelError> {
+pub(crate) fn address(base: &str, origin: &str) -> Result<Uri, ModelError> {
     let wrong = |what: &str| {
         ModelError::Spec(format!(
             "{origin} {what}: expected http:// or https://, a host, and optionally a path"

@@ -44,6 +44,7 @@ mod preflight;
 mod provider;
 mod rerank;
 mod scripted;
+mod server;
 mod text;
 mod tokens;
 mod transport;
@@ -60,6 +61,7 @@ pub use overflow::exceeds_context;
 pub use preflight::{Api, PREFLIGHT_PROMPT, address, preflight};
 pub use rerank::Rerank;
 pub use scripted::{Fault, Script, Turn};
+pub use server::{is_server_name, normalize_server, server};
 pub use tokens::{CHARS_PER_TOKEN, MOST_TOKENS, chars, estimate, tokens};
 
 use serde::{Deserialize, Serialize};

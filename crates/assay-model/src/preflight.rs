@@ -42,6 +42,9 @@ pub fn preflight(
         if let (Some(most), Some(body)) = (options.max_output_tokens, body.as_object_mut()) {
             body.insert("max_output_tokens".to_owned(), json!(most));
         }
+        if let (Some(temperature), Some(body)) = (options.temperature, body.as_object_mut()) {
+            body.insert("temperature".to_owned(), json!(temperature));
+        }
         let answer = transport.post(&body, call)?;
         return Ok(answer.body.get("model").and_then(serde_json::Value::as_str).map(str::to_owned));
     }

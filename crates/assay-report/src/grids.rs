@@ -618,19 +618,25 @@ pub(crate) fn skills(provenance: &Provenance) -> Option<Grid> {
 
 /// The agents, with requested and responding models.
 pub(crate) fn provenance_agents(provenance: &Provenance) -> Grid {
-    let mut grid = Grid::new("Agents", &["agent", "version", "requested model", "responding model"], &[]);
+    let mut columns = vec!["agent", "version", "requested model", "responding model"];
+    let has_servers = provenance.agents.iter().any(|agent| agent.server.is_some());
+    if has_servers {
+        columns.push("server");
+    }
+    let mut grid = Grid::new("Agents", &columns, &[]);
     for agent in &provenance.agents {
         let model = agent.model.as_ref().map_or_else(|| Cell::from(NONE), |model| Cell::Name(clean(model)));
         let replied = match agent.replied.as_slice() {
             [] => Cell::from(NONE),
             names => Cell::Name(clean(&names.join(", "))),
         };
-        grid.rows.push(vec![
-            Cell::Name(clean(&agent.agent)),
-            Cell::Name(clean(&agent.version)),
-            model,
-            replied,
-        ]);
+        let mut row =
+            vec![Cell::Name(clean(&agent.agent)), Cell::Name(clean(&agent.version)), model, replied];
+        if has_servers {
+            let server = agent.server.as_ref();
+            row.push(server.map_or_else(|| Cell::from(NONE), |server| Cell::Name(clean(server))));
+        }
+        grid.rows.push(row);
     }
     grid
 }

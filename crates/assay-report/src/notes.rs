@@ -2,7 +2,7 @@
 
 use assay_analysis::{
     ArmName, ArmNames, AskedQuestion, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun,
-    RecordOrigins, RepliedModel, TokenNote,
+    RecordOrigins, RepliedModel, Reuse, TokenNote,
 };
 
 use crate::text::{clean, count, counted, points};
@@ -105,6 +105,7 @@ pub fn note(note: &Note) -> String {
         Note::Relabeled { earlier } => relabeled(earlier),
         Note::Origins(origins) => record_origins(*origins),
         Note::Changed { records } => changed_records(*records),
+        Note::Reused { why, server, trials } => reused(*why, server.as_deref(), *trials),
         Note::Unreadable { records } => format!(
             "{} cannot be read; {} not executed.",
             counted(*records, "record", "records"),
@@ -266,6 +267,24 @@ pub fn changed_records(records: usize) -> String {
         if records == 1 { "It does" } else { "They do" },
         if records == 1 { "its trial" } else { "their trials" },
     )
+}
+
+/// Trials that were executed under another identity.
+fn reused(why: Reuse, server: Option<&str>, trials: usize) -> String {
+    let counts = counted(trials, "trial was", "trials were");
+    match (why, server) {
+        (Reuse::EarlierSchema, None) => {
+            format!("{counts} recorded before servers and labels were part of the id schema.")
+        }
+        (Reuse::EarlierSchema, Some(server)) => format!(
+            "{counts} recorded before servers and labels were part of the id schema, with the server {server} \
+             (`--same-server`)."
+        ),
+        (Reuse::SameServer, server) => format!(
+            "{counts} executed with the server {}, not with that of the experiment (`--same-server`).",
+            server.unwrap_or("unknown")
+        ),
+    }
 }
 
 /// Two conditions, or two runs, whose trials ran at different times.

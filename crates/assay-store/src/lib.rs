@@ -75,7 +75,7 @@ pub use review::{
 pub use role::{ConditionRole, PrimaryCandidate, Treatment, default_primary};
 pub use run::{
     Cell, ConditionSettings, Exclusion, NEEDS_NETWORK, PlannedAgent, PlannedProvision, PlannedSkill,
-    PlannedTask, RunFolder, Stopping, is_run_name,
+    PlannedTask, Reuse, ReusedTrials, RunFolder, Stopping, is_run_name,
 };
 pub use run_question::{EarlierKind, EarlierRun, QuestionPart, RunQuestion};
 pub use runs::{RunSummary, SOURCE};
@@ -86,6 +86,8 @@ pub use spec::agent::AgentSpec;
 pub use spec::judge::{JudgeInput, JudgeMode, JudgeModel, JudgeSpec};
 pub use spec::network::NetworkPolicy;
 pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};
-pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec, work_of};
+pub use spec::trial::{
+    EARLIER_PROTOCOL, PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec, work_of,
+};
 pub use step_record::StepRecord;
 pub use store::{IMPORTED_SPECIFICATION, Store};

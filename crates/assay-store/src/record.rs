@@ -75,6 +75,10 @@ pub struct Record {
     /// everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
+    /// The server of the model, as the experiment declared it: a name, or an address in its normal form. `None`
+    /// without a model, for scripts, and if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The models named in the provider's replies, with the number of replies; absent if it names
     /// none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -247,6 +251,7 @@ impl Record {
             cache_unknown: false,
             cost_usd: None,
             estimated: None,
+            server: None,
             replied_models: BTreeMap::new(),
             seconds: Seconds::default(),
             exposure: None,

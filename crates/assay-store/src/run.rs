@@ -79,6 +79,9 @@ pub struct RunFolder {
     /// The judges of tasks with a rubric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<JudgeSpec>,
+    /// Trials of `cells` that were executed under another identity, and why they count here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reused: Vec<ReusedTrials>,
     /// What executed imported trials: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
@@ -88,6 +91,28 @@ pub struct RunFolder {
     /// Trials of archives that the run uses in the place of its own, as `--reuse-imported` asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reused_imports: Option<usize>,
+}
+
+/// Trials that were executed under another identity than the plan would give them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReusedTrials {
+    /// Why they count.
+    pub why: Reuse,
+    /// The server that they were executed with; unset if it is that of their agent, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// In order of id.
+    pub trials: Vec<TrialId>,
+}
+
+/// Why trials of another identity count in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reuse {
+    /// They were recorded before servers were part of the identity, and labels of tasks were none.
+    EarlierSchema,
+    /// The user said that their server is the same: `--same-server`.
+    SameServer,
 }
 
 /// Decisions after each complete round: one repetition of every task under every condition that is not decided.
@@ -128,12 +153,21 @@ pub struct PlannedAgent {
     pub placement: Option<Placement>,
     /// Whether its results measure a model.
     pub measures_a_model: bool,
+    /// The server of its model, as the experiment declares it: a name, or an address in its normal form; unset
+    /// without a model, for scripts, and in plans of 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The day from which its price of a table holds, if the experiment has none. Not part of `plan`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<String>,
 }
 
 impl PlannedAgent {
+    /// One of which only the label is known.
+    pub fn new(label: AgentLabel, measures_a_model: bool) -> Self {
+        Self { label, arm: None, placement: None, measures_a_model, server: None, list_price: None }
+    }
+
     /// Its name in reports.
     pub fn name(&self) -> &str {
         self.arm.as_deref().unwrap_or(&self.label.name)

@@ -1,6 +1,7 @@
 //! One task.
 
 mod grading;
+mod labels;
 mod layout;
 mod load;
 mod markdown;
@@ -65,6 +66,11 @@ impl Task {
                 Ok(vec![target.to_path_buf()])
             }
         }
+    }
+
+    /// Whether a plan or a list means this task by a digest: with or without its labels.
+    pub fn has_digest(&self, digest: &str) -> bool {
+        [self.digest, self.labeled_digest].iter().any(|own| own.to_string() == digest)
     }
 
     /// The digest of the skills that the Dockerfile would bake in, if any. They count for the

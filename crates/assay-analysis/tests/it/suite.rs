@@ -50,6 +50,7 @@ impl Suite {
             stopping: None,
             judge: None,
             outcome: Some(assay_store::OutcomeRule::Auto),
+            reused: Vec::new(),
             imported: None,
             imported_from: None,
             reused_imports: None,
@@ -84,6 +85,7 @@ impl Suite {
             arm: None,
             placement: None,
             measures_a_model: true,
+            server: None,
             list_price: None,
         });
         for (task, words) in rows {

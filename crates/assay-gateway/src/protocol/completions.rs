@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::{
     Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, event, flat, is_remote, items,
-    keep_tools, lower, parsed, pin_model, refers, result_text, text_at,
+    keep_tools, lower, parsed, pin_model, refers, result_text, set_temperature, text_at,
 };
 
 pub(super) struct Completions;
@@ -53,6 +53,7 @@ impl Dialect for Completions {
             ["store", "web_search_options", "metadata", "user", "safety_identifier", "service_tier", "n"];
         changes.strip(body, &fields);
         keep_tools(body, &|kind| matches!(kind, "function" | "custom"), pins, changes);
+        set_temperature(body, pins, changes);
         if let Some(most) = pins.max_output_tokens {
             let has = |name: &str| body.get(name).is_some();
             let (new, old) = ("max_completion_tokens", "max_tokens");

@@ -33,6 +33,7 @@ pub(crate) trait Dialect: Sync {
 pub(crate) struct Pins<'a> {
     pub(crate) model: &'a str,
     pub(crate) max_output_tokens: Option<u64>,
+    pub(crate) temperature: Option<f64>,
     /// The provider's own tools that are allowed.
     pub(crate) provider_tools: &'a [String],
     /// Whether the provider is OpenAI itself, which names one field differently.
@@ -262,6 +263,17 @@ pub(super) fn lower(object: &mut Value, name: &str, most: u64, changes: &mut Cha
     {
         object.insert(name.to_owned(), json!(most));
         changes.note(format!("{name} set to {most}"));
+    }
+}
+
+/// Sets the sampling temperature, if the trial has one.
+pub(super) fn set_temperature(object: &mut Value, pins: &Pins<'_>, changes: &mut Changes) {
+    if let Some(temperature) = pins.temperature
+        && object.get("temperature").and_then(Value::as_f64) != Some(temperature)
+        && let Some(object) = object.as_object_mut()
+    {
+        object.insert("temperature".to_owned(), json!(temperature));
+        changes.note(format!("temperature set to {temperature}"));
     }
 }
 

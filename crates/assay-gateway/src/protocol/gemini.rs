@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::{
     Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, event, flat, items, lower, refers,
-    result_text, text_at,
+    result_text, set_temperature, text_at,
 };
 
 pub(super) struct Gemini;
@@ -90,6 +90,11 @@ impl Dialect for Gemini {
             {
                 config.insert("maxOutputTokens".to_owned(), old);
             }
+        }
+        if pins.temperature.is_some()
+            && let Some(object) = body.as_object_mut()
+        {
+            set_temperature(object.entry("generationConfig").or_insert_with(|| json!({})), pins, changes);
         }
         if let Some(most) = pins.max_output_tokens
             && let Some(object) = body.as_object_mut()

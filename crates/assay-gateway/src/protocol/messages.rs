@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::{
     Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, flat, items, keep_tools, lower,
-    named_event, pin_model, refers, result_text, text_at,
+    named_event, pin_model, refers, result_text, set_temperature, text_at,
 };
 
 pub(super) struct Messages;
@@ -63,6 +63,7 @@ impl Dialect for Messages {
             .strip(body, &["mcp_servers", "container", "service_tier", "speed", "inference_geo", "metadata"]);
         let own = |kind: &str| kind == "custom" || OWN.iter().any(|name| kind.starts_with(name));
         keep_tools(body, &own, pins, changes);
+        set_temperature(body, pins, changes);
         if let Some(most) = pins.max_output_tokens {
             lower(body, "max_tokens", most, changes);
             // Thinking uses the same budget, and must be smaller.

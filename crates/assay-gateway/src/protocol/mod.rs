@@ -232,13 +232,48 @@ mod tests {
         })
     }
 
+    /// The temperature of a trial is in every request, whatever the agent asked for.
+    #[test]
+    fn the_temperature_of_a_trial_is_set_in_each_protocol() {
+        for protocol in Protocol::ALL {
+            for given in [
+                serde_json::json!({}),
+                serde_json::json!({ "temperature": 1.0, "generationConfig": { "temperature": 1.0 } }),
+            ] {
+                let constrain = |temperature| {
+                    let pins = Pins {
+                        model: "m",
+                        max_output_tokens: None,
+                        temperature,
+                        provider_tools: &[],
+                        is_home: true,
+                    };
+                    let (mut body, mut changes) = (given.clone(), Changes::default());
+                    assert!(protocol.dialect().constrain(&mut body, &pins, &mut changes).is_ok());
+                    let nested = body.pointer("/generationConfig/temperature").and_then(Value::as_f64);
+                    (body["temperature"].as_f64(), nested, changes.noted.join(", "))
+                };
+                let (top, nested, noted) = constrain(Some(0.25));
+                let is_set = if matches!(protocol, Protocol::Gemini) { nested } else { top };
+                assert_eq!(is_set, Some(0.25), "{protocol}");
+                assert!(noted.contains("temperature set to 0.25"), "{protocol}: {noted}");
+                let (top, nested, noted) = constrain(None);
+                let before = (
+                    given["temperature"].as_f64(),
+                    given.pointer("/generationConfig/temperature").and_then(Value::as_f64),
+                );
+                assert_eq!((top, nested), before, "{protocol}: {noted}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn arbitrary_bodies_are_handled_without_panic(values in proptest::collection::vec(words(), 12)) {
             let names = ["messages", "input", "contents", "tools", "system", "generationConfig", "tool_choice"];
             let body: Value = names.iter().zip(&values).map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
             let allowed = ["web_search".to_owned()];
-            let pins = Pins { model: "pinned", max_output_tokens: Some(7), provider_tools: &allowed, is_home: false };
+            let pins = Pins { model: "pinned", max_output_tokens: Some(7), temperature: Some(0.5), provider_tools: &allowed, is_home: false };
             for protocol in Protocol::ALL {
                 let dialect = protocol.dialect();
                 let (mut held, mut seen) = (body.clone(), Seen::default());

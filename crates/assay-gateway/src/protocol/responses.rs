@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::{
     Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, flat, is_remote, items, keep_tools,
-    lower, named_event, parsed, pin_model, refers, result_text, text_at,
+    lower, named_event, parsed, pin_model, refers, result_text, set_temperature, text_at,
 };
 
 pub(super) struct Responses;
@@ -93,6 +93,7 @@ impl Dialect for Responses {
         for space in tools.into_iter().flatten().filter(|tool| tool.get("tools").is_some()) {
             keep_tools(space, &|kind| OWN.contains(&kind), pins, changes);
         }
+        set_temperature(body, pins, changes);
         if let Some(most) = pins.max_output_tokens {
             lower(body, "max_output_tokens", most, changes);
         }

@@ -53,6 +53,10 @@ pub struct AgentSpec {
     /// The model's address, instead of its provider's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// A name for the server, in place of its address, in what identifies trials: for a server whose address
+    /// changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The environment variable with the key, instead of the provider's usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
@@ -83,6 +87,7 @@ impl AgentSpec {
             max_output_tokens: None,
             temperature: None,
             base_url: None,
+            server: None,
             api_key_env: None,
             price: None,
             list_price: None,

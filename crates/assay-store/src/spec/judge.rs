@@ -38,6 +38,9 @@ pub struct JudgeModel {
     /// Its address, instead of its provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// A name for the server, in place of its address, in what identifies judgments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The environment variable with the key, instead of the provider's usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,

@@ -16,7 +16,11 @@ use crate::spec::network::NetworkPolicy;
 use crate::spec::sandbox::{SandboxChoice, SandboxLimits};
 
 /// Changes whenever execution changes in a way that makes old results incomparable with new ones.
-pub const PROTOCOL: &str = "assay.trial/2";
+pub const PROTOCOL: &str = "assay.trial/3";
+
+/// The version before: without the server of the model, and with labels of tasks. Execution is the same, so
+/// results that were recorded under it still count where their id can be computed.
+pub const EARLIER_PROTOCOL: &str = "assay.trial/2";
 
 /// One trial: everything needed to execute it, by content or by reference and digest. It contains
 /// no secret: variables of the environment are named, and keys are read where it is executed.

@@ -7,6 +7,7 @@ use assay_diagnostic::escape;
 use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Digest, Encoding, FileKind, Hasher, Package, Severity, decode};
 
+use super::labels::{replace_content, toml_without_labels};
 use super::layout::{Layout, RUBRIC_FILE, missing};
 use super::model::{Environment, Grading, Task};
 use super::steps::{self, Step, is_in};
@@ -72,11 +73,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let from = dockerfile.as_ref().map_or("", |file| file.from.as_str());
     let environment_digest =
         environment_digest(&context, from, &config, &build_context_digest, &verifier_copies);
-    let image = config
-        .environment
-        .docker_image
-        .clone()
-        .or_else(|| Some(from.to_owned()).filter(|from| !from.is_empty()));
+    let image = image_of(&config, from);
     let environment = Environment {
         compose,
         image,
@@ -98,6 +95,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         );
     }
     root.note_findings(&tree, &config, &environment, &mut diagnostics);
+    let [digest, labeled_digest] = digests(&tree, &config, &steps);
     Ok(Task {
         root: dir.to_path_buf(),
         layout: Layout::Harbor,
@@ -114,7 +112,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         expected,
         cluster,
         shared: Vec::new(),
-        digest: tree.digest_where(|entry| !is_part(&entry.path, "solution", &steps)),
+        digest,
+        labeled_digest,
         solution_digest: is_solved(&tree, &steps).then(|| part_digest(&tree, "solution", &steps)),
         environment_digest,
         tests_digest: part_digest(&tree, "tests", &steps),
@@ -129,6 +128,18 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         environment,
         diagnostics,
     })
+}
+
+/// The image of the environment: the one that is named, else the base of the Dockerfile.
+fn image_of(config: &TaskConfig, from: &str) -> Option<String> {
+    let named = config.environment.docker_image.clone();
+    named.or_else(|| Some(from.to_owned()).filter(|from| !from.is_empty()))
+}
+
+/// The digests of the folder without its solution: without labels, and with them.
+fn digests(tree: &Tree, config: &TaskConfig, steps: &[Step]) -> [Digest; 2] {
+    let unlabeled = replace_content(tree, "task.toml", &toml_without_labels(&config.raw));
+    [&unlabeled, tree].map(|tree| tree.digest_where(|entry| !is_part(&entry.path, "solution", steps)))
 }
 
 /// The digest of the environment: the base image, the build context, and the verifier's copies of

@@ -6,6 +6,7 @@ use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, FileKind, Hasher, Severity};
 
 use super::grading;
+use super::labels::{json_without_labels, replace_content};
 use super::layout::{IMAGE, Layout, STARTING, WORKDIR};
 use super::load::Root;
 use super::model::{Environment, Grading, Task};
@@ -62,6 +63,11 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         verifier_copies: Vec::new(),
         left_out: Vec::new(),
     };
+    let unlabeled =
+        json_without_labels(&text).map(|content| replace_content(&tree, "metadata.json", &content));
+    let digest_of = |tree: &Tree| {
+        grading::digest(&tree.digest_where(|entry| !entry.path.starts_with("solution")), &shared)
+    };
     let solved = tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));
     Ok(Task {
         root: dir.to_path_buf(),
@@ -78,7 +84,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         rubric,
         expected: Vec::new(),
         cluster: None,
-        digest: grading::digest(&tree.digest_where(|entry| !entry.path.starts_with("solution")), &shared),
+        digest: digest_of(unlabeled.as_ref().unwrap_or(&tree)),
+        labeled_digest: digest_of(&tree),
         solution_digest: solved.then(|| tree.digest_beneath(Path::new("solution"), |_| true)),
         environment_digest,
         tests_digest: grading::digest(&tree.digest_where(grading::is_for_grading), &shared),

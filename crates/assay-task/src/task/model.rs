@@ -86,8 +86,12 @@ pub struct Task {
     /// bake in), without `solution/`, and without review files: at the top, files called `README…`
     /// or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of `task.md`
     /// review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
-    /// `verify.sh` and the scripts that it shares with other tasks count.
+    /// `verify.sh` and the scripts that it shares with other tasks count. Labels do not: of `task.toml`, `[metadata]`
+    /// except for `[metadata.assay]`, and there `cluster`, `negative_control` and `few_tests`; of `metadata.json`,
+    /// `category`, `difficulty` and `notes`. Nor do comments and the order of keys in these files.
     pub digest: Digest,
+    /// The same with labels, as the files are written: what `digest` was in 0.1.0.
+    pub labeled_digest: Digest,
     /// `solution/`, and those of the steps, when there are any. Counts for the oracle only.
     pub solution_digest: Option<Digest>,
     /// The build context after skills are taken out, the text of the Dockerfile's `FROM`, and

@@ -181,7 +181,7 @@ fn digests_cover_outcome_inputs() {
         assert_eq!(found, expected, "{path} {text:?}");
     };
     check("instruction.md", Some("Do it!\n"), [true, false, false, false]);
-    check("task.toml", Some(&format!("{TOML}# note\n")), [true, false, false, false]);
+    check("task.toml", Some(&format!("{TOML}[extra]\nx = 1\n")), [true, false, false, false]);
     check("environment/data.csv", Some("c\n"), [true, true, false, false]);
     check("environment/README.md", Some("c\n"), [true, true, false, false]);
     check("environment/Dockerfile", Some("FROM y\n"), [true, true, false, false]);
@@ -207,6 +207,34 @@ fn digests_cover_outcome_inputs() {
     // Without any SKILL.md, `skills` is data.
     let data = |text| load(&[("environment/skills/table.csv", Some(text))]).digest;
     assert_ne!(data("a"), data("b"));
+}
+
+#[test]
+fn labels_are_not_in_the_digest() {
+    let with = |more: &str| load(&[("task.toml", Some(&format!("{TOML}{more}")))]);
+    let base = with("");
+    let check = |more: &str, is_label: bool| {
+        let other = with(more);
+        assert_eq!(other.digest == base.digest, is_label, "{more}");
+        assert_ne!(other.labeled_digest, base.labeled_digest, "{more}");
+    };
+    check("[metadata.assay]\ncluster = \"x\"\n", true);
+    check("[metadata.assay]\nnegative_control = true\nfew_tests = \"one number\"\n", true);
+    check(
+        "[metadata]\ndifficulty = \"easy\"\ncategory = \"data\"\ntags = [\"a\"]\nrequired_skills = [\"b\"]\n",
+        true,
+    );
+    check("[metadata]\nassay = { cluster = \"x\" }\n", true);
+    check("\n# a note\n", true);
+    check("[metadata.assay]\nwritable = [\"/out\"]\ncluster = \"x\"\n", false);
+    check("[metadata.assay]\nexpected = [\"conftest.py\"]\n", false);
+    check("[metadata.assay]\npids = 9\n", false);
+    check("[agent]\ntimeout_sec = 9.0\n", false);
+    check("[extra]\nx = nan\n", false);
+    // The order of keys does not count, and neither does the way in which they are written.
+    let one = with("[agent]\ntimeout_sec = 9.0\nuser = \"a\"\n");
+    assert_eq!(with("agent = { user = 'a', timeout_sec = 9.00 } # seconds\n").digest, one.digest);
+    assert_ne!(with("[agent]\ntimeout_sec = 8.0\nuser = \"a\"\n").digest, one.digest);
 }
 
 #[test]

@@ -1,26 +1,118 @@
-//! Positions of the keys of agents, for errors at their own line.
+//! Which keys of `[[agents]]` take effect for which agent. A key without effect is refused: an experiment would
+//! state a setting that its trials did not have.
 
-use std::ops::Range;
+use assay_agent::Placement;
+use assay_store::AgentSpec;
 
-/// Where the keys of the `[[agents]]` tables are.
-pub(super) struct AgentKeys(Vec<(String, Range<usize>)>);
+use super::mistake::Mistake;
 
-impl AgentKeys {
-    pub(super) fn read(source: &str) -> Self {
-        let mut found = Vec::new();
-        if let Ok(document) = toml::de::DeTable::parse(source) {
-            let tables = document.get_ref().get("agents").and_then(|agents| agents.get_ref().as_array());
-            for table in tables.into_iter().flatten().filter_map(|table| table.get_ref().as_table()) {
-                found.extend(table.keys().map(|key| (key.get_ref().to_string(), key.span())));
-            }
+/// How an agent works, as far as its keys depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentKind {
+    /// The built-in loop.
+    Loop,
+    /// A CLI agent behind the gateway.
+    Cli,
+    /// An agent without a model.
+    NoModel,
+}
+
+impl AgentKind {
+    /// The kind of an agent. `None` for an unknown name.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        match name {
+            "loop" => Some(Self::Loop),
+            "oracle" | "nop" => Some(Self::NoModel),
+            _ => assay_agent::cli_agents::find(name).map(|_| Self::Cli),
         }
-        Self(found)
     }
 
-    /// The key of the table at a place, else the table.
-    pub(super) fn place(&self, table: &Range<usize>, name: &str) -> Range<usize> {
-        let of_table = self.0.iter().filter(|(_, at)| table.contains(&at.start));
-        let mut named = of_table.filter(|(key, _)| key == name || *key == format!("{name}s"));
-        named.next().map_or_else(|| table.clone(), |(_, at)| at.clone())
+    /// Why a key has no effect for such an agent, and what to do. `None` if it has one, or is not known here.
+    pub(crate) fn refuse(self, key: &str) -> Option<&'static str> {
+        match (self, key) {
+            (Self::NoModel, "timeout") => None,
+            (Self::NoModel, _) => Some("it uses no model: remove the key"),
+            (Self::Cli, "command_timeout") => {
+                Some("it limits its commands by itself: remove the key, or use the agent `loop`")
+            }
+            (Self::Cli, "context_tokens") => {
+                Some("it manages its context by itself: remove the key, or use the agent `loop`")
+            }
+            (Self::Loop, "placement") => Some(
+                "it always lists skills in its system prompt: remove the key, or set it for CLI agents only",
+            ),
+            _ => None,
+        }
     }
 }
+
+/// The keys that an agent's table sets. A key that is added to it has to be added here.
+pub(crate) fn keys_set(spec: &AgentSpec) -> Vec<&'static str> {
+    let AgentSpec {
+        // Who it is, and what the experiment is spread over.
+        name: _,
+        version: _,
+        names: _,
+        models: _,
+        model,
+        placement,
+        max_turns,
+        max_tokens,
+        max_usd,
+        timeout,
+        command_timeout,
+        context_tokens,
+        max_output_tokens,
+        temperature,
+        base_url,
+        server,
+        api_key_env,
+        price,
+        // Of a table of prices, not of the experiment.
+        list_price: _,
+    } = spec;
+    let keys = [
+        ("model", model.is_some()),
+        ("placement", placement.is_some()),
+        ("max_turns", max_turns.is_some()),
+        ("max_tokens", max_tokens.is_some()),
+        ("max_usd", max_usd.is_some()),
+        ("timeout", timeout.is_some()),
+        ("command_timeout", command_timeout.is_some()),
+        ("context_tokens", context_tokens.is_some()),
+        ("max_output_tokens", max_output_tokens.is_some()),
+        ("temperature", temperature.is_some()),
+        ("base_url", base_url.is_some()),
+        ("server", server.is_some()),
+        ("api_key_env", api_key_env.is_some()),
+        ("price", price.is_some()),
+    ];
+    keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
+}
+
+/// Checks that every key of an agent's table has an effect.
+pub(super) fn check_keys(spec: &AgentSpec) -> Result<(), Mistake> {
+    let Some(kind) = AgentKind::of(&spec.name) else { return Ok(()) };
+    // The loop has one placement, which may be named.
+    let is_own = |key: &str| key == "placement" && spec.placement == Some(Placement::System);
+    let mut keys = keys_set(spec).into_iter().filter(|key| kind != AgentKind::Loop || !is_own(key));
+    let refused = keys.find_map(|key| Some((key, kind.refuse(key)?)));
+    if let Some((key, why)) = refused {
+        return Err(Mistake::KeyWithoutEffect { agent: spec.name.clone(), key, why });
+    }
+    // A script is read from a file: there is no server.
+    let is_script = spec.model.as_ref().is_some_and(|model| model.starts_with("scripted:"));
+    for (key, is_set) in [("base_url", spec.base_url.is_some()), ("server", spec.server.is_some())] {
+        if is_script && is_set {
+            let why = "its model is a script, which has no server: remove the key";
+            return Err(Mistake::KeyWithoutEffect { agent: spec.name.clone(), key, why });
+        }
+    }
+    if let Some(name) = spec.server.as_ref().filter(|name| !assay_model::is_server_name(name)) {
+        return Err(Mistake::ServerName(name.clone()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,7 @@ pub(super) struct JudgeTable {
     max_turns: Option<usize>,
     timeout: Option<f64>,
     base_url: Option<String>,
+    server: Option<String>,
     api_key_env: Option<String>,
     /// A table of labeled items, by which reports correct scores.
     pub(super) calibration: Option<PathBuf>,
@@ -59,6 +60,9 @@ impl JudgeTable {
         if material.is_empty() {
             return Err(Mistake::NoMaterial);
         }
+        if let Some(name) = self.server.as_ref().filter(|name| !assay_model::is_server_name(name)) {
+            return Err(Mistake::ServerName(name.clone()));
+        }
         let max_turns = self.max_turns.unwrap_or(TURNS);
         let timeout = self.timeout.unwrap_or(TIMEOUT);
         if max_turns == 0 || !(timeout > 0.0 && timeout <= 86_400.0) {
@@ -67,6 +71,7 @@ impl JudgeTable {
         let entry = |model: &String| JudgeModel {
             model: model.clone(),
             base_url: self.base_url.clone(),
+            server: self.server.clone(),
             api_key_env: self.api_key_env.clone(),
             price: prices.get(model).copied(),
         };

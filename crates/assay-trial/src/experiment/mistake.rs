@@ -14,6 +14,12 @@ pub(super) enum Mistake {
     InexactVersion(#[from] InexactVersion),
     #[error("the agent {0:?} is built in: its version cannot be chosen")]
     NoVersion(String),
+    #[error("`{key}` has no effect for the agent {agent:?}: {why}")]
+    KeyWithoutEffect { agent: String, key: &'static str, why: &'static str },
+    #[error(
+        "`server` is {0:?}, which is not a name: use letters, digits, `-`, `_` and `.`, at most 80; an address belongs in `base_url`"
+    )]
+    ServerName(String),
     #[error("`primary` is {0:?}, which is the baseline: name a condition that is compared with it")]
     PrimaryIsBaseline(String),
     #[error("`primary` is {0:?}, which `conditions` does not list")]

@@ -1,8 +1,9 @@
 //! `experiment.toml`: the comparison, as its author wrote it.
 
-mod agent_keys;
+pub(crate) mod agent_keys;
 mod conditions;
 mod judge;
+mod key_places;
 mod metrics;
 mod mistake;
 mod retries;
@@ -20,9 +21,9 @@ use assay_store::{
 };
 use serde::Deserialize;
 
-use self::agent_keys::AgentKeys;
 use self::conditions::ConditionTable;
 use self::judge::JudgeTable;
+use self::key_places::AgentKeyPlaces;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
 pub use self::retries::Retries;
@@ -106,6 +107,8 @@ pub struct Experiment {
     pub judge: Option<JudgeSpec>,
     /// A table of labeled items, by which reports correct the scores of the judges.
     pub calibration: Option<PathBuf>,
+    /// Servers whose results count as those of the agents' own: not of the file, but of who runs it.
+    pub same_server: Vec<String>,
     /// Which skills belong to which task, unless the task names them.
     pub pairings: BTreeMap<String, Pairing>,
 }
@@ -284,6 +287,7 @@ impl Experiment {
             metrics: Vec::new(),
             judge: None,
             calibration: None,
+            same_server: Vec::new(),
             pairings: BTreeMap::new(),
         }
     }
@@ -381,7 +385,7 @@ impl Experiment {
             places.extend(found.iter().map(|_| span.clone()));
             agents.extend(found);
         }
-        let keys = AgentKeys::read(source);
+        let keys = AgentKeyPlaces::read(source);
         let mut settings = BTreeMap::new();
         for (name, table) in file.condition {
             let offset = table.span().start;
@@ -410,6 +414,15 @@ impl Experiment {
                 agents.iter().filter_map(|agent| agent.model.as_ref()).chain(judges).any(|own| own == name);
             let message = format!("`[prices]` has {name:?}, but no agent uses that model");
             check(is_used, agents_at, &message)?;
+        }
+        for (agent, table) in agents.iter().zip(&places) {
+            agent_keys::check_keys(agent).map_err(|mistake| {
+                let place = match &mistake {
+                    Mistake::KeyWithoutEffect { key, .. } => keys.place(table, key).start,
+                    _ => table.start,
+                };
+                at(place, mistake.to_string())
+            })?;
         }
         for agent in &mut agents {
             let listed = agent.model.as_ref().and_then(|model| file.prices.get(model));
@@ -518,6 +531,7 @@ impl Experiment {
             metrics,
             judge,
             calibration: calibration.map(|table| directory.join(table)),
+            same_server: Vec::new(),
             pairings: file.tasks,
         })
     }

@@ -392,13 +392,7 @@ fn run_folder(
         disclosure: "unknown".to_owned(),
         agents: labels
             .iter()
-            .map(|label| PlannedAgent {
-                label: (*label).clone(),
-                arm: None,
-                placement: None,
-                measures_a_model: measures(label),
-                list_price: None,
-            })
+            .map(|label| PlannedAgent::new(AgentLabel::clone(label), measures(label)))
             .collect(),
         tasks: tasks
             .iter()
@@ -425,6 +419,7 @@ fn run_folder(
         judge: None,
         imported_from: None,
         reused_imports: None,
+        reused: Vec::new(),
         imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }

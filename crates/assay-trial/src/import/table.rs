@@ -832,16 +832,7 @@ fn run_folder(
         repetitions: cells.iter().map(|cell| cell.repetition).max().unwrap_or_default(),
         conditions,
         disclosure: "unknown".to_owned(),
-        agents: agents
-            .iter()
-            .map(|label| PlannedAgent {
-                label: label.clone(),
-                arm: None,
-                placement: None,
-                measures_a_model: true,
-                list_price: None,
-            })
-            .collect(),
+        agents: agents.iter().map(|label| PlannedAgent::new(AgentLabel::clone(label), true)).collect(),
         tasks: clusters
             .iter()
             .map(|(name, cluster)| PlannedTask {
@@ -865,6 +856,7 @@ fn run_folder(
         settings: BTreeMap::new(),
         stopping: None,
         judge: None,
+        reused: Vec::new(),
         imported: Some(origin.to_owned()),
         imported_from: None,
         reused_imports: None,

@@ -25,11 +25,22 @@ pub struct Panel {
 pub(crate) struct OpenedJudge {
     pub(crate) entry: JudgeModel,
     pub(crate) model: Arc<dyn ChatModel>,
+    /// Its server, as declared: a name, or an address in its normal form. `None` for scripts.
+    pub(crate) server: Option<String>,
 }
 
 impl OpenedJudge {
     /// Everything about it that can change a verdict.
     pub(crate) fn identity(&self) -> Value {
+        let mut identity = self.earlier_identity();
+        if let Some(server) = &self.server {
+            identity["server"] = json!(server);
+        }
+        identity
+    }
+
+    /// The same before servers were part of it.
+    fn earlier_identity(&self) -> Value {
         let name = if self.model.measures_a_model() { self.model.id() } else { "scripted" };
         json!({ "model": name, "script": self.model.identity() })
     }
@@ -103,7 +114,10 @@ impl Panel {
             };
             let model = assay_model::open(&entry.model, &options, &machine.env)
                 .map_err(|source| PanelError::Model { judge: entry.model.clone(), source })?;
-            Ok(OpenedJudge { entry: entry.clone(), model })
+            let server = assay_model::server(&entry.model, entry.base_url.as_deref(), &machine.env)
+                .map_err(|source| PanelError::Model { judge: entry.model.clone(), source })?
+                .map(|address| entry.server.clone().unwrap_or(address));
+            Ok(OpenedJudge { entry: entry.clone(), model, server })
         };
         let judges = spec.models.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sandbox: Option<Arc<dyn Sandbox>> = match (spec.mode, &machine.sandboxes.bubblewrap) {
@@ -136,10 +150,25 @@ impl Panel {
         self.judges.iter().all(|judge| judge.model.measures_a_model())
     }
 
-    /// Everything about the judges that can change a verdict: no address, key or price.
+    /// Everything about the judges that can change a verdict: no address but their declared servers', no key or
+    /// price.
     pub fn identity(&self) -> Value {
+        self.identity_of(OpenedJudge::identity)
+    }
+
+    /// What identified them before servers did, as part of a trial's identity.
+    pub(crate) fn earlier_identity(&self) -> Value {
+        self.identity_of(OpenedJudge::earlier_identity)
+    }
+
+    /// Their declared servers.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &String> {
+        self.judges.iter().filter_map(|judge| judge.server.as_ref())
+    }
+
+    fn identity_of(&self, one: fn(&OpenedJudge) -> Value) -> Value {
         let JudgeSpec { mode, repeats, material, max_turns, pass, .. } = &self.spec;
-        let models: Vec<Value> = self.judges.iter().map(OpenedJudge::identity).collect();
+        let models: Vec<Value> = self.judges.iter().map(one).collect();
         let mut identity = json!({
             "protocol": PROTOCOL, "models": models, "mode": mode, "repeats": repeats, "material": material,
         });

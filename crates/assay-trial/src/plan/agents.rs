@@ -31,6 +31,9 @@ pub struct AgentEntry {
     pub price: Option<Price>,
     /// The route to its model, for agents that run in the sandbox.
     pub route: Option<Arc<ModelRoute>>,
+    /// The server of its model, as declared: a name, or an address in its normal form. `None` for scripts and
+    /// without a model.
+    pub server: Option<String>,
 }
 
 impl AgentEntry {
@@ -39,12 +42,26 @@ impl AgentEntry {
         let label = label(&*agent);
         let price = spec.price;
         let arm = label.name.clone();
-        Self { spec: Arc::new(spec.clone()), label, arm, placement: None, agent, price, route: None }
+        Self {
+            spec: Arc::new(spec.clone()),
+            label,
+            arm,
+            placement: None,
+            agent,
+            price,
+            route: None,
+            server: None,
+        }
     }
 
     /// The opened agent.
     pub(crate) fn opened(&self) -> OpenedAgent {
-        OpenedAgent { agent: self.agent.clone(), route: self.route.clone(), placement: self.placement }
+        OpenedAgent {
+            agent: self.agent.clone(),
+            route: self.route.clone(),
+            placement: self.placement,
+            server: self.server.clone(),
+        }
     }
 }
 
@@ -77,17 +94,18 @@ pub(crate) fn open_agents(
             agent: spec.name.clone(),
             error,
         })?;
-        let OpenedAgent { agent, route, placement } = opened;
-        agents.push(AgentEntry { placement, route, ..AgentEntry::new(spec, agent) });
+        let OpenedAgent { agent, route, placement, server } = opened;
+        agents.push(AgentEntry { placement, route, server, ..AgentEntry::new(spec, agent) });
     }
     name_arms(&mut agents);
     Ok(agents)
 }
 
-/// Gives entries with the same harness and model distinct names: by their version, their placement,
-/// and their number.
+/// Gives entries with the same harness and model distinct names: by their version, their placement, their
+/// server, and their number.
 fn name_arms(agents: &mut [AgentEntry]) {
-    let known: Vec<_> = agents.iter().map(|entry| (entry.label.clone(), entry.placement)).collect();
+    let known: Vec<_> =
+        agents.iter().map(|entry| (entry.label.clone(), entry.placement, entry.server.clone())).collect();
     for (number, entry) in agents.iter_mut().enumerate() {
         let own = &known[number];
         let is_other_version = |one: &AgentLabel| {
@@ -98,6 +116,11 @@ fn name_arms(agents: &mut [AgentEntry]) {
         }
         if let Some(placement) = own.1.filter(|_| known.iter().any(|one| one.0 == own.0 && one.1 != own.1)) {
             entry.arm.push_str(&format!(" ({})", placement.word()));
+        }
+        if let Some(server) =
+            own.2.as_ref().filter(|_| known.iter().any(|one| one.0 == own.0 && one.2 != own.2))
+        {
+            entry.arm.push_str(&format!(" at {server}"));
         }
         let before = known[..number].iter().filter(|one| *one == own).count();
         if before > 0 {

@@ -53,6 +53,7 @@ impl Plan {
                     arm: (entry.arm != entry.label.name).then(|| entry.arm.clone()),
                     placement: entry.placement,
                     measures_a_model: entry.agent.measures_a_model(),
+                    server: entry.server.clone(),
                     list_price: entry.spec.list_price.clone(),
                 })
                 .collect(),
@@ -78,6 +79,7 @@ impl Plan {
                 .judge
                 .clone()
                 .filter(|_| self.tasks.iter().any(|task| task.graded_by.has_rubric())),
+            reused: self.reused.clone(),
             imported: None,
             imported_from: None,
             reused_imports: (self.reused_imports > 0).then_some(self.reused_imports),

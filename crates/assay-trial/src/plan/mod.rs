@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod cost;
 pub(crate) mod dependencies;
+mod earlier;
 pub(crate) mod empty;
 pub(crate) mod error;
 pub(crate) mod feasible;
@@ -20,13 +21,14 @@ use assay_agent::Agent;
 use assay_judge::Rubric;
 use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
 use assay_store::{
-    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, RunOutcomes, SandboxChoice, SandboxLimits,
+    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, ReusedTrials, RunOutcomes, SandboxChoice, SandboxLimits,
     SkillRef, Store, StoreError, TaskRef, TrialId, TrialSpec,
 };
 use assay_task::{RUBRIC_FILE, Suite, Task, Unreadable};
 use serde_json::Value;
 
 use self::agents::{AgentEntry, open_agents};
+use self::earlier::EarlierTrials;
 use self::error::PlanError;
 use self::feasible::{Infeasible, check_task, policy};
 use crate::Experiment;
@@ -85,6 +87,10 @@ pub struct Plan {
     pub(crate) panel: Option<Arc<Panel>>,
     /// Trials of archives that cells use in the place of their own.
     pub(crate) reused_imports: usize,
+    /// Trials that have a result under another identity, and why it counts.
+    pub reused: Vec<ReusedTrials>,
+    /// Trials that have a result of another server, which does not count, by server.
+    pub left: BTreeMap<String, usize>,
 }
 
 /// The oracle and no-op trials that check a task.
@@ -131,8 +137,12 @@ impl Plan {
             diagnostics: Vec::new(),
             panel: None,
             reused_imports: 0,
+            reused: Vec::new(),
+            left: BTreeMap::new(),
         };
         plan.open_judges(machine)?;
+        let (same, name) = (plan.experiment.same_server.clone(), plan.experiment.name.clone());
+        let mut earlier = EarlierTrials::new(store, &same, &name);
         if left_out > 0 {
             let plural = if left_out == 1 { "" } else { "s" };
             let message = format!("{left_out} task{plural} excluded by patterns with `!` in `suite`");
@@ -152,10 +162,13 @@ impl Plan {
                 }),
                 Entry::Vacant(place) => {
                     place.insert(task.name.clone());
-                    plan.add_task(&task, store, machine);
+                    plan.add_task(&task, store, machine, &mut earlier);
                 }
             }
         }
+        let planned: BTreeSet<&TrialId> = plan.cells.iter().map(|cell| &cell.trial).collect();
+        let found = earlier.found(&planned);
+        (plan.reused, plan.left) = (found.reused, found.left);
         plan.diagnostics.extend(plan.cpu_diagnostics());
         plan.diagnostics.extend(plan.capped());
         // Conditions with different numbers of repetitions are spread over the same time.
@@ -190,7 +203,13 @@ impl Plan {
         Ok(())
     }
 
-    fn add_task(&mut self, task: &Arc<Task>, store: &Store, machine: &MachineContext<'_>) {
+    fn add_task(
+        &mut self,
+        task: &Arc<Task>,
+        store: &Store,
+        machine: &MachineContext<'_>,
+        earlier: &mut EarlierTrials<'_>,
+    ) {
         let agents: Vec<&dyn Agent> = self.agents.iter().map(|entry| &*entry.agent).collect();
         let usable = mcp::check(task, &agents).map_err(Infeasible::from);
         let setup = match usable.and_then(|()| Setup::of(task, &self.experiment, machine)) {
@@ -244,9 +263,11 @@ impl Plan {
             },
         };
         let no_skills = Provided::new("", Provision::default(), &own);
-        let checker = |agent: Arc<dyn Agent>| {
+        let experiment = &self.experiment;
+        let mut checker = |agent: Arc<dyn Agent>| {
             let entry = AgentEntry::new(&AgentSpec::named(agent.name()), agent);
-            Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1, None))
+            let (trial, live) = setup.trial(experiment, &entry, &no_skills, 1, None);
+            Arc::new(earlier.find(trial, &live))
         };
         // Without tests there is nothing to check: judges are not asked about solutions.
         if task.graded_by.has_tests() {
@@ -261,7 +282,9 @@ impl Plan {
         for (number, entry) in self.agents.iter().enumerate() {
             for provision in &provisions {
                 for repetition in 1..=self.experiment.repetitions_of(&provision.condition) {
-                    let trial = setup.trial(&self.experiment, entry, provision, repetition, judge.as_ref());
+                    let (trial, live) =
+                        setup.trial(&self.experiment, entry, provision, repetition, judge.as_ref());
+                    let trial = earlier.find(trial, &live);
                     self.cells.push(Cell {
                         task: task.name.clone(),
                         agent: number,
@@ -487,7 +510,7 @@ impl Setup {
         })
     }
 
-    /// A trial as data. Its identity is that of the objects opened for planning.
+    /// A trial as data, and the objects opened for planning, whose identity it has.
     fn trial(
         &self,
         experiment: &Experiment,
@@ -495,7 +518,7 @@ impl Setup {
         provided: &Provided,
         repetition: u32,
         judge: Option<&TrialJudge>,
-    ) -> TrialSpec {
+    ) -> (TrialSpec, ResolvedTrial) {
         let live = ResolvedTrial {
             id: TrialId::of(&Value::Null),
             specification: Value::Null,
@@ -504,6 +527,7 @@ impl Setup {
             label: entry.label.clone(),
             price: entry.price,
             route: entry.route.clone(),
+            server: entry.server.clone(),
             condition: provided.condition.clone(),
             provision: provided.provision.clone(),
             disclosure: experiment.disclosure_of(&provided.condition),
@@ -524,30 +548,31 @@ impl Setup {
         };
         let specification = live.specify(experiment.seed);
         let is = experiment.condition_of(&provided.condition);
-        TrialSpec {
+        let spec = TrialSpec {
             schema: TrialSpec::SCHEMA.to_owned(),
             id: TrialId::of(&specification),
             specification,
             task: self.reference.clone(),
-            agent: live.label,
+            agent: live.label.clone(),
             options: entry.spec.clone(),
             scripts: self.scripts.clone(),
             is: (live.condition != is).then(|| is.to_owned()),
-            condition: live.condition,
+            condition: live.condition.clone(),
             provision: provided.provision_spec.clone(),
             absent: provided.absent_spec.clone(),
             disclosure: live.disclosure,
             sandbox: self.sandbox.clone(),
             limits: live.limits,
-            warnings: live.warnings,
-            network: live.network,
-            verifier_network: live.verifier_network,
+            warnings: live.warnings.clone(),
+            network: live.network.clone(),
+            verifier_network: live.verifier_network.clone(),
             agent_seconds: live.agent_timeout,
             repetition,
             seed: experiment.seed,
             allow_env: self.allow_env.clone(),
             judge: judge.map(|judge| judge.panel.spec.clone()),
-        }
+        };
+        (spec, live)
     }
 }
 

@@ -70,6 +70,8 @@ struct ModelKey {
     base_url: Option<String>,
     api_key_env: Option<String>,
     max_output_tokens: Option<u32>,
+    /// Its bits: numbers with a fraction have no order.
+    temperature: Option<u64>,
     api: Api,
 }
 
@@ -122,6 +124,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
                 base_url: judge.base_url.clone(),
                 api_key_env: judge.api_key_env.clone(),
                 max_output_tokens: None,
+                temperature: None,
                 api: Api::Chat,
             };
             if !judge.model.starts_with("scripted:") {
@@ -138,6 +141,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             base_url: entry.spec.base_url.clone(),
             api_key_env: entry.spec.api_key_env.clone(),
             max_output_tokens: entry.spec.max_output_tokens,
+            temperature: entry.spec.temperature.map(f64::to_bits),
             api: if assay_agent::cli_agents::find(&entry.label.name)
                 .is_some_and(<dyn Harness>::uses_responses_api)
             {
@@ -164,6 +168,7 @@ fn request_reply(
         base_url: model.base_url.clone(),
         api_key_env: model.api_key_env.clone(),
         max_output_tokens: model.max_output_tokens,
+        temperature: model.temperature.map(f64::from_bits),
         request_timeout: most,
         // A connection that is refused now is not worth a minute of retries.
         max_retries: 0,

@@ -57,6 +57,7 @@ impl ProxyHandle {
         session.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
         session.prices = trial.price.map(prices);
         session.max_output_tokens = route.max_output_tokens;
+        session.temperature = route.temperature;
         session.skills = trial
             .provision
             .skills

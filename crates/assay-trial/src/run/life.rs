@@ -575,6 +575,7 @@ fn record(
             usage,
             cost_usd: trial.price.map(|price| price.cost(&usage)),
         }),
+        server: trial.server.clone(),
         replied_models,
         seconds: findings.seconds,
         exposure: findings.run.is_some().then_some(findings.exposure),

@@ -22,6 +22,9 @@ pub(crate) struct OpenedAgent {
     pub(crate) route: Option<Arc<ModelRoute>>,
     /// Where it finds skills, if there is a choice.
     pub(crate) placement: Option<Placement>,
+    /// The server of its model, as declared: a name, or an address in its normal form. `None` for scripts and
+    /// without a model.
+    pub(crate) server: Option<String>,
 }
 
 /// The context of an agent, in addition to its table in the experiment.
@@ -96,7 +99,8 @@ pub(crate) fn open_agent(
     if let Some(harness) = assay_agent::cli_agents::find(&spec.name) {
         let (agent, route) = open_cli_agent(harness, spec, context, machine)?;
         let placement = Some(agent.placement());
-        return Ok(OpenedAgent { agent: Arc::new(agent), route: Some(Arc::new(route)), placement });
+        let server = server_of(spec, machine)?;
+        return Ok(OpenedAgent { agent: Arc::new(agent), route: Some(Arc::new(route)), placement, server });
     }
     if spec.max_usd.is_some() && spec.price.is_none() {
         return Err(AgentError::NoPrice);
@@ -113,7 +117,19 @@ pub(crate) fn open_agent(
     let model =
         spec.model.as_deref().map(|model| assay_model::open(model, &options, &machine.env)).transpose()?;
     let agent = assay_agent::open(&spec.name, model, loop_options(spec))?;
-    Ok(OpenedAgent { agent, route: None, placement: None })
+    let server = if agent.model().is_some() { server_of(spec, machine)? } else { None };
+    Ok(OpenedAgent { agent, route: None, placement: None, server })
+}
+
+/// The server that an agent's table declares, which identifies its trials: by name, else by address. Never an
+/// address that assay itself listens at: what is declared is read here, before anything is opened.
+pub(crate) fn server_of(
+    spec: &AgentSpec,
+    machine: &MachineContext<'_>,
+) -> Result<Option<String>, ModelError> {
+    let Some(model) = &spec.model else { return Ok(None) };
+    let address = assay_model::server(model, spec.base_url.as_deref(), &machine.env)?;
+    Ok(address.map(|address| spec.server.clone().unwrap_or(address)))
 }
 
 fn open_cli_agent(
@@ -161,6 +177,10 @@ fn open_cli_agent(
     let most = spec.max_output_tokens.map(u64::from);
     let mut limits =
         json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
+    // Absent where requests are left as they are, as in the ids of earlier trials.
+    if let (Some(temperature), Some(limits)) = (spec.temperature, limits.as_object_mut()) {
+        limits.insert("temperature".to_owned(), json!(temperature));
+    }
     if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
         // The cost decides where the agent is stopped.
         let prices = [price.input, price.output, price.cache_read, price.cache_write];
@@ -173,7 +193,17 @@ fn open_cli_agent(
     let varies = harness.varying_content();
     let varying = Varying::new(varies.fields, varies.texts)?;
     let cli_agents = cli_agents.clone();
-    Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, cli_agents }))
+    let temperature = spec.temperature;
+    let route = ModelRoute {
+        provider,
+        model: named,
+        caps,
+        max_output_tokens: most,
+        temperature,
+        varying,
+        cli_agents,
+    };
+    Ok((agent, route))
 }
 
 /// The loop's options, with its defaults.

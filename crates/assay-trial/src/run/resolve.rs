@@ -271,6 +271,7 @@ impl<'a> Resolver<'a> {
             label: spec.agent.clone(),
             price: spec.options.price,
             route: agent.route,
+            server: agent.server,
             condition: spec.condition.clone(),
             provision,
             disclosure: spec.disclosure,
@@ -493,7 +494,7 @@ impl<'a> Resolver<'a> {
         if let Some(agent) = &self.fake.agent
             && spec.agent.name != "oracle"
         {
-            return Ok(OpenedAgent { agent: agent.clone(), route: None, placement: None });
+            return Ok(OpenedAgent { agent: agent.clone(), route: None, placement: None, server: None });
         }
         let AgentLabel { name, version, .. } = &spec.agent;
         let scripts = self.scripts(spec);

@@ -31,6 +31,8 @@ pub struct ModelRoute {
     pub caps: Caps,
     /// Most tokens of one reply.
     pub max_output_tokens: Option<u64>,
+    /// Sampling temperature, set in each request.
+    pub temperature: Option<f64>,
     /// What the agent varies in otherwise equal requests.
     pub varying: Varying,
     /// What forwards a port in the sandbox to the proxy.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_agent::{Agent, CatalogueEntry};
 use assay_model::{Price, ScriptContext};
 use assay_skill::Package;
-use assay_store::{AgentLabel, NetworkPolicy, PROTOCOL, SandboxLimits, TrialId, work_of};
+use assay_store::{AgentLabel, EARLIER_PROTOCOL, NetworkPolicy, PROTOCOL, SandboxLimits, TrialId, work_of};
 use assay_task::Task;
 use assay_trace::Disclosure;
 
@@ -38,6 +38,8 @@ pub struct ResolvedTrial {
     pub price: Option<Price>,
     /// The route to its model, for agents that run in the sandbox.
     pub route: Option<Arc<ModelRoute>>,
+    /// The server of its model, as declared: a name, or an address in its normal form.
+    pub server: Option<String>,
     /// The condition under which it was first planned.
     pub condition: String,
     /// Its skills.
@@ -120,13 +122,16 @@ impl ResolvedTrial {
         Path::new(self.agent.skills_dir()).join(&skill.directory)
     }
 
-    /// Its position in the experiment, for scripted models.
+    /// Its position in the experiment, for scripted models. What a script draws at random depends on what identified
+    /// the trial at first, so that demonstrations keep their figures when the id schema changes.
     pub fn script_context(&self) -> ScriptContext {
+        let earlier = self.specify_earlier(&self.specification);
+        let seed = earlier.map_or_else(|| self.id.seed(), |earlier| TrialId::of(&earlier).seed());
         ScriptContext {
             task: self.task.name.clone(),
             condition: self.condition.clone(),
             repetition: self.repetition,
-            seed: self.id.seed(),
+            seed,
         }
     }
 
@@ -141,9 +146,12 @@ impl ResolvedTrial {
         self.provision.skills.iter().map(entry).collect()
     }
 
-    /// Everything that can change its outcome and nothing else: no path, port, time, price or
-    /// secret, and not the condition's name (unless a script reads it). Environment templates are
-    /// part of the task; their expansion may be a secret and is not.
+    /// Everything that can change its outcome and nothing else: no path, no address but the declared one of the
+    /// model's server, no time, price or secret, no label of the task, and not the condition's name (unless a
+    /// script reads it). Environment templates are part of the task; their expansion may be a secret and is not.
+    ///
+    /// This is the id schema [`PROTOCOL`]. A change needs another number, and its place in
+    /// [`ResolvedTrial::specify_earlier`], by which records of before are found.
     pub(crate) fn specify(&self, seed: u64) -> Value {
         let task = &self.task;
         let skills = self.provision.skills.iter();
@@ -161,6 +169,7 @@ impl ResolvedTrial {
             "writes_skills": self.provision.writes_skills,
             "condition": if self.agent.reads_condition() { json!(self.condition) } else { Value::Null },
             "agent": self.agent.identity(),
+            "server": self.server,
             "sandbox": self.backend.kind(),
             "limits": {
                 "resources": self.limits,
@@ -195,5 +204,22 @@ impl ResolvedTrial {
     pub(crate) fn work(&self) -> Self {
         let specification = work_of(&self.specification).clone();
         Self { id: TrialId::of(&specification), specification, ..self.clone() }
+    }
+
+    /// What identified it before [`PROTOCOL`], from what identifies it now. `None` if it did not exist then.
+    pub(crate) fn specify_earlier(&self, specification: &Value) -> Option<Value> {
+        // The gateway did not set it.
+        if self.route.as_ref().is_some_and(|route| route.temperature.is_some()) {
+            return None;
+        }
+        // A judgment was part of its trial.
+        let mut earlier = work_of(specification).clone();
+        earlier["protocol"] = json!(EARLIER_PROTOCOL);
+        earlier["task"] = json!(self.task.labeled_digest);
+        earlier.as_object_mut()?.shift_remove("server");
+        if let Some(judge) = &self.judge {
+            earlier["judge"] = judge.panel.earlier_identity();
+        }
+        Some(earlier)
     }
 }

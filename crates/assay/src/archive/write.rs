@@ -133,7 +133,7 @@ fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped
             skipped.push(format!("task `{shown}`: not among the tasks given"));
             continue;
         }
-        let Some(task) = same_name.find(|task| task.digest.to_string() == planned.digest) else {
+        let Some(task) = same_name.find(|task| task.has_digest(&planned.digest)) else {
             skipped.push(format!("task `{shown}`: changed since the run"));
             continue;
         };

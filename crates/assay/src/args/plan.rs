@@ -20,6 +20,13 @@ pub(crate) struct PlanArgs {
     /// priced; a model that is not listed has no cost.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
+    /// Reuse results of another server: an address, or a `server` name; repeatable
+    ///
+    /// Results belong to the server that the experiment declares, and those of another server are not
+    /// reused. With this option, trials without a result use one of SERVER, and the plan and the report say so.
+    /// `unknown` means results of assay 0.1.0 of whose server nothing is known.
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) same_server: Vec<String>,
     /// Compute how many tasks are needed to detect this lift (0.10 is 10 percentage points)
     ///
     /// Exits with 1 if the experiment has so few tasks that even the best possible result would

@@ -38,6 +38,13 @@ pub(crate) struct RunArgs {
     /// priced; a model that is not listed has no cost.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
+    /// Reuse results of another server: an address, or a `server` name; repeatable
+    ///
+    /// Results belong to the server that the experiment declares, and those of another server are not
+    /// reused. With this option, trials without a result use one of SERVER, and the plan and the report say so.
+    /// `unknown` means results of assay 0.1.0 of whose server nothing is known.
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) same_server: Vec<String>,
     /// Run only the trials that match, such as task=pivot*,agent=claude; repeatable
     ///
     /// KEY is task, condition, agent or repetition. Names may contain *. A trial must match every

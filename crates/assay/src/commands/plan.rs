@@ -29,6 +29,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     let mut experiment = Experiment::load(&args.experiment)?;
     prices::fill(&mut experiment, args.prices.as_deref(), settings)?;
+    experiment.same_server = super::run::same_servers(&args.same_server)?;
     let store = machine::read_store(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         ui.document(&forecast)?;
     } else {
         ui.out(&format_forecast(&forecast))?;
+    }
+    for note in super::run::other_servers(&plan) {
+        ui.note(&note);
     }
     for warning in &forecast.warnings {
         ui.note(&clean(warning));
@@ -146,6 +150,7 @@ fn format_forecast(forecast: &PlanForecast) -> String {
     let mut text = format!("{}: {trials}, {} cached\n", clean(&forecast.run), group_digits(forecast.cached));
     for arm in &forecast.arms {
         let model = arm.model.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+        let server = arm.server.as_deref().map_or(String::new(), |server| format!(" at {}", clean(server)));
         let placed = match arm.placement {
             Some(Placement::System) => ", skills in the system prompt",
             _ => "",
@@ -159,7 +164,7 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         let time =
             arm.seconds_each.map_or_else(|| "time unknown".to_owned(), |s| format!("{} each", seconds(s)));
         text.push_str(&format!(
-            "  {}{model}{placed}, {}: {}, {} cached, {cost}, {time}\n",
+            "  {}{model}{server}{placed}, {}: {}, {} cached, {cost}, {time}\n",
             clean(&arm.agent),
             clean(&arm.condition),
             counted(arm.cells, "trial", "trials"),

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let only = selection(&args.only)?;
     let mut experiment = Experiment::load(&args.experiment)?;
     prices::fill(&mut experiment, args.prices.as_deref(), settings)?;
+    experiment.same_server = same_servers(&args.same_server)?;
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);
@@ -478,7 +479,32 @@ fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
 }
 
 /// What the plan has to say before anything runs.
+/// The servers of `--same-server`, in their normal form.
+pub(super) fn same_servers(given: &[String]) -> Result<Vec<String>, Failure> {
+    let normal = given.iter().map(|server| {
+        assay_model::normalize_server(server).map_err(|error| {
+            Failure::bad_input(format!("`--same-server`: {error}"))
+                .hint("give the address that `assay plan` prints, or the `server` name of the experiment")
+        })
+    });
+    normal.collect()
+}
+
+/// Results that are not used because they are of another server, in sentences.
+pub(super) fn other_servers(plan: &Plan) -> impl Iterator<Item = String> {
+    plan.left.iter().map(|(server, trials)| {
+        let (results, are) = if *trials == 1 { ("result", "is") } else { ("results", "are") };
+        let (results, server) = (counted(*trials, results, results), assay_report::clean(server));
+        format!(
+            "{results} of the server {server} {are} not used: this experiment declares another one (`--same-server {server}` uses them)"
+        )
+    })
+}
+
 fn print_notes(plan: &Plan, ui: &Ui) {
+    for note in other_servers(plan) {
+        ui.note(&note);
+    }
     for diagnostic in &plan.diagnostics {
         if diagnostic.severity == Severity::Info {
             ui.detail(&diagnostic.to_string());

@@ -44,6 +44,7 @@ mod gateway;
 mod help;
 mod hosted;
 mod hosts;
+mod identity;
 mod import_benchmark;
 mod import_table;
 mod interrupted;

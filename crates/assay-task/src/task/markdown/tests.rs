@@ -395,6 +395,10 @@ fn digests_cover_outcome_inputs() {
     };
     check("task.md", Some("Do it!\n"), [true, false, true, false]);
     check("metadata.json", Some("{}"), [true, false, true, false]);
+    // Labels count as files of the tests only.
+    let labeled = METADATA.replace("hard", "easy").replace("why", "because");
+    check("metadata.json", Some(&labeled), [false, false, true, false]);
+    check("metadata.json", Some(&METADATA.replace("ledger", "other")), [true, false, true, false]);
     check("verify.sh", Some("true"), [true, false, true, false]);
     check("rubric.json", Some("{}"), [true, false, true, false]);
     check("helper.py", Some("x"), [true, false, true, false]);

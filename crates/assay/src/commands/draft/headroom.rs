@@ -36,8 +36,10 @@ pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<S
     let mut results = BTreeMap::new();
     let mut unmeasured = Vec::new();
     for name in folder.tasks() {
-        let digest = Task::load(&folder.task(&name)).map(|task| task.digest.to_string()).ok();
-        let is_same = run.tasks.iter().any(|task| task.name == name && Some(&task.digest) == digest.as_ref());
+        let loaded = Task::load(&folder.task(&name)).ok();
+        let mut planned = run.tasks.iter().filter(|planned| planned.name == name);
+        let is_same =
+            planned.any(|planned| loaded.as_ref().is_some_and(|task| task.has_digest(&planned.digest)));
         let mut result = PilotResult { trials: 0, passed: 0, score: None, removed: false };
         let (mut sum, mut full) = (0.0, 0);
         for cell in run.cells.iter().filter(|cell| is_same && cell.task == name) {

@@ -96,6 +96,7 @@ fn spec(args: &RegradeArgs, planned: &JudgeSpec) -> Result<JudgeSpec, Failure> {
         let entry = |model: &String| JudgeModel {
             model: model.clone(),
             base_url: args.base_url.clone(),
+            server: None,
             api_key_env: args.api_key_env.clone(),
             price,
         };
@@ -280,7 +281,14 @@ fn new_run(
     cells: Vec<assay_store::Cell>,
     args: &RegradeArgs,
 ) -> Result<RunFolder, Failure> {
-    let mut folder = RunFolder { cells, judge: Some(spec), extends: None, relabels: None, ..run.clone() };
+    let mut folder = RunFolder {
+        cells,
+        judge: Some(spec),
+        extends: None,
+        relabels: None,
+        reused: Vec::new(),
+        ..run.clone()
+    };
     folder.seal();
     let name = args.name.clone().unwrap_or_else(|| format!("{}-regraded", run.run));
     if !assay_store::is_run_name(&name) {

@@ -244,10 +244,9 @@ impl Runs {
     fn of(&self, task: &Task) -> Result<(Vec<TaskResults>, Vec<String>), Failure> {
         let (mut results, mut others) = (Vec::new(), Vec::new());
         let Some(store) = &self.store else { return Ok((results, others)) };
-        let digest = task.digest.to_string();
         for run in &self.runs {
             match run.tasks.iter().find(|planned| planned.name == task.name) {
-                Some(planned) if planned.digest == digest => {
+                Some(planned) if task.has_digest(&planned.digest) => {
                     results.extend(task_results(store, run, &task.name)?);
                 }
                 Some(_) => others.push(run.run.clone()),
