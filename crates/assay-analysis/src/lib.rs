@@ -48,13 +48,13 @@ mod undelivered;
 pub use assay_stats::sequential::FUTILITY;
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::{
-    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse, Treatment,
-    TrialId,
+    Closing, ConditionRole, EarlierKind, Exclusion, MetricDirection, MetricScale, OutcomeRule, Reuse,
+    Treatment, TrialId,
 };
 pub use shared::SharedSkills;
 
-pub use causes::Cause;
 pub use asked::{AskedQuestion, PastRun, question};
+pub use causes::Cause;
 pub use close::{CloseOutcome, close};
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};
 pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};

@@ -21,8 +21,8 @@ use assay_agent::Agent;
 use assay_judge::Rubric;
 use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
 use assay_store::{
-    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, ReusedTrials, RunOutcomes, SandboxChoice, SandboxLimits,
-    SkillRef, Store, StoreError, TaskRef, TrialId, TrialSpec,
+    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, ReusedTrials, RunOutcomes, SandboxChoice,
+    SandboxLimits, SkillRef, Store, StoreError, TaskRef, TrialId, TrialSpec,
 };
 use assay_task::{RUBRIC_FILE, Suite, Task, Unreadable};
 use serde_json::Value;
