@@ -215,8 +215,8 @@ fn a_skill_becomes_a_suite_that_runs() {
     assert_eq!(pilot["executed"], 6, "{pilot:#}");
     let headroom = ["draft", "headroom", "draft", "--run", "ledger-export-pilot", "--format", "json"];
     let found = lab.assay(&headroom).ok().json();
-    assert_eq!(found["tasks"]["revenue"], json!({"trials": 3, "passed": 3, "removed": true}));
-    assert_eq!(found["tasks"]["totals"], json!({"trials": 3, "passed": 0, "removed": false}));
+    assert_eq!(found["tasks"]["revenue"], json!({"trials": 3, "passed": 3, "score": 1.0, "removed": true}));
+    assert_eq!(found["tasks"]["totals"], json!({"trials": 3, "passed": 0, "score": 0.0, "removed": false}));
     assert_eq!(found["removed_share"], 0.5);
     let status = lab.assay(&["draft", "status", "draft", "--format", "json"]).ok().json();
     assert_eq!(task_state(&status, "revenue")["state"], "too_easy");
