@@ -47,7 +47,7 @@ fn a_condition_without_any_trial_stops_plan_and_run() {
             for text in expected {
                 assert_eq!(ran.stderr.matches(text).count(), 1, "{command:?}: {text}: {}", ran.stderr);
             }
-            assert!(lab.records().is_empty() && !lab.path(".assay/runs").exists());
+            assert!(lab.records().is_empty() && !lab.path(".assay/runs/lab").exists());
         }
     };
     let curated = |names: &str| {

@@ -301,9 +301,12 @@ fn conclusions(lab: &Fixture, run: &str) -> Value {
         ];
         keys.map(|key| comparison.get(key).cloned().unwrap_or_default())
     };
+    let mut comparisons: Vec<_> = all.map(of).collect();
+    // Conditions are in the order of the table's rows.
+    comparisons.sort_by_key(|comparison| json!(comparison[..2]).to_string());
     json!({
         "margin": report["margin"], "primary": report["primary"], "seed": report["provenance"]["seed"],
-        "comparisons": all.map(of).collect::<Vec<_>>(),
+        "comparisons": comparisons,
     })
 }
 

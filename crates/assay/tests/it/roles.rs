@@ -185,7 +185,8 @@ fn findings(lab: &Fixture, run: &str) -> Value {
     let audit = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     found.insert("audit".to_owned(), Value::Array(audit));
     let terminal = lab.assay(&["report", run]).stdout;
-    let header = terminal.lines().find(|line| line.contains("skills: ")).unwrap().to_owned();
+    let flat = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+    let header = flat.split("skills: ").nth(1).and_then(|rest| rest.split(" · ").next()).unwrap().to_owned();
     found.insert("header".to_owned(), Value::String(header));
     serde_json::from_str(&usual(Value::Object(found).to_string())).unwrap()
 }

@@ -83,7 +83,7 @@ impl Gate<'_> {
         prices::fill(&mut experiment, None, self.settings)?;
         let first = experiment.conditions.first().cloned().unwrap_or_default();
         let baseline = match (terms.rule.require, base) {
-            (Requirement::NonInferior, Some(commit)) => format!("version:{commit}"),
+            (Requirement::NonInferior, Some(commit)) => format!("{}:{commit}", ConditionRole::Version),
             // Settings are removed below, a name that `is` another condition among them.
             _ => experiment.condition_of(terms.rule.baseline.as_ref().unwrap_or(&first)).to_owned(),
         };
