@@ -4,7 +4,6 @@ use assay_store::{EarlierKind, EarlierRun, RunFolder, Store, StoreError};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::gather::Gathered;
 use crate::model::INTERIM;
 
 /// The question that a run asks, and the earlier runs of the store that asked the same.
@@ -97,19 +96,4 @@ fn words(history: &[Value], earlier: &EarlierRun) -> Vec<String> {
         add(verdict.get("verdict").and_then(Value::as_str).unwrap_or(INTERIM));
     }
     words
-}
-
-impl Gathered {
-    /// Attaches the question of the run.
-    #[must_use]
-    pub fn asking(self, question: Option<AskedQuestion>) -> Self {
-        Self { question, ..self }
-    }
-
-    /// Whether a look at earlier results may have prompted this run to go on: it contains an earlier run, or went on
-    /// after it was closed.
-    pub(crate) fn is_extension(&self, run: &RunFolder) -> bool {
-        let extends = self.question.as_ref().is_some_and(|question| !question.extends.is_empty());
-        run.extends.is_some() || extends || self.is_continued()
-    }
 }

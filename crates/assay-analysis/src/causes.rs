@@ -4,89 +4,14 @@ use std::collections::BTreeSet;
 
 use assay_stats::{PairedTask, Reason, VerdictKind, opposite_effects};
 use assay_store::{ConditionRole, NEEDS_NETWORK, RunFolder, TrialId};
-use serde::Serialize;
 
+use crate::cause::{Cause, EQUAL, FEWEST_TASKS, ceiling, floor, mean};
 use crate::comparisons::{clusters, compared_tasks};
 use crate::gather::{Gathered, Table};
 use crate::model::{Arm, Comparison};
 
-/// Fewest tasks, or effective clusters, that a confidence interval needs.
-pub(crate) const FEWEST_TASKS: usize = 5;
-
 /// A skill that is opened in less than this share of trials is hardly noticed.
 const NOTICED: f64 = 0.5;
-
-/// Tasks at a bound are a cause from this share of the tasks on.
-const MANY: f64 = 0.5;
-
-/// Rounding of mean scores.
-const EQUAL: f64 = 1e-9;
-
-/// Why a comparison is inconclusive, or its effect negligible. A comparison has as many as apply,
-/// the one to act on first.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "cause", rename_all = "kebab-case")]
-pub enum Cause {
-    /// Fewer tasks, or effective clusters, than an interval needs.
-    FewTasks {
-        /// Tasks, or effective clusters rounded down.
-        units: usize,
-        /// The fewest.
-        needed: usize,
-    },
-    /// Tasks were excluded because their solutions need a network that the tasks forbid.
-    NeedsNetwork {
-        /// The tasks, in order of name.
-        tasks: Vec<String>,
-    },
-    /// Trials with an infrastructure error decide the verdict.
-    LostTrials {
-        /// Of both conditions.
-        trials: usize,
-    },
-    /// The baseline has the full score in every trial of these tasks, so they cannot show help.
-    Ceiling {
-        /// Such tasks.
-        at_ceiling: usize,
-        /// All compared tasks.
-        tasks: usize,
-        /// The baseline's mean score.
-        baseline: f64,
-        /// Whether the rest is less than the equivalence margin: no number of tasks shows a lift of
-        /// the margin's size.
-        exhausted: bool,
-    },
-    /// No trial of these tasks scores anything under either condition.
-    Floor {
-        /// Such tasks.
-        at_floor: usize,
-        /// All compared tasks.
-        tasks: usize,
-    },
-    /// The condition's skill was opened in few trials.
-    NotOpened {
-        /// The share of valid trials in which a skill was opened.
-        opened: f64,
-        /// A valid trial in which none was.
-        trial: Option<TrialId>,
-    },
-    /// Some tasks are clearly better with the skill and others clearly worse.
-    OppositeEffects {
-        /// Clearly better, largest gain first.
-        better: Vec<String>,
-        /// Clearly worse, largest loss first.
-        worse: Vec<String>,
-        /// A failed trial of the first of the latter.
-        trial: Option<TrialId>,
-    },
-    /// Scores between 0 and 1 hide a difference of pass rates that is larger than the margin.
-    PartialCredit {
-        /// The difference of pass rates.
-        pass_rate_lift: f64,
-    },
-    /// None of these: the differences between tasks are too large for their number.
-    Noise,
-}
 
 /// The causes of one comparison; none for one that helps or harms.
 pub(crate) fn causes(
@@ -135,14 +60,6 @@ pub(crate) fn causes(
     causes
 }
 
-/// Whether no number of tasks like these shows a lift of the margin's size: the baseline leaves no
-/// room for it, or no trial scores anything.
-pub(crate) fn is_exhausted(tasks: &[PairedTask], margin: f64) -> bool {
-    let is_full = matches!(ceiling(tasks, margin), Some(Cause::Ceiling { exhausted: true, .. }));
-    let is_empty = matches!(floor(tasks), Some(Cause::Floor { at_floor, tasks }) if at_floor == tasks);
-    is_full || is_empty
-}
-
 fn few_tasks(comparison: &Comparison) -> Option<Cause> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -162,28 +79,6 @@ fn needs_network(gathered: &Gathered) -> Option<Cause> {
         .map(|excluded| excluded.task.clone())
         .collect();
     (!tasks.is_empty()).then(|| Cause::NeedsNetwork { tasks: tasks.into_iter().collect() })
-}
-
-fn ceiling(tasks: &[PairedTask], margin: f64) -> Option<Cause> {
-    let at_ceiling = tasks.iter().filter(|task| mean(&task.base) >= 1.0 - EQUAL).count();
-    let baseline = tasks.iter().map(|task| mean(&task.base)).sum::<f64>() / tasks.len().max(1) as f64;
-    let exhausted = !tasks.is_empty() && baseline + margin > 1.0 + EQUAL;
-    (exhausted || is_many(at_ceiling, tasks.len())).then_some(Cause::Ceiling {
-        at_ceiling,
-        tasks: tasks.len(),
-        baseline,
-        exhausted,
-    })
-}
-
-fn floor(tasks: &[PairedTask]) -> Option<Cause> {
-    let nothing = |scores: &[f64]| scores.iter().all(|score| *score <= EQUAL);
-    let at_floor = tasks.iter().filter(|task| nothing(&task.base) && nothing(&task.arm)).count();
-    is_many(at_floor, tasks.len()).then_some(Cause::Floor { at_floor, tasks: tasks.len() })
-}
-
-fn is_many(some: usize, all: usize) -> bool {
-    some > 0 && some as f64 >= MANY * all as f64
 }
 
 pub(crate) fn not_opened(run: &RunFolder, arm: &Arm, table: &Table) -> Option<Cause> {
@@ -238,8 +133,4 @@ fn partial_credit(run: &RunFolder, comparison: &Comparison) -> Option<Cause> {
     let (lift, pass_rate_lift) = comparison.lift.zip(comparison.pass_rate_lift)?;
     let hides = pass_rate_lift.abs() > run.margin && pass_rate_lift.abs() - lift.abs() > run.margin;
     hides.then_some(Cause::PartialCredit { pass_rate_lift })
-}
-
-fn mean(scores: &[f64]) -> f64 {
-    scores.iter().sum::<f64>() / scores.len().max(1) as f64
 }

@@ -3,8 +3,8 @@
 use assay_store::{Closing, ClosingVerdict, RunFolder, Selection, Store, StoreError};
 
 use crate::gather::Gathered;
+use crate::progress::Progress;
 use crate::report::analyze;
-use crate::standing::Progress;
 
 /// What came of closing a run.
 #[derive(Debug, Clone, PartialEq)]

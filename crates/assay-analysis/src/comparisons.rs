@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_stats::{Interval, Losses, LossyTask, PairedTask, Verdict, VerdictKind};
 use assay_store::{ConditionRole, RunFolder};
 
-use crate::causes::is_exhausted;
+use crate::cause::is_exhausted;
 use crate::delivered;
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval, Rounds};

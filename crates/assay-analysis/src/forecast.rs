@@ -14,7 +14,7 @@ use serde::Serialize;
 mod observed;
 
 use crate::arms;
-use crate::causes::FEWEST_TASKS;
+use crate::cause::FEWEST_TASKS;
 use crate::cost::{CostForecast, CostRange, Pool, counted_record, sum};
 use crate::gather::{Gathered, Slot};
 use crate::model::AgentKey;

@@ -12,10 +12,10 @@ use crate::asked::AskedQuestion;
 use crate::calibration::CalibrationSet;
 use crate::delivery::written_skills_kept;
 use crate::model::{AgentKey, Rounds};
-use crate::origins::RecordOrigins;
+use crate::origins::{RecordOrigins, RecordState};
+use crate::progress::Progress;
 use crate::result::TrialResult;
 use crate::rounds;
-use crate::standing::Progress;
 
 /// More threads than this do not read small files faster.
 const MOST_THREADS: usize = 8;
@@ -77,19 +77,6 @@ pub(crate) struct Slot {
     pub(crate) results: Vec<TrialResult>,
     /// Whether the results are ignored because the arm has no usable trial.
     pub(crate) void: bool,
-}
-
-/// The state of one trial on disk.
-#[derive(Debug, Clone)]
-pub(crate) enum RecordState {
-    /// There is no record yet.
-    Missing,
-    /// It cannot be read.
-    Unreadable,
-    /// It does not match its signature.
-    Changed,
-    /// It has a result.
-    Result(Box<TrialResult>, RecordOrigin),
 }
 
 impl Gathered {

@@ -7,8 +7,8 @@ use assay_store::{ConditionRole, PlannedAgent};
 use assay_trace::Placement;
 use serde::Serialize;
 
-use crate::causes::Cause;
-use crate::standing::Progress;
+use crate::cause::Cause;
+use crate::progress::Progress;
 
 /// Agent, model and sandbox. Arms with the same key are compared with each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

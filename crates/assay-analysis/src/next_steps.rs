@@ -3,7 +3,8 @@
 use assay_stats::{Reason, VerdictKind};
 use assay_store::{ConditionRole, RunFolder, TrialId};
 
-use crate::causes::{Cause, lowest_trial, not_opened};
+use crate::cause::Cause;
+use crate::causes::{lowest_trial, not_opened};
 use crate::explore::{Exploration, ResidualFailure, TopTasks};
 use crate::gather::Gathered;
 use crate::model::{Arm, Comparison};

@@ -5,7 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_store::{RecordOrigin, TrialId};
 use serde::Serialize;
 
-use crate::gather::RecordState;
+use crate::result::TrialResult;
+
+/// The state of one trial on disk.
+#[derive(Debug, Clone)]
+pub(crate) enum RecordState {
+    /// There is no record yet.
+    Missing,
+    /// It cannot be read.
+    Unreadable,
+    /// It does not match its signature.
+    Changed,
+    /// It has a result.
+    Result(Box<TrialResult>, RecordOrigin),
+}
 
 /// The records of a run by their origin. A signature proves who accepted a result, not that it is true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

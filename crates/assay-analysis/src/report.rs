@@ -20,8 +20,9 @@ use crate::note::Note;
 use crate::notes::{Findings, notes};
 use crate::origins::RecordOrigins;
 use crate::outcome::OutcomeSummary;
+use crate::progress::Progress;
 use crate::provenance::{self, Provenance};
-use crate::standing::{self, Progress, Standing};
+use crate::standing::{self, Standing};
 use crate::{arms, causes, comparisons, controls, metrics, models, tasks, undelivered};
 
 /// The format of [`Report`].

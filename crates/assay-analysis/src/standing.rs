@@ -6,28 +6,13 @@
 //! Trials that are missing from an import can never come, so that imported runs are complete as they are.
 
 use assay_store::{Closing, RunFolder};
-use serde::Serialize;
 
+use crate::asked::AskedQuestion;
 use crate::contrasts::Contrast;
 use crate::gather::{Gathered, Slot};
 use crate::metrics::MetricComparison;
 use crate::model::{Comparison, End};
-
-/// How many of a run's planned trials are done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Progress {
-    /// Trials that are valid or finally lost.
-    pub trials: usize,
-    /// Trials planned; of a comparison that its sequential rule stopped, those of the rounds up to the stop.
-    pub planned: usize,
-}
-
-impl Progress {
-    /// The share of the planned trials that is done, at most 1.
-    pub fn share(self) -> f64 {
-        if self.planned == 0 { 1.0 } else { (self.trials as f64 / self.planned as f64).min(1.0) }
-    }
-}
+use crate::progress::Progress;
 
 /// Whether a run's comparisons have verdicts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +29,19 @@ pub(crate) enum Standing {
 }
 
 impl Gathered {
+    /// Attaches the question of the run.
+    #[must_use]
+    pub fn asking(self, question: Option<AskedQuestion>) -> Self {
+        Self { question, ..self }
+    }
+
+    /// Whether a look at earlier results may have prompted this run to go on: it contains an earlier run, or went on
+    /// after it was closed.
+    pub(crate) fn is_extension(&self, run: &RunFolder) -> bool {
+        let extends = self.question.as_ref().is_some_and(|question| !question.extends.is_empty());
+        run.extends.is_some() || extends || self.is_continued()
+    }
+
     /// Attaches the closing of the run, if it was closed: its comparisons then have verdicts, unless it was continued.
     #[must_use]
     pub fn closed(mut self, run: &RunFolder, closing: Option<Closing>) -> Self {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::identity::TrialId;
-use crate::signature::SignatureMismatch;
+use crate::origin::SignatureMismatch;
 
 /// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]

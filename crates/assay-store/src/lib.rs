@@ -24,7 +24,9 @@ mod keys;
 mod lease;
 mod limits;
 mod metric;
+mod origin;
 mod outcome;
+mod outcome_rule;
 #[cfg(target_os = "linux")]
 mod owner;
 #[cfg(target_os = "linux")]
@@ -62,7 +64,9 @@ pub use metric::{
     DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED, MetricDirection, MetricError, MetricScale,
     MetricSource, MetricSpec,
 };
-pub use outcome::{Check, OutcomeKind, OutcomeRule, OutcomeValues, RunOutcomes};
+pub use origin::{ImportedFrom, RecordOrigin, Signature, SignatureMismatch};
+pub use outcome::{Check, OutcomeKind, OutcomeValues, RunOutcomes};
+pub use outcome_rule::OutcomeRule;
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{
@@ -81,7 +85,6 @@ pub use run_question::{EarlierKind, EarlierRun, QuestionPart, RunQuestion};
 pub use runs::{RunSummary, SOURCE};
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_matches};
-pub use signature::{ImportedFrom, RecordOrigin, Signature, SignatureMismatch};
 pub use spec::agent::AgentSpec;
 pub use spec::judge::{JudgeInput, JudgeMode, JudgeModel, JudgeSpec};
 pub use spec::network::NetworkPolicy;

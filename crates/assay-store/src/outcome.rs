@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StoreError;
 use crate::judgement::SET_SCORE;
 use crate::metric::{DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED};
+use crate::outcome_rule::OutcomeRule;
 use crate::record::{Outcome, Record, clamp_reward};
 use crate::run::RunFolder;
 use crate::store::Store;
@@ -17,34 +17,6 @@ const REWARD: &str = "reward";
 
 /// Most checks of a record that are read.
 const CHECKS: usize = 10_000;
-
-/// `outcome` of an experiment: the value of a trial that headroom, plan, verdicts and reports read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutcomeRule {
-    /// For each task its score, or whether the trial passed if the verifier writes several rewards and
-    /// none of the name `reward`.
-    #[default]
-    Auto,
-    /// The reward, or the mean of several.
-    Score,
-    /// 1 if the trial passed, else 0.
-    Pass,
-}
-
-impl OutcomeRule {
-    /// All rules, in the order in which messages list them.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Score, Self::Pass];
-
-    /// The word in experiments, plans and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Score => "score",
-            Self::Pass => "pass",
-        }
-    }
-}
 
 /// What the outcome value of a task's trials is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::identity::TrialId;
 use crate::judgement::Judgement;
+use crate::origin::{ImportedFrom, Signature};
 use crate::sandbox::{Enforcement, SandboxUsage};
-use crate::signature::{ImportedFrom, Signature};
 use crate::step_record::StepRecord;
 
 /// The result of one trial, written last.

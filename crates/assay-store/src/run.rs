@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::TrialId;
 use crate::metric::MetricSpec;
-use crate::outcome::OutcomeRule;
+use crate::origin::ImportedFrom;
+use crate::outcome_rule::OutcomeRule;
 use crate::record::AgentLabel;
 use crate::role::ConditionRole;
-use crate::signature::ImportedFrom;
 use crate::spec::judge::JudgeSpec;
 
 /// `plan.json`: everything that a report needs in addition to the records.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::error::StoreError;
 use crate::files::{read_json, write_json};
 use crate::identity::{TrialId, canonical};
-use crate::outcome::OutcomeRule;
+use crate::outcome_rule::OutcomeRule;
 use crate::run::{Cell, RunFolder};
 use crate::store::Store;
 

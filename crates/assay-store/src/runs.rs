@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::error::StoreError;
 use crate::files::{append_line, pretty, read_json, write_atomically, write_json, write_new};
+use crate::origin::ImportedFrom;
 use crate::run::{Exclusion, RunFolder, is_run_name};
-use crate::signature::ImportedFrom;
 use crate::store::Store;
 
 /// The file in the folder of a run that was imported: its archive, which can be found without reading the plan.

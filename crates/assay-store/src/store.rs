@@ -29,10 +29,11 @@ use crate::error::StoreError;
 use crate::files::{append_line, pretty, read_json, write_atomically, write_new};
 use crate::identity::TrialId;
 use crate::keys::RecordKeys;
+use crate::origin::{RecordOrigin, SignatureMismatch};
 #[cfg(target_os = "linux")]
 use crate::process::Process;
 use crate::record::{Record, RecordError};
-use crate::signature::{self, RecordOrigin, SignatureMismatch};
+use crate::signature;
 
 /// The format of the folder.
 const SCHEMA: &str = "assay.store/1";

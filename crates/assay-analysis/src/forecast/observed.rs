@@ -3,7 +3,7 @@
 use assay_stats::{PairedTask, tasks_to_detect};
 use assay_store::{RunFolder, Selection, Store, StoreError};
 
-use crate::causes::FEWEST_TASKS;
+use crate::cause::FEWEST_TASKS;
 use crate::comparisons::{Families, clusters, compared_tasks};
 use crate::gather::Gathered;
 

@@ -9,10 +9,13 @@ use assay_judge::Rubric;
 use assay_store::JudgeInput;
 use assay_trace::{Source, Step, Trajectory};
 
-use super::work::WorkList;
+use super::work_list::WorkList;
 
 /// The folder of an attempt with what is judged.
 pub(super) const FOLDER: &str = "judged";
+
+/// The file of an attempt with its judgement.
+pub(super) const JUDGEMENT: &str = "judgement.json";
 
 /// In it, the work folder as the agent left it.
 pub(super) const WORK: &str = "work";

@@ -11,6 +11,7 @@ mod panel;
 mod regrade;
 mod replies;
 mod work;
+mod work_list;
 
 pub use ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
 pub use inputs::{judged_texts, keep_instruction, keep_rubric};

@@ -15,7 +15,7 @@ use assay_store::{
 };
 use serde_json::{Value, json};
 
-use super::inputs::{FOLDER, INSTRUCTION, RUBRIC};
+use super::inputs::{FOLDER, INSTRUCTION, JUDGEMENT, RUBRIC};
 use super::panel::Panel;
 use super::work::{JudgeContext, JudgeError, judge_work};
 
@@ -24,9 +24,6 @@ const TEXT_CAP: u64 = 16 << 20;
 
 /// Most characters of an item in the list of checks.
 const NAME_CHARS: usize = 100;
-
-/// The file of an attempt with its judgement.
-pub(super) const JUDGEMENT: &str = "judgement.json";
 
 /// The folder of a work with what judges said of it.
 const JUDGEMENTS: &str = "judgements";

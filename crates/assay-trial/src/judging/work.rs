@@ -19,10 +19,10 @@ use serde_json::json;
 
 use super::agent;
 use super::ask::{AskError, JudgeQuestion, ask_judge};
-use super::inputs::{self, FOLDER, LIST, Texts, WORK};
+use super::inputs::{self, FOLDER, JUDGEMENT, LIST, Texts, WORK};
 use super::panel::{OpenedJudge, Panel};
-use super::regrade::JUDGEMENT;
 use super::replies::{Replies, StoredReply};
+use super::work_list::{WorkFile, WorkList};
 use crate::run::budget::PricedBudget;
 
 /// Most items of one request. A judge that has many to answer skips some.
@@ -34,37 +34,6 @@ const TESTS: &str = "tests";
 /// What is kept of a work folder.
 pub(crate) const KEPT: Caps =
     Caps { entries: 5_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 32, links: false };
-
-/// The files of a work folder, as an agent left it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct WorkList {
-    pub(crate) files: Vec<WorkFile>,
-    /// What was not kept, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) left_out: Vec<String>,
-}
-
-/// A file in a work folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct WorkFile {
-    /// Relative to the work folder.
-    pub(crate) path: String,
-    pub(crate) size: u64,
-    /// Whether the agent created or changed it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) changed: bool,
-}
-
-impl WorkList {
-    /// The list of an attempt; empty if its work folder was not kept.
-    pub(super) fn read(path: &Path) -> io::Result<Self> {
-        match fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        }
-    }
-}
 
 /// The folder of an attempt for the copy of its work folder.
 pub(crate) fn work_folder(attempt: &Path) -> PathBuf {
