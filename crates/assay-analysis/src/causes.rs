@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_stats::{PairedTask, Reason, VerdictKind, opposite_effects};
 use assay_store::{ConditionRole, NEEDS_NETWORK, RunFolder, TrialId};
 
-use crate::cause::{Cause, EQUAL, FEWEST_TASKS, ceiling, floor, mean};
+use crate::cause::{Cause, EQUAL, FEWEST_TASKS, ceiling, floor};
 use crate::comparisons::{clusters, compared_tasks};
 use crate::gather::{Gathered, Table};
 use crate::model::{Arm, Comparison};

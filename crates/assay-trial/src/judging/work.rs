@@ -14,7 +14,7 @@ use assay_judge::planted::{EVERY, Planted, is_missed, planted};
 use assay_judge::{Aggregation, Case, Item, Kind, Request, Rubric, Ruling, Unverifiable, Verdict, majority};
 use assay_model::{ModelError, Price, ScriptContext, Usage};
 use assay_store::{Cause, JudgeMode, JudgedItem, Judgement, SetScore};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 use super::agent;
