@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_store::{RunFolder, Selection, Store, StoreError, TrialId};
 use serde::Serialize;
 
-use crate::asked::question;
+use crate::asked_question::question;
 use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
 use crate::delivered;
 use crate::gather::{Gathered, Slot};

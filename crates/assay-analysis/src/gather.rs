@@ -8,7 +8,7 @@ use assay_store::{
     Store, StoreError, Treatment, TrialId,
 };
 
-use crate::asked::AskedQuestion;
+use crate::asked_question::AskedQuestion;
 use crate::calibration::CalibrationSet;
 use crate::delivery::written_skills_kept;
 use crate::model::{AgentKey, Rounds};

@@ -5,7 +5,7 @@
 //! comparisons with the baseline, and the tasks.
 
 mod arms;
-mod asked;
+mod asked_question;
 pub mod audited;
 mod calibration;
 mod cause;
@@ -55,7 +55,7 @@ pub use assay_store::{
 };
 pub use shared::SharedSkills;
 
-pub use asked::{AskedQuestion, PastRun, question};
+pub use asked_question::{AskedQuestion, PastRun, question};
 pub use cause::Cause;
 pub use close::{CloseOutcome, close};
 pub use compare::{ExcludedArm, LEAST_TASKS, RunComparison, SkillChange, compare, compare_gathered};

@@ -2,7 +2,7 @@
 
 use assay_store::{Closing, OutcomeRule, Reuse};
 
-use crate::asked::AskedQuestion;
+use crate::asked_question::AskedQuestion;
 use crate::models::RepliedModel;
 use crate::origins::RecordOrigins;
 use crate::shared::SharedSkills;

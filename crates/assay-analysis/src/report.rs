@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_store::{Closing, Exclusion, Reuse, ReusedTrials, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
-use crate::asked::{self, AskedQuestion};
+use crate::asked_question::{self, AskedQuestion};
 use crate::calibration::CalibrationSet;
 use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
@@ -139,7 +139,7 @@ pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Resu
     let calibration = store.calibration(&run.run)?;
     // One of another version is none.
     let calibration = calibration.and_then(|value| serde_json::from_value(value).ok());
-    let gathered = Gathered::read(store, run, only)?.asking(asked::question(store, run)?);
+    let gathered = Gathered::read(store, run, only)?.asking(asked_question::question(store, run)?);
     let found = analyze(run, &gathered.calibrated(calibration));
     Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }
@@ -154,7 +154,7 @@ pub fn report_calibrated(
     only: &Selection,
     calibration: CalibrationSet,
 ) -> Result<Report, StoreError> {
-    let gathered = Gathered::read(store, run, only)?.asking(asked::question(store, run)?);
+    let gathered = Gathered::read(store, run, only)?.asking(asked_question::question(store, run)?);
     let found = analyze(run, &gathered.calibrated(Some(calibration)));
     Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }

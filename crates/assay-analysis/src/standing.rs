@@ -7,7 +7,7 @@
 
 use assay_store::{Closing, RunFolder};
 
-use crate::asked::AskedQuestion;
+use crate::asked_question::AskedQuestion;
 use crate::contrasts::Contrast;
 use crate::gather::{Gathered, Slot};
 use crate::metrics::MetricComparison;

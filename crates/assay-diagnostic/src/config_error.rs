@@ -130,7 +130,7 @@ fn with_article(found: &str) -> String {
         "map" => "a table".to_owned(),
         other => match other.split_once(' ') {
             Some(("string", value)) => format!("the string {value}"),
-            Some(("integer" | "floating point", _)) => {
+            Some(("integer" | "floating", _)) => {
                 format!("the number {}", other.rsplit(' ').next().unwrap_or_default().trim_matches('`'))
             }
             Some(("boolean", value)) => value.trim_matches('`').to_owned(),

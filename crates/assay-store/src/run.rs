@@ -294,7 +294,7 @@ impl RunFolder {
     }
 
     /// Sets how many rounds are looked at, given the number for so many independent units.
-    pub fn look(&mut self, looks_of: impl FnOnce(usize) -> Option<u32>) {
+    pub fn set_looks(&mut self, looks_of: impl FnOnce(usize) -> Option<u32>) {
         let units = self.units();
         if let Some(stopping) = &mut self.stopping {
             stopping.looks = looks_of(units);

@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, Status};
 
 /// How a command in a message begins.
-const COMMAND: &str = "`assay ";
+const COMMAND: &str = "`assay";
 
 /// Where words go.
 #[derive(Clone)]
@@ -96,8 +96,9 @@ impl Ui {
         let mut out = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             out.push_str(COMMAND);
-            if !part.starts_with("--store") {
-                out.push_str(&format!("--store {store} "));
+            // A line may end here.
+            if part.starts_with([' ', '\n']) && !part.trim_start().starts_with("--store") {
+                out.push_str(&format!(" --store {store}"));
             }
             out.push_str(part);
         }
@@ -227,6 +228,17 @@ fn width(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_name_the_store() {
+        let ui = Ui { named_store: Some("kept".to_owned()), ..Ui::plain() };
+        let check = |text: &str, expected: &str| assert_eq!(ui.with_store(text), expected);
+        check("no command", "no command");
+        check("`assay show` lists the runs", "`assay --store kept show` lists the runs");
+        check("`assay\n  report lab`", "`assay --store kept\n  report lab`");
+        check("`assay --store other show`, `assay`", "`assay --store other show`, `assay`");
+        assert_eq!(Ui::plain().with_store("`assay show`"), "`assay show`");
+    }
 
     #[test]
     fn long_lines_are_broken_between_words() {

@@ -58,6 +58,11 @@ fn stored_records_give_the_same_report() {
     // A store knows the question, too.
     let mut found = assay_analysis::report(&store, &suite.run).unwrap();
     assert!(found.question.take().is_some_and(|question| question.earlier.is_empty()));
+    // And where its records come from: these have no signature.
+    let origins = found.origins.take().unwrap();
+    assert_eq!((origins.signed, origins.unsigned), (0, 16));
+    let stated = found.notes.iter().position(|note| matches!(note, Note::Origins(_))).unwrap();
+    assert_eq!(found.notes.remove(stated), Note::Origins(origins));
     assert_eq!(found, suite.report());
 }
 

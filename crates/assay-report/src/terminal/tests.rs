@@ -263,7 +263,7 @@ fn a_whole_report() {
     Next steps
      2 trials have no result: run the experiment again, which executes only these.
 
-    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
+    Definitions of all terms and columns: `assay report quickstart --details` and docs/guide/reports.md
     "#);
 }
 
@@ -550,7 +550,7 @@ fn fractional_rewards_show_scores_beside_pass_rates() {
     Next steps
      2 trials have no result: run the experiment again, which executes only these.
 
-    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
+    Definitions of all terms and columns: `assay report quickstart --details` and docs/guide/reports.md
     ");
     // The other renderers use the same names.
     for name in ["markdown", "html"] {

@@ -132,11 +132,21 @@ impl TrialSpec {
         if !is_sealed || !is_name {
             return Err(SpecError::Digest { path: path.to_owned() });
         }
-        let protocol = spec.specification.get("protocol").and_then(Value::as_str).unwrap_or_default();
-        if protocol != PROTOCOL {
-            return Err(SpecError::Protocol { path: path.to_owned(), found: protocol.to_owned() });
+        // Judges were a part of the trial then, and are not now.
+        if spec.protocol() != PROTOCOL && (!spec.is_earlier() || spec.judge.is_some()) {
+            let found = spec.protocol().to_owned();
+            return Err(SpecError::Protocol { path: path.to_owned(), found });
         }
         Ok(spec)
+    }
+
+    fn protocol(&self) -> &str {
+        self.specification.get("protocol").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether it was planned under [`EARLIER_PROTOCOL`]. It is executed under the id that it had.
+    pub fn is_earlier(&self) -> bool {
+        self.protocol() == EARLIER_PROTOCOL
     }
 
     /// The kind of its sandbox.

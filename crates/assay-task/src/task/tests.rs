@@ -233,7 +233,8 @@ fn labels_are_not_in_the_digest() {
     check("[extra]\nx = nan\n", false);
     // The order of keys does not count, and neither does the way in which they are written.
     let one = with("[agent]\ntimeout_sec = 9.0\nuser = \"a\"\n");
-    assert_eq!(with("agent = { user = 'a', timeout_sec = 9.00 } # seconds\n").digest, one.digest);
+    let inline = format!("agent = {{ user = 'a', timeout_sec = 9.00 }} # seconds\n{TOML}");
+    assert_eq!(load(&[("task.toml", Some(&inline))]).digest, one.digest);
     assert_ne!(with("[agent]\ntimeout_sec = 8.0\nuser = \"a\"\n").digest, one.digest);
 }
 

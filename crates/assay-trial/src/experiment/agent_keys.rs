@@ -13,6 +13,8 @@ pub(crate) enum AgentKind {
     Loop,
     /// A CLI agent behind the gateway.
     Cli,
+    /// A CLI agent without a skills folder: its skills can only be listed in its system prompt.
+    CliWithoutFolder,
     /// An agent without a model.
     NoModel,
 }
@@ -23,8 +25,15 @@ impl AgentKind {
         match name {
             "loop" => Some(Self::Loop),
             "oracle" | "nop" => Some(Self::NoModel),
-            _ => assay_agent::cli_agents::find(name).map(|_| Self::Cli),
+            _ => assay_agent::cli_agents::find(name).map(|harness| {
+                if harness.skills_dir().is_some() { Self::Cli } else { Self::CliWithoutFolder }
+            }),
         }
+    }
+
+    /// Whether its skills are always listed in its system prompt. This one placement may be named.
+    pub(crate) fn has_one_placement(self) -> bool {
+        matches!(self, Self::Loop | Self::CliWithoutFolder)
     }
 
     /// Why a key has no effect for such an agent, and what to do. `None` if it has one, or is not known here.
@@ -32,11 +41,14 @@ impl AgentKind {
         match (self, key) {
             (Self::NoModel, "timeout") => None,
             (Self::NoModel, _) => Some("it uses no model: remove the key"),
-            (Self::Cli, "command_timeout") => {
+            (Self::Cli | Self::CliWithoutFolder, "command_timeout") => {
                 Some("it limits its commands by itself: remove the key, or use the agent `loop`")
             }
-            (Self::Cli, "context_tokens") => {
+            (Self::Cli | Self::CliWithoutFolder, "context_tokens") => {
                 Some("it manages its context by itself: remove the key, or use the agent `loop`")
+            }
+            (Self::CliWithoutFolder, "placement") => {
+                Some("it has no skills folder of its own: remove the key, or use `placement = \"system\"`")
             }
             (Self::Loop, "placement") => Some(
                 "it always lists skills in its system prompt: remove the key, or set it for CLI agents only",
@@ -93,9 +105,10 @@ pub(crate) fn keys_set(spec: &AgentSpec) -> Vec<&'static str> {
 /// Checks that every key of an agent's table has an effect.
 pub(super) fn check_keys(spec: &AgentSpec) -> Result<(), Mistake> {
     let Some(kind) = AgentKind::of(&spec.name) else { return Ok(()) };
-    // The loop has one placement, which may be named.
-    let is_own = |key: &str| key == "placement" && spec.placement == Some(Placement::System);
-    let mut keys = keys_set(spec).into_iter().filter(|key| kind != AgentKind::Loop || !is_own(key));
+    let is_own = |key: &str| {
+        kind.has_one_placement() && key == "placement" && spec.placement == Some(Placement::System)
+    };
+    let mut keys = keys_set(spec).into_iter().filter(|key| !is_own(key));
     let refused = keys.find_map(|key| Some((key, kind.refuse(key)?)));
     if let Some((key, why)) = refused {
         return Err(Mistake::KeyWithoutEffect { agent: spec.name.clone(), key, why });

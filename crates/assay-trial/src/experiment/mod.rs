@@ -776,7 +776,7 @@ kind = "bubblewrap"
         check(
             "[metrics.turns]\nlimit = 2\n",
             Err(
-                "e.toml:23:1: unknown field `limit`, expected one of `source`, `unit`, `direction`, `scale`, `margin`, `guard`",
+                "e.toml:23:1: unknown key `limit`: known keys are source, unit, direction, scale, margin, guard",
             ),
         );
     }
@@ -854,7 +854,11 @@ kind = "bubblewrap"
         check("margin = 0.10", "margin = nan", "`margin` must be");
         check("\"none\"\nconc", "\"some\"\nconc", "`network` must be \"none\"");
         check("timeout = 300", "timeout = -1", "must be above 0");
-        check("timeout = 300", "timeuot = 300", "unknown field `timeuot`");
+        check(
+            "timeout = 300",
+            "timeuot = 300",
+            "e.toml:15:1: unknown key `timeuot`: did you mean `timeout`?",
+        );
         check("name = \"loop\"", "name = \"lop\"", "unknown agent \"lop\"");
         check("model = \"scripted:turns.jsonl\"", "", "needs a model");
         check("kind = \"bubblewrap\"", "kind = \"firejail\"", "`[sandbox]` takes `kind`");

@@ -205,7 +205,7 @@ pub(super) fn import_read(
     run.tasks.iter_mut().for_each(|task| task.negative_control = plan.controls.contains(&task.name));
     (run.primary, run.settings) = (primary, settings);
     (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
-    run.look(assay_stats::sequential::looks_of);
+    run.set_looks(assay_stats::sequential::looks_of);
     run.seal();
     let summary = serde_json::to_value(&imported).unwrap_or_default();
     let summary = pretty(&summary, Path::new("import.json"))?;

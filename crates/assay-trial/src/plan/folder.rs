@@ -84,7 +84,7 @@ impl Plan {
             imported_from: None,
             reused_imports: (self.reused_imports > 0).then_some(self.reused_imports),
         };
-        folder.look(assay_stats::sequential::looks_of);
+        folder.set_looks(assay_stats::sequential::looks_of);
         folder.seal();
         folder
     }

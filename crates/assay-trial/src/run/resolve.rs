@@ -328,7 +328,9 @@ impl<'a> Resolver<'a> {
                     continue;
                 }
             };
-            if (task.digest, task.environment_digest) == (planned.digest, planned.environment) {
+            // Specifications of 0.1.0 have the digest with labels.
+            let is_planned = [task.digest, task.labeled_digest].contains(&planned.digest);
+            if is_planned && task.environment_digest == planned.environment {
                 // Scripts and records use the name under which it was planned.
                 task.name.clone_from(&planned.name);
                 let task = Arc::new(task);
@@ -336,7 +338,7 @@ impl<'a> Resolver<'a> {
                 return Ok(task);
             }
             if other.is_none() && task.name == planned.name {
-                let (found, planned) = if task.digest == planned.digest {
+                let (found, planned) = if is_planned {
                     (task.environment_digest, planned.environment)
                 } else {
                     (task.digest, planned.digest)
@@ -597,7 +599,9 @@ fn folders(searched: &[PathBuf], name: &str) -> Vec<PathBuf> {
 /// Compares a trial with its specification: the digests of task, skills and image, the agent's
 /// identity, and all limits.
 fn compare(spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
-    let found = difference(&spec.specification, &trial.specify(spec.seed), "");
+    let present = trial.specify(spec.seed);
+    let earlier = trial.specify_earlier(&present).filter(|_| spec.is_earlier());
+    let found = difference(&spec.specification, &earlier.unwrap_or(present), "");
     // Records name the agent as the plan does.
     let found = found.or_else(|| difference(&json!(spec.agent), &json!(label(&*trial.agent)), "label"));
     match found {

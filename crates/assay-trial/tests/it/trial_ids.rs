@@ -1,14 +1,17 @@
 //! The trial ids of the examples, compared with a committed list: a refactoring must not change
 //! them, because every recorded trial would then be executed again.
 //!
-//! `trial_ids.txt` has the ids at protocol `assay.trial/2`. After raising the protocol, or changing
+//! `trial_ids.txt` has the ids at protocol `assay.trial/3`. After raising the protocol, or changing
 //! an agent's version or the examples, write the fixture again.
 //!
-//! The ids differ from those of commit 8a3a32c: the protocol, which is part of every id, was
-//! `assay.trial/1`. Apart from the checks (oracle, no-op), the ids of that commit cannot be
-//! reproduced by restoring its protocol: the loop's version was 1, before its prompt stated its
-//! limits; in agents.toml the tasks' 60 s applied, which the experiment's 300 now override; and
-//! Claude Code and OpenCode had older versions.
+//! The ids of `assay.trial/2` differ in all lines: since `assay.trial/3` a trial has the declared
+//! server of its model, and no label of its task.
+//!
+//! The ids of `assay.trial/2` differ from those of commit 8a3a32c: the protocol, which is part of
+//! every id, was `assay.trial/1` there. Apart from the checks (oracle, no-op), the ids of that
+//! commit cannot be reproduced by restoring its protocol: the loop's version was 1, before its
+//! prompt stated its limits; in agents.toml the tasks' 60 s applied, which the experiment's 300 now
+//! override; and Claude Code and OpenCode had older versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -97,7 +97,7 @@ fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
         write(&out.join(path), &fill(text), executable, ui)?;
     }
     ui.note(&format!(
-        "next: fill in the instruction, tests and solution, then run `assay task run {} --agent oracle`, which must pass",
+        "next: fill in the instruction, tests and solution, then run `assay task check {}`: the solution must pass",
         out.display()
     ));
     Ok(())

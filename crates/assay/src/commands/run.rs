@@ -478,7 +478,6 @@ fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
     spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref(), own))
 }
 
-/// What the plan has to say before anything runs.
 /// The servers of `--same-server`, in their normal form.
 pub(super) fn same_servers(given: &[String]) -> Result<Vec<String>, Failure> {
     let normal = given.iter().map(|server| {
@@ -501,6 +500,7 @@ pub(super) fn other_servers(plan: &Plan) -> impl Iterator<Item = String> {
     })
 }
 
+/// What the plan has to say before anything runs.
 fn print_notes(plan: &Plan, ui: &Ui) {
     for note in other_servers(plan) {
         ui.note(&note);

@@ -60,7 +60,7 @@ fn a_condition_without_any_trial_stops_plan_and_run() {
                   `reports`?";
     check(&lab, &[reason]);
     // A folder without skills.
-    std::fs::remove_dir_all(lab.path("skills/reports")).unwrap();
+    std::fs::remove_file(lab.path("skills/reports/SKILL.md")).unwrap();
     let lab = lab.experiment(|e| e.conditions(both).table(&curated("reports")));
     check(
         &lab,

@@ -39,28 +39,46 @@ fn a_file_that_is_not_there() {
 #[test]
 fn a_key_that_does_not_exist() {
     insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @r"
-    error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `placement`, `repetitions`, `stopping`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `primary`, `concurrency`, `memory_mb`, `cpus`, `retry`, `stop_after`, `agents`, `prices`, `condition`, `metrics`, `judge`, `tasks`
+    error: experiment.toml:6:1: unknown key `repetitons`: did you mean `repetitions`?
+      6 | repetitons = 1
+        | ^^^^^^^^^^
     ");
 }
 
 #[test]
 fn a_value_out_of_bounds() {
-    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitions = 0"), @"error: experiment.toml:6:15: `repetitions` must be between 1 and 10000");
+    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitions = 0"), @r"
+    error: experiment.toml:6:15: `repetitions` must be between 1 and 10000
+      6 | repetitions = 0
+        |               ^
+    ");
 }
 
 #[test]
 fn no_toml() {
-    insta::assert_snapshot!(mistyped("suite = [", "suite = "), @"error: experiment.toml:3:18: unexpected key or value, expected newline, `#`");
+    insta::assert_snapshot!(mistyped("suite = [", "suite = "), @r#"
+    error: experiment.toml:3:18: unexpected key or value, expected newline, `#`
+      3 | suite = "tasks/*"]
+        |                  ^
+    "#);
 }
 
 #[test]
 fn an_unknown_condition() {
-    insta::assert_snapshot!(mistyped("\"curated\"]", "\"currated\"]"), @r#"error: experiment.toml:5:14: unknown condition "currated": expected one of none, curated, placebo, documents[:DIR], plain, negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF"#);
+    insta::assert_snapshot!(mistyped("\"curated\"]", "\"currated\"]"), @r#"
+    error: experiment.toml:5:14: unknown condition "currated": expected one of none, curated, placebo, documents[:DIR], plain, negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF
+      5 | conditions = ["none", "currated"]
+        |              ^
+    "#);
 }
 
 #[test]
 fn an_unknown_agent() {
-    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"error: experiment.toml:9:1: unknown agent "lop": expected one of loop, oracle, nop, claude-code, codex, gemini-cli, opencode, qwen-code, mini-swe-agent"#);
+    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"
+    error: experiment.toml:10:1: unknown agent "lop": expected one of loop, oracle, nop, claude-code, codex, gemini-cli, opencode, qwen-code, mini-swe-agent
+      10 | name = "lop"
+         | ^
+    "#);
 }
 
 #[test]

@@ -281,6 +281,7 @@ fn old_answers_of_a_router_are_not_asked_for_again() {
         "2",
         "--price",
         "1,10",
+        "--no-cap",
         "--template",
         "template.txt",
     ];

@@ -260,6 +260,16 @@ fn the_screen_of_run() {
               Has the format of `assay trace stats --prices`. Unlike it, only models
               of the experiment are priced; a model that is not listed has no cost.
 
+          --same-server <SERVER>
+              Reuse results of another server: an address, or a `server` name;
+              repeatable
+              
+              Results belong to the server that the experiment declares, and those
+              of another server are not reused. With this option, trials without a
+              result use one of SERVER, and the plan and the report say so.
+              `unknown` means results of assay 0.1.0 of whose server nothing is
+              known.
+
           --only <KEY=VALUE,…>
               Run only the trials that match, such as task=pivot*,agent=claude;
               repeatable
@@ -335,9 +345,25 @@ fn the_screen_of_run() {
               Without --no-cap, one of these three options is required for such
               models.
 
+          --allow-no-verdict
+              Run a design that has too few tasks for any verdict
+              
+              A confidence interval needs at least five tasks, or effective clusters
+              of tasks. Without this option such a design is refused before its
+              first trial, unless --only or --max-trials select a part of it, or all
+              its trials are recorded.
+
           --no-retry
               Do not retry trials that had an infrastructure error in an earlier
               invocation
+
+          --reuse-imported
+              Use results of imported runs instead of executing their trials
+              
+              `assay import run` brings results that others produced. They are no
+              results of this store: without this option their trials are executed
+              here. With it, the plan records how many results were imported, and so
+              does the report.
 
           --no-preflight
               Skip the preflight, a first request to each model that shows whether
@@ -421,6 +447,14 @@ fn the_screen_of_run() {
               Has the format of `assay trace stats --prices`. Unlike it, only models of the experiment
               are priced; a model that is not listed has no cost.
 
+          --same-server <SERVER>
+              Reuse results of another server: an address, or a `server` name; repeatable
+              
+              Results belong to the server that the experiment declares, and those of another server are
+              not reused. With this option, trials without a result use one of SERVER, and the plan and
+              the report say so. `unknown` means results of assay 0.1.0 of whose server nothing is
+              known.
+
           --only <KEY=VALUE,…>
               Run only the trials that match, such as task=pivot*,agent=claude; repeatable
               
@@ -487,8 +521,22 @@ fn the_screen_of_run() {
               
               Without --no-cap, one of these three options is required for such models.
 
+          --allow-no-verdict
+              Run a design that has too few tasks for any verdict
+              
+              A confidence interval needs at least five tasks, or effective clusters of tasks. Without
+              this option such a design is refused before its first trial, unless --only or --max-trials
+              select a part of it, or all its trials are recorded.
+
           --no-retry
               Do not retry trials that had an infrastructure error in an earlier invocation
+
+          --reuse-imported
+              Use results of imported runs instead of executing their trials
+              
+              `assay import run` brings results that others produced. They are no results of this store:
+              without this option their trials are executed here. With it, the plan records how many
+              results were imported, and so does the report.
 
           --no-preflight
               Skip the preflight, a first request to each model that shows whether the model replies

@@ -32,7 +32,7 @@ fn a_dialogue_is_held() {
     let server = Server::start(solve);
     let price = "timeout = 60\nprice = { input = 2.0, output = 50.0 }";
     let lab = lab(&server, price).env("OPENAI_API_KEY", "sk-loopback-0123456789");
-    let (document, code) = lab.run(&["--no-checks"]);
+    let (document, code) = lab.run(&["--no-checks", "--no-cap"]);
     assert_eq!((code, &document["report"]["measures_a_model"]), (0, &json!(true)), "{document:#}");
     let record = lab.record("t1");
     assert_eq!(record["outcome"], "passed", "{record:#}");
@@ -107,13 +107,13 @@ fn a_cap_of_the_run_stops_the_loop_within_a_trial() {
         assert_eq!((&record["cause"], &record["turns"]), (&json!("budget"), &json!(2)), "{record:#}");
         assert_eq!(server.requests().len(), 2);
         // Without a cap the next run makes it anew.
-        assert_eq!(lab.run(&["--no-checks"]).1, 0);
+        assert_eq!(lab.run(&["--no-checks", "--no-cap"]).1, 0);
         assert_eq!(lab.record("t1")["outcome"], "passed");
     }
     // A trial's own cap is its agent's limit, and what it did until then is graded.
     let server = Server::start(solve);
     let lab = lab(&server, "timeout = 60\nmax_usd = 0.003\nprice = { input = 2.0, output = 50.0 }");
-    assert_eq!(lab.run(&["--no-checks"]).1, 0);
+    assert_eq!(lab.run(&["--no-checks", "--no-cap"]).1, 0);
     let record = lab.record("t1");
     assert_eq!((&record["ended"]["kind"], &record["turns"]), (&json!("cost_limit"), &json!(2)), "{record:#}");
     assert_eq!(record["outcome"], "passed", "{record:#}");

@@ -55,12 +55,21 @@ struct Shared {
 }
 
 fn start(lab: &Fixture, options: &[&str]) -> Shared {
+    let run = start_run(lab, options);
+    Shared { run, workers: start_workers(lab) }
+}
+
+/// The run, once it has work for workers.
+fn start_run(lab: &Fixture, options: &[&str]) -> Running {
     let run = ["run", "experiment.toml", "--executor", "workers", "--no-preflight", "--no-checks"];
     let run = lab.start(&[run.as_slice(), &["--format", "json"], options].concat());
     let batch = lab.path(".assay/runs/lab/batch.jsonl");
     assert!(within(Duration::from_mins(1), || batch.exists()), "{}", run.stderr());
-    let workers = (0..WORKERS).map(|_| lab.start(&["worker", "--run", "lab", "--idle-exit", "2"])).collect();
-    Shared { run, workers }
+    run
+}
+
+fn start_workers(lab: &Fixture) -> Vec<Running> {
+    (0..WORKERS).map(|_| lab.start(&["worker", "--run", "lab", "--idle-exit", "2"])).collect()
 }
 
 fn serve(lab: &Fixture, options: &[&str]) -> Running {
@@ -147,9 +156,13 @@ fn all_workers_wait_for_a_provider_that_limits_one() {
             Answer::of(429, json!({ "error": { "message": "slow down" } })).with("retry-after", "4")
         })
     });
-    let shared = start(&lab, &["--no-cap"]);
+    // Without caps, workers use a gateway that is there when they begin, and wait for none.
+    let run = start_run(&lab, &["--no-cap"]);
     let gateway = serve(&lab, &[]);
-    let document = shared.run.wait().ok().json();
+    let place = lab.path(".assay/runs/lab/gateway.json");
+    assert!(within(Duration::from_mins(1), || place.exists()), "{}", gateway.stderr());
+    let _workers = start_workers(&lab);
+    let document = run.wait().ok().json();
     assert_eq!((&document["executed"], &document["infrastructure"]), (&json!(TRIALS), &json!(0)));
     let at = limited.lock().unwrap().unwrap();
     // Half a second for those that are on their way.

@@ -93,7 +93,7 @@ fn the_report_reads_well() {
        report lab --tests` lists all.
      `curated` helps: add the condition `placebo` to see whether any text of this length would.
 
-    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
+    Definitions of all terms and columns: `assay report lab --details` and docs/guide/reports.md
     ");
 }
 

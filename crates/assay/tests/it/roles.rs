@@ -152,7 +152,8 @@ fn a_name_of_a_condition_is_found() {
     check("#[cfg(test)]\nmod tests;\nconst B: &str = \"full\";", &[(3, "full")]);
 }
 
-const NAMES: [(&str, &str); 3] = [("none", "bare"), ("curated", "skill"), ("placebo", "sham")];
+/// The usual names and others, in the same alphabetical order: the audit lists arms by name.
+const NAMES: [(&str, &str); 3] = [("none", "bare"), ("curated", "aid"), ("placebo", "sham")];
 
 /// The experiment with the usual names of conditions, or with others.
 fn named(design: Design, renamed: bool) -> Design {
@@ -172,7 +173,10 @@ fn findings(lab: &Fixture, run: &str) -> Value {
                 text.replace(&format!("{quote}{other}{quote}"), &format!("{quote}{usual}{quote}"))
             };
             let text = quoted("\"", quoted("`", text));
-            text.replace(&format!(", {other}\""), &format!(", {usual}\""))
+            let after_comma = |quote: &str, text: String| {
+                text.replace(&format!(", {other}{quote}"), &format!(", {usual}{quote}"))
+            };
+            after_comma("\"", after_comma("`", text))
         })
     };
     let document = lab.assay(&["report", run, "--format", "json"]).json();
@@ -184,8 +188,8 @@ fn findings(lab: &Fixture, run: &str) -> Value {
     let audit = lab.assay(&["audit", "corpus", run, "--format", "json"]).stdout;
     let audit = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     found.insert("audit".to_owned(), Value::Array(audit));
-    let terminal = lab.assay(&["report", run]).stdout;
-    let flat = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = lab.assay(&["report", run, "--format", "markdown"]).stdout;
+    let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let header = flat.split("skills: ").nth(1).and_then(|rest| rest.split(" · ").next()).unwrap().to_owned();
     found.insert("header".to_owned(), Value::String(header));
     serde_json::from_str(&usual(Value::Object(found).to_string())).unwrap()
@@ -203,11 +207,7 @@ fn the_same_trials_give_the_same_verdicts_under_other_names() {
     );
     let lab = lab.experiment(|design| named(design, true));
     let (second, _) = lab.run(&["--no-checks"]);
-    assert_eq!(
-        (&second["executed"], &second["report"]["primary"]),
-        (&json!(0), &json!("skill")),
-        "{second:#}"
-    );
+    assert_eq!((&second["executed"], &second["report"]["primary"]), (&json!(0), &json!("aid")), "{second:#}");
     let runs = [&first, &second].map(|document| document["run"].as_str().unwrap().to_owned());
     assert_ne!(runs[0], runs[1]);
     let [usual, renamed] = [&runs[0], &runs[1]].map(|run| findings(&lab, run));

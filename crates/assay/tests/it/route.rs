@@ -53,8 +53,17 @@ fn a_model_is_asked_once_for_each_question() {
     let server = Server::start(choose);
     let lab = lab().env("OPENAI_API_KEY", "sk-loopback-0123456789");
     let url = server.url();
-    let model =
-        ["--model", "openai:test-1", "--base-url", url.as_str(), "--repetitions", "2", "--price", "1,10"];
+    let model = [
+        "--model",
+        "openai:test-1",
+        "--base-url",
+        url.as_str(),
+        "--repetitions",
+        "2",
+        "--price",
+        "1,10",
+        "--no-cap",
+    ];
     let first = ran(&lab, &model).ok();
     assert!(first.stderr.contains("prompts.jsonl:4: error: `p4` expects `nowhere`"), "{}", first.stderr);
     let found = first.json();

@@ -26,6 +26,8 @@ fn the_screen_of_report() {
     baseline, judged by its 95% CI · 1 other comparison
     ! scripted:turns.jsonl takes its replies from a script: the figures are a
       demonstration and do not measure a model.
+    ! Of 18 records, 18 have no signature of a known key (written by an earlier
+      version, on another machine or by hand).
     ! `placebo` was opened in only 0% of its trials and is therefore effectively a
       second baseline.
 
@@ -95,12 +97,14 @@ fn the_screen_of_report() {
 
     Next steps
      2 trials have no result: run the experiment again, which executes only these.
-     `curated` is inconclusive: `assay plan EXPERIMENT --lift 0.1` compares
-       designs with more tasks or repetitions.
-     `curated`: the task `harmed` fails in 1 of 1 trial. `assay show dd2810de33d7`
-       shows one, `assay report demo --tests` lists all.
+     `curated` is inconclusive: the scores give partial credit, and the pass rate
+       differs by +40 pp. A verdict on passes alone may differ.
+     `curated`: the task `harmed` fails in 1 of 1 trial. `assay --store store show
+       dd2810de33d7`
+       shows one, `assay --store store report demo --tests` lists all.
 
-    Definitions of all terms and columns: `assay report RUN --details` and
+    Definitions of all terms and columns: `assay --store store report demo
+      --details` and
     docs/guide/reports.md
     ");
     insta::assert_snapshot!(wide, @r"
@@ -109,6 +113,7 @@ fn the_screen_of_report() {
     repetition · 15 valid trials · equivalence margin ±10 percentage points (pp) · primary comparison: `curated` against the
     baseline, judged by its 95% CI · 1 other comparison
     ! scripted:turns.jsonl takes its replies from a script: the figures are a demonstration and do not measure a model.
+    ! Of 18 records, 18 have no signature of a known key (written by an earlier version, on another machine or by hand).
     ! `placebo` was opened in only 0% of its trials and is therefore effectively a second baseline.
 
     Verdicts
@@ -122,13 +127,13 @@ fn the_screen_of_report() {
                    would be needed to detect a lift of −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80% power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
-     condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise
-     curated     +30             +40  −86 to +100         −40 to +100            +0.60  0.490       0.490                 –
-     placebo     −40             −40  −100 to +28         −100 to +30            −0.80  0.178       0.178                 –
+     condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)
+     curated     +30             +40  −86 to +100         −40 to +100            +0.60   0.490            0.490
+     placebo     −40             −40  −100 to +28         −100 to +30            −0.80   0.178            0.178
 
-     condition   MDE  tasks better/equal/worse
-     curated    >100                     3/1/1
-     placebo     ±91                     0/3/2
+     condition  run-to-run noise   MDE  tasks better/equal/worse
+     curated                   –  >100                     3/1/1
+     placebo                   –   ±91                     0/3/2
 
     Conditions
      Results, with mean tokens, cost and time per valid trial:
@@ -160,11 +165,13 @@ fn the_screen_of_report() {
 
     Next steps
      2 trials have no result: run the experiment again, which executes only these.
-     `curated` is inconclusive: `assay plan EXPERIMENT --lift 0.1` compares designs with more tasks or repetitions.
-     `curated`: the task `harmed` fails in 1 of 1 trial. `assay show dd2810de33d7` shows one, `assay report demo --tests`
+     `curated` is inconclusive: the scores give partial credit, and the pass rate differs by +40 pp. A verdict on passes
+       alone may differ.
+     `curated`: the task `harmed` fails in 1 of 1 trial. `assay --store store show dd2810de33d7` shows one, `assay --store
+       store report demo --tests`
        lists all.
 
-    Definitions of all terms and columns: `assay report RUN --details` and docs/guide/reports.md
+    Definitions of all terms and columns: `assay --store store report demo --details` and docs/guide/reports.md
     ");
 }
 
@@ -189,13 +196,13 @@ fn the_screen_of_plan() {
     let [narrow, wide] = screens(experiment, &args, 1);
     insta::assert_snapshot!(narrow, @r"
     lab: 48 trials, 0 cached
-      loop with scripted:turns.jsonl, none: 24 trials, 0 cached, cost unknown, time
+      loop with scripted:turns.jsonl, none: 24 trials, 0 cached, no cost, time
         unknown
-      loop with scripted:turns.jsonl, curated: 24 trials, 0 cached, cost unknown,
-        time unknown
+      loop with scripted:turns.jsonl, curated: 24 trials, 0 cached, no cost, time
+        unknown
     Agent time limit: 60 s (set by the experiment)
     Memory limit: 4096 MB (default)
-    Estimated cost: ≈$0.00
+    Estimated cost: none (no model is billed)
     Estimated time: unknown (no recorded trials)
 
     Design: 12 tasks, 2 repetitions, 1 comparison, equivalence margin ±10 pp
@@ -224,11 +231,11 @@ fn the_screen_of_plan() {
     ");
     insta::assert_snapshot!(wide, @r"
     lab: 48 trials, 0 cached
-      loop with scripted:turns.jsonl, none: 24 trials, 0 cached, cost unknown, time unknown
-      loop with scripted:turns.jsonl, curated: 24 trials, 0 cached, cost unknown, time unknown
+      loop with scripted:turns.jsonl, none: 24 trials, 0 cached, no cost, time unknown
+      loop with scripted:turns.jsonl, curated: 24 trials, 0 cached, no cost, time unknown
     Agent time limit: 60 s (set by the experiment)
     Memory limit: 4096 MB (default)
-    Estimated cost: ≈$0.00
+    Estimated cost: none (no model is billed)
     Estimated time: unknown (no recorded trials)
 
     Design: 12 tasks, 2 repetitions, 1 comparison, equivalence margin ±10 pp
@@ -428,11 +435,15 @@ fn the_screens_of_errors() {
       curated, placebo, documents[:DIR], plain, negative, full, plus-related,
       plus-unrelated, self-generated, generated-from-task[:DIR],
       generated-from-docs[:DIR], generated-from-runs[:DIR], version:DIR|GITREF
+      5 | conditions = ["none", "curatd"]
+        |              ^
     "#);
     insta::assert_snapshot!(wide, @r#"
     error: experiment.toml:5:14: unknown condition "curatd": expected one of none, curated, placebo, documents[:DIR], plain,
       negative, full, plus-related, plus-unrelated, self-generated, generated-from-task[:DIR], generated-from-docs[:DIR],
       generated-from-runs[:DIR], version:DIR|GITREF
+      5 | conditions = ["none", "curatd"]
+        |              ^
     "#);
     let [narrow, wide] = screens(Fixture::new, &["plan", "experiments/skills/experiment.toml"], 2);
     insta::assert_snapshot!(narrow, @r"

@@ -23,7 +23,8 @@ fn set(key: &str, spec: &AgentSpec) -> AgentSpec {
     match key {
         "model" => spec.model = Some("openai:other".to_owned()),
         "placement" => {
-            spec.placement = Some(if spec.name == "loop" { Placement::Native } else { Placement::System });
+            let has_one = AgentKind::of(&spec.name).is_some_and(AgentKind::has_one_placement);
+            spec.placement = Some(if has_one { Placement::Native } else { Placement::System });
         }
         "max_turns" => spec.max_turns = Some(7),
         "max_tokens" => spec.max_tokens = Some(7_000),

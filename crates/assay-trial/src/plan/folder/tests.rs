@@ -1,6 +1,6 @@
 use std::fs;
 
-use assay_store::Exclusion;
+use assay_store::{EarlierKind, Exclusion};
 use serde_json::json;
 
 use super::*;
@@ -10,7 +10,18 @@ use crate::testing::Fixture;
 fn begin(fixture: &Fixture) -> (String, Option<String>) {
     let folder = fixture.plan().begin_run(&fixture.store).unwrap();
     assert_eq!(fixture.store.run(&folder.run).unwrap(), folder);
-    (folder.run, folder.extends)
+    let (_, earlier) = fixture.store.earlier_runs(&folder);
+    let extended = earlier.into_iter().find(|earlier| earlier.kind == EarlierKind::Extended);
+    (folder.run, extended.map(|earlier| earlier.run))
+}
+
+/// Gives every trial of a run a record.
+fn execute(fixture: &Fixture, run: &str) {
+    for cell in fixture.store.run(run).unwrap().cells {
+        let folder = fixture.store.trial_folder(&cell.trial);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("record.json"), "{}").unwrap();
+    }
 }
 
 fn named(run: &str, extends: Option<&str>) -> (String, Option<String>) {
@@ -77,6 +88,7 @@ fn skills_are_kept_unchanged() {
 fn run_containing_an_earlier_one_extends_it() {
     let fixture = Fixture::new();
     begin(&fixture);
+    execute(&fixture, "test");
     fixture.experiment("repetitions = 2", "repetitions = 3");
     assert_eq!(begin(&fixture), named("test-2", Some("test")));
     // Also when it is looked up again.
@@ -87,7 +99,8 @@ fn run_containing_an_earlier_one_extends_it() {
     fixture.experiment("repetitions = 1", "repetitions = 9");
     fixture.experiment("seed = 1", "seed = 2");
     assert_eq!(begin(&fixture), named("test-4", None));
-    // A task more is an extension as well.
+    // A task more is an extension as well, once there is a trial to extend.
+    execute(&fixture, "test-4");
     fixture.task("b");
     assert_eq!(begin(&fixture), named("test-5", Some("test-4")));
 }

@@ -410,6 +410,7 @@ fn usd_cap_does_not_block_checks() {
 #[test]
 fn interrupted_attempt_counts_against_the_budget() {
     let runs = RunFixture { options: RunOptions::new(1), ..RunFixture::new() };
+    runs.fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"openai:one\"");
     runs.fixture.experiment("timeout = 300", "timeout = 300\nprice = { input = 1.5, output = 1.0 }");
     let cancel = runs.cancel.clone();
     let pays = EndingAgent(move |job: &assay_agent::Job<'_>| {
