@@ -112,17 +112,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         None => None,
         Some(table) => Some(read_set(table, "label", "verdict", LabelsBy::Unknown)?),
     };
-    if let Some(earlier) = assay_analysis::decided_before(&store, &plan.run_folder())? {
-        return Err(decided_before(&earlier));
-    }
-    let folder = plan.begin_run(&store)?;
-    if let Some(earlier) = &folder.relabels {
-        let labels = folder.changed_labels(&store.run(earlier)?).join(", ");
-        ui.note(&format!(
-            "`{earlier}` has the same trials with other labels ({labels}): it stays as it was, and this is the run `{}`",
-            folder.run
-        ));
-    }
+    let folder = begin_run(&plan, &store, ui)?;
     if let Some(calibration) = calibration {
         store.save_calibration(&folder.run, &json!(calibration))?;
     }
@@ -154,6 +144,22 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         return Ok(Status::Infrastructure);
     }
     Ok(status(&outcome, &plan))
+}
+
+/// Begins the run of a plan, unless that adds trials to a run that was decided.
+fn begin_run(plan: &Plan, store: &Store, ui: &Ui) -> Result<RunFolder, Failure> {
+    if let Some(earlier) = assay_analysis::decided_before(store, &plan.run_folder())? {
+        return Err(decided_before(&earlier));
+    }
+    let folder = plan.begin_run(store)?;
+    if let Some(earlier) = &folder.relabels {
+        let labels = folder.changed_labels(&store.run(earlier)?).join(", ");
+        ui.note(&format!(
+            "`{earlier}` has the same trials with other labels ({labels}): it stays as it was, and this is the run `{}`",
+            folder.run
+        ));
+    }
+    Ok(folder)
 }
 
 /// Why a run that adds trials to a decided one is not begun.
