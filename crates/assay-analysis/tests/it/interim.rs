@@ -110,7 +110,8 @@ fn a_sequential_comparison_has_a_verdict_when_its_rule_has_ended() {
     };
     // The skill is decided in the first round; the other has no effect in it, and its second round is not complete.
     let open = sequential(["FP....", "PP....", "F....."]);
-    let words: Vec<_> = open.comparisons.iter().map(|found| found.verdict.map(|kind| kind.word())).collect();
+    let words: Vec<_> =
+        open.comparisons.iter().map(|found| found.verdict.map(assay_analysis::VerdictKind::word)).collect();
     assert_eq!((open.interim, words), (true, vec![Some("helps"), None]));
     let rounds = open.comparisons[1].sequential.unwrap();
     assert_eq!((rounds.round, rounds.ended), (1, None));

@@ -212,7 +212,7 @@ fn runs() -> Vec<Situation> {
     let network = "echo 'curl: (6) Could not resolve host: example.org'\nexit 6\n";
     vec![
         Situation::run("helps", lab(&suite::diligent(), "right"), 0).says("helps"),
-        Situation::run("passes without the skill", lab(&[passes.clone()], "right"), 0)
+        Situation::run("passes without the skill", lab(std::slice::from_ref(&passes), "right"), 0)
             .says("the baseline passes all tasks")
             .says("a skill was opened in only 0% of the trials"),
         Situation::run("nothing passes", lab(&[], "right"), 0).says("no trial scores anything"),
@@ -315,8 +315,7 @@ fn commands_in_other_messages_work() {
 fn plan_answers_with_the_number_of_the_report() {
     needs_bubblewrap!();
     let flip = |n: usize, condition: &str| match (n % 4, condition) {
-        (0, _) => "right",
-        (1, "none") | (2, "curated") => "right",
+        (0, _) | (1, "none") | (2, "curated") => "right",
         _ => "wrong",
     };
     let tasks = 8;
@@ -499,7 +498,9 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
             sources(&path, files);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+        } else if std::path::Path::new(&*name).extension().is_some_and(|kind| kind == "rs")
+            && name != "tests.rs"
+        {
             files.push(path);
         }
     }
