@@ -481,7 +481,7 @@ fn is_known(known: Option<Record>, new: &Record) -> bool {
     })
 }
 
-/// The name of a file or folder without those above it, for records: paths tell of the machine.
+/// The name of a file or folder without those above it, for records: a path would describe the machine.
 fn file_name(path: &Path) -> String {
     let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

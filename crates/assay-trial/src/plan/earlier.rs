@@ -23,7 +23,7 @@ pub(crate) struct EarlierTrials<'a> {
     store: &'a Store,
     /// Servers whose results the user accepts.
     same: &'a [String],
-    /// The experiment's name: its earlier runs tell of which other servers there may be results.
+    /// The experiment's name: its earlier runs show which other servers may have results.
     experiment: &'a str,
     /// Whether the store has no trial yet.
     is_fresh: bool,

@@ -78,7 +78,7 @@ fn source(path: &Path, file: &fs::File) -> io::Result<ImportedFrom> {
     hasher.update_reader(file)?;
     Ok(ImportedFrom {
         format: "run".to_owned(),
-        // Without the folders above it, which tell of the machine.
+        // Without the folders above it, which would describe the machine.
         file: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         digest: format!("blake3:{}", hasher.finalize().to_hex()),
         trial: None,
