@@ -59,6 +59,7 @@ fn guarded(shape: impl FnOnce(Design) -> Design) -> Fixture {
         [[steps]]\nname = \"look\"\nmin_reward = 0.9\n[steps.healthcheck]\ncommand = \"test -f ready\"\ninterval_sec = 1\n\
         [[steps]]\nname = \"never\"\n";
     let plant = "(while :; do date > alive; sleep 0.1; done) > /dev/null 2>&1 &\n\
+        until [ -e alive ]; do sleep 0.05; done\n\
         mkdir given; ln -s /nonexistent given/out; ln -s /nonexistent kept.txt; echo mine > work.txt";
     let look = "ls; ls /tests /logs/verifier /solution; cat kept.txt; cat given/out/file.txt; \
         sleep 0.5; ls -l --time-style=full-iso alive; ls alive && rm alive; sleep 0.5; ls alive";
