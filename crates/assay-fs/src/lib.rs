@@ -9,6 +9,7 @@
 //! meanwhile cannot lead a walk astray. Other systems have no sandbox whose output would have to be
 //! read while something runs: there, walks go by path.
 
+mod access;
 mod beneath;
 mod caps;
 mod copy;
@@ -22,6 +23,7 @@ mod system;
 pub mod tree;
 pub mod walk;
 
+pub use access::restore_access;
 pub use beneath::{Content, read_beneath, read_beneath_up_to, read_within};
 pub use caps::{Caps, CopyReport, LeftOut, Tally};
 pub use copy::copy_tree;

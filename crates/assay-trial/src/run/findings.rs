@@ -20,6 +20,8 @@ pub(crate) struct Findings {
     pub(crate) generated: Option<Vec<GeneratedSkill>>,
     pub(crate) reward: Option<Reward>,
     pub(crate) ctrf: Option<serde_json::Value>,
+    /// Why the verifier gave no reward, if the agent's work is the reason.
+    pub(crate) no_reward: Option<String>,
     /// The score of the tests of a task that judges decide too.
     pub(crate) judged_numbers: BTreeMap<String, f64>,
     pub(crate) contaminated: Vec<String>,
@@ -60,14 +62,15 @@ pub(crate) fn outcome(findings: &Findings) -> (Outcome, Option<Cause>, Option<St
         None => findings.run.as_ref().is_some_and(|run| run.ended == Ended::Deadline),
     };
     let stopped = findings.steps.as_ref().and_then(|steps| steps.stopped.clone());
+    let reason = findings.no_reward.clone().or_else(|| stopped.clone());
     match &findings.reward {
         None => {
             let reason = "the verifier gave no reward".to_owned();
             (Outcome::Infrastructure, Some(Cause::Verifier), Some(reason))
         }
-        Some(_) if is_late => (Outcome::TimedOut, None, stopped),
-        Some(reward) if reward.is_full() && stopped.is_none() => (Outcome::Passed, None, None),
-        Some(_) => (Outcome::Failed, None, stopped),
+        Some(_) if is_late => (Outcome::TimedOut, None, reason),
+        Some(reward) if reward.is_full() && reason.is_none() => (Outcome::Passed, None, None),
+        Some(_) => (Outcome::Failed, None, reason),
     }
 }
 

@@ -18,6 +18,7 @@ use assay_sandbox::{Exec, Exit, SandboxError, Sink};
 use assay_task::Task;
 
 use crate::run::tamper::image::{LOADER_CACHE, VerifierPrograms};
+use crate::run::tamper::pytest;
 use crate::run::trial::AbsentSkill;
 
 /// The file with the searched lines during the search.
@@ -107,6 +108,8 @@ pub(crate) struct ImageInventory {
     pub(crate) loader_cache: Option<Vec<u8>>,
     /// Its users, as `/etc/passwd` has them.
     pub(crate) passwd: String,
+    /// The modules that its pytest imports from installed packages.
+    pub(crate) pytest: BTreeSet<String>,
 }
 
 /// A search of an image.
@@ -172,6 +175,7 @@ impl ImageScan<'_> {
         container.halt()?;
         let mut suspects = BTreeSet::new();
         let mut is_whole = false;
+        let mut metadata = Vec::new();
         for line in output.lines() {
             let (mark, rest) = line.split_at(usize::from(line.is_char_boundary(1) && !line.is_empty()));
             match mark {
@@ -188,6 +192,7 @@ impl ImageScan<'_> {
                     inventory.programs.libraries.insert(name);
                 }
                 "S" => inventory.baked.extend(package(Path::new(rest))),
+                "M" => metadata.push(PathBuf::from(rest)),
                 "F" | "A" => inventory.baked.push(PathBuf::from(rest)),
                 "G" => inventory.verifier_folders.push(PathBuf::from(rest)),
                 "C" if rest != LINES => {
@@ -219,6 +224,8 @@ impl ImageScan<'_> {
         let passwd = container.read(Path::new("/etc/passwd"), PASSWD).ok().flatten().unwrap_or_default();
         inventory.passwd = String::from_utf8_lossy(&passwd).into_owned();
         inventory.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
+        inventory.pytest =
+            pytest::modules(metadata, &|path| container.read(path, pytest::METADATA).ok().flatten());
         container.remove_in_background();
         Ok(inventory)
     }
@@ -414,6 +421,7 @@ find / {prune} -type f -size -20480k \( -name '*.tar' -o -name '*.tar.*' -o -nam
   while IFS= read -r f; do
     case "$f" in *.zip) unzip -l "$f" ;; *) tar -tf "$f" ;; esac 2> /dev/null | grep -qi 'skill\.md *$' && echo "A$f"
   done
+find / {prune} -type d \( -name '*.dist-info' -o -name '*.egg-info' \) -path '*-packages/*' -print 2> /dev/null | sed 's/^/M/'
 for p in /tests /solution /logs/verifier; do if [ -e $p ] || [ -h $p ]; then echo "G$p"; fi; done
 "#
     );

@@ -33,11 +33,12 @@ use crate::run::environment::phases::{
 use crate::run::findings::{Findings, known_turns, outcome};
 use crate::run::generated_skills::generated_skills;
 use crate::run::mcp;
+use crate::run::noop::Noop;
 use crate::run::prep_cache::PrepCache;
 use crate::run::sandbox_record;
 use crate::run::steps;
 use crate::run::trial::ResolvedTrial;
-use crate::run::verifier;
+use crate::run::verifier::{self, Reward};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -168,7 +169,11 @@ impl Runner<'_> {
         let result = match &scratch {
             Ok(scratch) => {
                 let Self { cache, cancel, budget, .. } = *self;
-                let whole = Attempt { cache, cancel, budget, trial, folder: &folder, scratch, steps: None };
+                let (own_folder, own_scratch) = (folder.clone(), scratch.clone());
+                let noop = Noop { cache, cancel, budget, trial, folder: own_folder, scratch: own_scratch };
+                let noop = Some(&noop);
+                let whole =
+                    Attempt { cache, cancel, budget, trial, folder: &folder, scratch, steps: None, noop };
                 let folders = steps::step_folders(&whole);
                 let steps = steps::attempts(&whole, &folders);
                 let steps = (!steps.is_empty()).then_some(&steps[..]);
@@ -219,7 +224,7 @@ enum Work {
 }
 
 impl<'a> Attempt<'a> {
-    fn run(&self, findings: &mut Findings) -> Result<(), Broken> {
+    pub(crate) fn run(&self, findings: &mut Findings) -> Result<(), Broken> {
         match &self.trial.backend.inner {
             BackendKind::Folders { sandbox, root } => {
                 self.run_in(|attempt, before| Folders::new(attempt, sandbox, root, before), findings)
@@ -295,7 +300,10 @@ impl<'a> Attempt<'a> {
         // Before the verifier writes to it: the next step gets nothing of the tests.
         let snapshot = if another_follows { Some(compared.snapshot()?) } else { None };
         if self.trial.task.graded_by.has_tests() {
-            self.verify(compared, findings)?;
+            if let Err(broken) = self.verify(compared, findings) {
+                findings.no_reward = Some(self.blame(broken)?);
+                findings.reward = Some(Reward::nothing());
+            }
         } else {
             drop(compared);
         }

@@ -22,6 +22,7 @@ pub(crate) mod limiter;
 pub(crate) mod local;
 pub(crate) mod mcp;
 mod network_need;
+pub(crate) mod noop;
 pub(crate) mod open_agent;
 pub(crate) mod prep_cache;
 pub(crate) mod resolve;

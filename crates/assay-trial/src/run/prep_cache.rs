@@ -20,6 +20,7 @@ use assay_task::{Healthcheck, Service, Task, TaskError};
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::image_scan::{ImageInventory, ImageScan};
+use crate::run::noop::NoopGrade;
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
 /// Largest file that is read in the search for skills.
@@ -33,6 +34,7 @@ pub struct PrepCache {
     stray: OnceMap<Vec<PathBuf>>,
     images: OnceMap<Prepared>,
     scans: OnceMap<ImageInventory>,
+    noops: OnceMap<NoopGrade>,
     numbers: AtomicUsize,
     /// The gateway for agents in sandboxes.
     pub(crate) gateway: Gateway,
@@ -127,6 +129,7 @@ impl PrepCache {
             stray: OnceMap::default(),
             images: OnceMap::default(),
             scans: OnceMap::default(),
+            noops: OnceMap::default(),
             numbers: AtomicUsize::new(1),
             gateway: Gateway::new(GatewayOptions::default()),
         })
@@ -289,6 +292,15 @@ impl PrepCache {
             };
             scan.run().map_err(|error| Broken::new(Cause::Sandbox, chain(&error)))
         })
+    }
+
+    /// What a verifier makes of the no-op.
+    pub(crate) fn noop(
+        &self,
+        key: String,
+        grade: impl FnOnce() -> Result<NoopGrade, Broken>,
+    ) -> Result<Arc<NoopGrade>, Broken> {
+        self.noops.get_or_try(key, grade)
     }
 
     /// A copy of a skill's folder that does not change while trials run.

@@ -224,6 +224,9 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
             }
         }
         tests.extend(named_tests(own.ctrf, step.name()));
+        if let Some(reason) = own.no_reward {
+            findings.no_reward.get_or_insert(format!("step `{}`: {reason}", escape(step.name())));
+        }
         extend(&mut findings.contaminated, own.contaminated);
         extend(&mut findings.tampered, own.tampered);
         extend(&mut findings.outside, own.outside);

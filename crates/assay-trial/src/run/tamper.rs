@@ -7,47 +7,26 @@
 //! that would block a reader. A task that requests such a file names it in its instruction, or
 //! under `[metadata.assay] expected`.
 
+mod git;
 pub(crate) mod image;
+pub(crate) mod links;
+mod loaded;
 mod modules;
+pub(crate) mod pytest;
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use assay_diagnostic::escape_path;
+use assay_diagnostic::{clean_start, escape_path};
 use assay_fs::tree;
 use assay_fs::{Change, ChangeKind, FileKind, Manifest};
 use assay_task::Task;
 
+use links::AgentLink;
+use loaded::is_loaded;
 use modules::Verifier;
-
-/// Files that interpreters and test runners read automatically, wherever they are.
-const HOOKS: [&str; 24] = [
-    "conftest.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    "tox.ini",
-    "setup.cfg",
-    "noxfile.py",
-    ".coveragerc",
-    "pyvenv.cfg",
-    ".npmrc",
-    ".mocharc.js",
-    ".mocharc.json",
-    ".mocharc.yml",
-    "jest.config.js",
-    "jest.config.ts",
-    "vitest.config.js",
-    "vitest.config.ts",
-    ".bashrc",
-    ".bash_profile",
-    ".profile",
-    ".gdbinit",
-];
 
 /// Programs of the verifier that a work folder must not replace.
 const PROGRAMS: [&str; 18] = [
@@ -104,9 +83,6 @@ pub(crate) fn planted_in(logs: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Folders of the verifier into which no link of the agent may point.
-const VERIFIER_FOLDERS: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
-
 /// One writable folder after the agent.
 pub(crate) struct Folder<'a> {
     /// Its path inside.
@@ -121,6 +97,8 @@ pub(crate) struct Folder<'a> {
     pub(crate) read_before: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
     /// The current content of a file.
     pub(crate) read: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
+    /// The modules that pytest imports from installed packages.
+    pub(crate) pytest: &'a dyn Fn() -> BTreeSet<String>,
 }
 
 /// Reads a small file of a folder on this machine, for [`Folder`].
@@ -131,7 +109,7 @@ pub(crate) fn read_small(folder: &Path, path: &Path) -> Option<Vec<u8>> {
 /// What an agent changed in one writable folder that makes the trial tampered.
 pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    let verifier = LazyCell::new(|| Verifier::of(task));
+    let verifier = LazyCell::new(|| Verifier::of(task, folder.pytest));
     let request =
         TaskRequest { task, root: folder.root, solution: LazyCell::new(|| texts(task, "solution")) };
     for change in folder.changes.iter().filter(|change| change.kind != ChangeKind::Removed) {
@@ -139,24 +117,28 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
         let shown = escape_path(&folder.root.join(&change.path));
         let name = change.path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((path, module)) = shadowed(folder, change, entry.kind)
+            && (modules::is_module(&module) || verifier.leads_pytest())
             && verifier.imports(&module)
             && !request.names_module(&path, &module)
         {
             let shown = escape_path(&folder.root.join(path));
             found.push(match entry.kind {
                 FileKind::Link => format!("{shown}: a link in place of a file that configures interpreters"),
-                _ => format!("{shown}: shadows a module of the standard library"),
+                _ if modules::is_module(&module) => {
+                    format!("{shown}: shadows a module of the standard library")
+                }
+                _ => format!("{shown}: shadows a module that pytest imports"),
             });
+            continue;
+        }
+        if let Some(fault) = git_fault(folder, change, entry.kind, &request) {
+            found.push(format!("{shown}: {fault}"));
             continue;
         }
         match entry.kind {
             FileKind::Other => found.push(format!("{shown}: neither file nor folder")),
             FileKind::Link => {
-                let target = entry.target.as_deref().unwrap_or(Path::new(""));
-                if let Some(folder) = points_into_verifier(folder.root, &change.path, target) {
-                    found.push(format!("{shown}: a link into {folder}"));
-                }
-                if (is_hook(&name) || is_metadata(&name) || is_entry_points(&change.path))
+                if (is_loaded(&name) || is_metadata(&name) || is_entry_points(&change.path))
                     && !request.names_file(&name)
                 {
                     found.push(format!("{shown}: a link in place of a file that configures interpreters"));
@@ -164,13 +146,18 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
             }
             FileKind::Directory => {}
             FileKind::File => {
-                if is_hook(&name) && !request.names_file(&name) {
+                if is_loaded(&name) && !request.names_file(&name) {
                     found.push(format!("{shown}: loaded automatically by interpreters or test runners"));
                 } else if name == "pyproject.toml"
                     && steers_pytest(folder, change)
                     && !request.names_file(&name)
                 {
                     found.push(format!("{shown}: contains settings of the test runner"));
+                } else if name == "package.json"
+                    && steers_runner(folder, change)
+                    && !request.names_file(&name)
+                {
+                    found.push(format!("{shown}: contains settings of a test runner"));
                 } else if is_entry_points(&change.path)
                     && names_plugins(folder, &change.path)
                     && !request.names_file(&name)
@@ -186,10 +173,6 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
         }
     }
     found
-}
-
-fn is_hook(name: &str) -> bool {
-    HOOKS.contains(&name) || Path::new(name).extension().is_some_and(|extension| extension == "pth")
 }
 
 /// The name of a folder in which Python finds a package's metadata, in any case of letters.
@@ -214,6 +197,49 @@ fn names_plugins(folder: &Folder<'_>, path: &Path) -> bool {
     })
 }
 
+/// Why a change makes Git run something, unless the task requests it.
+fn git_fault<F: FnOnce() -> Vec<(PathBuf, String)>>(
+    folder: &Folder<'_>,
+    change: &Change,
+    kind: FileKind,
+    request: &TaskRequest<'_, F>,
+) -> Option<String> {
+    let is_link = kind == FileKind::Link;
+    if !is_link && kind != FileKind::File {
+        return None;
+    }
+    let name = change.path.file_name()?.to_string_lossy();
+    match git::role(&change.path, is_link, folder.after)? {
+        git::Role::Hook => (!request.names_text(&name)).then(|| "a hook, which Git runs".to_owned()),
+        git::Role::Config if is_link => Some("a link in place of Git's settings".to_owned()),
+        git::Role::Config => {
+            let text =
+                |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let before = (change.kind != ChangeKind::Added).then(|| text((folder.read_before)(&change.path)));
+            let Some(now) = text((folder.read)(&change.path)) else {
+                return Some("Git's settings, which cannot be read".to_owned());
+            };
+            let commands = git::new_commands(&before.flatten().unwrap_or_default(), &now);
+            let name = commands.into_iter().find(|name| !request.names_text(name))?;
+            Some(format!("makes Git run a command ({})", clean_start(&name, 80)))
+        }
+    }
+}
+
+/// Whether `package.json` has new settings for a test runner.
+fn steers_runner(folder: &Folder<'_>, change: &Change) -> bool {
+    let settings = |bytes: &[u8]| -> Option<Vec<Option<serde_json::Value>>> {
+        let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        Some(loaded::PACKAGE_KEYS.iter().map(|key| value.get(key).cloned()).collect())
+    };
+    let Some(now) = (folder.read)(&change.path) else { return true };
+    // What is no JSON is no package either.
+    let Some(now) = settings(&now) else { return false };
+    let before = if change.kind == ChangeKind::Added { None } else { (folder.read_before)(&change.path) };
+    let before = before.and_then(|before| settings(&before)).unwrap_or_else(|| vec![None; now.len()]);
+    now.iter().zip(&before).any(|(now, before)| now.is_some() && now != before)
+}
+
 /// Whether `pyproject.toml` has new settings for pytest.
 fn steers_pytest(folder: &Folder<'_>, change: &Change) -> bool {
     let Some(now) = (folder.read)(&change.path) else { return true };
@@ -234,8 +260,8 @@ fn steers_pytest(folder: &Folder<'_>, change: &Change) -> bool {
     }
 }
 
-/// The module of Python's standard library that a new file shadows where Python runs in the folder,
-/// and the file or package that does.
+/// The module that a new file is where Python runs in the folder, which may shadow another of that
+/// name, and the file or package that is it.
 ///
 /// The task's own files of such a name are its code, and changing them is work.
 fn shadowed(folder: &Folder<'_>, change: &Change, kind: FileKind) -> Option<(PathBuf, String)> {
@@ -258,7 +284,7 @@ fn shadowed(folder: &Folder<'_>, change: &Change, kind: FileKind) -> Option<(Pat
             }
             _ => return None,
         };
-        modules::is_module(&module).then(|| (top.join(first), module))
+        Some((top.join(first), module))
     })
 }
 
@@ -316,6 +342,11 @@ impl<F: FnOnce() -> Vec<(PathBuf, String)>> TaskRequest<'_, F> {
             }
     }
 
+    /// Whether the instruction or the solution has this name, as it is.
+    fn names_text(&self, name: &str) -> bool {
+        is_expected(self.task, name) || self.solution_has(name)
+    }
+
     fn names_program(&self, name: &str) -> bool {
         if INTERPRETERS.contains(&name) {
             return self.task.expected.iter().any(|expected| expected == name);
@@ -369,23 +400,19 @@ fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The verifier's folder that a link leads to, by its text alone: its target once the verifier's
-/// folders exist.
-pub(crate) fn points_into_verifier(root: &Path, link: &Path, target: &Path) -> Option<&'static str> {
-    let from = root.join(link.parent().unwrap_or(Path::new("")));
-    let mut resolved = PathBuf::from("/");
-    for part in from.join(target).components() {
-        match part {
-            Component::Normal(name) => resolved.push(name),
-            Component::ParentDir => {
-                resolved.pop();
-            }
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
-        }
-    }
-    VERIFIER_FOLDERS
-        .into_iter()
-        .find(|folder| resolved.starts_with(folder) || Path::new(folder).starts_with(&resolved))
+/// The links among the changes in a folder, without those that the task's own environment had.
+pub(crate) fn new_links<'a>(
+    root: &'a Path,
+    changes: &'a [Change],
+    before: &'a Manifest,
+    after: &'a Manifest,
+) -> impl Iterator<Item = AgentLink> + 'a {
+    let kept = changes.iter().filter(|change| change.kind != ChangeKind::Removed);
+    kept.filter_map(move |change| {
+        let target = after.entries.get(&change.path)?.target.clone()?;
+        let was = before.entries.get(&change.path).and_then(|entry| entry.target.as_ref());
+        (was != Some(&target)).then(|| AgentLink { path: root.join(&change.path), target })
+    })
 }
 
 #[cfg(test)]

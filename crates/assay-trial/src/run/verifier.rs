@@ -25,6 +25,11 @@ pub(crate) struct Reward {
 }
 
 impl Reward {
+    /// The reward of work that made the verifier end without one.
+    pub(crate) fn nothing() -> Self {
+        Self { value: 0.0, keys: BTreeMap::from([("reward".to_owned(), 0.0)]), ..Self::default() }
+    }
+
     /// The value of a key of the reward file.
     pub(crate) fn key(&self, key: &str) -> Option<&f64> {
         self.keys.get(key).or_else(|| self.numbers.get(key))
@@ -43,6 +48,8 @@ pub(crate) enum RewardError {
     Untrusted(#[from] FsError),
     #[error("the verifier wrote no reward: neither reward.json nor reward.txt")]
     Missing,
+    #[error("two reward files, reward.json and reward.txt: the verifier may write only one")]
+    Both,
     #[error("reward.txt is empty")]
     Empty,
     #[error("reward.txt contains {0:?}, which is not a finite number")]
@@ -57,8 +64,13 @@ pub(crate) enum RewardError {
     NoKeys,
 }
 
-/// Reads `reward.json` or else `reward.txt` from a folder that untrusted code has written to.
+/// Reads `reward.json` or `reward.txt` from a folder that untrusted code has written to. Two files
+/// are an error whatever they say: one of them may not be the verifier's.
 pub(crate) fn reward(folder: &Path) -> Result<Reward, RewardError> {
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    if is_there("reward.json") && is_there("reward.txt") {
+        return Err(RewardError::Both);
+    }
     if let Some(bytes) = read_beneath(folder, Path::new("reward.json"), REWARD_CAP)? {
         return reward_json(&bytes);
     }
@@ -168,6 +180,17 @@ mod tests {
         check("reward.json", br#"{"reward": "1"}"#, Err("not a finite number"));
         check("reward.json", b"{\"reward\": NaN}", Err("not JSON"));
         check("other.txt", b"1", Err("the verifier wrote no reward"));
+    }
+
+    #[test]
+    fn two_reward_files_are_an_error() {
+        for (json, text) in [("{\"reward\": 1}", "0"), ("{\"reward\": 1}", "1"), ("", "1"), ("[]", "")] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("reward.json"), json).unwrap();
+            std::fs::write(folder.path().join("reward.txt"), text).unwrap();
+            let error = reward(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("two reward files, reward.json and reward.txt"), "{json} {text}: {error}");
+        }
     }
 
     #[test]

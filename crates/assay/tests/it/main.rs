@@ -55,6 +55,7 @@ mod judge_pairs;
 mod judged;
 mod k8s;
 mod limiter;
+mod links;
 mod lint;
 mod looks;
 mod metrics;

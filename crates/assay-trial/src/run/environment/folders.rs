@@ -19,7 +19,8 @@ use crate::run::doubles;
 use crate::run::egress_proxy::{self, EgressProxy};
 use crate::run::prep_cache::Base;
 use crate::run::sandbox_record;
-use crate::run::tamper::{Folder, planted_in, read_small, tampering};
+use crate::run::tamper::links::{AgentLink, Links, MountedTree};
+use crate::run::tamper::{Folder, new_links, planted_in, pytest, read_small, tampering};
 
 /// The search path for programs, in every phase.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -211,6 +212,53 @@ impl<'a> Folders<'a> {
         Ok(())
     }
 
+    /// The path at which commands see a mount.
+    fn seen_path(&self, mount: &Mount) -> PathBuf {
+        if self.has_own_root() {
+            return mount.target.clone();
+        }
+        mount.source.canonicalize().unwrap_or_else(|_| mount.source.clone())
+    }
+
+    /// Whether commands see the mounts at their targets.
+    fn has_own_root(&self) -> bool {
+        self.sandbox.kind() != "none"
+    }
+
+    /// Which links of the agent in the work folders are tampering. Removes those in the logs that
+    /// lead into the verifier's folders, because the verifier can read the logs.
+    fn link_faults(&self, links: &[AgentLink]) -> Result<Vec<String>, Broken> {
+        let logs = ["agent", "artifacts"].map(|name| self.mount_logs(name, false));
+        let mounts: Vec<Mount> = self.writable.iter().chain(&logs).cloned().collect();
+        let tree = MountedTree { root: self.has_own_root().then_some(self.root), mounts: &mounts };
+        let work: Vec<PathBuf> = self.writable.iter().map(|mount| self.seen_path(mount)).collect();
+        let scratch = [self.attempt.scratch.join("tests"), self.logs.join("verifier")];
+        let reserved = if self.has_own_root() { &[][..] } else { &scratch };
+        let followed = Links::new(&tree, &work, reserved)?;
+        let agent = &self.attempt.trial.agent;
+        let mut faults = Vec::new();
+        for link in links {
+            let is_state = link.path.strip_prefix(HOME).is_ok_and(|own| agent.is_own_state(own));
+            faults.extend(followed.fault(link, is_state)?);
+        }
+        for mount in &logs {
+            let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) else { continue };
+            let nothing = Manifest::default();
+            let changes = nothing.diff(&after);
+            let seen = self.seen_path(mount);
+            for link in new_links(&seen, &changes, &nothing, &after) {
+                // Logs are no work: such a link is removed.
+                if followed.fault(&link, true)?.is_some()
+                    && let Ok(below) = link.path.strip_prefix(&seen)
+                {
+                    let own = mount.source.join(below);
+                    assay_fs::remove_tree(&own).map_err(|error| Broken::harness_error(&error))?;
+                }
+            }
+        }
+        Ok(faults)
+    }
+
     fn mount_logs(&self, name: &str, writable: bool) -> Mount {
         Mount { source: self.logs.join(name), target: Path::new("/logs").join(name), writable }
     }
@@ -391,8 +439,11 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
         let folders = self.folders;
         let workdir = folders.attempt.workdir();
         let mut found = Changes::default();
+        let mut links = Vec::new();
         for ((path, before), mount) in folders.base.writable.iter().zip(&folders.writable) {
-            let after = match Manifest::scan(&mount.source, &Caps::default()) {
+            let scanned = assay_fs::restore_access(&mount.source)
+                .and_then(|()| Manifest::scan(&mount.source, &Caps::default()));
+            let after = match scanned {
                 Ok(after) => after,
                 Err(error) => {
                     found.tampered.push(format!("{}: cannot be searched: {error}", path.display()));
@@ -400,6 +451,7 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
                 }
             };
             let changes = before.diff(&after);
+            links.extend(new_links(&folders.seen_path(mount), &changes, before, &after));
             let before = inside(&folders.base.root, path);
             found.tampered.extend(tampering(
                 &folders.attempt.trial.task,
@@ -410,6 +462,7 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
                     after: &after,
                     read_before: &|path| read_small(&before, path),
                     read: &|path| read_small(&mount.source, path),
+                    pytest: &|| pytest::modules_in(folders.root),
                 },
             ));
             if workdir.starts_with(path) {
@@ -421,6 +474,7 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
             let diff = unified_diff(&before, &mount.source, &changes, room);
             found.diff.extend(diff);
         }
+        found.tampered.extend(folders.link_faults(&links)?);
         if !folders.attempt.trial.agent.needs_solution() {
             found.tampered.extend(planted_in(&folders.attempt.scratch.join(LOGS_OF_AGENT)));
         }

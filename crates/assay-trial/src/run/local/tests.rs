@@ -146,6 +146,56 @@ fn outcome_is_read_from_verifier_files() {
 }
 
 #[test]
+fn work_that_breaks_a_verifier_fails_if_a_noop_is_graded() {
+    // What the verifier does with the agent's work, and with the untouched environment.
+    let check = |work: Act, noop: Act, ended: Ended, expected: (Outcome, Option<f64>), reason: &str| {
+        let mut runs = RunFixture::new();
+        runs.options.concurrency = 1;
+        let shown = format!("{work:?} {noop:?} {ended:?}");
+        let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+        let seen = counts.clone();
+        let act = move |id: &str, _: usize| {
+            let mut counts = counts.lock().unwrap();
+            let count = counts.entry(id.to_owned()).or_default();
+            *count += 1;
+            if *count == 1 { work.clone() } else { noop.clone() }
+        };
+        let plan = runs.plan(act, Some(&agent(move || ended.clone())));
+        runs.run(&plan);
+        for id in plan.trials.keys() {
+            let record = runs.fixture.store.record(id).unwrap().unwrap();
+            assert_eq!((record.outcome, record.reward), expected, "{shown}: {:?}", record.reason);
+            let found = record.reason.unwrap_or_default();
+            assert!(found.contains(reason), "{shown}: {found}");
+        }
+        // The no-op is graded once for each of the two tasks.
+        assert_eq!(seen.lock().unwrap().values().sum::<usize>(), 10, "{shown}");
+    };
+    let leave = |files| Act::LeaveFiles(files);
+    let done = || Ended::Finished;
+    let blamed = "the verifier gave no reward for the agent's work, although it grades a no-op: ";
+    let failed = (Outcome::Failed, Some(0.0));
+    check(leave(&[]), MISS, done(), failed, &format!("{blamed}the verifier wrote no reward"));
+    check(leave(&[("reward.txt", "nan")]), MISS, done(), failed, &format!("{blamed}reward.txt contains"));
+    let both = leave(&[("reward.txt", "0"), ("reward.json", "{\"reward\": 1}")]);
+    check(both, MISS, done(), failed, &format!("{blamed}two reward files"));
+    check(Act::End(Exit::Deadline), MISS, done(), failed, &format!("{blamed}the verifier did not finish"));
+    let full = Exit::Limit(assay_sandbox::LimitKind::Memory);
+    check(
+        Act::End(full),
+        MISS,
+        done(),
+        failed,
+        &format!("{blamed}the verifier exceeded the sandbox's limits"),
+    );
+    check(leave(&[]), MISS, Ended::Deadline, (Outcome::TimedOut, Some(0.0)), blamed);
+    let lost = (Outcome::Infrastructure, None);
+    let either = "; a no-op gets none either: the verifier wrote no reward";
+    check(leave(&[]), leave(&[]), done(), lost, either);
+    check(Act::End(Exit::Deadline), leave(&[]), done(), lost, either);
+}
+
+#[test]
 fn infrastructure_errors_are_retried_up_to_the_planned_limit() {
     // How many verifiers of each trial break at first, and how many retries there are.
     let check = |breaks: usize, retries: u32, attempt: u32, lost: usize| {

@@ -13,7 +13,8 @@ use assay_fs::ChangeKind;
 use assay_sandbox::docker::Changed;
 use assay_task::Task;
 
-use super::{HOOKS, INTERPRETERS, VERIFIER_LOGS, is_expected, planted};
+use super::loaded::is_loaded;
+use super::{INTERPRETERS, VERIFIER_LOGS, is_expected, planted};
 
 /// Folders of the verifier, which do not exist while an agent lives.
 const VERIFIER_FOLDERS: [&str; 2] = ["/tests", "/solution"];
@@ -185,12 +186,12 @@ fn reason(
         return None;
     }
     if let Some(home) = in_home(path) {
-        let hook = home.components().count() == 1 && HOOKS.contains(&name.as_str());
+        let hook = home.components().count() == 1 && is_loaded(&name);
         let steering = STEERING_HOME.iter().any(|steering| home == Path::new(steering));
         return (hook || steering)
             .then(|| "loaded automatically by shells, interpreters or package managers".to_owned());
     }
-    if folder == Path::new("/") && HOOKS.contains(&name.as_str()) {
+    if folder == Path::new("/") && is_loaded(&name) {
         return Some("loaded automatically by interpreters or test runners".to_owned());
     }
     if let Some(inside) = in_packages(path) {

@@ -362,6 +362,9 @@ const RARE: [&str; 67] = [
 /// How a task's verifier uses Python, as far as its text shows.
 #[derive(Debug, Default)]
 pub(super) struct Verifier {
+    /// The modules that pytest imports from installed packages, if it finds them in its working
+    /// folder first.
+    pytest: BTreeSet<String>,
     /// Whether it runs Python at all.
     runs_python: bool,
     /// Whether its test runner finds modules in its working folder, or elsewhere by a setting.
@@ -373,17 +376,27 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    pub(super) fn of(task: &Task) -> Self {
+    pub(super) fn of(task: &Task, pytest: &dyn Fn() -> BTreeSet<String>) -> Self {
         let mut found = Self::default();
+        let mut runs_pytest = false;
         for (path, text) in texts(task, "tests").into_iter().chain(texts(task, "verify.sh")) {
             let is_python = path.extension().is_some_and(|extension| extension == "py");
             found.runs_python |= is_python || text.contains("python") || text.contains("pytest");
+            runs_pytest |= text.contains("pytest");
             found.leads_runner |=
                 ["-m pytest", "-mpytest", "PYTHONPATH", "sys.path"].iter().any(|way| text.contains(way));
             imports(&text, &mut found.imports);
             found.own.extend(is_python.then(|| stem(&path)).flatten());
         }
+        if runs_pytest && found.leads_runner {
+            found.pytest = pytest();
+        }
         found
+    }
+
+    /// Whether pytest looks for modules in its working folder first.
+    pub(super) fn leads_pytest(&self) -> bool {
+        !self.pytest.is_empty()
     }
 
     /// Whether its Python imports a module of this name, so that a file of that name can shadow it.
@@ -393,7 +406,8 @@ impl Verifier {
         if !self.runs_python {
             return false;
         }
-        if has(&COMMON, module) || self.leads_runner && has(&SESSION, module) {
+        if has(&COMMON, module) || self.leads_runner && has(&SESSION, module) || self.pytest.contains(module)
+        {
             return true;
         }
         // A module that imports a rare one may import others by it; the imports of a package are

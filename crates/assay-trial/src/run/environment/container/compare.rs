@@ -1,5 +1,6 @@
 //! A container whose agent was killed, and the agent's changes in it.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_fs::{ChangeKind, Entry, FileKind, Manifest};
@@ -8,6 +9,7 @@ use assay_sandbox::{Usage, unified_diff};
 
 use super::base::{Additions, ImageEnvironment};
 use super::files::{check_special_files, note_left_out};
+use super::pristine::Pristine;
 use super::step::ContainerSnapshot;
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
@@ -15,8 +17,8 @@ use crate::run::environment::phases::{Changes, DIFF_CAP, OUTSIDE, StoppedAgent};
 use crate::run::image_scan::WORK_CAPS;
 use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
 
-/// Most changed paths of a large work folder that are checked one by one.
-const MOST_CHECKED: usize = 2_000;
+/// Most changed paths of a large work folder that the daemon is asked about, one by one.
+const MOST_CHECKED: usize = 20_000;
 
 /// Most bytes of a file that is read to classify it.
 const READ: u64 = 64 << 10;
@@ -67,6 +69,26 @@ impl StoppedContainer<'_> {
             })
     }
 
+    /// The work folder and those above it whose permissions the agent changed, with the image's.
+    fn closed_folders(&self, pristine: &mut Pristine<'_>) -> Result<Vec<(PathBuf, u32)>, Broken> {
+        let mut closed = Vec::new();
+        let folders = self.environment.workdir.ancestors().filter(|folder| *folder != Path::new("/"));
+        for folder in folders {
+            if !self.changes.iter().any(|change| change.path == folder && change.kind == ChangeKind::Modified)
+            {
+                continue;
+            }
+            let now = self.container.stat(folder)?.filter(|now| now.is_dir);
+            let was = pristine.get()?.stat(folder)?.filter(|was| was.is_dir);
+            if let (Some(now), Some(was)) = (now, was)
+                && now.mode != was.mode
+            {
+                closed.push((folder.to_owned(), was.mode));
+            }
+        }
+        Ok(closed)
+    }
+
     /// The current work folder, fetched if it is small, else queried path by path.
     ///
     /// None if it cannot be read, which is then reported in `found`.
@@ -95,7 +117,14 @@ impl StoppedContainer<'_> {
             return Ok(Some((Some(to), manifest)));
         }
         let mut manifest = Manifest::default();
-        for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed).take(MOST_CHECKED) {
+        let kept: Vec<_> = changes.iter().filter(|change| change.kind != ChangeKind::Removed).collect();
+        let most = if self.container.is_read_directly() { usize::MAX } else { MOST_CHECKED };
+        if kept.len() > most {
+            let folder = self.environment.workdir.display();
+            found.tampered.push(format!("{folder}: more than {most} changed files, which cannot be checked"));
+            return Ok(None);
+        }
+        for change in kept {
             let Ok(inside) = change.path.strip_prefix(&self.environment.workdir) else { continue };
             let Some(found) = self.container.stat(&change.path)? else { continue };
             let kind = match () {
@@ -157,12 +186,14 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         let (work, elsewhere): (Vec<&Changed>, Vec<&Changed>) =
             changes.into_iter().partition(|change| is_work(&change.path));
         let mut read = |path: &Path| container.read(path, READ).ok().flatten();
-        let mut pristine = environment.pristine();
-        let mut is_same = |path: &Path| pristine.has_the_same(container, path);
+        let pristine = RefCell::new(environment.pristine());
+        let mut is_same = |path: &Path| pristine.borrow_mut().has_the_same(container, path);
         let verdict =
             image::classify_changes(task, &environment.scan.programs, &elsewhere, &mut read, &mut is_same);
-        pristine.finish()?;
         found.tampered.extend(verdict.tampered.iter().cloned());
+        let (faults, links_in_logs) = self.link_faults(&mut pristine.borrow_mut())?;
+        found.tampered.extend(faults);
+        let closed = self.closed_folders(&mut pristine.borrow_mut())?;
         // A folder with a change in it is listed as changed itself, which means nothing.
         let is_mere_folder = |number: usize, change: &Changed| {
             change.kind == ChangeKind::Modified
@@ -194,11 +225,15 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
                     workdir: &environment.workdir,
                     changes: &changes,
                     after: &after,
-                    read_before: &|path| read_small(was?, path),
+                    read_before: &|path| match was {
+                        Some(was) => read_small(was, path),
+                        None => pristine.borrow_mut().read(&environment.workdir.join(path), READ),
+                    },
                     read: &|path| match &now {
                         Some(now) => read_small(now, path),
                         None => container.read(&environment.workdir.join(path), READ).ok().flatten(),
                     },
+                    pytest: &|| environment.scan.pytest.clone(),
                 },
             ));
             found.add_changed(&environment.workdir, &environment.workdir, &changes);
@@ -206,6 +241,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
                 found.diff = unified_diff(was, &now, &changes, DIFF_CAP);
             }
         }
+        pristine.into_inner().finish()?;
         let other: Vec<&Changed> =
             work.into_iter().filter(|change| !change.path.starts_with(&environment.workdir)).collect();
         for change in other {
@@ -229,6 +265,8 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             planted: given.planted,
             changes,
             verdict,
+            closed,
+            links_in_logs,
         });
         Ok((found, compared))
     }

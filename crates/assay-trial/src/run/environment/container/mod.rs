@@ -9,6 +9,7 @@ mod agent;
 mod base;
 mod compare;
 mod files;
+mod links;
 mod pristine;
 mod services;
 mod step;

@@ -53,6 +53,11 @@ impl<'a> Pristine<'a> {
         }
     }
 
+    /// The content of a small file of the image.
+    pub(super) fn read(&mut self, path: &Path, cap: u64) -> Option<Vec<u8>> {
+        self.get().ok()?.read(path, cap).ok().flatten()
+    }
+
     fn compare(&mut self, container: &Docked, path: &Path) -> Result<bool, SandboxError> {
         let image = self.get()?;
         let (Some(was), Some(now)) = (image.stat(path)?, container.stat(path)?) else { return Ok(false) };

@@ -79,6 +79,7 @@ impl ImageEnvironment<'_> {
             work,
             loader_cache: self.scan.loader_cache.clone(),
             passwd: self.scan.passwd.clone(),
+            pytest: self.scan.pytest.clone(),
         });
         self.prepared = Arc::new(Prepared {
             image: files.image().clone(),

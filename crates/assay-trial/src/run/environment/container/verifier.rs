@@ -29,6 +29,10 @@ pub(crate) struct ComparedContainer<'a> {
     /// What differs from the image, since the agent.
     pub(super) changes: Vec<Changed>,
     pub(super) verdict: image::Verdict,
+    /// Folders whose permissions are to be reset, with the image's.
+    pub(super) closed: Vec<(PathBuf, u32)>,
+    /// Links in the agent's logs that are to be removed.
+    pub(super) links_in_logs: Vec<PathBuf>,
 }
 
 /// With the verifier at work.
@@ -127,7 +131,7 @@ impl ImageEnvironment<'_> {
 }
 
 impl ComparedContainer<'_> {
-    /// Empties the verifier's folders, and puts its own copies of skills back. Files given to the
+    /// Empties the verifier's folders, resets permissions, and puts its own copies of skills back. Files given to the
     /// oracle are removed: no verifier may need what agents without skills do not have.
     fn clear_for_verifier(&mut self) -> Result<(), Broken> {
         let (environment, container) = (&self.environment, &mut self.container);
@@ -152,13 +156,18 @@ impl ComparedContainer<'_> {
             .map(PathBuf::as_path)
             .chain(left.then(|| Path::new(VERIFIER_LOGS)))
             .chain(written.iter().map(PathBuf::as_path))
+            .chain(self.links_in_logs.iter().map(PathBuf::as_path))
             .chain(scan.verifier_copies.iter().map(|(path, _)| path.as_path()))
             .collect();
-        if paths.is_empty() {
+        if paths.is_empty() && self.closed.is_empty() {
             return Ok(());
         }
         container.restart()?;
         environment.remove(container, paths.into_iter())?;
+        for (folder, mode) in &self.closed {
+            let (mode, folder) = (format!("{mode:o}"), folder.display().to_string());
+            environment.housekeeping(container, &["chmod", &mode, "--", &folder])?;
+        }
         container.halt()?;
         for (path, kept) in &scan.verifier_copies {
             container.copy_in(kept, path, Owner::default(), &Caps::default())?;
