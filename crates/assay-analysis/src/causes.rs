@@ -31,7 +31,7 @@ pub(crate) fn causes(
     let at;
     let table = match table.looks.get(&comparison.condition) {
         Some(look) => {
-            at = table.at(look.round);
+            at = table.as_read_by(look);
             &at
         }
         None => table,

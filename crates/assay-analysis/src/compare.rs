@@ -154,6 +154,7 @@ pub fn compare_gathered(
                     role: second.role_of(condition),
                     slots,
                     shared,
+                    second_stage: &BTreeSet::new(),
                     clusters: &clusters,
                     family,
                     margin: second.margin,

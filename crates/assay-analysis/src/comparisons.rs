@@ -8,7 +8,7 @@ use assay_store::{ConditionRole, RunFolder};
 use crate::cause::is_exhausted;
 use crate::delivered;
 use crate::gather::{Slot, Table};
-use crate::model::{AgentKey, Comparison, FamilyInterval, Rounds};
+use crate::model::{AgentKey, Comparison, End, FamilyInterval, Rounds};
 use crate::overlap::Times;
 use crate::round_plans::Plans;
 
@@ -101,6 +101,7 @@ fn compare(
                 role: run.role_of(condition),
                 slots: paired_slots(table, baseline, condition),
                 shared: table.shared_tasks(),
+                second_stage: &table.second_stage,
                 clusters,
                 family,
                 margin: run.margin,
@@ -111,7 +112,7 @@ fn compare(
         )
     };
     match table.looks.get(condition) {
-        Some(look) => pairing(&table.at(look.round), plans),
+        Some(look) => pairing(&table.as_read_by(look), plans),
         None => pairing(table, None),
     }
 }
@@ -175,6 +176,8 @@ pub(crate) struct Pairing<'a> {
     pub(crate) slots: Vec<(&'a str, &'a Slot, &'a Slot)>,
     /// Tasks that count: with a valid trial in every arm of the table.
     pub(crate) shared: BTreeSet<&'a str>,
+    /// Tasks that take part in no round.
+    pub(crate) second_stage: &'a BTreeSet<String>,
     pub(crate) clusters: &'a BTreeMap<&'a str, u64>,
     /// The size of the family.
     pub(crate) family: usize,
@@ -182,6 +185,15 @@ pub(crate) struct Pairing<'a> {
     pub(crate) seed: u64,
     /// The share of the planned trials by which it is judged, if the run was closed with a part of them.
     pub(crate) closing: Option<f64>,
+}
+
+impl Pairing<'_> {
+    /// The tasks of the rounds, or those after them, and what was lost of them.
+    fn tasks_of_stage(&self, second: bool) -> (Vec<PairedTask>, Losses) {
+        let is_of = |(task, _, _): &&(&str, &Slot, &Slot)| self.second_stage.contains(*task) == second;
+        let slots: Vec<_> = self.slots.iter().filter(is_of).copied().collect();
+        tasks_of(&slots, &self.shared, self.clusters)
+    }
 }
 
 /// The comparison of two arms; decided at a round if one is given.
@@ -192,16 +204,29 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     let is_sequential = rounds.is_some();
     let stage = rounds.as_ref().map(|(stage, _)| *stage);
     // Of the comparison in its family, and alone.
-    let mut unbiased = None;
-    let looks = rounds.map(|(stage, plans)| {
+    let (mut unbiased, mut tipping) = (None, None);
+    let verdicts = rounds.map(|(stage, plans)| {
+        if stage.ended == Some(End::SecondStage) {
+            let stages = [false, true].map(|second| pairing.tasks_of_stage(second));
+            let stages = stages.each_ref().map(|(tasks, losses)| (tasks.as_slice(), losses));
+            unbiased = plans.unbiased_lift_of_stages(family, stage.round, stages.map(|(tasks, _)| tasks));
+            tipping = plans.tipping_shift_of_stages(family, stage.round, stages);
+            return [family, 1].map(|family| plans.decide_more(family, stage.round, stages));
+        }
+        tipping = plans.tipping_shift(family, stage.round, &counted, &losses);
         unbiased = stage.ended.and_then(|_| plans.unbiased_lift(family, stage.round, &counted));
-        [family, 1].map(|family| plans.decide_round(family, stage.round, &counted, &losses))
+        [family, 1]
+            .map(|family| plans.decide_round(family, stage.round, &counted, &losses).map(|look| look.verdict))
     });
-    let [look, alone] = looks.unwrap_or_default();
-    let verdict = look.map_or_else(
-        || judge_tasks(&counted, family, pairing.margin, Some(&losses), pairing.closing),
-        |look| look.verdict,
-    );
+    let [decided, alone] = verdicts.unwrap_or_default();
+    let verdict = decided
+        .unwrap_or_else(|| judge_tasks(&counted, family, pairing.margin, Some(&losses), pairing.closing));
+    if !is_sequential {
+        let kind_of = |tasks: &[PairedTask]| {
+            Some(judge_tasks(tasks, family, pairing.margin, None, pairing.closing).kind)
+        };
+        tipping = losses.tipping_shift(&counted, kind_of);
+    }
     // These tests are for one look at all trials.
     let is_fixed = !is_sequential && pairing.closing.is_none();
     let fixed = |p: Option<f64>| p.filter(|_| is_fixed);
@@ -238,7 +263,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         lift_unbiased: unbiased,
         pass_rate_lift: pass_rate_lift(slots, shared),
         ci95: ends(if is_sequential {
-            alone.and_then(|look| look.verdict.interval)
+            alone.and_then(|verdict| verdict.interval)
         } else {
             estimate.and_then(|estimate| estimate.interval).filter(|_| is_fixed)
         }),
@@ -253,6 +278,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         p_interval: p,
         p_interval_adjusted: p.map(|p| (p * family.max(1) as f64).min(1.0)),
         loss_bounds: losses.lifts(),
+        tipping_shift: tipping,
         normalized_gain: gain.map(|gain| gain.value),
         normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| is_fixed)),
         p: fixed(assay_stats::sign_flip(&units, pairing.seed)),

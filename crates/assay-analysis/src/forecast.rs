@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, Requirement, SPREAD, Shape};
-use assay_stats::simulate::{Baseline, SequentialFigures};
+use assay_stats::simulate::Baseline;
 use assay_store::{
     Cell, Exclusion, JudgeSpec, OutcomeRule, PlannedTask, Record, RunFolder, RunOutcomes, Stopping, Store,
     StoreError, TaskLimits, TrialId,
@@ -202,7 +202,7 @@ pub struct DesignForecast {
 }
 
 /// Expected trials of a design with decisions after each round, by simulation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoppingForecast {
     /// Rounds at most.
     pub rounds: u32,
@@ -218,6 +218,22 @@ pub struct StoppingForecast {
     pub at_twice_mde: Option<f64>,
     /// The power at the minimum detectable effect, 80% with the fixed design.
     pub power_at_mde: Option<f64>,
+    /// The tasks after the rounds, if the plan has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_stage: Option<SecondStageForecast>,
+}
+
+/// The tasks that take part in no round, and how probably they are needed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SecondStageForecast {
+    /// The tasks of the rounds, without negative controls.
+    pub first_tasks: usize,
+    /// The tasks after the rounds, as the seed has drawn them.
+    pub tasks: Vec<String>,
+    /// The probability that the rounds leave a comparison open if the true effect is zero.
+    pub if_no_effect: Option<f64>,
+    /// The same at the minimum detectable effect of the fixed design.
+    pub at_mde: Option<f64>,
 }
 
 /// A design with the same number of trials.
@@ -726,19 +742,57 @@ fn expected_trials(
     stopping: Stopping,
     mde: Option<f64>,
 ) -> StoppingForecast {
-    let most = plan.trials().len();
-    let fixed = most * plan.repetitions as usize / stopping.rounds.max(1) as usize;
-    let at = |lift: f64| design.in_rounds(stopping.rounds as usize, lift, plan.seed).ok();
-    let trials = |figures: Option<SequentialFigures>| figures.map(|figures| figures.share * fixed as f64);
-    let at_mde = mde.and_then(at);
+    let of_fixed_design = plan.cells.iter().filter(|cell| cell.repetition <= plan.repetitions);
+    let fixed = of_fixed_design.map(|cell| &cell.trial).collect::<BTreeSet<_>>().len();
+    let more = stopping.stages().map(|_| plan.units(true));
+    let at = |lift: f64| simulate_ends(design, stopping.rounds as usize, more, lift, plan.seed);
+    let trials = |ends: Option<ExpectedEnds>| ends.map(|ends| ends.share * fixed as f64);
+    let (at_zero, at_mde) = (at(0.0), mde.and_then(at));
     StoppingForecast {
         rounds: stopping.rounds,
-        most,
+        most: plan.trials().len(),
         fixed,
-        if_no_effect: trials(at(0.0)),
+        if_no_effect: trials(at_zero),
         at_mde: trials(at_mde),
         at_twice_mde: trials(mde.and_then(|lift| at(2.0 * lift))),
-        power_at_mde: at_mde.map(|figures| figures.power),
+        power_at_mde: at_mde.map(|ends| ends.power),
+        second_stage: stopping.stages().map(|[first_tasks, _]| SecondStageForecast {
+            first_tasks,
+            tasks: plan.second_stage().into_iter().map(str::to_owned).collect(),
+            if_no_effect: at_zero.map(|ends| ends.goes_on),
+            at_mde: at_mde.map(|ends| ends.goes_on),
+        }),
+    }
+}
+
+/// How the comparisons of simulated experiments end.
+#[derive(Clone, Copy)]
+struct ExpectedEnds {
+    power: f64,
+    /// Trials, as a share of those of the fixed design.
+    share: f64,
+    /// Share of experiments that go on with the tasks after the rounds.
+    goes_on: f64,
+}
+
+fn simulate_ends(
+    design: &Design,
+    rounds: usize,
+    more: Option<usize>,
+    lift: f64,
+    seed: u64,
+) -> Option<ExpectedEnds> {
+    match more {
+        None => design.in_rounds(rounds, lift, seed).ok().map(|found| ExpectedEnds {
+            power: found.power,
+            share: found.share,
+            goes_on: 0.0,
+        }),
+        Some(more) => design.in_stages(rounds, more, lift, seed).ok().map(|found| ExpectedEnds {
+            power: found.helps,
+            share: found.share,
+            goes_on: found.goes_on,
+        }),
     }
 }
 

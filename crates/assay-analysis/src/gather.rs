@@ -1,6 +1,7 @@
 //! Assigns the records of a run to its plan.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::thread;
 
 use assay_store::{
@@ -64,6 +65,8 @@ pub(crate) struct Table {
     pub(crate) cells: BTreeMap<String, BTreeMap<String, Slot>>,
     /// How far each comparison with the baseline has come, by condition; empty if all are decided once.
     pub(crate) looks: BTreeMap<String, Rounds>,
+    /// The tasks that take part in no round.
+    pub(crate) second_stage: Arc<BTreeSet<String>>,
     /// The share of the planned trials by which the comparisons are judged, if the run was closed with a part of them.
     pub(crate) closing: Option<f64>,
 }
@@ -207,6 +210,8 @@ impl Gathered {
         let left_out: BTreeSet<&str> = failed.iter().map(|excluded| excluded.task.as_str()).collect();
         let controls: BTreeSet<&str> =
             run.tasks.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
+        let second_stage: BTreeSet<String> = run.second_stage().into_iter().map(str::to_owned).collect();
+        let second_stage = Arc::new(second_stage);
         let mut tables: [BTreeMap<(usize, &str), Table>; 2] = [BTreeMap::new(), BTreeMap::new()];
         for cell in run.cells.iter().filter(|cell| !left_out.contains(cell.task.as_str())) {
             let tables = &mut tables[usize::from(controls.contains(cell.task.as_str()))];
@@ -218,6 +223,7 @@ impl Gathered {
                 unselected: Vec::new(),
                 cells: BTreeMap::new(),
                 looks: BTreeMap::new(),
+                second_stage: second_stage.clone(),
                 closing: None,
             });
             if !table.planned_conditions.contains(&cell.condition) {
@@ -411,14 +417,32 @@ impl Table {
         self.tasks_where(has_trials, |slot| !slot.results.is_empty())
     }
 
-    /// Tasks that meet a condition in every arm that counts.
+    /// Tasks that meet a condition in every arm that counts. Of the tasks after the rounds, only the arms count that go on
+    /// with them.
     fn tasks_where(&self, counts: impl Fn(&str) -> bool, holds: impl Fn(&Slot) -> bool) -> BTreeSet<&str> {
-        let counting = self.cells.iter().filter(|(condition, _)| counts(condition));
-        let mut arms = counting.map(|(_, tasks)| {
-            let holding = tasks.iter().filter(|(_, slot)| holds(slot));
-            holding.map(|(task, _)| task.as_str()).collect::<BTreeSet<_>>()
-        });
-        let first = arms.next().unwrap_or_default();
-        arms.fold(first, |shared, arm| shared.intersection(&arm).copied().collect())
+        let mut arms: [Vec<&BTreeMap<String, Slot>>; 2] = [Vec::new(), Vec::new()];
+        for (_, tasks) in self.cells.iter().filter(|(condition, _)| counts(condition)) {
+            arms[0].push(tasks);
+            arms[1].extend(tasks.keys().any(|task| self.is_second_stage(task)).then_some(tasks));
+        }
+        let shared_of = |second: bool| {
+            let mut arms = arms[usize::from(second)].iter().map(|tasks| {
+                let of_stage = tasks.iter().filter(|(task, _)| self.is_second_stage(task) == second);
+                let holding = of_stage.filter(|(_, slot)| holds(slot));
+                holding.map(|(task, _)| task.as_str()).collect::<BTreeSet<_>>()
+            });
+            let first = arms.next().unwrap_or_default();
+            arms.fold(first, |shared, arm| shared.intersection(&arm).copied().collect())
+        };
+        let mut shared = shared_of(false);
+        if !self.second_stage.is_empty() {
+            shared.extend(shared_of(true));
+        }
+        shared
+    }
+
+    /// Whether a task takes part in no round.
+    pub(crate) fn is_second_stage(&self, task: &str) -> bool {
+        self.second_stage.contains(task)
     }
 }

@@ -66,14 +66,14 @@ pub use delivered::LEAST_DELIVERED;
 pub use evidence::{Evidence, evidence};
 pub use forecast::{
     ArmForecast, BaselineForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, NoVerdict,
-    PlanForecast, PlanRequest, RequestForecast, ShapeForecast, SplitForecast, StoppingForecast,
-    VerdictChances, check_verdict_possible, forecast,
+    PlanForecast, PlanRequest, RequestForecast, SecondStageForecast, ShapeForecast, SplitForecast,
+    StoppingForecast, VerdictChances, check_verdict_possible, forecast,
 };
 pub use gather::Gathered;
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{
     AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, GeneratedShares, INTERIM,
-    Rounds, TaskArm, TaskRow, TokenCounts,
+    MoreTasks, Rounds, TaskArm, TaskRow, TokenCounts,
 };
 pub use models::RepliedModel;
 pub use next_steps::NextStep;

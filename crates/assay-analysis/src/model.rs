@@ -213,6 +213,9 @@ pub struct Comparison {
     /// The lift with lost trials counted 0.25 below and 0.25 above the rates of their cells in the
     /// arm, and vice versa in the baseline; `null` if no trial was lost.
     pub loss_bounds: Option<[f64; 2]>,
+    /// The least such difference, from 0 to 1, at which the lost trials change the verdict that the others have; `null` if they
+    /// have none, if no trial was lost, and if no difference changes it.
+    pub tipping_shift: Option<f64>,
     /// 95th percentile of the same comparison between two halves of the baseline.
     pub run_to_run_noise: Option<f64>,
     /// The minimum detectable effect of this design with 80% power, at the observed variance.
@@ -275,6 +278,27 @@ pub struct Rounds {
     pub rounds: u32,
     /// Why it ended; `null` if it goes on.
     pub ended: Option<End>,
+    /// The tasks after the rounds, if the plan has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_tasks: Option<MoreTasks>,
+}
+
+impl Rounds {
+    /// Why the rounds left the comparison open, if it goes on, or went on, with more tasks.
+    pub fn left_open(&self) -> Option<End> {
+        self.more_tasks.and_then(|more| more.after)
+    }
+}
+
+/// The tasks that decide a comparison if the rounds leave it open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MoreTasks {
+    /// How many the plan has.
+    pub planned: u32,
+    /// 1 as long as the comparison is that of the rounds, 2 after it.
+    pub stage: u8,
+    /// Why the rounds ended without a verdict: `futility` or `last-round`; `null` in the first stage.
+    pub after: Option<End>,
 }
 
 /// Why a comparison ended.
@@ -287,6 +311,8 @@ pub enum End {
     Futility,
     /// There were no more rounds.
     LastRound,
+    /// The tasks after the rounds were executed: both stages together give the verdict.
+    SecondStage,
     /// The run was closed before the rule had ended.
     Closed,
 }

@@ -70,6 +70,8 @@ pub enum Note {
         rounds: u32,
         /// How many of them are looked at; all if `None`.
         looks: Option<u32>,
+        /// Tasks that take part in no round, if there are any.
+        more_tasks: Option<u32>,
     },
     /// Trials whose reward was read after the agent's deadline.
     Late {

@@ -82,9 +82,11 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes.extend(helping_controls(run, findings.comparisons));
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
     notes.extend(closing(run, gathered));
-    notes.extend(
-        run.stopping.map(|stopping| Note::Sequential { rounds: stopping.rounds, looks: stopping.looks }),
-    );
+    notes.extend(run.stopping.map(|stopping| Note::Sequential {
+        rounds: stopping.rounds,
+        looks: stopping.looks,
+        more_tasks: stopping.more_tasks,
+    }));
     notes.extend(earlier_runs(run, gathered));
     notes.extend(run.relabels.clone().map(|earlier| Note::Relabeled { earlier }));
     notes.extend(run.reused.iter().map(|reused| Note::Reused {

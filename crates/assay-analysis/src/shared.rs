@@ -70,6 +70,7 @@ mod tests {
             difficulty: None,
             category: None,
             negative_control: false,
+            second_stage: false,
             curated: skills.iter().map(|&skill| skill.to_owned()).collect(),
         }
     }

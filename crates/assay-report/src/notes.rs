@@ -95,7 +95,7 @@ pub fn note(note: &Note) -> String {
         ),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
-        Note::Sequential { rounds, looks } => sequential(*rounds, *looks),
+        Note::Sequential { rounds, looks, more_tasks } => sequential(*rounds, *looks, *more_tasks),
         Note::EarlierRuns(question) => earlier_runs(question),
         Note::Reanalysis(question) => format!(
             "Re-analysis: the trials are those of {}. Choose the analysis that counts before its results are known.",
@@ -449,14 +449,21 @@ fn list_names(ArmNames { arms, of }: &ArmNames) -> String {
     }
 }
 
-fn sequential(rounds: u32, looks: Option<u32>) -> String {
+fn sequential(rounds: u32, looks: Option<u32>, more_tasks: Option<u32>) -> String {
     let when = looks.filter(|looks| *looks < rounds).map_or_else(
         || format!("after each complete round, at most {rounds}"),
         |looks| format!("at {looks} looks, evenly spread over at most {rounds} complete rounds"),
     );
+    let more = more_tasks.map_or(String::new(), |tasks| {
+        format!(
+            " A comparison that the rounds leave open goes on with {}, drawn by the seed before the first trial and without a \
+             trial until then; its two-stage CI combines both, at the level that the rounds have not spent.",
+            counted(tasks as usize, "more task", "more tasks")
+        )
+    });
     format!(
         "Comparisons are decided {when}, at group-sequential levels \
-         (docs/STATISTICS.md). Repeated CIs are for tasks of this kind and hold at every round. The lift of a comparison \
+         (docs/STATISTICS.md).{more} Repeated CIs are for tasks of this kind and hold at every round. The lift of a comparison \
          that stopped early is on average too far from zero; the median-unbiased lift beside it is not. The CIs of pass rates are \
          those of one look."
     )

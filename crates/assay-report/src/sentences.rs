@@ -44,8 +44,14 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         return format!("No CI: {few} results in both conditions, and at least {least} needed.{lost}");
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
+        let decided = comparison.verdict.is_some_and(|kind| kind != VerdictKind::Inconclusive);
+        let tipping = match comparison.tipping_shift {
+            Some(shift) => format!(" The verdict changes from {:.0} pp on.", 100.0 * shift),
+            None if decided => " No such difference changes the verdict.".to_owned(),
+            None => String::new(),
+        };
         format!(
-            " If the trials with infrastructure errors had passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the lift would be {} or {} pp.",
+            " If the trials with infrastructure errors had passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the lift would be {} or {} pp.{tipping}",
             points(low),
             points(high)
         )
@@ -98,6 +104,9 @@ fn interim(comparison: &Comparison, progress: Progress) -> String {
     let units = units(comparison);
     let figures = so_far(comparison);
     match comparison.sequential {
+        Some(rounds) if rounds.left_open().is_some() => {
+            format!("{}; so far {figures}. {units}. {}", no_verdict(progress), goes_on(rounds))
+        }
         Some(Rounds { round: 0, rounds, .. }) => {
             format!("{}; no round of {rounds} has been looked at.", no_verdict(progress))
         }
@@ -154,19 +163,62 @@ fn not_delivered(comparison: &Comparison) -> String {
 
 /// What the interval of a comparison is.
 pub(crate) fn interval_name(comparison: &Comparison) -> &'static str {
-    if comparison.sequential.is_some() { "repeated CI" } else { "CI" }
+    match comparison.sequential.map(|rounds| rounds.ended) {
+        Some(Some(End::SecondStage)) => "two-stage CI",
+        Some(_) => "repeated CI",
+        None => "CI",
+    }
+}
+
+/// The tasks after the rounds, of a comparison that the rounds left open.
+fn goes_on(rounds: Rounds) -> String {
+    let more = rounds.more_tasks.map_or(0, |more| more.planned);
+    let more = counted(more as usize, "more task", "more tasks");
+    format!("Not decided {}: it goes on with {more}, as planned.", after_rounds(rounds, rounds.left_open()))
+}
+
+/// When the rounds ended, and why if it was before the last.
+fn after_rounds(Rounds { round, rounds, .. }: Rounds, why: Option<End>) -> String {
+    match why {
+        Some(End::Futility) if round < rounds => {
+            format!("after round {round} of {rounds} (a verdict in the remaining ones was improbable)")
+        }
+        _ => format!("after {}", counted(round as usize, "round", "rounds")),
+    }
 }
 
 /// The round at which a comparison stopped, and why, if it is decided round by round.
 fn rounds(comparison: &Comparison) -> Option<String> {
-    let Rounds { round, rounds, ended } = comparison.sequential?;
+    let found = comparison.sequential?;
+    let Rounds { round, rounds, ended, .. } = found;
+    let spared = found.more_tasks.filter(|_| ended == Some(End::Verdict)).map_or(String::new(), |more| {
+        let tasks = counted(more.planned as usize, "task", "tasks");
+        format!(" The {tasks} after the rounds were not needed.")
+    });
     Some(match ended {
-        Some(End::Verdict) if round < rounds => format!("Stopped after round {round} of {rounds}."),
+        Some(End::SecondStage) => {
+            let more = found.more_tasks.map_or(0, |more| more.planned);
+            let more = counted(more as usize, "more task", "more tasks");
+            format!(
+                "Left open {}, then decided with {more}, as planned.",
+                after_rounds(found, found.left_open())
+            )
+        }
+        Some(End::Closed) if found.left_open().is_some() => {
+            format!(
+                "Closed before the tasks after the rounds were complete; left open {}.",
+                after_rounds(found, found.left_open())
+            )
+        }
+        None if found.left_open().is_some() => {
+            format!("{} Run the experiment again to continue.", goes_on(found))
+        }
+        Some(End::Verdict) if round < rounds => format!("Stopped after round {round} of {rounds}.{spared}"),
         Some(End::Futility) => format!(
             "Stopped after round {round} of {rounds}: a verdict in the remaining rounds had a probability below {:.0}%.",
             100.0 * FUTILITY
         ),
-        Some(End::Verdict | End::LastRound) => format!("Decided after the last of {rounds} rounds."),
+        Some(End::Verdict | End::LastRound) => format!("Decided after the last of {rounds} rounds.{spared}"),
         Some(End::Closed) if round == 0 => format!("Closed before a round of {rounds} was complete."),
         Some(End::Closed) => format!("Closed after round {round} of {rounds}, before the rule had ended."),
         None if round == 0 => format!("No round of {rounds} has been looked at."),

@@ -38,9 +38,24 @@ pub(crate) fn score(moments: &Moments, value: f64) -> f64 {
     if moments.mean < value { -z } else { z }
 }
 
+/// The first lift on the way from `inside` to `outside` that is excluded; `outside` if it is not excluded.
+fn search(is_excluded: impl Fn(f64) -> bool, mut inside: f64, mut outside: f64) -> f64 {
+    if !is_excluded(outside) {
+        return outside;
+    }
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(inside, outside);
+        if is_excluded(middle) { outside = middle } else { inside = middle }
+    }
+    outside
+}
+
 /// Two stages with their weights.
 struct Stages {
     moments: Vec<(Moments, f64)>,
+    /// The mean over the tasks of both: the lift that is reported. Stages whose variances differ weigh otherwise in Z than
+    /// their tasks do in the mean; the interval contains it all the same, and no verdict contradicts it.
+    mean: f64,
 }
 
 impl Stages {
@@ -50,7 +65,9 @@ impl Stages {
             let sample = Sample::of(tasks);
             sample.has(FEWEST_UNITS).then(|| (sample.moments(), weight.sqrt()))
         };
-        Self { moments: tasks.into_iter().zip(weights).filter_map(usable).collect() }
+        let all: Vec<PairedTask> = tasks.iter().flat_map(|tasks| tasks.iter().cloned()).collect();
+        let mean = if all.is_empty() { 0.0 } else { Sample::of(&all).moments().mean };
+        Self { moments: tasks.into_iter().zip(weights).filter_map(usable).collect(), mean }
     }
 
     /// The stages as `negligible` within ±`margin` takes them.
@@ -59,7 +76,12 @@ impl Stages {
         let with = |(moments, weight): &(Moments, f64)| {
             (Moments { noise: moments.noise + sparse, ..*moments }, *weight)
         };
-        Self { moments: self.moments.iter().map(with).collect() }
+        Self { moments: self.moments.iter().map(with).collect(), mean: self.mean }
+    }
+
+    /// The lift that leaves neither side excluded: Z falls as the lift grows.
+    fn center(&self) -> f64 {
+        search(|value| self.z(value) > 0.0, 1.0, -1.0)
     }
 
     fn z(&self, value: f64) -> f64 {
@@ -69,22 +91,10 @@ impl Stages {
     /// The lifts that a test with probability `tail` beyond each end does not exclude.
     fn interval(&self, tail: f64) -> Interval {
         let boundary = upper_quantile(tail);
-        // Z falls as the lift grows.
-        let end = |excluded: &dyn Fn(f64) -> bool, inside: f64, outside: f64| {
-            let (mut inside, mut outside) = (inside, outside);
-            if !excluded(outside) {
-                return outside;
-            }
-            for _ in 0..HALVINGS {
-                let middle = f64::midpoint(inside, outside);
-                if excluded(middle) { outside = middle } else { inside = middle }
-            }
-            outside
-        };
-        let center = end(&|value| self.z(value) > 0.0, 1.0, -1.0);
+        let center = self.center();
         Interval {
-            low: end(&|value| self.z(value) > boundary, center, -1.0),
-            high: end(&|value| self.z(value) < -boundary, center, 1.0),
+            low: search(|value| self.z(value) > boundary, center, -1.0).min(self.mean),
+            high: search(|value| self.z(value) < -boundary, center, 1.0).max(self.mean),
         }
     }
 
@@ -92,14 +102,15 @@ impl Stages {
     fn kind(&self, levels: Levels, margin: f64, enough: bool) -> VerdictKind {
         let equivalence = self.equivalence(margin);
         let bound = upper_quantile(levels.one_sided);
-        if enough && equivalence.z(-margin) > bound && equivalence.z(margin) < -bound {
+        let is_within = self.mean.abs() < margin;
+        if enough && is_within && equivalence.z(-margin) > bound && equivalence.z(margin) < -bound {
             return VerdictKind::Negligible;
         }
         let z = self.z(0.0);
         let bound = upper_quantile(0.5 * levels.two_sided);
-        if z > bound {
+        if z > bound && self.mean > 0.0 {
             VerdictKind::Helps
-        } else if z < -bound {
+        } else if z < -bound && self.mean < 0.0 {
             VerdictKind::Harms
         } else {
             VerdictKind::Inconclusive
@@ -109,6 +120,13 @@ impl Stages {
 
 fn units(tasks: [&[PairedTask]; 2]) -> f64 {
     tasks.iter().map(|tasks| Sample::of(tasks).effective).sum()
+}
+
+/// Z at a lift of 0 in its own standard deviations, and the lift at which it is 0; `None` without a stage of five units.
+pub(crate) fn estimate(tasks: [&[PairedTask]; 2], weights: [f64; 2]) -> Option<(f64, f64)> {
+    let stages = Stages::of(tasks, weights);
+    let variance: f64 = stages.moments.iter().map(|(_, weight)| weight * weight).sum();
+    (variance > 0.0).then(|| (stages.z(0.0) / variance.sqrt(), stages.center()))
 }
 
 /// The verdict alone, which is quicker to compute than its intervals.
@@ -166,29 +184,15 @@ pub(crate) fn decide(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sequential::SequentialPlan;
-    use crate::simulate::{Baseline, Design, Effect, Loss};
+    use crate::sequential::{SequentialPlan, first_rounds};
+    use crate::simulate::{Baseline, Design, Effect};
     use crate::verdict::interval_p;
-
-    fn design(effect: Effect, tasks: usize, repetitions: usize) -> Design {
-        Design {
-            baseline: Baseline::beta(0.6, 0.9).unwrap(),
-            effect,
-            tasks,
-            repetitions,
-            base_repetitions: repetitions,
-            arms: 1,
-            margin: 0.1,
-            drift: 0.0,
-            arm_loss: Loss::default(),
-            base_loss: Loss::default(),
-        }
-    }
 
     #[test]
     fn the_z_of_zero_is_that_of_the_p_of_the_interval() {
         for index in 0..20 {
-            let tasks = &design(Effect::Uniform { lift: 0.1, spread: 0.2 }, 20, 5).suite(3, index).arms[0];
+            let tasks =
+                &Design::skewed(Effect::Uniform { lift: 0.1, spread: 0.2 }, 20, 5).suite(3, index).arms[0];
             let p = interval_p(tasks).unwrap();
             let z = score(&Sample::of(tasks).moments(), 0.0);
             if p < 1.0 {
@@ -201,7 +205,8 @@ mod tests {
     fn the_intervals_and_the_tests_agree() {
         let plan = SequentialPlan::new(6, 1, 0.1).unwrap().with_more_tasks(20, 20);
         for index in 0..20 {
-            let suite = &design(Effect::Uniform { lift: 0.2, spread: 0.3 }, 40, 6).suite(9, index).arms[0];
+            let suite =
+                &Design::skewed(Effect::Uniform { lift: 0.2, spread: 0.3 }, 40, 6).suite(9, index).arms[0];
             let verdict = plan.decide_more(&suite[..20], 6, &suite[20..], None).unwrap();
             let interval = verdict.interval.unwrap();
             let expected = match verdict.kind {
@@ -219,17 +224,42 @@ mod tests {
         let suites = 2_000;
         for (effect, tasks) in [(Effect::None, 24), (Effect::Opposite { shift: 0.4 }, 24)] {
             let plan = SequentialPlan::new(6, 1, 0.1).unwrap().with_more_tasks(12, 12);
-            let design = Design { repetitions: 6, base_repetitions: 6, ..design(effect, tasks, 6) };
+            let design = Design::skewed(effect, tasks, 6);
             let wrong = (0..suites)
                 .filter(|index| {
                     let suite = &design.suite(21, *index).arms[0];
-                    let kind = plan.kind_in_two_stages(&suite[..12], &suite[12..]);
-                    matches!(kind, Some(VerdictKind::Helps | VerdictKind::Harms))
+                    let kind = plan.end_in_stages(&suite[..12], &suite[12..]).unwrap().kind;
+                    matches!(kind, VerdictKind::Helps | VerdictKind::Harms)
                 })
                 .count();
             let share = wrong as f64 / suites as f64;
             // 5% and four standard errors.
             assert!(share <= 0.05 + 0.0195, "{effect:?}: {share}");
         }
+    }
+
+    #[test]
+    fn the_median_unbiased_lift_of_two_stages_is_as_often_too_high_as_too_low() {
+        let lift = 0.15;
+        let plan = SequentialPlan::new(6, 1, 0.1).unwrap().with_more_tasks(20, 20);
+        let design = Design::skewed(Effect::Uniform { lift, spread: 0.0 }, 40, 6);
+        let design = Design { baseline: Baseline::beta(1e5, 1e5).unwrap(), ..design };
+        let (mut above, mut all) = (0, 0);
+        for index in 0..400 {
+            let suite = &design.suite(5, index).arms[0];
+            let (round, look) = plan.stop(&suite[..20]).unwrap();
+            let first = first_rounds(&suite[..20], round);
+            let found = if look.verdict.kind == VerdictKind::Inconclusive {
+                plan.unbiased_lift_of_stages(&first, round, &suite[20..])
+            } else {
+                plan.unbiased_lift(&first, round)
+            };
+            all += 1;
+            above += usize::from(found.unwrap() > lift);
+        }
+        let share = above as f64 / all as f64;
+        // A half and four standard errors.
+        assert!((share - 0.5).abs() < 0.1, "{share}");
+        assert_eq!(SequentialPlan::new(6, 1, 0.1).unwrap().unbiased_lift_of_stages(&[], 6, &[]), None);
     }
 }

@@ -92,6 +92,16 @@ pub(crate) struct AllLevels {
     pub(crate) one_sided: Looks,
 }
 
+impl AllLevels {
+    /// Those of the last look.
+    fn last(&self) -> Option<Levels> {
+        Some(Levels {
+            two_sided: *self.two_sided.levels().last()?,
+            one_sided: *self.one_sided.levels().last()?,
+        })
+    }
+}
+
 /// What the levels of a plan follow from.
 type Key = (usize, Vec<usize>, u64, usize, usize);
 
@@ -107,6 +117,16 @@ pub struct Look {
     /// Whether a verdict at the last look is so improbable that further rounds are futile. Not binding: a
     /// comparison that goes on all the same keeps its error rate.
     pub futile: bool,
+}
+
+/// The end of a comparison of a plan with tasks after the rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StagedEnd {
+    /// The last round.
+    pub(crate) round: usize,
+    /// Whether the rounds left the comparison open, so that the tasks after them decided.
+    pub(crate) goes_on: bool,
+    pub(crate) kind: VerdictKind,
 }
 
 impl Look {
@@ -249,35 +269,60 @@ impl SequentialPlan {
         more: &[PairedTask],
         losses: Option<[&Losses; 2]>,
     ) -> Option<Verdict> {
+        let (all, weights) = self.second_stage(first, round)?;
+        let levels = all.last()?;
+        Some(second_stage::decide([first, more], weights, levels, self.family, self.margin, losses))
+    }
+
+    /// The kind of the verdict of [`SequentialPlan::decide_more`] without losses, which is quicker to compute.
+    pub fn kind_of_stages(
+        &self,
+        first: &[PairedTask],
+        round: usize,
+        more: &[PairedTask],
+    ) -> Option<VerdictKind> {
+        let (all, weights) = self.second_stage(first, round)?;
+        Some(second_stage::kind([first, more], weights, all.last()?, self.family, self.margin))
+    }
+
+    /// The median-unbiased lift of a comparison that [`SequentialPlan::decide_more`] decides: as
+    /// [`SequentialPlan::unbiased_lift`], with the z of both stages at the last look. `None` without such a decision, and
+    /// if neither stage has five units.
+    pub fn unbiased_lift_of_stages(
+        &self,
+        first: &[PairedTask],
+        round: usize,
+        more: &[PairedTask],
+    ) -> Option<f64> {
+        let (all, weights) = self.second_stage(first, round)?;
+        let (z, lift) = second_stage::estimate([first, more], weights)?;
+        // Without a z there is no scale, and nothing to correct.
+        let unit = if z.abs() > 1e-3 { lift / z } else { return Some(lift) };
+        let end = all.two_sided.levels().len().checked_sub(1)?;
+        Some((all.two_sided.unbiased(end, z) * unit).clamp(-1.0, 1.0))
+    }
+
+    /// How a comparison with the trials of all rounds ends, if it goes on with `more` tasks where its rounds leave it open.
+    pub(crate) fn end_in_stages(&self, first: &[PairedTask], more: &[PairedTask]) -> Option<StagedEnd> {
+        let (round, look) = self.stop(first)?;
+        if look.verdict.kind != VerdictKind::Inconclusive || self.share >= 1.0 {
+            return Some(StagedEnd { round, goes_on: false, kind: look.verdict.kind });
+        }
+        let first = first_rounds(first, round);
+        let (all, weights) = self.second_stage(&first, round)?;
+        let kind = second_stage::kind([&first, more], weights, all.last()?, self.family, self.margin);
+        Some(StagedEnd { round, goes_on: true, kind })
+    }
+
+    /// The levels of a plan with tasks after the rounds, and the weights of both stages if the rounds ended after `round`.
+    fn second_stage(&self, first: &[PairedTask], round: usize) -> Option<(&AllLevels, [f64; 2])> {
         self.looks.binary_search(&round).ok()?;
         if self.share >= 1.0 {
             return None;
         }
         let ratio = self.ratio(&Sample::of(first), within_variance(first), round);
-        let all = self.levels(ratio);
-        let levels =
-            Levels { two_sided: *all.two_sided.levels().last()?, one_sided: *all.one_sided.levels().last()? };
         let weights = [self.share * self.time_of(ratio, round), 1.0 - self.share];
-        Some(second_stage::decide([first, more], weights, levels, self.family, self.margin, losses))
-    }
-
-    /// The verdict of a comparison that goes on with more tasks if its rounds leave it open.
-    pub(crate) fn kind_in_two_stages(
-        &self,
-        first: &[PairedTask],
-        more: &[PairedTask],
-    ) -> Option<VerdictKind> {
-        let (round, look) = self.stop(first)?;
-        if look.verdict.kind != VerdictKind::Inconclusive || self.share >= 1.0 {
-            return Some(look.verdict.kind);
-        }
-        let first = first_rounds(first, round);
-        let ratio = self.ratio(&Sample::of(&first), within_variance(&first), round);
-        let all = self.levels(ratio);
-        let levels =
-            Levels { two_sided: *all.two_sided.levels().last()?, one_sided: *all.one_sided.levels().last()? };
-        let weights = [self.share * self.time_of(ratio, round), 1.0 - self.share];
-        Some(second_stage::kind([&first, more], weights, levels, self.family, self.margin))
+        Some((self.levels(ratio), weights))
     }
 
     /// The round at which a comparison with the trials of all rounds stops, and the look there. The trials of a task
@@ -373,31 +418,15 @@ fn is_fixed(plan: &SequentialPlan, tasks: &[PairedTask], fixed: &Verdict) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Baseline, Design, Effect, Loss};
+    use crate::simulate::{Design, Effect};
     use crate::verdict;
-
-    fn design(effect: Effect, tasks: usize, repetitions: usize) -> Design {
-        let loss = Loss::default();
-        Design {
-            baseline: Baseline::beta(0.6, 0.9).unwrap(),
-            effect,
-            tasks,
-            repetitions,
-            base_repetitions: repetitions,
-            arms: 1,
-            margin: 0.1,
-            drift: 0.0,
-            arm_loss: loss,
-            base_loss: loss,
-        }
-    }
 
     #[test]
     fn one_look_is_the_fixed_verdict_bit_for_bit() {
         for (family, effect) in [(1, Effect::None), (4, Effect::Uniform { lift: 0.2, spread: 0.2 })] {
             let plan = SequentialPlan::new(1, family, 0.1).unwrap();
             for index in 0..200 {
-                let suite = design(effect, 30, 5).suite(7, index);
+                let suite = Design::skewed(effect, 30, 5).suite(7, index);
                 let fixed = verdict(&suite.arms[0], family, 0.1, None);
                 assert!(is_fixed(&plan, &suite.arms[0], &fixed), "{index}");
             }
@@ -407,7 +436,7 @@ mod tests {
     /// Shares of suites with a verdict of a direction, of trials used, and of futile ends.
     fn run(effect: Effect, tasks: usize, rounds: usize, suites: u64) -> [f64; 3] {
         let plan = SequentialPlan::new(rounds, 1, 0.1).unwrap();
-        let design = design(effect, tasks, rounds);
+        let design = Design::skewed(effect, tasks, rounds);
         let mut sums = [0.0; 3];
         for index in 0..suites {
             let suite = design.suite(11, index);
@@ -433,7 +462,7 @@ mod tests {
     #[test]
     fn rounds_that_the_plan_does_not_have_have_no_look() {
         let plan = SequentialPlan::new(3, 1, 0.1).unwrap();
-        let suite = design(Effect::None, 30, 3).suite(1, 0);
+        let suite = Design::skewed(Effect::None, 30, 3).suite(1, 0);
         assert!(
             plan.decide_round(&suite.arms[0], 0, None).is_none()
                 && plan.decide_round(&suite.arms[0], 4, None).is_none()

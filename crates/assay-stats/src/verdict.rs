@@ -35,6 +35,9 @@ const SAME: f64 = 1e-9;
 /// How far lost trials may differ from the rate of their cell.
 const TIPPING: f64 = 0.25;
 
+/// The shifts that are tried for the least one that changes a verdict, from 0 to 1.
+const SHIFTS: u32 = 100;
+
 /// The verdict on a comparison, with its intervals and reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
@@ -137,6 +140,8 @@ pub struct Losses {
     pub best: Vec<PairedTask>,
     /// The tasks with lost trials filled in, against the arm.
     pub worst: Vec<PairedTask>,
+    /// The tasks, from which any other shift is filled in.
+    pub tasks: Vec<LossyTask>,
 }
 
 /// A task with the number of its trials that have no result.
@@ -172,31 +177,48 @@ impl Losses {
     /// Counting them as passed in one arm and failed in the other would be too pessimistic: trials
     /// that break for unrelated reasons pass about as often as the others of their task.
     pub fn of(tasks: &[LossyTask]) -> Losses {
-        let arm_rate = overall(tasks.iter().map(|task| task.kept.arm.as_slice()));
-        let base_rate = overall(tasks.iter().map(|task| task.kept.base.as_slice()));
-        let rate = |kept: &[f64], all: f64| {
-            let kept = scores(kept);
-            if kept.is_empty() { all } else { mean(&kept) }
-        };
-        let moved = |by: f64| -> Vec<PairedTask> {
-            tasks
-                .iter()
-                .map(|task| {
-                    let arm = rate(&task.kept.arm, arm_rate) + by;
-                    let base = rate(&task.kept.base, base_rate) - by;
-                    task.filled(arm.clamp(0.0, 1.0), base.clamp(0.0, 1.0))
-                })
-                .collect()
-        };
         let total = |count: &dyn Fn(&LossyTask) -> usize| tasks.iter().map(count).sum();
         Losses {
             arm_lost: total(&|task| task.arm_lost),
             arm_planned: total(&|task| task.kept.arm.len() + task.arm_lost),
             base_lost: total(&|task| task.base_lost),
             base_planned: total(&|task| task.kept.base.len() + task.base_lost),
-            best: moved(TIPPING),
-            worst: moved(-TIPPING),
+            best: filled(tasks, TIPPING),
+            worst: filled(tasks, -TIPPING),
+            tasks: tasks.to_vec(),
         }
+    }
+
+    /// The least shift at which lost trials change a verdict, in steps of 0.01: each lost trial counts so much above the rate of
+    /// its cell in one arm and so much below it in the other. `kind_of` is the verdict on tasks without losses; `kept` are the
+    /// tasks that count without the lost trials.
+    ///
+    /// `None` if nothing was lost, if `kept` has no verdict, and if no shift changes it.
+    pub fn tipping_shift(
+        &self,
+        kept: &[PairedTask],
+        mut kind_of: impl FnMut(&[PairedTask]) -> Option<VerdictKind>,
+    ) -> Option<f64> {
+        let kind = kind_of(kept)?;
+        self.tipping_shift_of(kind, |by| kind_of(&self.filled(by)))
+    }
+
+    /// The same, with `kind` the verdict without the lost trials and `kind_at` the one at a shift.
+    pub fn tipping_shift_of(
+        &self,
+        kind: VerdictKind,
+        mut kind_at: impl FnMut(f64) -> Option<VerdictKind>,
+    ) -> Option<f64> {
+        if self.arm_lost + self.base_lost == 0 || kind == VerdictKind::Inconclusive {
+            return None;
+        }
+        let mut changes = |by: f64| kind_at(by).is_some_and(|found| found != kind);
+        (0..=SHIFTS).map(|step| f64::from(step) / f64::from(SHIFTS)).find(|by| changes(*by) || changes(-by))
+    }
+
+    /// The tasks with each lost trial counted `by` above the rate of its cell in the arm, and below it in the baseline.
+    pub fn filled(&self, by: f64) -> Vec<PairedTask> {
+        filled(&self.tasks, by)
     }
 
     /// The lift with lost trials filled in against the arm, and in its favour. `None` if nothing
@@ -249,6 +271,24 @@ impl Losses {
         }
         self.unequal() || verdict_of(&best) != kind || verdict_of(&Sample::of(&self.worst)) != kind
     }
+}
+
+/// Tasks whose lost trials count as the rate of their cells, `by` above it in the arm and below it in the baseline.
+fn filled(tasks: &[LossyTask], by: f64) -> Vec<PairedTask> {
+    let arm_rate = overall(tasks.iter().map(|task| task.kept.arm.as_slice()));
+    let base_rate = overall(tasks.iter().map(|task| task.kept.base.as_slice()));
+    let rate = |kept: &[f64], all: f64| {
+        let kept = scores(kept);
+        if kept.is_empty() { all } else { mean(&kept) }
+    };
+    tasks
+        .iter()
+        .map(|task| {
+            let arm = rate(&task.kept.arm, arm_rate) + by;
+            let base = rate(&task.kept.base, base_rate) - by;
+            task.filled(arm.clamp(0.0, 1.0), base.clamp(0.0, 1.0))
+        })
+        .collect()
 }
 
 /// The mean over tasks of the mean over a task's trials; ½ without trials.

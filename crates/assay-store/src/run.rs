@@ -123,6 +123,24 @@ pub struct Stopping {
     /// How many of the rounds are looked at, evenly spread and the last one among them; after every round if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<u32>,
+    /// Tasks that take part in no round: a comparison that the rounds leave open is decided with them. Unset without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_tasks: Option<u32>,
+    /// Tasks of the rounds, if there are `more_tasks`; both without negative controls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_tasks: Option<u32>,
+}
+
+impl Stopping {
+    /// So many rounds at most, with a look after each.
+    pub fn new(rounds: u32) -> Self {
+        Self { rounds, looks: None, more_tasks: None, first_tasks: None }
+    }
+
+    /// How many tasks take part in rounds, and how many come after them; `None` if all take part in rounds.
+    pub fn stages(&self) -> Option<[usize; 2]> {
+        Some([self.first_tasks? as usize, self.more_tasks? as usize])
+    }
 }
 
 /// Settings in which a condition differs from the rest of its experiment.
@@ -193,6 +211,9 @@ pub struct PlannedTask {
     /// `[metadata.assay] negative_control`: no skill should help here, and the task counts apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub negative_control: bool,
+    /// One of the `more_tasks` of `stopping`: it takes part in no round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub second_stage: bool,
     /// The digests of the skills that belong to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curated: Vec<String>,
@@ -279,13 +300,13 @@ impl RunFolder {
         self.settings.get(name).and_then(|settings| settings.repetitions).unwrap_or(self.repetitions)
     }
 
-    /// Independent units: tasks, or effective clusters N²/Σn², rounded down. Negative controls are not counted.
-    pub fn units(&self) -> usize {
+    /// Independent units of a stage (the tasks of the rounds, or those after them): tasks, or effective clusters N²/Σn²,
+    /// rounded down. Negative controls are not counted.
+    pub fn units(&self, second_stage: bool) -> usize {
         let names: BTreeSet<&str> = self.cells.iter().map(|cell| cell.task.as_str()).collect();
         let mut sizes: BTreeMap<(bool, &str), usize> = BTreeMap::new();
-        for task in
-            self.tasks.iter().filter(|task| !task.negative_control && names.contains(task.name.as_str()))
-        {
+        let is_of = |task: &&PlannedTask| !task.negative_control && task.second_stage == second_stage;
+        for task in self.tasks.iter().filter(is_of).filter(|task| names.contains(task.name.as_str())) {
             let key = task.cluster.as_deref().map_or((false, task.name.as_str()), |cluster| (true, cluster));
             *sizes.entry(key).or_default() += 1;
         }
@@ -295,15 +316,30 @@ impl RunFolder {
 
     /// Sets how many rounds are looked at, given the number for so many independent units.
     pub fn set_looks(&mut self, looks_of: impl FnOnce(usize) -> Option<u32>) {
-        let units = self.units();
+        let units = self.units(false);
         if let Some(stopping) = &mut self.stopping {
             stopping.looks = looks_of(units);
         }
     }
 
+    /// The tasks that take part in no round.
+    pub fn second_stage(&self) -> BTreeSet<&str> {
+        self.tasks.iter().filter(|task| task.second_stage).map(|task| task.name.as_str()).collect()
+    }
+
     /// The distinct trials, in order of id.
     pub fn trials(&self) -> BTreeSet<&TrialId> {
         self.cells.iter().map(|cell| &cell.trial).collect()
+    }
+
+    /// Whether this run has trials of another run under a condition other than the baseline, and trials that the other has
+    /// not.
+    pub fn adds_to(&self, other: &Self) -> bool {
+        let is_compared = |run: &Self, cell: &Cell| run.conditions.first() != Some(&cell.condition);
+        let compared = |run: &'_ Self| -> BTreeSet<TrialId> {
+            run.cells.iter().filter(|cell| is_compared(run, cell)).map(|cell| cell.trial.clone()).collect()
+        };
+        !compared(self).is_disjoint(&compared(other)) && !self.trials().is_subset(&other.trials())
     }
 
     /// Whether this run contains every trial of another run, and more.

@@ -35,7 +35,7 @@ pub(super) fn tasks_for_lift(
                 continue;
             }
             let (tasks, _) = match table.looks.get(condition) {
-                Some(look) => compared_tasks(&table.at(look.round), baseline, condition, &clusters),
+                Some(look) => compared_tasks(&table.as_read_by(look), baseline, condition, &clusters),
                 None => compared_tasks(table, baseline, condition, &clusters),
             };
             if tasks.len() < FEWEST_TASKS {

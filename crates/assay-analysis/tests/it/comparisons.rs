@@ -136,6 +136,26 @@ fn relevant_or_uneven_losses_are_inconclusive() {
     assert_eq!(Suite::uniform(&["none", "curated"], &["F", "P"]).compared().loss_bounds, None);
 }
 
+/// The least difference among lost trials that changes the verdict of the others.
+#[test]
+fn the_shift_that_tips_a_verdict_is_reported() {
+    let shift = |words: [&str; 2]| Suite::uniform(&["none", "curated"], &words).compared().tipping_shift;
+    // Nothing was lost; nothing is decided; nothing changes what is.
+    assert_eq!(shift(["FFFFF", "PPPPP"]), None);
+    assert_eq!(shift(["FFPPi", "FPFPi"]), None);
+    assert_eq!(shift(["FFFFFFFFFi", "PPPPPPPPPi"]), None);
+    // Half of the trials of each arm are lost: with a lift of 0.2, `d` less and more among them take 2·d/2 from it.
+    let small = shift(["PPFFFiiiii", "PPPFFiiiii"]).unwrap();
+    assert!((0.05..0.25).contains(&small), "{small}");
+    let large = shift(["PFFFFiiiii", "PPPPFiiiii"]).unwrap();
+    assert!(large > small + 0.2, "{small} {large}");
+    // The same with looks after rounds.
+    let looks = Suite::uniform(&["none", "curated"], &["PPFFFiiiii", "PPPFFiiiii"])
+        .plan(|run| run.stopping = Some(assay_store::Stopping::new(10)));
+    let found = looks.compared();
+    assert_eq!(found.tipping_shift.is_some(), found.lift.unwrap() != 0.0, "{found:?}");
+}
+
 #[test]
 fn unplanned_task_is_not_a_loss() {
     // Twelve of twenty tasks have no placebo. Without them, curated is compared on eight, and

@@ -104,9 +104,7 @@ fn a_sequential_comparison_has_a_verdict_when_its_rule_has_ended() {
         let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
         let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &words[..])).collect();
         let suite = Suite::new(&["none", "curated", "other"], &rows);
-        suite
-            .plan(|run| (run.stopping, run.repetitions) = (Some(Stopping { rounds: 6, looks: None }), 5))
-            .report()
+        suite.plan(|run| (run.stopping, run.repetitions) = (Some(Stopping::new(6)), 5)).report()
     };
     // The skill is decided in the first round; the other has no effect in it, and its second round is not complete.
     let open = sequential(["FP....", "PP....", "F....."]);
@@ -148,8 +146,8 @@ fn a_closed_run_is_judged_once_at_the_level_of_its_share() {
 
 #[test]
 fn a_closed_sequential_run_keeps_the_levels_of_its_looks() {
-    let suite = suite(["FP....", "F....."])
-        .plan(|run| (run.stopping, run.repetitions) = (Some(Stopping { rounds: 6, looks: None }), 5));
+    let suite =
+        suite(["FP....", "F....."]).plan(|run| (run.stopping, run.repetitions) = (Some(Stopping::new(6)), 5));
     let open = suite.report();
     let closed = analyze(&suite.run, &suite.gathered().closed(&suite.run, Some(closing(60, 60, 240))));
     let found = &closed.comparisons[0];

@@ -7,11 +7,11 @@ use crate::suite::{Suite, close};
 
 /// Twenty tasks, decided after each of at most six rounds.
 fn suite(conditions: &[&str], words: &[&str]) -> Suite {
-    Suite::uniform(conditions, words).plan(|run| run.stopping = Some(Stopping { rounds: 6, looks: None }))
+    Suite::uniform(conditions, words).plan(|run| run.stopping = Some(Stopping::new(6)))
 }
 
 fn stage(comparison: &Comparison) -> (u32, Option<End>, Option<VerdictKind>) {
-    let Rounds { round, rounds, ended } = comparison.sequential.unwrap();
+    let Rounds { round, rounds, ended, .. } = comparison.sequential.unwrap();
     assert_eq!(rounds, 6);
     (round, ended, comparison.verdict)
 }
@@ -77,7 +77,7 @@ fn one_round_is_the_fixed_verdict() {
         let fixed = Suite::uniform(&["none", "curated"], &[base, arm]).compared();
         let one = Suite::uniform(&["none", "curated"], &[&base[..1], &arm[..1]]);
         let first = one.compared();
-        let sequential = one.plan(|run| run.stopping = Some(Stopping { rounds: 1, looks: None })).compared();
+        let sequential = one.plan(|run| run.stopping = Some(Stopping::new(1))).compared();
         assert_eq!((sequential.verdict, sequential.family), (first.verdict, first.family));
         for (one, other) in sequential.ci95.unwrap().into_iter().zip(first.ci95.unwrap()) {
             close(one, other);
@@ -119,4 +119,74 @@ fn an_undelivered_treatment_decides_nothing() {
     check(0, (6, End::LastRound, VerdictKind::Inconclusive), 0.0);
     check(9, (6, End::LastRound, VerdictKind::Inconclusive), 0.45);
     check(10, (1, End::Verdict, VerdictKind::Helps), 0.5);
+}
+
+/// Twenty tasks of the rounds and twenty after them: a condition that helps everywhere, and one that helps with half of
+/// the former, harms the other half, and has these words on the latter.
+fn staged(late: &str, base: &str) -> Suite {
+    let names: Vec<String> = (0..40).map(|number| format!("t{number:02}")).collect();
+    let rows: Vec<(&str, [&str; 3])> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| match number {
+            0..20 if number % 2 == 0 => (name.as_str(), ["FFFFFF", "PPPPPP", "PPPPPP"]),
+            0..20 => (name.as_str(), ["PPPPPP", "PPPPPP", "FFFFFF"]),
+            _ => (name.as_str(), [base, ".....", late]),
+        })
+        .collect();
+    let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (*name, words.as_slice())).collect();
+    Suite::new(&["none", "early", "late"], &rows).plan(|run| {
+        let stopping = Stopping { first_tasks: Some(20), more_tasks: Some(20), ..Stopping::new(6) };
+        run.stopping = Some(stopping);
+        run.tasks.iter_mut().skip(20).for_each(|task| task.second_stage = true);
+    })
+}
+
+#[test]
+fn a_comparison_that_the_rounds_leave_open_is_decided_with_more_tasks() {
+    let found = staged("PPPPP", "FFFFF").report();
+    let [early, late] = [&found.comparisons[0], &found.comparisons[1]];
+    assert_eq!((stage(early).1, early.verdict), (Some(End::Verdict), Some(VerdictKind::Helps)));
+    assert_eq!((early.sequential.unwrap().left_open(), early.tasks), (None, 20));
+    let (round, ended, verdict) = stage(late);
+    assert_eq!((ended, verdict), (Some(End::SecondStage), Some(VerdictKind::Helps)));
+    assert_eq!((late.sequential.unwrap().left_open(), late.tasks), (Some(End::Futility), 40));
+    close(late.lift, 0.5);
+    // The first stage has nearly all of the variance, so that Z is mostly of the second; the interval has the mean, too.
+    let family = late.family.unwrap();
+    assert!(family.low > 0.0 && family.low <= 0.5 && family.high > 0.9, "{family:?}");
+    assert!(late.lift_unbiased.unwrap() > family.low && late.lift_unbiased.unwrap() < family.high);
+    let trials: Vec<_> = found.arms.iter().map(|arm| (arm.planned, arm.unfinished)).collect();
+    let (early, rounds) = (early.sequential.unwrap().round as usize, round as usize);
+    assert_eq!(trials, [(20 * rounds + 100, 0), (20 * early, 0), (20 * rounds + 100, 0)]);
+    assert!(!found.interim);
+
+    // The weights of the plan hold, whatever the second stage shows.
+    let against = staged("FFFFF", "PPPPP").report();
+    let low = against.comparisons[1].family.unwrap();
+    assert_eq!(against.comparisons[1].verdict, Some(VerdictKind::Harms));
+    assert!((low.low + family.high).abs() < 1e-6, "{low:?} {family:?}");
+    // Both are centered on 0, and the second has no variance: the two one-sided tests of both together.
+    let nothing = staged("FFFFF", "FFFFF").report();
+    assert_eq!(nothing.comparisons[1].verdict, Some(VerdictKind::Negligible));
+    assert_eq!(nothing.comparisons[1].sequential.unwrap().ended, Some(End::SecondStage));
+}
+
+#[test]
+fn a_second_stage_is_read_when_it_is_complete() {
+    let part = staged("PPPP.", "FFFFF").report();
+    let late = &part.comparisons[1];
+    let stage = late.sequential.unwrap();
+    assert_eq!((stage.ended, stage.left_open(), late.tasks), (None, Some(End::Futility), 20));
+    assert_eq!(
+        (late.verdict, part.interim, part.comparisons[0].verdict),
+        (None, true, Some(VerdictKind::Helps))
+    );
+    close(late.lift, 0.0);
+    // Without tasks after the rounds the rounds alone decide, at levels that spend the whole error rate.
+    let alone = staged("PPPPP", "FFFFF").plan(|run| {
+        run.stopping = Some(Stopping::new(6));
+        run.tasks.iter_mut().for_each(|task| task.second_stage = false);
+    });
+    assert_eq!(alone.report().comparisons[1].sequential.unwrap().more_tasks, None);
 }

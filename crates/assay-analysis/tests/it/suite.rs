@@ -201,6 +201,7 @@ fn task(name: &str) -> PlannedTask {
         difficulty: None,
         category: None,
         negative_control: false,
+        second_stage: false,
         curated: Vec::new(),
     }
 }

@@ -87,6 +87,7 @@ fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> 
         p_interval: Some(0.0127),
         p_interval_adjusted: Some(0.0254),
         loss_bounds: None,
+        tipping_shift: None,
         run_to_run_noise: Some(0.15),
         mde: Some(0.49),
         verdict: Some(verdict),
@@ -155,7 +156,7 @@ pub(crate) fn whole() -> Report {
                 better_equal_worse: [2, 6, 4],
                 ..comparison("placebo", VerdictKind::Inconclusive, Some(Reason::Noise))
             },
-            Comparison { who: of_other(), loss_bounds: Some([0.34, 0.56]), ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses)) },
+            Comparison { who: of_other(), loss_bounds: Some([0.34, 0.56]), tipping_shift: Some(0.12), ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses)) },
         ],
         tasks: vec![
             row("config-drift", &[("none", 2, None), ("curated", 5, Some(0.6)), ("placebo", 1, Some(-0.2))]),
@@ -204,10 +205,10 @@ fn a_whole_report() {
      loop with gemini:two in bubblewrap
      inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. If the trials with
                    infrastructure errors had passed at a rate 25 pp higher than the valid trials in one
-                   condition and 25 pp lower in the other, the lift would be +34 or +56 pp.
-                   Infrastructure errors could change the verdict, or their share differs by more than 5
-                   pp between the conditions: run the experiment again to retry the trials with such
-                   errors.
+                   condition and 25 pp lower in the other, the lift would be +34 or +56 pp. The verdict
+                   changes from 12 pp on. Infrastructure errors could change the verdict, or their share
+                   differs by more than 5 pp between the conditions: run the experiment again to retry
+                   the trials with such errors.
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)  run-to-run noise  MDE  tasks better/equal/worse

@@ -16,7 +16,9 @@ mod limits;
 mod power_check;
 
 use crate::plan::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
-use crate::simulate::{Baseline, Design, Effect, Loss, SequentialFigures, simulate_rounds};
+use crate::simulate::{
+    Baseline, Design, Effect, Loss, SequentialFigures, StagedFigures, simulate_rounds, simulate_stages,
+};
 
 pub use limits::{Impossible, Requirement, smallest_p};
 pub use power_check::{PowerCheck, check_power};
@@ -296,6 +298,20 @@ impl Plan {
         let effect = if lift == 0.0 { Effect::None } else { design.effect };
         let design = Design { effect, repetitions: rounds, base_repetitions: rounds, ..design };
         Ok(simulate_rounds(&design, lift, self.repetitions, ROUND_SUITES, seed))
+    }
+
+    /// The same with `more` of the tasks after the rounds.
+    pub fn in_stages(
+        &self,
+        rounds: usize,
+        more: usize,
+        lift: f64,
+        seed: u64,
+    ) -> Result<StagedFigures, Impossible> {
+        let design = self.design_of_lift(lift)?;
+        let effect = if lift == 0.0 { Effect::None } else { design.effect };
+        let design = Design { effect, repetitions: rounds, base_repetitions: rounds, ..design };
+        Ok(simulate_stages(&design, more, self.repetitions, ROUND_SUITES, seed))
     }
 
     /// The design with a true lift: [`Plan::design`] with the shift of that lift.

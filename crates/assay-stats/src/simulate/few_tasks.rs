@@ -150,7 +150,8 @@ impl FewTasksCell {
         for index in 0..suites {
             let suite = design.suite(seed ^ 2, index);
             let (first, more) = suite.arms[0].split_at(self.tasks);
-            match plan.kind_in_two_stages(first, &first_rounds(more, self.repetitions)) {
+            let ended = plan.end_in_stages(first, &first_rounds(more, self.repetitions));
+            match ended.map(|ended| ended.kind) {
                 Some(VerdictKind::Helps) => helps += 1,
                 Some(VerdictKind::Harms) => harms += 1,
                 _ => {}

@@ -31,7 +31,8 @@ pub use method::{Method, compare};
 pub use metric::{MetricCell, MetricFigures, MetricNoise, MetricTruth, metric_grid};
 pub use relabeled::{RecordedTask, Relabel, RelabeledFigures, simulate_relabeled};
 pub use sequential::{
-    Rates, SequentialCell, SequentialFigures, SequentialTruth, sequential_grid, simulate_rounds,
+    Rates, SequentialCell, SequentialFigures, SequentialTruth, StagedFigures, sequential_grid,
+    simulate_rounds, simulate_stages,
 };
 pub use tally::{Cell, Tally, simulate_suites};
 pub use threads::simulate_all;

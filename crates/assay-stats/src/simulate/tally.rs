@@ -179,23 +179,10 @@ impl Critical {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Baseline;
     use crate::simulate::truth::{Effect, Loss};
 
     fn design(effect: Effect) -> Design {
-        let loss = Loss::default();
-        Design {
-            baseline: Baseline::beta(0.6, 0.9).unwrap(),
-            effect,
-            tasks: 10,
-            repetitions: 3,
-            base_repetitions: 3,
-            arms: 4,
-            margin: 0.1,
-            drift: 0.0,
-            arm_loss: loss,
-            base_loss: loss,
-        }
+        Design { arms: 4, ..Design::skewed(effect, 10, 3) }
     }
 
     #[test]

@@ -128,6 +128,25 @@ pub struct Suite {
     pub losses: Vec<Losses>,
 }
 
+#[cfg(test)]
+impl Design {
+    /// One arm with as many trials as the baseline, skewed pass rates, no drift and no losses.
+    pub(crate) fn skewed(effect: Effect, tasks: usize, repetitions: usize) -> Self {
+        Self {
+            baseline: Baseline::beta(0.6, 0.9).unwrap(),
+            effect,
+            tasks,
+            repetitions,
+            base_repetitions: repetitions,
+            arms: 1,
+            margin: 0.1,
+            drift: 0.0,
+            arm_loss: Loss::default(),
+            base_loss: Loss::default(),
+        }
+    }
+}
+
 impl Design {
     /// The true lift in the population of tasks, before drift and losses.
     pub fn true_lift(&self) -> f64 {

@@ -88,6 +88,7 @@ fn absurd_losses_do_not_overflow() {
         base_planned: planned,
         best: tasks.clone(),
         worst: tasks.clone(),
+        ..Losses::default()
     };
     for losses in [both(usize::MAX, usize::MAX), both(5, 0), both(0, 0)] {
         assert_eq!(verdict(&tasks, 1, 0.1, Some(&losses)), verdict(&tasks, 1, 0.1, None));

@@ -238,6 +238,7 @@ fn losses_make_a_verdict_inconclusive() {
         base_planned: 100,
         best: tasks.clone(),
         worst: worst.to_vec(),
+        ..Losses::default()
     };
     let check = |losses: &Losses, expected: VerdictKind| {
         let said = verdict(&tasks, 1, 0.1, Some(losses));

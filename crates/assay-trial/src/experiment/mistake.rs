@@ -46,6 +46,10 @@ pub(super) enum Mistake {
     UnequalRounds(String),
     #[error("`max_repetitions` must be between {repetitions} and {most}: at least `repetitions`")]
     Rounds { repetitions: u32, most: u32 },
+    #[error(
+        "`more_tasks` must be between {fewest} and {most}: so many tasks of the suite take part in no round, and a comparison that the rounds leave open is decided with them"
+    )]
+    MoreTasks { fewest: u32, most: u32 },
     #[error("`[judge]` needs at least one model, such as `models = [\"openai:gpt-5\"]`")]
     NoJudge,
     #[error("`[judge]` lists {0:?} twice: `repeats` asks one judge several times")]

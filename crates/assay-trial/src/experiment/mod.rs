@@ -27,6 +27,7 @@ use self::key_places::AgentKeyPlaces;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
 pub use self::retries::Retries;
+pub(crate) use self::stopping::FEWEST_TASKS;
 use self::stopping::StoppingTable;
 use crate::condition::{ConditionRef, Pairing};
 

@@ -14,12 +14,20 @@ const FEWEST: u32 = 5;
 /// The most rounds: levels are integrated numerically for each.
 const MOST: u32 = 200;
 
+/// The fewest tasks of a stage: with fewer there is no interval (docs/STATISTICS.md, "Family and verdict").
+pub(crate) const FEWEST_TASKS: u32 = 5;
+
+/// The most tasks after the rounds.
+const MOST_TASKS: u32 = 10_000;
+
 /// The table, as its author wrote it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoppingTable {
     /// Rounds at most; by default 1.2 times `repetitions`, rounded up.
     max_repetitions: Option<u32>,
+    /// Tasks that take part in no round: a comparison that the rounds leave open is decided with them.
+    more_tasks: Option<u32>,
 }
 
 impl StoppingTable {
@@ -43,8 +51,11 @@ impl StoppingTable {
         if !(repetitions..=MOST).contains(&rounds) {
             return Err(Mistake::Rounds { repetitions, most: MOST });
         }
-        // The number of tasks is not known here: the plan sets the looks.
-        Ok(Stopping { rounds, looks: None })
+        if self.more_tasks.is_some_and(|tasks| !(FEWEST_TASKS..=MOST_TASKS).contains(&tasks)) {
+            return Err(Mistake::MoreTasks { fewest: FEWEST_TASKS, most: MOST_TASKS });
+        }
+        // The number of tasks is not known here: the plan sets the looks, and the tasks of the rounds.
+        Ok(Stopping { more_tasks: self.more_tasks, ..Stopping::new(rounds) })
     }
 }
 
@@ -72,6 +83,10 @@ mod tests {
         check("max_repetitions = 4", 5, 2, Err("between 5 and 200"));
         check("", 200, 2, Ok(200));
         check("", 201, 2, Err("between"));
+        check("more_tasks = 5", 5, 2, Ok(6));
+        check("more_tasks = 4", 5, 2, Err("`more_tasks` must be between 5 and 10000"));
+        check("more_tasks = 10001", 5, 2, Err("`more_tasks`"));
+        check("more_tasks = 5", 4, 2, Err("`repetitions` of at least 5"));
         let unequal = ConditionSettings { repetitions: Some(9), ..ConditionSettings::default() };
         let settings = BTreeMap::from([("curated".to_owned(), unequal)]);
         let found = StoppingTable::default().stopping(5, 2, &settings).unwrap_err().to_string();

@@ -13,6 +13,10 @@ use super::{MARGIN, SEED};
 pub const PLAN_COLUMNS: [&str; 8] =
     ["role", "primary", "task_cluster", "task_control", "task_excluded", "margin", "seed", "rounds"];
 
+/// The columns of `trials` on the tasks that take part in no round. Older exports do not have them; as [`PLAN_COLUMNS`], they
+/// are read from tables that have all of them.
+pub const STAGE_COLUMNS: [&str; 3] = ["first_tasks", "more_tasks", "second_stage"];
+
 /// The column with the baseline's rows, which older exports have as well.
 const BASELINE: &str = "baseline";
 
@@ -25,17 +29,22 @@ pub(super) struct PlanCells {
     margin: Option<f64>,
     seed: Option<u64>,
     rounds: Option<u32>,
+    /// The tasks of the rounds, and those after them.
+    stages: Option<(u32, u32)>,
     is_control: bool,
+    is_second_stage: bool,
 }
 
 impl PlanCells {
     /// Reads them by column; `read` gives [`Value::Null`] for columns that are ignored.
     pub(super) fn read<'a>(read: impl Fn(&str) -> &'a Value) -> Self {
         let [role, primary, _, control, _, margin, seed, rounds] = PLAN_COLUMNS;
+        let [first, more, second] = STAGE_COLUMNS;
         let whole = |column: &str| match read(column) {
             Value::Integer(value) => u64::try_from(*value).ok(),
             _ => None,
         };
+        let count = |column: &str| whole(column).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         Self {
             baseline: truth(read(BASELINE)),
             primary: truth(read(primary)),
@@ -47,7 +56,9 @@ impl PlanCells {
             },
             margin: read(margin).as_f64().filter(|margin| *margin > 0.0 && *margin < 1.0),
             seed: whole(seed),
-            rounds: whole(rounds).and_then(|rounds| u32::try_from(rounds).ok()).filter(|rounds| *rounds > 0),
+            rounds: count(rounds),
+            stages: count(first).zip(count(more)),
+            is_second_stage: truth(read(second)) == Some(true),
             is_control: truth(read(control)) == Some(true),
         }
     }
@@ -71,6 +82,8 @@ pub(super) struct TablePlan {
     pub(super) stopping: Option<Stopping>,
     /// The tasks on which no skill should help.
     pub(super) controls: BTreeSet<String>,
+    /// The tasks that take part in no round.
+    pub(super) second_stage: BTreeSet<String>,
 }
 
 impl TablePlan {
@@ -81,9 +94,9 @@ impl TablePlan {
         notes: &mut Vec<String>,
     ) -> Self {
         let mut roles = given.clone();
-        let mut controls = BTreeSet::new();
-        let (mut margins, mut seeds, mut rounds) =
-            (Distinct::default(), Distinct::default(), Distinct::default());
+        let (mut controls, mut second_stage) = (BTreeSet::new(), BTreeSet::new());
+        let (mut margins, mut seeds) = (Distinct::default(), Distinct::default());
+        let (mut rounds, mut stages) = (Distinct::default(), Distinct::default());
         let (mut baselines, mut primaries) = (BTreeSet::new(), BTreeSet::new());
         let mut by_condition: BTreeMap<&str, Distinct<ConditionRole>> = BTreeMap::new();
         let mut says_primary = false;
@@ -91,12 +104,16 @@ impl TablePlan {
             margins.add(cells.margin);
             seeds.add(cells.seed);
             rounds.add(cells.rounds);
+            stages.add(cells.stages);
             by_condition.entry(condition).or_default().add(cells.role);
             says_primary |= cells.primary.is_some();
             baselines.extend(Some(condition).filter(|_| cells.baseline == Some(true)));
             primaries.extend(Some(condition).filter(|_| cells.primary == Some(true)));
             if cells.is_control {
                 controls.insert(task.to_owned());
+            }
+            if cells.is_second_stage {
+                second_stage.insert(task.to_owned());
             }
         }
         let mut unclear = Vec::new();
@@ -123,7 +140,12 @@ impl TablePlan {
                 roles.roles.entry(condition.to_owned()).or_insert(role);
             }
         }
-        let differing = [("margin", margins.differs), ("seed", seeds.differs), ("rounds", rounds.differs)];
+        let differing = [
+            ("margin", margins.differs),
+            ("seed", seeds.differs),
+            ("rounds", rounds.differs),
+            ("more_tasks", stages.differs),
+        ];
         unclear.extend(differing.into_iter().filter(|(_, differs)| *differs).map(|(column, _)| column));
         unclear.dedup();
         if !unclear.is_empty() {
@@ -132,12 +154,21 @@ impl TablePlan {
                 unclear.iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(", ")
             ));
         }
+        let stopping = rounds.only().map(|rounds| Stopping {
+            first_tasks: stages.only().map(|(first, _)| first),
+            more_tasks: stages.only().map(|(_, more)| more),
+            ..Stopping::new(rounds)
+        });
+        if stopping.is_none_or(|stopping| stopping.stages().is_none()) {
+            second_stage.clear();
+        }
         Self {
             roles,
             margin: margins.only().unwrap_or(MARGIN),
             seed: seeds.only().unwrap_or(SEED),
-            stopping: rounds.only().map(|rounds| Stopping { rounds, looks: None }),
+            stopping,
             controls,
+            second_stage,
         }
     }
 }

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 pub use benchmark::{BenchmarkLayout, benchmark};
 pub use error::ImportError;
-pub use exported::PLAN_COLUMNS;
+pub use exported::{PLAN_COLUMNS, STAGE_COLUMNS};
 pub use roles::{ConditionOptions, PrimaryOption};
 pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
 
@@ -403,6 +403,7 @@ fn run_folder(
                 difficulty: None,
                 category: None,
                 negative_control: false,
+                second_stage: false,
                 curated: Vec::new(),
             })
             .collect(),

@@ -12,7 +12,7 @@ use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
 use serde_json::json;
 
-use super::exported::{self, PLAN_COLUMNS, PlanCells, TablePlan};
+use super::exported::{self, PLAN_COLUMNS, PlanCells, STAGE_COLUMNS, TablePlan};
 use super::{
     ConditionOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known,
     relabeling_note, times,
@@ -202,7 +202,10 @@ pub(super) fn import_read(
     let place = |cell: &Cell| (cell.task.clone(), cell.agent, cell.condition.clone(), cell.repetition);
     cells.sort_by_cached_key(place);
     let mut run = run_folder(conditions, &agents, cells, &clusters, source.origin);
-    run.tasks.iter_mut().for_each(|task| task.negative_control = plan.controls.contains(&task.name));
+    for task in &mut run.tasks {
+        task.negative_control = plan.controls.contains(&task.name);
+        task.second_stage = plan.second_stage.contains(&task.name);
+    }
     (run.primary, run.settings) = (primary, settings);
     (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
     run.set_looks(assay_stats::sequential::looks_of);
@@ -476,7 +479,11 @@ impl Cells<'_> {
 
     /// Whether `assay export data` wrote the table.
     fn is_exported(&self) -> bool {
-        PLAN_COLUMNS.iter().all(|name| self.columns.iter().any(|column| column == name))
+        self.has_all(&PLAN_COLUMNS)
+    }
+
+    fn has_all(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.columns.iter().any(|column| column == name))
     }
 
     /// The value of a column as text; `None` for null and blank text.
@@ -552,6 +559,10 @@ fn trial(
     if is_exported {
         taken.extend(PLAN_COLUMNS);
     }
+    let has_stages = is_exported && cells.has_all(&STAGE_COLUMNS);
+    if has_stages {
+        taken.extend(STAGE_COLUMNS);
+    }
     let others = cells
         .columns
         .iter()
@@ -585,7 +596,8 @@ fn trial(
         turns: count("turns")?.and_then(|turns| usize::try_from(turns).ok()),
         others,
         plan: if is_exported && !places.condition.given {
-            PlanCells::read(|column| if free(column) { cells.get(column) } else { &Value::Null })
+            let is_read = |column: &str| free(column) && (has_stages || !STAGE_COLUMNS.contains(&column));
+            PlanCells::read(|column| if is_read(column) { cells.get(column) } else { &Value::Null })
         } else {
             PlanCells::default()
         },
@@ -842,6 +854,7 @@ fn run_folder(
                 difficulty: None,
                 category: None,
                 negative_control: false,
+                second_stage: false,
                 curated: Vec::new(),
             })
             .collect(),

@@ -73,7 +73,7 @@ impl Plan {
             settings: self.experiment.settings.clone(),
             outcome: Some(self.experiment.outcome),
             metrics: self.experiment.metrics.clone(),
-            stopping: self.experiment.stopping,
+            stopping: self.stopping(),
             judge: self
                 .experiment
                 .judge
@@ -104,6 +104,7 @@ fn tasks(plan: &Plan) -> Vec<PlannedTask> {
             difficulty: text(task, "difficulty"),
             category: text(task, "category"),
             negative_control: task.negative_control,
+            second_stage: plan.second_stage.contains(&task.name),
             curated: plan.curated.get(&task.name).cloned().unwrap_or_default(),
         })
         .collect()

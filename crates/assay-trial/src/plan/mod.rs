@@ -11,6 +11,7 @@ mod folder;
 mod imported;
 pub(crate) mod limits;
 pub(crate) mod preflight;
+mod second_stage;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,6 +82,8 @@ pub struct Plan {
     pub curated: BTreeMap<String, Vec<String>>,
     /// The names of those of the excluded whose folders cannot be read as tasks.
     pub unreadable: Vec<String>,
+    /// The names of the tasks that take part in no round: `more_tasks` of `[stopping]`.
+    pub second_stage: BTreeSet<String>,
     /// Diagnostics about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
     /// The judges, opened, if a task has a rubric.
@@ -134,6 +137,7 @@ impl Plan {
             backends: BTreeMap::new(),
             packages: BTreeMap::new(),
             curated: BTreeMap::new(),
+            second_stage: BTreeSet::new(),
             diagnostics: Vec::new(),
             panel: None,
             reused_imports: 0,
@@ -166,6 +170,7 @@ impl Plan {
                 }
             }
         }
+        plan.hold_back_tasks()?;
         let planned: BTreeSet<&TrialId> = plan.cells.iter().map(|cell| &cell.trial).collect();
         let found = earlier.found(&planned);
         (plan.reused, plan.left) = (found.reused, found.left);
@@ -179,8 +184,11 @@ impl Plan {
         if plan.experiment.stopping.is_some() {
             // Ids are hashes of the specification and the seed: the order within a round is random, and recorded in
             // the plan.
-            plan.cells
-                .sort_by(|one, other| (one.repetition, &one.trial).cmp(&(other.repetition, &other.trial)));
+            let second_stage = &plan.second_stage;
+            let place = |cell: &Cell| (second_stage.contains(&cell.task), cell.repetition);
+            plan.cells.sort_by(|one, other| {
+                place(one).cmp(&place(other)).then_with(|| one.trial.cmp(&other.trial))
+            });
         } else {
             plan.cells.sort_by(|one, other| share(one).total_cmp(&share(other)));
         }

@@ -39,8 +39,10 @@ pub type NextRound<'a> = dyn FnMut(u32) -> Result<RoundArms, StoreError> + 'a;
 /// Who takes part in a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoundArms {
-    /// Agent (counted from 0), sandbox and condition; nobody if all comparisons are decided.
+    /// Agent (counted from 0), sandbox and condition; nobody if no comparison takes part in another round.
     pub arms: BTreeSet<(usize, String, String)>,
+    /// Who goes on with the tasks that take part in no round, once nobody takes part in a round.
+    pub more: BTreeSet<(usize, String, String)>,
     /// What was decided since the round before, for the user.
     pub notes: Vec<String>,
 }
@@ -126,13 +128,18 @@ pub fn run_rounds(
     let trials = Trials { executor, budget: &budget, store, options, retries, stop_after };
     if let Some(next) = next {
         for round in 1.. {
-            let RoundArms { arms, notes } = next(round)?;
+            let RoundArms { arms, more, notes } = next(round)?;
             for note in notes {
                 events(Event::Note(note));
             }
+            let is_last = arms.is_empty();
             let takes_part = |cell: &Cell| {
-                cell.repetition == round
-                    && arms.contains(&(cell.agent, cell.sandbox.clone(), cell.condition.clone()))
+                let arm = || (cell.agent, cell.sandbox.clone(), cell.condition.clone());
+                if plan.second_stage.contains(&cell.task) {
+                    is_last && more.contains(&arm())
+                } else {
+                    cell.repetition == round && arms.contains(&arm())
+                }
             };
             let specs = specs(&takes_part);
             let is_round = selected.iter().any(|cell| takes_part(cell));
@@ -143,6 +150,11 @@ pub fn run_rounds(
             let is_complete =
                 specs.iter().all(|trial| !matches!(state_of(store, trial), TrialState::Missing));
             if !trials.execute(&specs, options.retry_broken && !is_complete, &mut outcome, events)? {
+                break;
+            }
+            if is_last {
+                // What the tasks after the rounds have decided.
+                next(round + 1)?.notes.into_iter().for_each(|note| events(Event::Note(note)));
                 break;
             }
         }

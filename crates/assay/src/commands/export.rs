@@ -11,7 +11,7 @@ use assay_store::{Cell, ConditionRole, Outcome, Record, RunFolder, RunOutcomes, 
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
 use assay_task::Suite;
 use assay_trace::{Source, Trajectory};
-use assay_trial::import::PLAN_COLUMNS;
+use assay_trial::import::{PLAN_COLUMNS, STAGE_COLUMNS};
 use serde_json::json;
 
 use crate::archive::{RunExport, export_run};
@@ -62,7 +62,7 @@ fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// Columns of `trials` before those of [`Record::numbers`].
-const TRIALS: [(&str, Kind); 26] = [
+const TRIALS: [(&str, Kind); 29] = [
     ("run", Kind::Text),
     ("trial", Kind::Text),
     ("task", Kind::Text),
@@ -90,6 +90,9 @@ const TRIALS: [(&str, Kind); 26] = [
     ("margin", Kind::Float),
     ("seed", Kind::Integer),
     ("rounds", Kind::Integer),
+    ("first_tasks", Kind::Integer),
+    ("more_tasks", Kind::Integer),
+    ("second_stage", Kind::Bool),
 ];
 
 const TASKS: [(&str, Kind); 7] = [
@@ -266,9 +269,15 @@ fn failure(error: WriteError) -> Failure {
 }
 
 /// What the plan says of a cell, for a table that is imported again.
-fn plan_cells(run: &RunFolder, cell: &Cell, is_excluded: bool) -> [Value; PLAN_COLUMNS.len()] {
+fn plan_cells(
+    run: &RunFolder,
+    cell: &Cell,
+    is_excluded: bool,
+) -> [Value; PLAN_COLUMNS.len() + STAGE_COLUMNS.len()] {
     let role = run.role_of(&cell.condition);
     let task = run.tasks.iter().find(|task| task.name == cell.task);
+    let count = |count: Option<u32>| count.map_or(Value::Null, |count| integer(u64::from(count)));
+    let stages = run.stopping.filter(|stopping| stopping.stages().is_some());
     [
         optional_text((role != ConditionRole::Other).then(|| role.name())),
         Value::Bool(run.primary.as_ref() == Some(&cell.condition)),
@@ -277,7 +286,10 @@ fn plan_cells(run: &RunFolder, cell: &Cell, is_excluded: bool) -> [Value; PLAN_C
         Value::Bool(is_excluded),
         float(Some(run.margin)),
         integer(run.seed),
-        run.stopping.map_or(Value::Null, |stopping| integer(u64::from(stopping.rounds))),
+        count(run.stopping.map(|stopping| stopping.rounds)),
+        count(stages.and_then(|stopping| stopping.first_tasks)),
+        count(stages.and_then(|stopping| stopping.more_tasks)),
+        Value::Bool(task.is_some_and(|task| task.second_stage)),
     ]
 }
 
@@ -495,9 +507,9 @@ mod tests {
 
     #[test]
     fn the_plan_is_in_the_columns_that_imports_read() {
-        let last: Vec<&str> =
-            TRIALS.iter().rev().take(PLAN_COLUMNS.len()).rev().map(|(name, _)| *name).collect();
-        assert_eq!(last, PLAN_COLUMNS);
+        let read = [&PLAN_COLUMNS[..], &STAGE_COLUMNS[..]].concat();
+        let last: Vec<&str> = TRIALS.iter().rev().take(read.len()).rev().map(|(name, _)| *name).collect();
+        assert_eq!(last, read);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_analysis::{
     CostForecast, CostSource, DesignForecast, Execution, LimitForecast, OutcomeRule, PlanForecast,
-    PlanRequest, StoppingForecast, VerdictChances,
+    PlanRequest, SecondStageForecast, StoppingForecast, VerdictChances,
 };
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, percent, seconds};
@@ -374,8 +374,12 @@ fn format_shapes(forecast: &PlanForecast) -> String {
 }
 
 fn format_stopping(stopping: &StoppingForecast) -> String {
+    let of = stopping.second_stage.as_ref().map_or(String::new(), |second| {
+        let first = counted(second.first_tasks, "task", "tasks");
+        format!(" of {first}, then with {}", counted(second.tasks.len(), "more task", "more tasks"))
+    });
     let mut text = format!(
-        "\nDecisions after each of at most {}, {} at most (fixed design: {})\n",
+        "\nDecisions after each of at most {}{of}, {} at most (fixed design: {})\n",
         counted(stopping.rounds, "round", "rounds"),
         counted(stopping.most, "trial", "trials"),
         group_digits(stopping.fixed)
@@ -392,7 +396,26 @@ fn format_stopping(stopping: &StoppingForecast) -> String {
             text.push_str(&format!("  Expected trials {what}: {trials:.0}{more}\n"));
         }
     }
+    if let Some(second) = &stopping.second_stage {
+        text.push_str(&format_second_stage(second));
+    }
     text
+}
+
+fn format_second_stage(second: &SecondStageForecast) -> String {
+    let names: Vec<String> = second.tasks.iter().map(|task| clean(task)).collect();
+    let chance =
+        |what: &str, chance: Option<f64>| chance.map(|chance| format!("{:.0}% {what}", 100.0 * chance));
+    let chances = [
+        chance("if the true effect is zero", second.if_no_effect),
+        chance("at the minimum detectable effect", second.at_mde),
+    ];
+    let chances: Vec<String> = chances.into_iter().flatten().collect();
+    let chances = if chances.is_empty() { String::new() } else { format!(": {}", chances.join(", ")) };
+    format!(
+        "  Tasks after the rounds (drawn by the seed): {}\n  Probability that they are needed{chances}\n",
+        names.join(", ")
+    )
 }
 
 fn format_requested(forecast: &PlanForecast) -> String {

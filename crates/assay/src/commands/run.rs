@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use assay_analysis::{DecidedRun, Report};
+use assay_analysis::{DecidedRun, End, Report, Rounds};
 use assay_diagnostic::group_digits;
 use assay_model::ModelError;
 use assay_report::{WithNotes, counted};
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         ui.note("warning: the judge gave wrong answers to planted items, so no verdict counts; use another judge with `assay judge regrade`");
         return Ok(Status::Infrastructure);
     }
-    Ok(status(&outcome, &plan))
+    Ok(status(&outcome, &plan, &report))
 }
 
 /// Begins the run of a plan, unless that adds trials to a run that was decided.
@@ -193,16 +193,26 @@ fn next_round(
         }
     }
     let rounds = run.stopping.map_or(round, |stopping| stopping.rounds);
-    let open = state
-        .comparisons
-        .iter()
-        .filter(|found| found.sequential.is_some_and(|rounds| rounds.ended.is_none()));
+    let count = |goes_on: bool| {
+        let open = state
+            .comparisons
+            .iter()
+            .filter_map(|found| found.sequential)
+            .filter(|rounds| rounds.ended.is_none() && rounds.left_open().is_some() == goes_on);
+        counted(open.count(), "comparison", "comparisons")
+    };
     if !state.arms.is_empty() && round <= rounds {
-        let open = counted(open.count(), "comparison", "comparisons");
-        let open = if round == 1 { String::new() } else { format!(": {open} not decided") };
+        let open = if round == 1 { String::new() } else { format!(": {} not decided", count(false)) };
         notes.push(format!("round {round} of at most {rounds}{open}"));
     }
-    Ok(RoundArms { arms: state.arms, notes })
+    if state.arms.is_empty()
+        && !state.more.is_empty()
+        && let Some(tasks) = run.stopping.and_then(|stopping| stopping.more_tasks)
+    {
+        let tasks = counted(tasks as usize, "more task", "more tasks");
+        notes.push(format!("the rounds are over: {} not decided, {tasks} as planned", count(true)));
+    }
+    Ok(RoundArms { arms: state.arms, more: state.more, notes })
 }
 
 /// Uses the results that were imported, or says that they are not used.
@@ -278,10 +288,14 @@ fn unusable(error: &PreflightError) -> Failure {
     failure(error.to_string()).hint(format!("{hint}; no trial was run (--no-preflight skips this request)"))
 }
 
-fn status(outcome: &RunOutcome, plan: &Plan) -> Status {
+fn status(outcome: &RunOutcome, plan: &Plan, report: &Report) -> Status {
+    let has_ended = |rounds: Rounds| rounds.ended.is_some();
+    // A run whose rule has ended plans no trial any more.
+    let is_decided = report.comparisons.iter().any(|found| found.sequential.is_some_and(has_ended));
+    let is_empty = outcome.planned == 0 && !is_decided;
     if outcome.interrupted {
         Status::Interrupted
-    } else if outcome.infrastructure > 0 || outcome.planned == 0 || outcome.stopped.is_some() {
+    } else if outcome.infrastructure > 0 || is_empty || outcome.stopped.is_some() {
         Status::Infrastructure
     } else if plan.unreadable.is_empty() {
         Status::Done
@@ -667,7 +681,7 @@ fn history_line(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, r
                 "baseline": comparison.baseline, "condition": comparison.condition, "tasks": comparison.tasks,
                 "lift": comparison.lift, "verdict": comparison.verdict,
                 "stopped": comparison.sequential.is_some_and(|rounds| {
-                    rounds.ended.is_some() && rounds.round < rounds.rounds
+                    rounds.ended.is_some_and(|end| end != End::SecondStage) && rounds.round < rounds.rounds
                 }),
             })
         })

@@ -76,6 +76,7 @@ mod search;
 mod search_models;
 mod search_serve;
 mod search_use;
+mod second_stage;
 mod server;
 mod slurm;
 mod steps;
