@@ -1,7 +1,8 @@
 //! The question of a run, and what earlier runs found.
 
+use assay_stats::VerdictKind;
 use assay_store::{EarlierKind, EarlierRun, RunFolder, Store, StoreError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::INTERIM;
@@ -93,7 +94,14 @@ fn words(history: &[Value], earlier: &EarlierRun) -> Vec<String> {
         if verdict.get("stopped").and_then(Value::as_bool) == Some(true) {
             add("stopped");
         }
-        add(verdict.get("verdict").and_then(Value::as_str).unwrap_or(INTERIM));
+        // Lines of 0.1.0 have other words.
+        match verdict.get("verdict").filter(|word| !word.is_null()) {
+            Some(word) => match VerdictKind::deserialize(word) {
+                Ok(kind) => add(kind.word()),
+                Err(_) => add(word.as_str().unwrap_or(INTERIM)),
+            },
+            None => add(INTERIM),
+        }
     }
     words
 }

@@ -9,6 +9,7 @@ use crate::asked_question::question;
 use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
 use crate::delivered;
 use crate::gather::{Gathered, Slot};
+use crate::matching::{MatchedCondition, match_conditions};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
 use crate::notes::different_times;
@@ -36,6 +37,8 @@ pub struct RunComparison {
     /// The second run's arms against the first's: lift is second minus first. All of them together
     /// are one family.
     pub comparisons: Vec<Comparison>,
+    /// The conditions that were compared with each other: those with the same role, whatever their names.
+    pub matched: Vec<MatchedCondition>,
     /// Arms that were not compared, and why.
     pub excluded: Vec<ExcludedArm>,
     /// Skills by name, with their digests in each run.
@@ -73,8 +76,11 @@ pub struct SkillChange {
     pub changed: bool,
 }
 
-/// An arm by what makes it the same in two runs.
+/// An arm of a run: an agent under a condition.
 type Key = (AgentKey, String);
+
+/// An arm of two runs: the agent, and the condition's names in the first and in the second.
+type SharedArm<'a> = (&'a AgentKey, [&'a str; 2]);
 
 /// Compares two runs of one store.
 pub fn compare(store: &Store, first: &RunFolder, second: &RunFolder) -> Result<RunComparison, StoreError> {
@@ -94,16 +100,20 @@ pub fn compare_gathered(
     after: &Gathered,
 ) -> RunComparison {
     let (olds, news) = (arms(first, before), arms(second, after));
+    let matched = match_conditions(first, second);
     let clusters = clusters(second);
     let mut pairings = Vec::new();
     let mut excluded = Vec::new();
-    let keys: BTreeSet<&Key> = olds.keys().chain(news.keys()).collect();
-    for key in keys {
-        let (Some(old), Some(new)) = (olds.get(key), news.get(key)) else {
-            let run = if olds.contains_key(key) { &first.run } else { &second.run };
-            excluded.push(exclude_arm(key, format!("only in {run}")));
+    for (who, [old_name, new_name]) in shared_arms(&olds, &news, &matched) {
+        let old = old_name.and_then(|name| olds.get(&(who.clone(), name.to_owned())));
+        let new = new_name.and_then(|name| news.get(&(who.clone(), name.to_owned())));
+        let condition = new_name.or(old_name).unwrap_or_default();
+        let (Some(old), Some(new), Some(old_name)) = (old, new, old_name) else {
+            let run = if old.is_some() { &first.run } else { &second.run };
+            excluded.push(exclude_arm(who, condition, format!("only in {run}")));
             continue;
         };
+        let key: SharedArm<'_> = (who, [old_name, condition]);
         let slots: Vec<(&str, &Slot, &Slot)> =
             new.iter().filter_map(|(task, arm)| Some((*task, *arm, *old.get(task)?))).collect();
         let shared: BTreeSet<&str> = slots
@@ -118,7 +128,7 @@ pub fn compare_gathered(
                 few => format!("only {few} tasks have"),
             };
             let least = format!("a comparison needs at least {LEAST_TASKS}");
-            excluded.push(exclude_arm(key, format!("{few} results in both runs; {least}")));
+            excluded.push(exclude_arm(who, condition, format!("{few} results in both runs; {least}")));
             continue;
         }
         let trials =
@@ -126,7 +136,7 @@ pub fn compare_gathered(
         let mine: BTreeSet<TrialId> = slots.iter().flat_map(|(_, arm, _)| trials(arm)).collect();
         let theirs: BTreeSet<TrialId> = slots.iter().flat_map(|(_, _, base)| trials(base)).collect();
         if mine.is_subset(&theirs) || theirs.is_subset(&mine) {
-            excluded.push(exclude_arm(key, "its trials are the same in both runs".to_owned()));
+            excluded.push(exclude_arm(who, condition, "its trials are the same in both runs".to_owned()));
             continue;
         }
         pairings.push((key, slots, shared));
@@ -143,9 +153,10 @@ pub fn compare_gathered(
         Standing::Complete | Standing::Interim => None,
     });
     let closing = shares.min_by(f64::total_cmp);
+    let names: Vec<[&str; 2]> = pairings.iter().map(|((_, names), ..)| *names).collect();
     let mut comparisons: Vec<Comparison> = pairings
         .into_iter()
-        .map(|((who, condition), slots, shared)| {
+        .map(|((who, [_, condition]), slots, shared)| {
             compare_arms(
                 &Pairing {
                     who,
@@ -166,7 +177,7 @@ pub fn compare_gathered(
         })
         .collect();
     adjust_p_values(&mut comparisons);
-    require_delivery(&mut comparisons, [(first, &olds), (second, &news)]);
+    require_delivery(&mut comparisons, &names, [(first, &olds), (second, &news)]);
     let imported = first.imported.is_some() || second.imported.is_some();
     for comparison in &mut comparisons {
         comparison.imported = imported;
@@ -175,7 +186,8 @@ pub fn compare_gathered(
         withhold(Standing::Interim, progress, &mut comparisons);
     }
     let (mine, theirs) = (second.trials(), first.trials());
-    let mut notes = settings::planned(first, second);
+    let mut notes: Vec<Note> = renamed(first, second, &matched).into_iter().collect();
+    notes.extend(settings::planned(first, second, &matched));
     notes.extend(different_times(second, comparisons.iter()));
     RunComparison {
         schema: "assay.compare/2",
@@ -185,6 +197,7 @@ pub fn compare_gathered(
         interim: open.is_some(),
         extended_after_look: sides.iter().any(|(run, gathered)| gathered.is_extension(run)),
         comparisons,
+        matched,
         excluded,
         skills: skills(first, second),
         shared_trials: mine.intersection(&theirs).count(),
@@ -196,20 +209,59 @@ pub fn compare_gathered(
 type Arms<'a> = BTreeMap<Key, BTreeMap<&'a str, &'a Slot>>;
 
 /// Takes back the verdicts on treatments that one of the runs did not deliver.
-fn require_delivery(comparisons: &mut [Comparison], runs: [(&RunFolder, &Arms<'_>); 2]) {
-    for comparison in comparisons {
-        let key = (comparison.who.clone(), comparison.condition.clone());
-        let share = |(run, arms): (&RunFolder, &Arms<'_>)| {
+fn require_delivery(comparisons: &mut [Comparison], names: &[[&str; 2]], runs: [(&RunFolder, &Arms<'_>); 2]) {
+    for (comparison, names) in comparisons.iter_mut().zip(names) {
+        let share = |((run, arms), name): ((&RunFolder, &Arms<'_>), &&str)| {
+            let key = (comparison.who.clone(), (*name).to_owned());
             let slots = arms.get(&key).into_iter().flat_map(BTreeMap::values).copied();
-            delivered::delivered_share(run, &key.1, slots.flat_map(Slot::valid))
+            delivered::delivered_share(run, name, slots.flat_map(Slot::valid))
         };
-        comparison.delivered = runs.into_iter().filter_map(share).reduce(f64::min);
+        comparison.delivered = runs.into_iter().zip(names).filter_map(share).reduce(f64::min);
         delivered::block(comparison);
     }
 }
 
-fn exclude_arm((who, condition): &Key, reason: String) -> ExcludedArm {
-    ExcludedArm { agent: who.agent.clone(), model: who.model.clone(), condition: condition.clone(), reason }
+fn exclude_arm(who: &AgentKey, condition: &str, reason: String) -> ExcludedArm {
+    ExcludedArm {
+        agent: who.agent.clone(),
+        model: who.model.clone(),
+        condition: condition.to_owned(),
+        reason,
+    }
+}
+
+/// The arms of both runs by agent and by the name of their condition in the second run, those of one run only among
+/// them.
+fn shared_arms<'a>(
+    olds: &'a Arms<'_>,
+    news: &'a Arms<'_>,
+    matched: &'a [MatchedCondition],
+) -> Vec<(&'a AgentKey, [Option<&'a str>; 2])> {
+    let mut arms = BTreeSet::new();
+    for (who, name) in olds.keys() {
+        let pair = matched.iter().find(|pair| pair.first == *name);
+        let new = pair.map(|pair| pair.second.as_str());
+        // An agent that is in one run only has no arm to compare with.
+        let is_shared = new.is_some_and(|new| news.contains_key(&(who.clone(), new.to_owned())));
+        arms.insert((who, new.unwrap_or(name), Some(name.as_str()), new.filter(|_| is_shared)));
+    }
+    for (who, name) in news.keys() {
+        let pair = matched.iter().find(|pair| pair.second == *name);
+        let old = pair.map(|pair| pair.first.as_str());
+        let is_shared = old.is_some_and(|old| olds.contains_key(&(who.clone(), old.to_owned())));
+        if !is_shared {
+            arms.insert((who, name, None, Some(name.as_str())));
+        }
+    }
+    arms.into_iter().map(|(who, _, old, new)| (who, [old, new])).collect()
+}
+
+/// The conditions that have different names in the two runs.
+fn renamed(first: &RunFolder, second: &RunFolder, matched: &[MatchedCondition]) -> Option<Note> {
+    let pairs: Vec<MatchedCondition> =
+        matched.iter().filter(|pair| pair.first != pair.second).cloned().collect();
+    let (first, second) = (first.run.clone(), second.run.clone());
+    (!pairs.is_empty()).then_some(Note::ConditionsMatched { first, second, pairs })
 }
 
 /// The tasks of each arm. The sandbox is not part of the key, because it may be what changed

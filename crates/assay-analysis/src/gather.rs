@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread;
 
 use assay_store::{
-    Cause, Closing, Exclusion, Outcome, OutcomeKind, Record, RecordOrigin, RunFolder, RunOutcomes, Selection,
-    Store, StoreError, Treatment, TrialId,
+    Closing, Exclusion, Outcome, OutcomeKind, Record, RecordOrigin, RunFolder, RunOutcomes, Selection, Store,
+    StoreError, Treatment, TrialId,
 };
 
 use crate::asked_question::AskedQuestion;
@@ -287,14 +287,14 @@ fn classify_record(
 impl Slot {
     /// Whether every trial of the first rounds was executed to its end.
     pub(crate) fn is_complete(&self, round: u32) -> bool {
-        let executed =
-            |result: &&TrialResult| result.repetition <= round && result.cause != Some(Cause::Budget);
+        let executed = |result: &&TrialResult| result.repetition <= round && result.done;
         self.results.iter().filter(executed).count() >= self.planned.min(round as usize)
     }
 
-    /// Planned trials that are neither valid nor finally lost: without a record, or with one that a spent budget ended.
+    /// Planned trials that are neither valid nor finally lost: without a record, or with one of an error that a spent
+    /// budget or an interruption left without its retries.
     pub(crate) fn pending(&self) -> usize {
-        let done = self.results.iter().filter(|result| result.cause != Some(Cause::Budget)).count();
+        let done = self.results.iter().filter(|result| result.done).count();
         self.planned.saturating_sub(done)
     }
 

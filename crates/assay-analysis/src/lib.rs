@@ -24,6 +24,7 @@ pub mod explore;
 mod forecast;
 mod gather;
 pub mod judged;
+mod matching;
 mod metrics;
 mod model;
 mod models;
@@ -70,6 +71,7 @@ pub use forecast::{
     StoppingForecast, VerdictChances, check_verdict_possible, forecast,
 };
 pub use gather::Gathered;
+pub use matching::{MatchedCondition, match_conditions};
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{
     AgentKey, Arm, Comparison, End, EstimatedShare, ExposureShares, FamilyInterval, GeneratedShares, INTERIM,

@@ -3,6 +3,7 @@
 use assay_store::{Closing, OutcomeRule, Reuse};
 
 use crate::asked_question::AskedQuestion;
+use crate::matching::MatchedCondition;
 use crate::models::RepliedModel;
 use crate::origins::RecordOrigins;
 use crate::shared::SharedSkills;
@@ -97,6 +98,15 @@ pub enum Note {
         measured: [[String; 2]; 2],
         /// The smaller of the two shares of trials that ran within the period of the other.
         overlap: f64,
+    },
+    /// Conditions of two compared runs are the same by their roles, and have different names.
+    ConditionsMatched {
+        /// The first run.
+        first: String,
+        /// The second run.
+        second: String,
+        /// The conditions.
+        pairs: Vec<MatchedCondition>,
     },
     /// Two compared runs have different settings.
     SettingDiffers {

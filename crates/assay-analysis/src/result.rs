@@ -20,6 +20,8 @@ pub(crate) struct TrialResult {
     pub(crate) repetition: u32,
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
+    /// Whether the trial counts or is finally lost.
+    pub(crate) done: bool,
     /// The outcome value by the run's rule, in [0, 1]; `None` if the trial has no result.
     pub(crate) score: Option<f64>,
     /// The outcome values by every rule.
@@ -71,6 +73,7 @@ impl From<&Record> for TrialResult {
             repetition: record.repetition,
             outcome: record.outcome,
             cause: record.cause,
+            done: record.is_done(),
             score: values.of(OutcomeKind::Mean),
             values,
             outside: outside(record.outcome, record.reward, &record.rewards),

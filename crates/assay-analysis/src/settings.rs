@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_store::{RunFolder, Store, StoreError, TrialId};
 use serde_json::Value;
 
+use crate::matching::MatchedCondition;
 use crate::note::Note;
 
 /// The settings of a trial that both runs should share, by their place in `trial.json`.
@@ -20,17 +21,16 @@ const SETTINGS: [(&str, &str); 8] = [
 ];
 
 /// Differences that the plans show: disclosure, and placement by agent.
-pub(crate) fn planned(first: &RunFolder, second: &RunFolder) -> Vec<Note> {
+pub(crate) fn planned(first: &RunFolder, second: &RunFolder, matched: &[MatchedCondition]) -> Vec<Note> {
     let mut notes = Vec::new();
-    // The settings of conditions that both runs have.
-    for name in first.conditions.iter().filter(|name| second.conditions.contains(name)) {
+    for MatchedCondition { first: old, second: new, .. } in matched {
         let mut differs = |setting, first: String, second: String| {
             if first != second {
                 notes.push(Note::SettingDiffers { setting, first, second, tasks: None });
             }
         };
-        differs("condition", first.condition_of(name).to_owned(), second.condition_of(name).to_owned());
-        differs("disclosure", first.disclosure_of(name).to_owned(), second.disclosure_of(name).to_owned());
+        differs("condition", first.condition_of(old).to_owned(), second.condition_of(new).to_owned());
+        differs("disclosure", first.disclosure_of(old).to_owned(), second.disclosure_of(new).to_owned());
     }
     let placement = |run: &RunFolder| -> BTreeMap<(String, Option<String>), &'static str> {
         let agents = run.agents.iter().filter_map(|agent| {

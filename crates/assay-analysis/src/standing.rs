@@ -1,8 +1,9 @@
 //! Whether a run's comparisons have verdicts.
 //!
 //! A run is complete when each planned trial is valid or finally lost, or when its sequential rule stopped it. A trial is
-//! finally lost when its record is an infrastructure error: `run` writes the record of each attempt, and goes on to
-//! the next trial only after the last retry. Trials that a spent budget ended are not lost: the next run executes them.
+//! finally lost when its record is an infrastructure error that used up its retries: `run` writes the record of each
+//! attempt with the retries that are left. Trials that a spent budget ended, or whose retries an interruption cut short, are
+//! not lost: the next run executes them.
 //! Trials that are missing from an import can never come, so that imported runs are complete as they are.
 
 use assay_store::{Closing, RunFolder};

@@ -60,8 +60,12 @@ pub struct SkillTerms {
 /// A task of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskTerms {
-    /// The digest of its folder.
+    /// The digest of its folder, without labels.
     pub digest: String,
+    /// Whether no skill should help, so that it counts for no requirement.
+    pub negative_control: bool,
+    /// Tasks of a cluster are not independent.
+    pub cluster: Option<String>,
     /// Lines of its tests that check something.
     pub assertions: usize,
     /// Its folder.
@@ -135,8 +139,9 @@ impl SkillTerms {
 impl TaskTerms {
     fn of(task: &Task) -> Self {
         Self {
-            // Labels decide verdicts, too.
-            digest: task.labeled_digest.to_string(),
+            digest: task.digest.to_string(),
+            negative_control: task.negative_control,
+            cluster: task.cluster.clone(),
             assertions: assertions(&task.root.join("tests")),
             folder: task.root.clone(),
             instruction: task.instruction.clone(),
@@ -248,10 +253,21 @@ fn weakened_skill(skill: &str, before: &SkillTerms, now: &SkillTerms, check: &mu
     for (name, task) in &before.tasks {
         match now.tasks.get(name) {
             None => check(true, format!("{skill}: task {name} removed")),
-            Some(now) => check(
-                now.assertions < task.assertions,
-                format!("{skill}: task {name}: assertions: {} → {}", task.assertions, now.assertions),
-            ),
+            Some(now) => {
+                check(
+                    now.assertions < task.assertions,
+                    format!("{skill}: task {name}: assertions: {} → {}", task.assertions, now.assertions),
+                );
+                // Labels are not part of the digest. These two decide which results count, and for how much.
+                check(
+                    now.negative_control && !task.negative_control,
+                    format!("{skill}: task {name}: now a negative control"),
+                );
+                check(
+                    task.cluster.is_some() && now.cluster != task.cluster,
+                    format!("{skill}: task {name}: another cluster, or none"),
+                );
+            }
         }
     }
 }
@@ -382,6 +398,32 @@ mod tests {
         check("experiment.toml", "repetitions = 3", "repetitions = 5", &[]);
         check("tasks/t1/tests/test.sh", "[ -s b ]", "[ -s b ]\n[ -s c ]", &[]);
         check("tasks/t1/instruction.md", "End", "Finish", &[]);
+    }
+
+    #[test]
+    fn labels_of_tasks_are_not_terms() {
+        let tree = Tree::new();
+        let before = tree.terms();
+        let label = |text: &str| tree.write("tasks/t1/task.toml", &format!("version = \"1.0\"\n{text}"));
+        for text in [
+            "# A comment.\n[metadata]\ncategory = \"data\"\ndifficulty = \"easy\"\n",
+            "[metadata.assay]\ncluster = \"one\"\n",
+        ] {
+            label(text);
+            let now = tree.terms();
+            assert_eq!((&now.hash, weakened(&before, &now, |_| true)), (&before.hash, Vec::new()), "{text}");
+        }
+        // What takes results away, or takes them for independent, demands less.
+        let clustered = tree.terms();
+        label("");
+        let message = "skills/reports: task t1: another cluster, or none";
+        assert_eq!(weakened(&clustered, &tree.terms(), |_| true), [message]);
+        label("[metadata.assay]\nnegative_control = true\n");
+        let message = "skills/reports: task t1: now a negative control";
+        assert_eq!(weakened(&before, &tree.terms(), |_| true), [message]);
+        // Everything else is identity.
+        label("[agent]\ntimeout_sec = 77.0\n");
+        assert_ne!(tree.terms().hash, before.hash);
     }
 
     #[test]

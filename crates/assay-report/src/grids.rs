@@ -1,11 +1,12 @@
 //! The tables of a report.
 
 use assay_analysis::explore::{
-    Frontier, Pooled, Repetitions, ResidualFailure, Stratum, StratumKind, TestArm, TestChange, TestRow,
-    TopTask, TopTasks, Variance,
+    FailingCondition, FailingTask, Frontier, Pooled, Repetitions, Stratum, StratumKind, TestArm, TestChange,
+    TestRow, TopTask, TopTasks, Variance,
 };
 use assay_analysis::{
-    AgentKey, Arm, Comparison, ContrastKind, ContrastVerdict, INTERIM, Provenance, Report, TaskRow, TrialId,
+    AgentKey, Arm, Comparison, ConditionRole, ContrastKind, ContrastVerdict, INTERIM, Provenance, Report,
+    TaskRow, TrialId,
 };
 
 use crate::doc::{Cell, Column, Grid};
@@ -250,16 +251,27 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
 /// The most checks in a table; the JSON has all.
 const TESTS: usize = 40;
 
-/// The checks that changed between failed and passed, largest change first, and their number.
-pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize) {
+/// The checks that changed between failed and passed, and their number. Those of the primary condition come first and
+/// those of controls last, each with the largest change first: the table is cut.
+pub(crate) fn tests(tests: &[TestRow], report: &Report, labels: &Labels) -> (Option<Grid>, usize) {
     let mut changed: Vec<(&TestRow, &TestArm)> = tests
         .iter()
         .flat_map(|row| row.arms.iter().map(move |arm| (row, arm)))
         .filter(|(_, arm)| arm.change.is_some())
         .collect();
     let moved = |arm: &TestArm| arm.lift.unwrap_or_default().abs();
+    let rank = |arm: &TestArm| {
+        let role = report.arms.iter().find(|known| known.condition == arm.condition).map(|known| known.role);
+        match role {
+            _ if report.primary.as_ref() == Some(&arm.condition) => 0,
+            Some(ConditionRole::Placebo | ConditionRole::Negative) => 2,
+            _ => 1,
+        }
+    };
     // Stable, so that equal moves stay in order of task and name.
-    changed.sort_by(|(_, one), (_, other)| moved(other).total_cmp(&moved(one)));
+    changed.sort_by(|(_, one), (_, other)| {
+        rank(one).cmp(&rank(other)).then(moved(other).total_cmp(&moved(one)))
+    });
     let share = |arm: &TestArm| format!("{}/{}", arm.passed, arm.passed + arm.failed);
     let words = ["task", "check", "most trials"];
     let mut grid = labels.grid("", &words, &["baseline passed", "passed"]);
@@ -291,40 +303,76 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
 /// Trials that a row names; the JSON has all.
 const TRIALS: usize = 3;
 
-/// The most frequent checks that still fail, and the number of all.
-pub(crate) fn residual(failures: &[ResidualFailure], labels: &Labels) -> (Option<Grid>, usize) {
-    let mut grid = labels.grid("", &["task", "check", "failed trials"], &["failed"]);
-    grid.grouped = false;
-    for row in failures.iter().take(TESTS) {
-        let first = row
-            .failed_trials
-            .first()
-            .map(|trial| Target::Trial { trial: trial.clone(), check: row.test.clone() });
-        let linked = |cell: Cell| match &first {
-            Some(target) => cell.link(target.clone()),
-            None => cell,
-        };
-        let mut trials: Vec<&str> = row.failed_trials.iter().take(TRIALS).map(TrialId::short).collect();
-        let rest = format!("and {} more", row.failed_trials.len() - trials.len());
-        if row.failed_trials.len() > trials.len() {
-            trials.push(&rest);
+/// Checks that a row names; the JSON has all.
+const CHECKS: usize = 3;
+
+/// The tasks that fail under treatments, or under controls, and the number of all: a row for each, with the trials that
+/// failed by condition.
+pub(crate) fn failing(tasks: &[FailingTask], controls: bool, labels: &Labels) -> (Option<Grid>, usize) {
+    let chosen = |task: &FailingTask| -> Vec<FailingCondition> {
+        task.conditions.iter().filter(|condition| condition.control == controls).cloned().collect()
+    };
+    let rows: Vec<(&FailingTask, Vec<FailingCondition>)> = tasks
+        .iter()
+        .map(|task| (task, chosen(task)))
+        .filter(|(_, conditions)| !conditions.is_empty())
+        .collect();
+    let shown = &rows[..rows.len().min(TESTS)];
+    let mut names: Vec<&str> = Vec::new();
+    for condition in shown.iter().flat_map(|(_, conditions)| conditions) {
+        if !names.contains(&condition.condition.as_str()) {
+            names.push(&condition.condition);
         }
-        let mut cells = labels.cells(&row.who, &row.condition);
-        cells.extend([
-            Cell::Name(clean(&row.task)),
-            linked(
-                row.test.as_ref().map_or_else(|| Cell::from("none reported"), |test| Cell::Name(clean(test))),
-            ),
-            trials.join(" ").into(),
-            Cell::from(format!("{}/{}", row.failed, row.trials)).link(in_cell(
-                &row.task,
-                &row.who,
-                &row.condition,
-            )),
-        ]);
+    }
+    let agent: &[&str] = if labels.several() { &["agent"] } else { &[] };
+    let mut grid = Grid::new("", &[agent, &["task", "checks", "failed trials"]].concat(), &[]);
+    grid.columns.extend(names.iter().map(|name| Column::new(Cell::Name(clean(name)), true)));
+    for (task, conditions) in shown {
+        let Some(first) = conditions.first() else { continue };
+        let mut cells: Vec<Cell> =
+            labels.group(&task.who).map(|who| Cell::Name(clean(&who))).into_iter().collect();
+        cells.extend([Cell::Name(clean(&task.task)), checks(first), trials(first).into()]);
+        cells.extend(names.iter().map(|name| {
+            let found = conditions.iter().find(|condition| condition.condition == *name);
+            found.map_or_else(
+                || NONE.into(),
+                |found| {
+                    let target = in_cell(&task.task, &task.who, name);
+                    Cell::from(format!("{}/{}", found.failed, found.trials)).link(target)
+                },
+            )
+        }));
         grid.rows.push(cells);
     }
-    ((!grid.rows.is_empty()).then_some(grid), failures.len())
+    ((!grid.rows.is_empty()).then_some(grid), rows.len())
+}
+
+/// The checks that fail most, with a link to the first trial in which they do.
+fn checks(condition: &FailingCondition) -> Cell {
+    let named: Vec<String> = condition.checks.iter().take(CHECKS).map(|check| clean(check)).collect();
+    let text = match condition.checks.len() {
+        0 => Cell::from("none reported"),
+        all if all <= CHECKS => Cell::Name(named.join(", ")),
+        all => Cell::Name(format!("{all} checks: {}, …", named.join(", "))),
+    };
+    match condition.failed_trials.first() {
+        Some(trial) => {
+            let check = condition.checks.first().cloned();
+            text.link(Target::Trial { trial: trial.clone(), check })
+        }
+        None => text,
+    }
+}
+
+/// The first trials that failed, and how many more.
+fn trials(condition: &FailingCondition) -> String {
+    let failed = &condition.failed_trials;
+    let mut trials: Vec<&str> = failed.iter().take(TRIALS).map(TrialId::short).collect();
+    let rest = format!("and {} more", failed.len() - trials.len());
+    if failed.len() > trials.len() {
+        trials.push(&rest);
+    }
+    trials.join(" ")
 }
 
 fn narrower(share: f64) -> String {

@@ -43,7 +43,7 @@ impl Renderer for Json {
         "json"
     }
 
-    fn render(&self, report: &Report, _style: Style) -> String {
+    fn render(&self, report: &Report, _style: Style<'_>) -> String {
         let text = serde_json::to_string_pretty(&WithNotes::from(report))
             .expect("reports have no values that JSON lacks");
         text + "\n"

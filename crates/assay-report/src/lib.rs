@@ -37,7 +37,7 @@ pub use redact::redact;
 pub use renderer::{Renderer, Style};
 pub use sentences::{answer, verdict_line};
 pub use svg::plots;
-pub use text::{clean, counted, percent, points, pp, seconds, shell_word, usd};
+pub use text::{clean, counted, percent, points, pp, seconds, shell_word, usd, with_store};
 pub use view::{PAIR_STYLE, PairOptions, pair_html, view_html, view_text};
 
 /// All renderers.

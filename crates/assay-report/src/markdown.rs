@@ -18,7 +18,7 @@ impl Renderer for Markdown {
         "markdown"
     }
 
-    fn render(&self, report: &Report, style: Style) -> String {
+    fn render(&self, report: &Report, style: Style<'_>) -> String {
         if style.short { comment(report) } else { page(&document(report)) }
     }
 }

@@ -1,8 +1,8 @@
 //! Notes as sentences. Names in them are neither cleaned nor escaped.
 
 use assay_analysis::{
-    ArmName, ArmNames, AskedQuestion, Closing, ControlNote, EarlierKind, Note, OutcomeRule, PastRun,
-    RecordOrigins, RepliedModel, Reuse, TokenNote,
+    ArmName, ArmNames, AskedQuestion, Closing, ControlNote, EarlierKind, MatchedCondition, Note, OutcomeRule,
+    PastRun, RecordOrigins, RepliedModel, Reuse, TokenNote,
 };
 
 use crate::text::{clean, count, counted, points};
@@ -52,6 +52,7 @@ pub fn note(note: &Note) -> String {
         Note::DifferentTimes { arm, baseline, measured, overlap } => {
             different_times(arm, baseline, measured, *overlap)
         }
+        Note::ConditionsMatched { first, second, pairs } => conditions_matched(first, second, pairs),
         Note::SettingDiffers { setting, first, second, tasks } => format!(
             "Different settings{}: {setting} is {second}, and {first} in the first run. The difference between the runs \
              includes its effect.",
@@ -131,11 +132,20 @@ fn extended(earlier: &str) -> String {
     )
 }
 
-/// A run with the trials of an earlier one, and other labels of tasks.
+/// Conditions that are compared because they have the same role.
+fn conditions_matched(first: &str, second: &str, pairs: &[MatchedCondition]) -> String {
+    let pair = |pair: &MatchedCondition| format!("`{}` and `{}` ({})", pair.second, pair.first, pair.role);
+    format!(
+        "Conditions are matched by role, not by name. Of {second} and {first}: {}.",
+        pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// A run with the trials of an earlier one, and other labels of tasks or another outcome.
 fn relabeled(earlier: &str) -> String {
     format!(
-        "This run has the trials of `{earlier}` with other labels of tasks (cluster, difficulty, category or negative control). \
-         If the report of `{earlier}` prompted them, this is a second look at the same results."
+        "This run has the trials of `{earlier}` with other labels of tasks (cluster, difficulty, category or negative control) \
+         or another outcome. If the report of `{earlier}` prompted them, this is a second look at the same results."
     )
 }
 

@@ -8,13 +8,13 @@ pub trait Renderer {
     fn name(&self) -> &'static str;
 
     /// The complete report, with a line break at its end.
-    fn render(&self, report: &Report, style: Style) -> String;
+    fn render(&self, report: &Report, style: Style<'_>) -> String;
 }
 
 /// The reader's screen, and how much a terminal shows. Pages show everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent choices")]
-pub struct Style {
+pub struct Style<'a> {
     /// Whether to colour. Nothing needs colour to be understood.
     pub color: bool,
     /// Columns of the terminal; `None` for other outputs.
@@ -26,9 +26,11 @@ pub struct Style {
     /// Whether to show the details: cost against pass rate, variance, parts of the suite, and how
     /// to read the figures.
     pub details: bool,
+    /// The store that commands in sentences name, as a word of a shell; `None` for the default one.
+    pub store: Option<&'a str>,
 }
 
-impl Style {
+impl Style<'_> {
     /// Longest line of a sentence, in columns: longer ones are hard to follow.
     pub(crate) fn sentence(self) -> usize {
         self.width.map_or(100, |width| width.clamp(40, 120))

@@ -260,7 +260,7 @@ fn tests(report: &Report, labels: &Labels) -> Section {
     let reported = report.exploration.tests.len();
     let compared =
         report.exploration.tests.iter().flat_map(|row| &row.arms).filter(|arm| arm.lift.is_some()).count();
-    let (grid, changed) = grids::tests(&report.exploration.tests, labels);
+    let (grid, changed) = grids::tests(&report.exploration.tests, report, labels);
     let text = match (reported, changed) {
         (0, _) => None,
         (_, 0) => Some(format!(
@@ -272,8 +272,8 @@ fn tests(report: &Report, labels: &Labels) -> Section {
             let rest = match changed - shown {
                 0 => String::new(),
                 _ => format!(
-                    " Only the {} shown; the report as JSON (`--format json`) lists all.",
-                    counted(shown, "largest difference is", "largest differences are")
+                    " Only {} shown, those of controls last and the largest first; the report as JSON (`--format json`) lists all.",
+                    counted(shown, "difference is", "differences are")
                 ),
             };
             Some(format!(
@@ -357,18 +357,35 @@ fn strata(report: &Report, labels: &Labels) -> Section {
     Section { title, level: Level::Details, blocks }
 }
 
-/// Checks that still fail under a condition.
+/// Tasks that still fail under a condition; those that fail under controls are folded away.
 fn residual(report: &Report, labels: &Labels) -> Section {
-    let (grid, all) = grids::residual(&report.exploration.residual_failures, labels);
-    let shown = grid.as_ref().map_or(0, |grid| grid.rows.len());
-    let text = (all > 0).then(|| {
-        let rest = match all - shown {
-            0 => String::new(),
-            _ => format!(" Only the {shown} most frequent are shown; the report as JSON (`--format json`) lists all."),
-        };
-        format!("Checks that fail in valid trials of a condition other than the baseline, most failed trials first.{rest}")
-    });
-    let blocks = text.map(Block::Text).into_iter().chain(grid.map(Block::Grid)).collect();
+    let tasks = &report.exploration.failing_tasks;
+    let text = |grid: Option<&Grid>, all: usize| {
+        let shown = grid.map_or(0, |grid| grid.rows.len());
+        if shown == all {
+            return String::new();
+        }
+        format!(" Only the first {shown} of {all} are shown; the report as JSON (`--format json`) lists all.")
+    };
+    let (grid, all) = grids::failing(tasks, false, labels);
+    let (controls, of_controls) = grids::failing(tasks, true, labels);
+    let mut blocks = Vec::new();
+    if let Some(grid) = grid {
+        blocks.push(Block::Text(format!(
+            "Valid trials that failed, by task and condition. The checks are those that fail most under the first condition.{}",
+            text(Some(&grid), all)
+        )));
+        blocks.push(Block::Grid(grid));
+    }
+    if let Some(mut grid) = controls {
+        let tasks = counted(of_controls, "task fails", "tasks fail");
+        blocks.push(Block::Text(format!(
+            "{tasks} under controls, which should not help.{}",
+            text(Some(&grid), of_controls)
+        )));
+        "Failures under controls".clone_into(&mut grid.caption);
+        blocks.push(Block::Grid(grid.into_detail().into_folded()));
+    }
     Section { title: "Remaining failures", level: Level::Tests, blocks }
 }
 

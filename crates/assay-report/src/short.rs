@@ -1,10 +1,11 @@
 //! A report as a comment of at most [`LINES`] lines, in Markdown.
 
+use assay_analysis::explore::{FailingCondition, FailingTask};
 use assay_analysis::{Comparison, Report, VerdictKind};
 
 use crate::markdown::{code, words};
 use crate::next_steps::next_step;
-use crate::sentences::answer;
+use crate::sentences::{answer, outcome};
 use crate::text::{clean, counted, level, points_between, pp, usd};
 
 /// The most lines of a comment.
@@ -64,10 +65,11 @@ fn row(found: &Comparison, several: bool) -> String {
     format!("| {condition} | {sign} {} | {lift} | {interval} | {} |", found.word(), found.tasks)
 }
 
-/// Trials, infrastructure errors and known cost.
+/// What was compared, trials, infrastructure errors and known cost.
 fn facts(report: &Report) -> String {
     let sum = |of: fn(&assay_analysis::Arm) -> usize| report.arms.iter().map(of).sum::<usize>();
     let mut parts = vec![
+        outcome(report),
         counted(sum(|arm| arm.trials), "valid trial", "valid trials"),
         counted(sum(|arm| arm.infrastructure), "infrastructure error", "infrastructure errors"),
     ];
@@ -93,33 +95,34 @@ fn facts(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// The checks that fail most under the condition that the run is made for, in one line.
+/// The tasks that fail most under the condition that the run is made for, in one line.
 fn failures(report: &Report) -> Option<String> {
     let chief =
         report.primary.as_deref().or(report.comparisons.first().map(|found| found.condition.as_str()));
-    let all: Vec<_> = report
+    let all: Vec<(&FailingTask, &FailingCondition)> = report
         .exploration
-        .residual_failures
+        .failing_tasks
         .iter()
-        .filter(|row| chief.is_none_or(|chief| row.condition == chief))
+        .filter_map(|task| {
+            let own = task.conditions.iter().find(|found| chief.is_none_or(|chief| found.condition == chief));
+            Some((task, own?))
+        })
         .collect();
     let named: Vec<String> = all
         .iter()
         .take(FAILURES)
-        .map(|row| {
-            let check =
-                row.test.as_deref().map_or_else(String::new, |test| format!("{} of ", code(&clean(test))));
-            format!(
-                "{check}{} under {} ({}/{})",
-                code(&clean(&row.task)),
-                code(&clean(&row.condition)),
-                row.failed,
-                row.trials
-            )
+        .map(|(task, found)| {
+            let check = match found.checks.as_slice() {
+                [] => String::new(),
+                [check] => format!("{} of ", code(&clean(check))),
+                checks => format!("{} of ", counted(checks.len(), "check", "checks")),
+            };
+            let (task, condition) = (code(&clean(&task.task)), code(&clean(&found.condition)));
+            format!("{check}{task} under {condition} ({}/{})", found.failed, found.trials)
         })
         .collect();
     let more = match all.len().checked_sub(FAILURES) {
-        Some(more) if more > 0 => format!("; {more} more"),
+        Some(more) if more > 0 => format!("; {}", counted(more, "more task", "more tasks")),
         _ => String::new(),
     };
     (!named.is_empty()).then(|| format!("Remaining failures: {}{more}", named.join("; ")))

@@ -5,7 +5,7 @@ use assay_analysis::{Report, VerdictKind};
 use crate::columns::Columns;
 use crate::doc::{Block, Cell, Document, Grid, Level, Plain, Section, Verdict};
 use crate::sections::document;
-use crate::text::{clean, shell_word};
+use crate::text::{clean, shell_word, with_store};
 use crate::{Renderer, Style};
 
 /// The longest name in a table that is wider than the terminal; the JSON has complete names.
@@ -22,7 +22,7 @@ impl Renderer for Terminal {
         "terminal"
     }
 
-    fn render(&self, report: &Report, style: Style) -> String {
+    fn render(&self, report: &Report, style: Style<'_>) -> String {
         let mut page = Page { text: String::new(), style };
         page.document(&document(report));
         if !style.details && !report.comparisons.is_empty() {
@@ -40,12 +40,12 @@ impl Renderer for Terminal {
     }
 }
 
-struct Page {
+struct Page<'a> {
     text: String,
-    style: Style,
+    style: Style<'a>,
 }
 
-impl Page {
+impl Page<'_> {
     /// Writes the document. Its notes already mention a demonstration.
     fn document(&mut self, document: &Document) {
         self.title(&match document.outcome.as_str() {
@@ -128,7 +128,9 @@ impl Page {
 
     /// Sentences, the first line after `mark` and the others indented.
     fn sentences(&mut self, mark: &str, indent: usize, text: &str) {
-        for (number, line) in wrapped(text, self.style.sentence() - indent).iter().enumerate() {
+        // Before lines are broken: a command is longer with its store.
+        let text = with_store(text, self.style.store);
+        for (number, line) in wrapped(&text, self.style.sentence() - indent).iter().enumerate() {
             let begin = if number == 0 { mark.to_owned() } else { " ".repeat(indent) };
             self.line(&format!("{begin}{line}"));
         }

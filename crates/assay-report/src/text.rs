@@ -1,5 +1,7 @@
 //! Words and numbers for people.
 
+use std::borrow::Cow;
+
 pub use assay_diagnostic::{clean, counted};
 
 /// A share as a percentage.
@@ -84,6 +86,25 @@ pub fn shell_word(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+/// How a command in a message begins.
+const COMMAND: &str = "`assay";
+
+/// A message whose commands, in backticks, name a store, which is a word of a shell. Those that name one keep it.
+pub fn with_store<'a>(text: &'a str, store: Option<&str>) -> Cow<'a, str> {
+    let Some(store) = store.filter(|_| text.contains(COMMAND)) else { return Cow::Borrowed(text) };
+    let mut parts = text.split(COMMAND);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(COMMAND);
+        // A line may end here.
+        if part.starts_with([' ', '\n']) && !part.trim_start().starts_with("--store") {
+            out.push_str(&format!(" --store {store}"));
+        }
+        out.push_str(part);
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

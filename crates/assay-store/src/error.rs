@@ -48,7 +48,7 @@ pub enum StoreError {
     },
     /// A plan whose content does not have its digest.
     #[error(
-        "the plan of run {run:?} was changed after it was sealed: {} does not have the digest that it states (hint: restore the file, or plan under another name)",
+        "the plan of run {run:?} was changed after it was sealed: {} does not have the digest that it states",
         path.display()
     )]
     PlanChanged {

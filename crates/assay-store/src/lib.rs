@@ -44,6 +44,7 @@ mod signature;
 mod spec;
 mod step_record;
 mod store;
+mod verified;
 #[cfg(target_os = "linux")]
 mod work;
 

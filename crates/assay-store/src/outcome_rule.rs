@@ -20,6 +20,11 @@ impl OutcomeRule {
     /// All rules, in the order in which messages list them.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Score, Self::Pass];
 
+    /// The rule with a word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.word() == word)
+    }
+
     /// The word in experiments, plans and reports.
     pub fn word(self) -> &'static str {
         match self {

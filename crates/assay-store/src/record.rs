@@ -124,6 +124,9 @@ pub struct Record {
     pub measures_a_model: bool,
     /// Which attempt this is, from 1. Earlier ones stay on disk.
     pub attempt: u32,
+    /// After an infrastructure error, the retries that its run had left: the trial is finally lost when there are none.
+    #[serde(default, skip_serializing_if = "no_retries")]
+    pub retries_left: u32,
     /// RFC 3339, UTC; `null` if unknown.
     pub started_at: Option<String>,
     /// RFC 3339, UTC; `null` if unknown.
@@ -185,6 +188,11 @@ pub struct Metered {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn no_retries(left: &u32) -> bool {
+    *left == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -218,6 +226,12 @@ struct Header {
 }
 
 impl Record {
+    /// Whether nothing more is to come: the trial counts, or it is finally lost because an infrastructure error used up
+    /// the retries of its run. One that a spent budget ended is executed by the next run.
+    pub fn is_done(&self) -> bool {
+        self.outcome.counts() || self.cause != Some(Cause::Budget) && self.retries_left == 0
+    }
+
     /// The format written here.
     pub const SCHEMA: &str = "assay.record/3";
 
@@ -267,6 +281,7 @@ impl Record {
             steps: Vec::new(),
             measures_a_model: false,
             attempt: 1,
+            retries_left: 0,
             started_at: None,
             finished_at: None,
             work: None,

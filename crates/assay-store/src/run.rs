@@ -26,8 +26,8 @@ pub struct RunFolder {
     /// earlier versions; `question.json` has taken its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
-    /// An earlier run with the same trials and the same analysis, whose tasks had other labels: cluster,
-    /// difficulty, category or negative control.
+    /// An earlier run with the same trials and the same analysis, whose tasks had other labels (cluster,
+    /// difficulty, category or negative control), or that had another rule of the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relabels: Option<String>,
     /// The equivalence margin.

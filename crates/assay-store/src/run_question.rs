@@ -3,7 +3,7 @@
 //! A run asks one question for each condition and agent: does this condition change the outcome of this agent, with
 //! this model, on these tasks? Two runs ask the same if role, agent, model and the rule of the outcome agree, and if at least half of
 //! the skills and half of the tasks do (of the run that has fewer). A skill agrees by its name, so that its versions
-//! are one lineage, or by its digest; a task likewise. Names, seeds, margins, primary conditions and stopping rules do
+//! are one lineage, or by its digest; a task likewise, also by the digest that plans of 0.1.0 have. Names, seeds, margins, primary conditions and stopping rules do
 //! not matter.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -35,6 +35,9 @@ pub struct RunQuestion {
     pub outcome: Option<OutcomeRule>,
     /// The planned tasks by name, with their digests.
     pub tasks: BTreeMap<String, String>,
+    /// The digests of these tasks with their labels, which plans of 0.1.0 have; absent if unknown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labeled: BTreeMap<String, String>,
 }
 
 /// A condition under an agent.
@@ -126,13 +129,21 @@ impl RunQuestion {
         let chief = parts.iter().find(|part| run.primary.as_ref().is_none_or(|name| *name == part.condition));
         let id =
             chief.or(parts.first()).map_or_else(String::new, |part| part.id(run.outcome.unwrap_or_default()));
-        Self { schema: Self::SCHEMA.to_owned(), id, planned_at: None, parts, outcome: run.outcome, tasks }
+        Self {
+            schema: Self::SCHEMA.to_owned(),
+            id,
+            planned_at: None,
+            parts,
+            outcome: run.outcome,
+            tasks,
+            labeled: BTreeMap::new(),
+        }
     }
 
     /// The pairs of parts that ask the same in both, by their positions.
     fn same_parts(&self, other: &Self) -> Vec<(usize, usize)> {
         let outcome = |question: &Self| question.outcome.unwrap_or_default();
-        if outcome(self) != outcome(other) || !agree(&self.tasks, &other.tasks) {
+        if outcome(self) != outcome(other) || !self.has_tasks_of(other) {
             return Vec::new();
         }
         let mut pairs = Vec::new();
@@ -145,6 +156,17 @@ impl RunQuestion {
             pairs.extend(found.map(|(theirs, _)| (mine, theirs)));
         }
         pairs
+    }
+
+    /// Whether at least half of the tasks agree, also by the digests that earlier versions gave them.
+    fn has_tasks_of(&self, other: &Self) -> bool {
+        let with_labels = |one: &Self| -> BTreeMap<String, String> {
+            let digest = |name: &String, own: &String| one.labeled.get(name).unwrap_or(own).clone();
+            one.tasks.iter().map(|(name, own)| (name.clone(), digest(name, own))).collect()
+        };
+        agree(&self.tasks, &other.tasks)
+            || agree(&with_labels(self), &other.tasks)
+            || agree(&self.tasks, &with_labels(other))
     }
 
     /// When the plan was written.
@@ -206,8 +228,13 @@ fn skills_of(run: &RunFolder, condition: &str) -> BTreeMap<String, String> {
 
 impl Store {
     /// Writes down what a run asks, when its plan is written.
-    pub(crate) fn save_question(&self, run: &RunFolder) -> Result<(), StoreError> {
+    pub(crate) fn save_question(
+        &self,
+        run: &RunFolder,
+        labeled: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError> {
         let mut question = RunQuestion::of(run, Some(&|id| self.has_record(id)));
+        question.labeled = labeled.clone();
         question.planned_at = Some(jiff::Timestamp::now().to_string());
         if let Some(first) = self.same_question(&run.run, &question).into_iter().next() {
             question.id = first.question.id;

@@ -1,5 +1,6 @@
 //! The runs of a store: their plans, and their events.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,13 +48,28 @@ impl Store {
 
     /// Writes a plan under a name if that is free or has the same plan, else under the name with
     /// the first free number appended. One with the same trials and analysis as an earlier run, and other
-    /// labels of tasks, names that run in `relabels`. `source` is the file that the plan was made from, with its
+    /// labels of tasks or another rule of the outcome, names that run in `relabels`. `source` is the file that the plan was made from, with its
     /// name and content; without content no file is written.
     pub fn begin_run(
+        &self,
+        folder: RunFolder,
+        base: &str,
+        source: (&str, &[u8]),
+    ) -> Result<RunFolder, StoreError> {
+        self.begin_run_of(folder, base, source, &BTreeMap::new())
+    }
+
+    /// As [`Store::begin_run`], with the digests of its tasks with their labels: by them, a run of 0.1.0 is found to ask
+    /// the same question.
+    ///
+    /// # Errors
+    /// As for `begin_run`.
+    pub fn begin_run_of(
         &self,
         mut folder: RunFolder,
         base: &str,
         (source_name, source): (&str, &[u8]),
+        labeled: &BTreeMap<String, String>,
     ) -> Result<RunFolder, StoreError> {
         for number in 1_u32.. {
             folder.run = if number == 1 { base.to_owned() } else { format!("{base}-{number}") };
@@ -65,7 +81,7 @@ impl Store {
                 // any other.
                 if write_new(&path, &pretty(&folder, &path)?)? {
                     keep_source(&path.with_file_name(source_name), source)?;
-                    self.save_question(&folder)?;
+                    self.save_question(&folder, labeled)?;
                     return Ok(folder);
                 }
             }
@@ -88,7 +104,7 @@ impl Store {
                     }
                     if write_new(&path, &pretty(&folder, &path)?)? {
                         keep_source(&path.with_file_name(source_name), source)?;
-                        self.save_question(&folder)?;
+                        self.save_question(&folder, labeled)?;
                         return Ok(folder);
                     }
                     RunFolder::read(&path)?

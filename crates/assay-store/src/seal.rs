@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::StoreError;
 use crate::identity::canonical;
+use crate::outcome_rule::OutcomeRule;
 use crate::run::{Cell, RunFolder};
 
 /// What the seal does not cover: names, notes, and the seal itself.
@@ -114,14 +115,17 @@ impl RunFolder {
         }
     }
 
-    /// Whether this plan is another one with other labels of tasks: the same trials and the same analysis.
-    pub(crate) fn is_relabeling_of(&self, other: &Self) -> bool {
+    /// Whether this plan is another one with other labels of tasks or another rule of the outcome: all else that an
+    /// analysis reads is the same.
+    pub fn is_relabeling_of(&self, other: &Self) -> bool {
         // The cells first: comparing all else copies them.
-        if self.cells.is_empty() || self.cells != other.cells || self.tasks == other.tasks {
+        let is_same = self.tasks == other.tasks && self.outcome == other.outcome;
+        if self.cells.is_empty() || self.cells != other.cells || is_same {
             return false;
         }
         let without_labels = |plan: &Self| {
             let mut plan = plan.clone();
+            plan.outcome = None;
             for task in &mut plan.tasks {
                 (task.cluster, task.difficulty, task.category) = (None, None, None);
                 task.negative_control = false;
@@ -131,8 +135,22 @@ impl RunFolder {
         without_labels(self) == without_labels(other)
     }
 
+    /// How another plan with the same trials differs from this one, in words: `other labels (cluster)`.
+    pub fn describe_relabeled(&self, other: &Self) -> String {
+        let labels = self.changed_labels(other).join(", ");
+        let rule = |plan: &Self| plan.outcome.map_or("none", OutcomeRule::word);
+        let mut changes = Vec::new();
+        if !labels.is_empty() {
+            changes.push(format!("other labels ({labels})"));
+        }
+        if self.outcome != other.outcome {
+            changes.push(format!("another outcome ({}, here {})", rule(other), rule(self)));
+        }
+        changes.join(" and ")
+    }
+
     /// The labels of tasks in which two plans with the same tasks differ, as keys.
-    pub fn changed_labels(&self, other: &Self) -> Vec<&'static str> {
+    fn changed_labels(&self, other: &Self) -> Vec<&'static str> {
         let mut changed = Vec::new();
         let pairs = || self.tasks.iter().zip(&other.tasks);
         if pairs().any(|(one, other)| one.cluster != other.cluster) {
@@ -338,21 +356,35 @@ mod tests {
     }
 
     #[test]
-    fn only_other_labels_relabel_a_run() {
-        let check = |change: fn(&mut RunFolder), expected: bool, labels: &[&str]| {
+    fn only_other_labels_and_outcomes_relabel_a_run() {
+        let check = |change: fn(&mut RunFolder), words: &str| {
             let mut changed = plan();
             change(&mut changed);
             changed.seal();
-            assert_eq!(changed.is_relabeling_of(&plan()), expected, "{labels:?}");
-            assert_eq!(changed.changed_labels(&plan()), labels);
+            assert_ne!(changed.plan, plan().plan, "{words}");
+            assert!(changed.is_relabeling_of(&plan()), "{words}");
+            assert_eq!(changed.describe_relabeled(&plan()), words);
         };
-        check(|_| {}, false, &[]);
-        check(|plan| plan.tasks[0].cluster = None, true, &["cluster"]);
-        check(|plan| plan.tasks[1].negative_control = true, true, &["negative_control"]);
-        check(|plan| plan.tasks[1].difficulty = Some("easy".into()), true, &["difficulty"]);
-        check(|plan| plan.tasks[1].category = Some("data".into()), true, &["category"]);
-        check(|plan| plan.margin = 0.2, false, &[]);
-        check(|plan| plan.tasks[1].digest = "z".into(), false, &[]);
-        check(|plan| _ = plan.cells.pop(), false, &[]);
+        assert!(!plan().is_relabeling_of(&plan()));
+        check(|plan| plan.tasks[0].cluster = None, "other labels (cluster)");
+        check(|plan| plan.tasks[1].negative_control = true, "other labels (negative_control)");
+        check(|plan| plan.tasks[1].difficulty = Some("easy".into()), "other labels (difficulty)");
+        check(|plan| plan.tasks[1].category = Some("data".into()), "other labels (category)");
+        check(|plan| plan.outcome = Some(OutcomeRule::Pass), "another outcome (none, here pass)");
+        let both = |plan: &mut RunFolder| {
+            plan.tasks[0].cluster = None;
+            plan.outcome = Some(OutcomeRule::Auto);
+        };
+        check(both, "other labels (cluster) and another outcome (none, here auto)");
+        for change in [
+            |plan: &mut RunFolder| plan.margin = 0.2,
+            |plan: &mut RunFolder| plan.tasks[1].digest = "z".into(),
+            |plan: &mut RunFolder| _ = plan.cells.pop(),
+        ] {
+            let mut changed = plan();
+            change(&mut changed);
+            changed.seal();
+            assert!(!changed.is_relabeling_of(&plan()), "{changed:?}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::identity::{TrialId, canonical};
 use crate::keys::{RecordKey, RecordKeys};
 use crate::origin::{RecordOrigin, Signature, SignatureMismatch};
 use crate::record::Record;
+use crate::verified::VerifiedEvidence;
 
 /// The way of signing: BLAKE3 in its keyed mode over the canonical JSON of the record without `imported_from` and
 /// `signature.mac`.
@@ -46,15 +47,15 @@ fn signed_text(mut value: Value, trial: Option<&TrialId>) -> String {
     canonical(&value)
 }
 
-/// Checks a record against its signature. `bytes` is its file; `attempt` is the folder of its attempt, if its evidence
-/// is checked too. Evidence that is missing proves nothing and is no mismatch.
+/// Checks a record against its signature. `bytes` is its file; `evidence` is the folder of its attempt, if its evidence is
+/// checked too, and what is known of the evidence of its store. Evidence that is missing proves nothing and is no mismatch.
 ///
 /// # Errors
 /// The signature is of a known key, and does not match.
 pub(crate) fn verify(
     record: &Record,
     bytes: &[u8],
-    attempt: Option<&Path>,
+    evidence: Option<(&Path, &VerifiedEvidence)>,
     keys: &RecordKeys,
 ) -> Result<RecordOrigin, SignatureMismatch> {
     let (place, imported) = match &record.imported_from {
@@ -73,7 +74,12 @@ pub(crate) fn verify(
         return Err(SignatureMismatch::Record);
     }
     // Archives contain evidence without secrets, or none.
-    if let Some(attempt) = attempt.filter(|_| !imported) {
+    if let Some((attempt, verified)) = evidence.filter(|_| !imported) {
+        // Before the files are read: one that is changed meanwhile has another code.
+        let code = verified.code(key, signature, attempt);
+        if code.as_ref().is_some_and(|code| verified.contains(code)) {
+            return Ok(RecordOrigin::Signed);
+        }
         for (path, digest) in &signature.evidence {
             let is_changed = match evidence_digest(attempt, path) {
                 Some(found) => found != *digest,
@@ -82,6 +88,9 @@ pub(crate) fn verify(
             if is_changed {
                 return Err(SignatureMismatch::Evidence { path: path.clone() });
             }
+        }
+        if let Some(code) = code {
+            verified.insert(code);
         }
     }
     Ok(unproven(RecordOrigin::Signed))

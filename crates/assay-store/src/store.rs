@@ -15,6 +15,7 @@
 //!   imported/skills/<digest>.md the same as archives have it, where it cannot be checked against the digest
 //!   scratch/<process>/          drafts of leases, and running sandboxes without another folder; removed when their process is dead
 //!   history.jsonl               a line a run
+//!   verified                    attempts whose files match their signatures: a code for each
 //! ```
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ use crate::origin::{RecordOrigin, SignatureMismatch};
 use crate::process::Process;
 use crate::record::{Record, RecordError};
 use crate::signature;
+use crate::verified::VerifiedEvidence;
 
 /// The format of the folder.
 const SCHEMA: &str = "assay.store/1";
@@ -56,6 +58,7 @@ pub struct Store {
     root: PathBuf,
     label: String,
     keys: Arc<RecordKeys>,
+    pub(crate) verified: Arc<VerifiedEvidence>,
     #[cfg(target_os = "linux")]
     pub(crate) process: Arc<Process>,
 }
@@ -102,6 +105,7 @@ impl Store {
             fs::create_dir_all(&folder).map_err(io("create", &folder))?;
         }
         Ok(Self {
+            verified: Arc::new(VerifiedEvidence::of(&root)),
             root,
             label: header.label,
             keys: Arc::default(),
@@ -229,7 +233,8 @@ impl Store {
         record.signature.as_ref().is_some_and(|signature| self.keys.find(&signature.key_id).is_some())
     }
 
-    /// A trial's record with its origin. The files that the result rests on are checked too, which reads all of them.
+    /// A trial's record with its origin. The files that the result rests on are checked too: they are read, unless they are as
+    /// they were when they were read before.
     ///
     /// # Errors
     /// As [`Store::record`]; also if a file does not match the record's signature.
@@ -262,7 +267,8 @@ impl Store {
             Err(error) => return Err(StoreError::Format { path, message: error.to_string() }),
         };
         let attempt = checks_evidence.then(|| attempt_folder(&folder, record.attempt));
-        match signature::verify(&record, &bytes, attempt.as_deref(), &self.keys) {
+        let evidence = attempt.as_deref().map(|attempt| (attempt, &*self.verified));
+        match signature::verify(&record, &bytes, evidence, &self.keys) {
             Ok(origin) => {
                 // Only imported trials name their source.
                 let source = if is_earlier { self.import_source(id) } else { None };

@@ -4,15 +4,12 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
-use assay_report::{Style, clean, shell_word};
+use assay_report::{Style, clean, shell_word, with_store};
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::Color;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
-
-/// How a command in a message begins.
-const COMMAND: &str = "`assay";
 
 /// Where words go.
 #[derive(Clone)]
@@ -89,20 +86,7 @@ impl Ui {
 
     /// A message whose commands, in backticks, use the store that this command uses.
     fn with_store<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(store) = self.named_store.as_ref().filter(|_| text.contains(COMMAND)) else {
-            return Cow::Borrowed(text);
-        };
-        let mut parts = text.split(COMMAND);
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            out.push_str(COMMAND);
-            // A line may end here.
-            if part.starts_with([' ', '\n']) && !part.trim_start().starts_with("--store") {
-                out.push_str(&format!(" --store {store}"));
-            }
-            out.push_str(part);
-        }
-        Cow::Owned(out)
+        with_store(text, self.named_store.as_deref())
     }
 
     /// Something beside the result, for those who want to know more.
@@ -129,7 +113,7 @@ impl Ui {
         columns_of(io::stdout())
     }
 
-    pub(crate) fn style(&self) -> Style {
+    pub(crate) fn style(&self) -> Style<'_> {
         let color = match self.color {
             Color::Always => true,
             Color::Never => false,
@@ -138,7 +122,7 @@ impl Ui {
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        Style { color, width: self.columns(), ..Style::default() }
+        Style { color, width: self.columns(), store: self.named_store.as_deref(), ..Style::default() }
     }
 
     /// A failure with its causes and what to do.

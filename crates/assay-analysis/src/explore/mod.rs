@@ -24,7 +24,7 @@ pub use extremes::{TopTask, TopTasks};
 pub use frontier::{Frontier, FrontierPoint, UnknownCost};
 pub use heat::{HeatMap, HeatRow};
 pub use pooled::Pooled;
-pub use residual::ResidualFailure;
+pub use residual::{FailingCondition, FailingTask, ResidualFailure};
 pub use strata::{Stratum, StratumKind};
 pub use test_changes::{TestArm, TestChange, TestRow};
 pub use variance::{Repetitions, Variance};
@@ -52,12 +52,15 @@ pub struct Exploration {
     pub tests: Vec<TestRow>,
     /// Checks that still fail under a condition other than the baseline, most frequent first.
     pub residual_failures: Vec<ResidualFailure>,
+    /// The same by task: those that the primary condition fails first, and those that only controls fail last.
+    pub failing_tasks: Vec<FailingTask>,
 }
 
 impl Exploration {
     pub(crate) fn of(run: &RunFolder, tables: &[Table], arms: &[Arm]) -> Self {
         let clusters = comparisons::clusters(run);
         let pairs = pair::pairs(run, tables);
+        let residual_failures = residual::failures(run, tables);
         let (gains, losses) = extremes::extremes(&pairs);
         Self {
             strata: strata::strata(run, &pairs, &clusters),
@@ -69,7 +72,8 @@ impl Exploration {
             gains,
             losses,
             tests: test_changes::rows(run, tables),
-            residual_failures: residual::failures(run, tables),
+            failing_tasks: residual::by_task(run, &residual_failures),
+            residual_failures,
         }
     }
 }

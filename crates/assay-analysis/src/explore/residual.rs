@@ -29,6 +29,83 @@ pub struct ResidualFailure {
     pub failed_trials: Vec<TrialId>,
 }
 
+/// A task that is not passed in all trials of a condition other than the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailingTask {
+    /// The task.
+    pub task: String,
+    /// Whose trials these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
+    /// The conditions under which it fails: the primary one first, and controls last.
+    pub conditions: Vec<FailingCondition>,
+}
+
+/// A condition under which a task fails.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailingCondition {
+    /// The condition.
+    pub condition: String,
+    /// Whether it is a control, which should not help: a placebo, or a skill that is not about the task.
+    pub control: bool,
+    /// Valid trials that did not pass.
+    pub failed: usize,
+    /// Valid trials of the task under the condition.
+    pub trials: usize,
+    /// The checks that failed, those of most trials first; empty if none was reported.
+    pub checks: Vec<String>,
+    /// The trials that did not pass.
+    pub failed_trials: Vec<TrialId>,
+}
+
+impl FailingTask {
+    /// Whether it fails under controls only.
+    pub fn is_of_controls(&self) -> bool {
+        self.conditions.iter().all(|condition| condition.control)
+    }
+}
+
+/// The failures of [`failures`], in its order, by task.
+pub(super) fn by_task(run: &RunFolder, failures: &[ResidualFailure]) -> Vec<FailingTask> {
+    let mut tasks: Vec<FailingTask> = Vec::new();
+    let mut places: BTreeMap<(&str, &AgentKey), usize> = BTreeMap::new();
+    for row in failures {
+        let at = *places.entry((&row.task, &row.who)).or_insert_with(|| {
+            tasks.push(FailingTask { task: row.task.clone(), who: row.who.clone(), conditions: Vec::new() });
+            tasks.len() - 1
+        });
+        let conditions = &mut tasks[at].conditions;
+        let known = conditions.iter().position(|known| known.condition == row.condition);
+        let at = known.unwrap_or_else(|| {
+            conditions.push(FailingCondition {
+                condition: row.condition.clone(),
+                control: is_control(run, &row.condition),
+                failed: 0,
+                trials: row.trials,
+                checks: Vec::new(),
+                failed_trials: Vec::new(),
+            });
+            conditions.len() - 1
+        });
+        let condition = &mut conditions[at];
+        condition.checks.extend(row.test.clone());
+        for trial in &row.failed_trials {
+            if !condition.failed_trials.contains(trial) {
+                condition.failed_trials.push(trial.clone());
+            }
+        }
+        condition.failed = condition.failed_trials.len();
+    }
+    tasks
+}
+
+/// Whether a condition is one that should not help.
+fn is_control(run: &RunFolder, condition: &str) -> bool {
+    let role = run.role_of(condition);
+    run.primary.as_deref() != Some(condition)
+        && matches!(role, ConditionRole::Placebo | ConditionRole::Negative)
+}
+
 /// All of them: those of the primary condition first and those of controls last, each with most failed trials first,
 /// then by the share of trials, condition, task and check. Lists are cut, and the failures of a placebo are expected.
 pub(super) fn failures(run: &RunFolder, tables: &[Table]) -> Vec<ResidualFailure> {
@@ -52,9 +129,9 @@ pub(super) fn failures(run: &RunFolder, tables: &[Table]) -> Vec<ResidualFailure
     // Stable: equal ones stay in order of condition, agent, task and check.
     found.sort_by(|one, other| {
         let share = |row: &ResidualFailure| row.failed as f64 / row.trials as f64;
-        let rank = |row: &ResidualFailure| match run.role_of(&row.condition) {
-            _ if run.primary.as_ref() == Some(&row.condition) => 0,
-            ConditionRole::Placebo | ConditionRole::Negative => 2,
+        let rank = |row: &ResidualFailure| match run.primary.as_ref() {
+            Some(primary) if *primary == row.condition => 0,
+            _ if is_control(run, &row.condition) => 2,
             _ => 1,
         };
         let by_failures = other.failed.cmp(&one.failed);

@@ -78,6 +78,65 @@ fn arms_without_shared_tasks_are_excluded_with_the_reason() {
 }
 
 #[test]
+fn conditions_are_compared_by_role_whatever_their_names() {
+    let before =
+        || named(Suite::uniform(&["none", "curated", "placebo"], &["PFFFF", "PPFFF", "PFFFF"]), "before");
+    let after = |names: &[&str], cells: &[&str], roles: &[(&str, &str)]| {
+        named(Suite::uniform(names, cells), "after").plan(|run| {
+            let is =
+                |role: &str| assay_store::ConditionSettings { is: Some(role.into()), ..Default::default() };
+            run.settings = roles.iter().map(|(name, role)| ((*name).to_owned(), is(role))).collect();
+        })
+    };
+    let cells = ["PFFFF", "PPPPP", "PFFFF"];
+    let usual = after(&["none", "curated", "placebo"], &cells, &[]);
+    // The names of the roles, given to others.
+    let roles = [("curated", "none"), ("placebo", "curated"), ("none", "placebo")];
+    let renamed = after(&["curated", "placebo", "none"], &cells, &roles);
+    let figures = |found: &RunComparison| {
+        let mut figures: Vec<_> = found
+            .comparisons
+            .iter()
+            .map(|arm| {
+                (arm.role.name(), format!("{:?} {:?} {:?} {:?}", arm.lift, arm.family, arm.verdict, arm.p))
+            })
+            .collect();
+        figures.sort();
+        figures
+    };
+    let (expected, found) = (against(&before(), &usual), against(&before(), &renamed));
+    assert_eq!(figures(&found), figures(&expected));
+    assert_eq!((found.comparisons.len(), found.excluded.len()), (3, 0));
+    let pairs: Vec<_> = found
+        .matched
+        .iter()
+        .map(|pair| (pair.first.as_str(), pair.second.as_str(), pair.role.name()))
+        .collect();
+    assert_eq!(
+        pairs,
+        [("none", "curated", "none"), ("curated", "placebo", "curated"), ("placebo", "none", "placebo")]
+    );
+    // The reader is told, where the names differ.
+    let told = |found: &RunComparison| {
+        found
+            .notes
+            .iter()
+            .any(|note| matches!(note, Note::ConditionsMatched { pairs, .. } if pairs.len() == 3))
+    };
+    assert!(told(&found) && !told(&expected), "{:?}", found.notes);
+    // What is called alike and is something else is not compared.
+    let other = after(&["none", "curated"], &["PFFFF", "PPPPP"], &[("curated", "negative")]);
+    let found = against(&before(), &other);
+    let excluded: Vec<_> =
+        found.excluded.iter().map(|arm| (arm.condition.as_str(), arm.reason.as_str())).collect();
+    assert_eq!(
+        excluded,
+        [("curated", "only in after"), ("curated", "only in before"), ("placebo", "only in before")]
+    );
+    assert_eq!(found.comparisons.len(), 1);
+}
+
+#[test]
 fn comparison_needs_as_many_tasks_as_a_verdict() {
     let check = |tasks: usize, compared: usize| {
         let names: Vec<String> = (0..tasks).map(|n| format!("t{n}")).collect();

@@ -421,3 +421,50 @@ fn failures_of_the_primary_condition_are_listed_first_and_those_of_controls_last
     let expected = [("curated", "b"), ("curated", "a"), ("told", "a"), ("placebo", "a"), ("placebo", "b")];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn failures_are_folded_to_a_row_for_each_task() {
+    let conditions = ["none", "placebo", "told", "curated"];
+    let rows: &[(&str, &[&str])] = &[
+        ("a", &["FF", "FF", "FP", "FP"]),
+        ("b", &["FF", "FF", "PP", "FF"]),
+        ("c", &["FF", "FF", "PP", "PP"]),
+        ("d", &["FF", "PP", "PP", "PP"]),
+    ];
+    // Every failed trial of b fails two checks, and the first one a third.
+    let report = Suite::new(&conditions, rows)
+        .plan(|run| run.primary = Some("curated".into()))
+        .each(|record| {
+            let names: &[&str] = match (record.task.as_str(), record.repetition) {
+                ("b", 1) => &["sum", "mean", "count"],
+                ("b", _) => &["sum", "mean"],
+                _ => &[],
+            };
+            let test = |name: &&str| json!({ "name": name, "status": "failed" });
+            if record.outcome == Outcome::Failed && !names.is_empty() {
+                record.ctrf = Some(json!({ "tests": names.iter().map(test).collect::<Vec<_>>() }));
+            }
+        })
+        .report();
+    let tasks = &report.exploration.failing_tasks;
+    let found: Vec<_> = tasks
+        .iter()
+        .map(|task| {
+            let conditions = task.conditions.iter();
+            let each =
+                conditions.map(|found| (found.condition.as_str(), found.failed, found.trials, found.control));
+            (task.task.as_str(), task.is_of_controls(), each.collect::<Vec<_>>())
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("b", false, vec![("curated", 2, 2, false), ("placebo", 2, 2, true)]),
+            ("a", false, vec![("curated", 1, 2, false), ("told", 1, 2, false), ("placebo", 2, 2, true)]),
+            ("c", true, vec![("placebo", 2, 2, true)]),
+        ]
+    );
+    assert_eq!(tasks[0].conditions[0].checks, ["mean", "sum", "count"]);
+    assert_eq!(tasks[0].conditions[0].failed_trials.len(), 2);
+    assert!(tasks[1].conditions[0].checks.is_empty());
+}

@@ -20,7 +20,7 @@ impl Renderer for Html {
         "html"
     }
 
-    fn render(&self, report: &Report, _style: Style) -> String {
+    fn render(&self, report: &Report, _style: Style<'_>) -> String {
         page(&document(report))
     }
 }

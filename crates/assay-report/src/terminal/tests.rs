@@ -683,6 +683,20 @@ fn nothing_exceeds_a_wide_terminal() {
 }
 
 #[test]
+fn commands_with_a_store_wrap_like_all_words() {
+    let store = Some("a/folder/with/a/rather-long-name");
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    for width in [80, 100] {
+        let style = Style { width: Some(width), ..Style::default() };
+        let plain = words(&Terminal.render(&whole(), style));
+        let text = Terminal.render(&whole(), Style { store, ..style });
+        assert!(words(&text).contains("`assay --store a/folder/with"), "{text}");
+        let long = text.lines().find(|line| line.chars().count() > width);
+        assert_eq!((long, words(&text)), (None, words(&crate::with_store(&plain, store))));
+    }
+}
+
+#[test]
 fn sentences_wrap_between_words() {
     let check = |text: &str, width: usize, expected: &[&str]| assert_eq!(wrapped(text, width), expected);
     check("", 5, &[""]);
@@ -712,7 +726,7 @@ fn changed_checks(tests: Vec<TestRow>) -> String {
 }
 
 #[test]
-fn changed_checks_are_in_order_of_size_and_names_are_harmless() {
+fn changed_checks_are_in_order_of_size_with_those_of_controls_last_and_names_are_harmless() {
     let base = || test_arm("none", 1, None, None);
     let found = changed_checks(vec![
         test_row("kept", vec![base(), test_arm("curated", 1, Some(0.0), None)]),
@@ -730,7 +744,7 @@ fn changed_checks_are_in_order_of_size_and_names_are_harmless() {
         ),
     ]);
     let order: Vec<usize> =
-        [" lost ", " all", " some "].iter().map(|test| found.find(test).unwrap()).collect();
+        [" all", " some ", " lost "].iter().map(|test| found.find(test).unwrap()).collect();
     assert!(order.is_sorted(), "{found}");
     assert!(!found.contains("kept") && !found.contains('\u{1b}'), "{found}");
     assert!(found.contains("passed → failed") && found.contains("4/4") && found.contains("0/4"), "{found}");
@@ -740,7 +754,10 @@ fn changed_checks_are_in_order_of_size_and_names_are_harmless() {
         test_row(&n.to_string(), vec![base(), test_arm("c", 4, Some(0.75), Some(TestChange::FailedToPassed))])
     });
     let found = changed_checks(many.collect()).replace("\n ", " ");
-    assert!(found.contains("or the reverse. Only the 40 largest differences"), "{found}");
+    assert!(
+        found.contains("or the reverse. Only 40 differences are shown, those of controls last"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ enum Emphasis {
 }
 
 /// The view in two columns, for a terminal of the given width.
-pub fn view_text(view: &View, width: usize, style: Style) -> String {
+pub fn view_text(view: &View, width: usize, style: Style<'_>) -> String {
     let column = (width.saturating_sub(5) / 2).max(NARROWEST);
     let mut text = format!("{}: two runs side by side\n\n", clean(&view.task));
     let facts = facts(view);
@@ -134,7 +134,7 @@ fn directives(view: &View, paragraph: &mut impl FnMut(&str, usize, usize)) {
     }
 }
 
-fn row(row: &Aligned, column: usize, style: Style, text: &mut String) {
+fn row(row: &Aligned, column: usize, style: Style<'_>, text: &mut String) {
     let left = row.with.as_ref().map(|cell| self::cell(cell, row, column)).unwrap_or_default();
     let right = row.without.as_ref().map(|cell| self::cell(cell, row, column)).unwrap_or_default();
     for at in 0..left.len().max(right.len()) {
@@ -205,7 +205,7 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-fn painted(text: &str, emphasis: Emphasis, style: Style) -> String {
+fn painted(text: &str, emphasis: Emphasis, style: Style<'_>) -> String {
     match emphasis {
         Emphasis::Strong if style.color => format!("\u{1b}[1m{text}\u{1b}[0m"),
         Emphasis::Faint if style.color => format!("\u{1b}[2m{text}\u{1b}[0m"),

@@ -96,7 +96,7 @@ fn a_comment_has_the_answer_first_and_few_lines() {
     | --- | --- | ---: | ---: | ---: |
     | `curated` | ▲ helps | +80 pp | +59 to +100 (95%) | 6 |
 
-    60 valid trials · 0 infrastructure errors · `loop` with `openai:one` · 2026-01-01
+    outcome: mean of the rewards (older plan) · 60 valid trials · 0 infrastructure errors · `loop` with `openai:one` · 2026-01-01
     Remaining failures: `b` under `curated` (1/5); `f` under `curated` (1/5)
     Next: `curated`: a skill was opened in only 0% of the trials. Improve its description, or add a condition with \`disclosure = "told"\` to measure the skill apart from whether it is noticed. `assay show 5e0feb689ec1` shows a trial without.
     Full report: `assay report test`

@@ -26,7 +26,7 @@ use self::judge::JudgeTable;
 use self::key_places::AgentKeyPlaces;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
-pub use self::retries::Retries;
+pub use self::retries::{Retries, RetriesLeft};
 pub(crate) use self::stopping::FEWEST_TASKS;
 use self::stopping::StoppingTable;
 use crate::condition::{ConditionRef, Pairing};

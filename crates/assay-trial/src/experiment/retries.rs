@@ -1,6 +1,6 @@
 //! `[retry]`: how often a trial is tried again after an infrastructure error.
 
-use assay_store::Cause;
+use assay_store::{Cause, Outcome, Record};
 use serde::{Deserialize, Serialize};
 
 /// Retries of a trial within a run, by the cause of its infrastructure error. A missing key of an
@@ -44,6 +44,25 @@ impl Retries {
             None => None,
         };
         own.unwrap_or(self.infrastructure)
+    }
+}
+
+/// How far a trial has used up its retries.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RetriesLeft {
+    /// The retries of the run.
+    pub retries: Retries,
+    /// Of them, those that the trial has had.
+    pub used: u32,
+}
+
+impl RetriesLeft {
+    /// What is left after an attempt with this record; none unless it is an infrastructure error.
+    pub fn after(&self, record: &Record) -> u32 {
+        match record.outcome {
+            Outcome::Infrastructure => self.retries.after(record.cause).saturating_sub(self.used),
+            _ => 0,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::condition::named_condition;
 use super::table::{ImportSource, ImportedTable, Read, import_read};
 use super::trial::ForeignOutcome;
-use super::{ConditionOptions, ImportError, benchflow};
+use super::{AnalysisOptions, ImportError, benchflow};
 
 /// Most levels of lists of results in one another.
 const LEVELS: usize = 4;
@@ -64,7 +64,7 @@ pub fn benchmark(
     path: &Path,
     layout: BenchmarkLayout,
     name: &str,
-    roles: &ConditionOptions,
+    analysis: &AnalysisOptions,
 ) -> Result<ImportedTable, ImportError> {
     if !assay_store::is_run_name(name) {
         return Err(ImportError::Name { what: "run", name: name.to_owned() });
@@ -87,7 +87,7 @@ pub fn benchmark(
         }
     }
     let source = ImportSource { path, format: layout.format(), origin: layout.origin() };
-    import_read(store, &source, read, name, roles)
+    import_read(store, &source, read, name, analysis)
 }
 
 fn text(value: Option<&Json>) -> Option<&str> {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_store::{ConditionRole, Stopping};
+use assay_store::{ConditionRole, OutcomeRule, Stopping};
 use assay_table::Value;
 
-use super::roles::{ConditionOptions, PrimaryOption};
+use super::roles::{AnalysisOptions, PrimaryOption};
 use super::{MARGIN, SEED};
 
 /// The columns of `trials` that say how the run was planned. Any of them may mean something else in other tables: they
@@ -16,6 +16,8 @@ pub const PLAN_COLUMNS: [&str; 8] =
 /// The columns of `trials` on the tasks that take part in no round. Older exports do not have them; as [`PLAN_COLUMNS`], they
 /// are read from tables that have all of them.
 pub const STAGE_COLUMNS: [&str; 3] = ["first_tasks", "more_tasks", "second_stage"];
+/// The column with the rule of the outcome, which exports of earlier versions do not have.
+pub const OUTCOME_RULE: &str = "outcome_rule";
 
 /// The column with the baseline's rows, which older exports have as well.
 const BASELINE: &str = "baseline";
@@ -31,6 +33,7 @@ pub(super) struct PlanCells {
     rounds: Option<u32>,
     /// The tasks of the rounds, and those after them.
     stages: Option<(u32, u32)>,
+    outcome: Option<OutcomeRule>,
     is_control: bool,
     is_second_stage: bool,
 }
@@ -59,6 +62,10 @@ impl PlanCells {
             rounds: count(rounds),
             stages: count(first).zip(count(more)),
             is_second_stage: truth(read(second)) == Some(true),
+            outcome: match read(OUTCOME_RULE) {
+                Value::Text(text) => OutcomeRule::of(text),
+                _ => None,
+            },
             is_control: truth(read(control)) == Some(true),
         }
     }
@@ -76,10 +83,12 @@ pub(super) fn truth(value: &Value) -> Option<bool> {
 /// How the trials of a table are analyzed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TablePlan {
-    pub(super) roles: ConditionOptions,
+    pub(super) analysis: AnalysisOptions,
     pub(super) margin: f64,
     pub(super) seed: u64,
     pub(super) stopping: Option<Stopping>,
+    /// The rule of the outcome.
+    pub(super) outcome: OutcomeRule,
     /// The tasks on which no skill should help.
     pub(super) controls: BTreeSet<String>,
     /// The tasks that take part in no round.
@@ -90,13 +99,14 @@ impl TablePlan {
     /// The options of the user, completed by what the rows say: the task, the condition, and the cells of each.
     pub(super) fn of<'a>(
         rows: impl Iterator<Item = (&'a str, &'a str, &'a PlanCells)>,
-        given: &ConditionOptions,
+        given: &AnalysisOptions,
         notes: &mut Vec<String>,
     ) -> Self {
-        let mut roles = given.clone();
+        let mut analysis = given.clone();
         let (mut controls, mut second_stage) = (BTreeSet::new(), BTreeSet::new());
         let (mut margins, mut seeds) = (Distinct::default(), Distinct::default());
         let (mut rounds, mut stages) = (Distinct::default(), Distinct::default());
+        let mut outcomes = Distinct::default();
         let (mut baselines, mut primaries) = (BTreeSet::new(), BTreeSet::new());
         let mut by_condition: BTreeMap<&str, Distinct<ConditionRole>> = BTreeMap::new();
         let mut says_primary = false;
@@ -105,6 +115,7 @@ impl TablePlan {
             seeds.add(cells.seed);
             rounds.add(cells.rounds);
             stages.add(cells.stages);
+            outcomes.add(cells.outcome);
             by_condition.entry(condition).or_default().add(cells.role);
             says_primary |= cells.primary.is_some();
             baselines.extend(Some(condition).filter(|_| cells.baseline == Some(true)));
@@ -127,17 +138,17 @@ impl TablePlan {
             first.map(str::to_owned)
         };
         let (baseline, primary) = (one_of(BASELINE, baselines), one_of("primary", primaries));
-        if roles.baseline.is_none() {
-            roles.baseline = baseline;
+        if analysis.baseline.is_none() {
+            analysis.baseline = baseline;
         }
-        if roles.primary == PrimaryOption::ByRole && says_primary && !unclear.contains(&"primary") {
-            roles.primary = primary.map_or(PrimaryOption::Disabled, PrimaryOption::Named);
+        if analysis.primary == PrimaryOption::ByRole && says_primary && !unclear.contains(&"primary") {
+            analysis.primary = primary.map_or(PrimaryOption::Disabled, PrimaryOption::Named);
         }
         for (condition, role) in by_condition {
             if role.differs {
                 unclear.push("role");
             } else if let Some(role) = role.first {
-                roles.roles.entry(condition.to_owned()).or_insert(role);
+                analysis.roles.entry(condition.to_owned()).or_insert(role);
             }
         }
         let differing = [
@@ -145,6 +156,7 @@ impl TablePlan {
             ("seed", seeds.differs),
             ("rounds", rounds.differs),
             ("more_tasks", stages.differs),
+            (OUTCOME_RULE, outcomes.differs && given.outcome.is_none()),
         ];
         unclear.extend(differing.into_iter().filter(|(_, differs)| *differs).map(|(column, _)| column));
         unclear.dedup();
@@ -163,7 +175,9 @@ impl TablePlan {
             second_stage.clear();
         }
         Self {
-            roles,
+            // Rows of a run from before there were rules name none: their scores are what it compared.
+            outcome: given.outcome.or(outcomes.only()).unwrap_or_default(),
+            analysis,
             margin: margins.only().unwrap_or(MARGIN),
             seed: seeds.only().unwrap_or(SEED),
             stopping,

@@ -22,17 +22,16 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::read_beneath;
 use assay_store::{
-    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, OutcomeRule, PlannedAgent,
-    PlannedTask, Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json,
-    write_new,
+    AgentLabel, Cell, Claim, ConditionRole, Exclusion, ImportedFrom, Lease, PlannedAgent, PlannedTask,
+    Record, RunFolder, Store, StoreError, TrialId, pretty, write_atomically, write_json, write_new,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use benchmark::{BenchmarkLayout, benchmark};
 pub use error::ImportError;
-pub use exported::{PLAN_COLUMNS, STAGE_COLUMNS};
-pub use roles::{ConditionOptions, PrimaryOption};
+pub use exported::{OUTCOME_RULE, PLAN_COLUMNS, STAGE_COLUMNS};
+pub use roles::{AnalysisOptions, PrimaryOption};
 pub use table::{ImportedTable, SkippedRow, TableColumns, TableOptions, table};
 
 use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
@@ -62,8 +61,8 @@ pub struct ImportOptions {
     /// Patterns on `job/trial/agent` or on one of the three, and the condition of matching trials;
     /// the first match wins.
     pub conditions: Vec<(String, String)>,
-    /// What the conditions are, and which are compared.
-    pub roles: ConditionOptions,
+    /// What the conditions are, which are compared, and by what.
+    pub analysis: AnalysisOptions,
 }
 
 /// The result of an import.
@@ -158,12 +157,16 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
     Ok(imported)
 }
 
-/// What tells that an import has the trials of an earlier one, and other labels of tasks.
-fn relabeling_note(store: &Store, run: &RunFolder) -> Result<Option<String>, StoreError> {
+/// What tells that an import has the trials of an earlier one, and other labels of tasks or another outcome; `None` if
+/// it does not.
+///
+/// # Errors
+/// The earlier run cannot be read.
+pub fn relabeling_note(store: &Store, run: &RunFolder) -> Result<Option<String>, StoreError> {
     let Some(earlier) = &run.relabels else { return Ok(None) };
-    let labels = run.changed_labels(&store.run(earlier)?).join(", ");
+    let differences = run.describe_relabeled(&store.run(earlier)?);
     Ok(Some(format!(
-        "`{earlier}` has the same trials with other labels ({labels}): it stays as it was, and this import is the run `{}`.",
+        "`{earlier}` has the same trials with {differences}: it stays as it was, and this import is the run `{}`.",
         run.run
     )))
 }
@@ -334,7 +337,7 @@ fn run_folder(
     };
     let mut conditions: Vec<String> = used.iter().map(|&condition| condition.to_owned()).collect();
     conditions.sort_by(|one, other| (rank(one), one).cmp(&(rank(other), other)));
-    let roles = &options.roles;
+    let roles = &options.analysis;
     if !roles.place_baseline(&mut conditions)? && conditions.len() > 1 {
         notes.push(format!(
             "No trial ran under `{}`: `{}` is the baseline. `--baseline CONDITION` chooses another.",
@@ -413,7 +416,7 @@ fn run_folder(
         equal_conditions: Vec::new(),
         provisions: Vec::new(),
         warnings: Vec::new(),
-        outcome: Some(OutcomeRule::Auto),
+        outcome: Some(roles.outcome.unwrap_or_default()),
         metrics: Vec::new(),
         settings,
         stopping: None,

@@ -1,22 +1,24 @@
-//! Which conditions of an import are compared with which, and what they are.
+//! Which conditions of an import are compared with which, what they are, and by which value of their trials.
 
 use std::collections::BTreeMap;
 
-use assay_store::{ConditionRole, ConditionSettings, PrimaryCandidate, default_primary};
+use assay_store::{ConditionRole, ConditionSettings, OutcomeRule, PrimaryCandidate, default_primary};
 
 use super::ImportError;
 
-/// What the user says about the conditions of an import.
+/// What the user says about the analysis of an import: its conditions, and the outcome of its trials.
 ///
 /// A condition that is called like a condition of experiments is that condition; `roles` says what others are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ConditionOptions {
+pub struct AnalysisOptions {
     /// The baseline; unset, the condition that is `none`.
     pub baseline: Option<String>,
     /// The condition whose comparison is tested at the full level.
     pub primary: PrimaryOption,
     /// What conditions are, by name.
     pub roles: BTreeMap<String, ConditionRole>,
+    /// The value of a trial that is compared; unset, that of the exported run, else [`OutcomeRule::Auto`].
+    pub outcome: Option<OutcomeRule>,
 }
 
 /// Which comparison of an import is primary.
@@ -31,7 +33,7 @@ pub enum PrimaryOption {
     Named(String),
 }
 
-impl ConditionOptions {
+impl AnalysisOptions {
     /// What a condition is.
     pub(super) fn role_of(&self, name: &str) -> ConditionRole {
         self.roles.get(name).copied().unwrap_or_else(|| ConditionRole::of(name))

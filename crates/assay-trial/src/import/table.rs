@@ -12,9 +12,9 @@ use assay_table::{ReadError, Row, TableReader, Value};
 use serde::Serialize;
 use serde_json::json;
 
-use super::exported::{self, PLAN_COLUMNS, PlanCells, STAGE_COLUMNS, TablePlan};
+use super::exported::{self, OUTCOME_RULE, PLAN_COLUMNS, PlanCells, STAGE_COLUMNS, TablePlan};
 use super::{
-    ConditionOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known,
+    AnalysisOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known,
     relabeling_note, times,
 };
 
@@ -53,8 +53,8 @@ pub struct TableOptions {
     pub filters: Vec<(String, String)>,
     /// Columns that are treated as if they were not there.
     pub ignored: Vec<String>,
-    /// What the conditions are, and which are compared.
-    pub roles: ConditionOptions,
+    /// What the conditions are, which are compared, and by what.
+    pub analysis: AnalysisOptions,
     /// The lowest and the highest possible score.
     pub range: (f64, f64),
 }
@@ -106,7 +106,7 @@ pub fn table(store: &Store, path: &Path, options: &TableOptions) -> Result<Impor
     }
     let read = read(path, options)?;
     let source = ImportSource { path, format: "table", origin: "another program" };
-    import_read(store, &source, read, &options.name, &options.roles)
+    import_read(store, &source, read, &options.name, &options.analysis)
 }
 
 /// The file that trials were read from.
@@ -139,7 +139,7 @@ pub(super) fn import_read(
     source: &ImportSource<'_>,
     read: Read,
     name: &str,
-    roles: &ConditionOptions,
+    analysis: &AnalysisOptions,
 ) -> Result<ImportedTable, ImportError> {
     if read.trials.is_empty() {
         return Err(ImportError::NoRow {
@@ -155,10 +155,10 @@ pub(super) fn import_read(
     let clusters = clusters(&mut trials, &mut skipped);
     skipped.sort_by_key(|row| row.line);
     let rows = trials.iter().map(|trial| (trial.task.as_str(), trial.condition.as_str(), &trial.plan));
-    let plan = TablePlan::of(rows, roles, &mut notes);
-    let conditions = conditions(&trials, &plan.roles)?;
-    let (primary, settings) = (plan.roles.primary(&conditions)?, plan.roles.settings(&conditions)?);
-    notes.extend(plan.roles.primary_hint(&conditions, primary.as_deref()));
+    let plan = TablePlan::of(rows, analysis, &mut notes);
+    let conditions = conditions(&trials, &plan.analysis)?;
+    let (primary, settings) = (plan.analysis.primary(&conditions)?, plan.analysis.settings(&conditions)?);
+    notes.extend(plan.analysis.primary_hint(&conditions, primary.as_deref()));
     let agents: BTreeSet<&AgentLabel> = trials.iter().map(|trial| &trial.agent).collect();
     let agents: Vec<AgentLabel> = agents.into_iter().cloned().collect();
     alone(&trials, &conditions, &agents, &mut notes);
@@ -208,6 +208,7 @@ pub(super) fn import_read(
     }
     (run.primary, run.settings) = (primary, settings);
     (run.margin, run.seed, run.stopping) = (plan.margin, plan.seed, plan.stopping);
+    run.outcome = Some(plan.outcome);
     run.set_looks(assay_stats::sequential::looks_of);
     run.seal();
     let summary = serde_json::to_value(&imported).unwrap_or_default();
@@ -558,6 +559,7 @@ fn trial(
     }
     if is_exported {
         taken.extend(PLAN_COLUMNS);
+        taken.push(OUTCOME_RULE);
     }
     let has_stages = is_exported && cells.has_all(&STAGE_COLUMNS);
     if has_stages {
@@ -759,7 +761,7 @@ fn clusters(trials: &mut Vec<TableTrial>, skipped: &mut Vec<SkippedRow>) -> BTre
 }
 
 /// The conditions in the table's order, the baseline first.
-fn conditions(trials: &[TableTrial], roles: &ConditionOptions) -> Result<Vec<String>, ImportError> {
+fn conditions(trials: &[TableTrial], roles: &AnalysisOptions) -> Result<Vec<String>, ImportError> {
     let mut seen = BTreeSet::new();
     let mut conditions: Vec<String> = trials
         .iter()

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use assay_agent::Ended;
-use assay_store::{Cause, Outcome};
+use assay_store::{Cause, Outcome, OutcomeRule, RunOutcomes};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -50,8 +50,9 @@ impl Fixture {
         baseline: Option<&str>,
     ) -> Result<Imported, ImportError> {
         let conditions = conditions.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-        let roles = ConditionOptions { baseline: baseline.map(str::to_owned), ..ConditionOptions::default() };
-        let options = ImportOptions { name: "run".into(), conditions, roles };
+        let analysis =
+            AnalysisOptions { baseline: baseline.map(str::to_owned), ..AnalysisOptions::default() };
+        let options = ImportOptions { name: "run".into(), conditions, analysis };
         harbor(&self.store, &[self.jobs()], &options)
     }
 
@@ -254,6 +255,27 @@ fn outcome_is_derived_from_exception_and_reward() {
         &[],
         with(lost(Cause::Verifier), "RewardFileEmptyError"),
     );
+}
+
+#[test]
+fn the_outcome_of_an_import_is_sealed() {
+    let fixture = Fixture::new();
+    fixture.trial("job/t__1", |r| r["verifier_result"]["rewards"] = json!({ "a": 1, "b": 0.5 }));
+    let import = |outcome: Option<OutcomeRule>| {
+        let analysis = AnalysisOptions { outcome, ..AnalysisOptions::default() };
+        let options = ImportOptions { name: "run".into(), conditions: Vec::new(), analysis };
+        let run =
+            fixture.store.run(&harbor(&fixture.store, &[fixture.jobs()], &options).unwrap().run).unwrap();
+        let record = fixture.store.record(&run.cells[0].trial).unwrap().unwrap();
+        let value = RunOutcomes::read(&fixture.store, &run).unwrap().value(&record);
+        (run.run, run.outcome, value, run.relabels)
+    };
+    assert_eq!(import(None), ("run".into(), Some(OutcomeRule::Auto), Some(0.0), None));
+    let relabeled =
+        |name: &str, rule, value, of: &str| (name.into(), Some(rule), Some(value), Some(of.into()));
+    assert_eq!(import(Some(OutcomeRule::Score)), relabeled("run-2", OutcomeRule::Score, 0.75, "run"));
+    assert_eq!(import(Some(OutcomeRule::Pass)), relabeled("run-3", OutcomeRule::Pass, 0.0, "run-2"));
+    assert_eq!(import(Some(OutcomeRule::Score)), relabeled("run-2", OutcomeRule::Score, 0.75, "run"));
 }
 
 #[test]

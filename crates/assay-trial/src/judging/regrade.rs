@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::inputs::{FOLDER, INSTRUCTION, JUDGEMENT, RUBRIC};
 use super::panel::Panel;
 use super::work::{JudgeContext, JudgeError, judge_work};
+use crate::experiment::RetriesLeft;
 
 /// Most bytes of a kept rubric or instruction.
 const TEXT_CAP: u64 = 16 << 20;
@@ -113,6 +114,8 @@ pub struct Judging<'a> {
     pub budget: &'a Budget,
     /// Set from outside to stop soon.
     pub cancel: &'a AtomicBool,
+    /// What is left after an infrastructure error.
+    pub retries: RetriesLeft,
 }
 
 /// Judges the work of the attempt that `earlier` is the record of, as an attempt at the trial `id`, and records it.
@@ -130,7 +133,7 @@ pub fn judge_again(
     specification: &Value,
     lease: &Lease,
 ) -> Result<Option<Record>, RegradeError> {
-    let Judging { store, panel, rubric, budget, cancel } = *judging;
+    let Judging { store, panel, rubric, budget, cancel, retries } = *judging;
     let unsigned;
     let store = if store.proves_origin(earlier) {
         store
@@ -217,6 +220,7 @@ pub fn judge_again(
             apply(&mut record, graded.judgement);
         }
     }
+    record.retries_left = retries.after(&record);
     store.finish(&record, lease)?;
     Ok(Some(record))
 }

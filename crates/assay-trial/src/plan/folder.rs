@@ -19,7 +19,9 @@ impl Plan {
             store.write_skill(&skill.digest.hex(), skill.document.as_bytes())?;
         }
         let source = ("experiment.toml", self.experiment.source.as_bytes());
-        let folder = store.begin_run(self.run_folder(), &self.experiment.name, source)?;
+        let labeled = self.tasks.iter().map(|task| (task.name.clone(), task.labeled_digest.to_string()));
+        let folder =
+            store.begin_run_of(self.run_folder(), &self.experiment.name, source, &labeled.collect())?;
         if !self.experiment.source.is_empty() {
             store.save_experiment_path(&folder.run, &self.experiment.path)?;
         }

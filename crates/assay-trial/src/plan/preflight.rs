@@ -107,9 +107,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
         }
         // As the pool decides which trials are executed.
         let is_done = store.record(&cell.trial).is_ok_and(|record| {
-            record.is_some_and(|record| {
-                record.outcome.counts() || !options.retry_broken && record.cause != Some(Cause::Budget)
-            })
+            record.is_some_and(|record| record.outcome.counts() || !options.retry_broken && record.is_done())
         });
         let Some(trial) = plan.trials.get(&cell.trial).filter(|_| !is_done) else { continue };
         // Then only judges are asked.

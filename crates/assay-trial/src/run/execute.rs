@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_gateway::{Budget, Caps};
-use assay_store::{Cause, Cell, Exclusion, NEEDS_NETWORK, Outcome, Record, Store, StoreError, TrialSpec};
+use assay_store::{Cell, Exclusion, NEEDS_NETWORK, Outcome, Record, Store, StoreError, TrialSpec};
 use serde_json::Value;
 
 use crate::experiment::Retries;
@@ -235,7 +235,7 @@ enum TrialState {
 fn state_of(store: &Store, trial: &TrialSpec) -> TrialState {
     match store.record(&trial.id) {
         Ok(Some(record)) if record.outcome.counts() => TrialState::Counts,
-        Ok(Some(record)) if record.cause != Some(Cause::Budget) => TrialState::Broken,
+        Ok(Some(record)) if record.is_done() => TrialState::Broken,
         Ok(_) | Err(_) => TrialState::Missing,
     }
 }

@@ -18,6 +18,7 @@ use assay_store::{
 };
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
+use crate::experiment::RetriesLeft;
 use crate::judging::{self, Judging, TrialJudge};
 use crate::run::attempt::Attempt;
 use crate::run::backend::BackendKind;
@@ -53,6 +54,8 @@ pub struct Runner<'a> {
     pub cancel: &'a AtomicBool,
     /// The budget of the trial's requests.
     pub budget: &'a Budget,
+    /// What is left after an infrastructure error.
+    pub retries: RetriesLeft,
     /// Whether the sandbox's folders are kept.
     pub keep: bool,
 }
@@ -110,6 +113,7 @@ impl Runner<'_> {
             rubric: Some(&judge.rubric),
             budget: self.budget,
             cancel: self.cancel,
+            retries: self.retries,
         };
         match judging::judge_again(&judging, &work, &trial.id, &trial.specification, lease) {
             Ok(Some(record)) => {
@@ -195,7 +199,8 @@ impl Runner<'_> {
             return Ok(Executed::Interrupted);
         }
         findings.seconds.total = Some(clock.elapsed().as_secs_f64());
-        let record = record(trial, number, started_at, findings, result);
+        let mut record = record(trial, number, started_at, findings, result);
+        record.retries_left = self.retries.after(&record);
         match finish(&record) {
             Ok(written) => {
                 let record = Box::new(written.unwrap_or(record));

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_gateway::{Admission, Budget, Permit};
-use assay_store::{Cause, Claim, Liveness, Outcome, Record, Store, StoreError, TrialId, TrialSpec};
+use assay_store::{Cause, Claim, Liveness, Record, Store, StoreError, TrialId, TrialSpec};
 use serde_json::json;
 
 use self::breaker::Breaker;
+use crate::experiment::RetriesLeft;
 use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
 use crate::run::life::{Executed, Runner};
 use crate::run::prep_cache::PrepCache;
@@ -148,7 +149,7 @@ pub(crate) fn is_finished(record: &Record, batch: &Batch<'_>) -> bool {
     let is_of_batch = batch
         .broken
         .is_some_and(|broken| broken.get(&record.trial).is_none_or(|earlier| record.attempt > *earlier));
-    record.outcome.counts() || is_of_batch || !batch.retry_broken && record.cause != Some(Cause::Budget)
+    record.outcome.counts() || is_of_batch || !batch.retry_broken && record.is_done()
 }
 
 impl Local<'_> {
@@ -272,9 +273,10 @@ impl Local<'_> {
         }
         let budget = permit.budget();
         let ExecutorContext { store, cancel, .. } = self.context;
-        let runner = Runner { store, cache: &self.cache, cancel, budget, keep: false };
         let resolved = self.context.resolver.resolve(trial)?;
         for round in 0.. {
+            let retries = RetriesLeft { retries: shared.batch.retries, used: round };
+            let runner = Runner { store, cache: &self.cache, cancel, budget, retries, keep: false };
             match runner.execute(&resolved, &lease)? {
                 Executed::Interrupted => return Ok(Next::Another),
                 Executed::Waiting => {
@@ -290,9 +292,7 @@ impl Local<'_> {
                     return Ok(Next::AgainAfter(PATIENCE_ELSEWHERE));
                 }
                 Executed::Recorded { record, .. } => {
-                    let again = record.outcome == Outcome::Infrastructure
-                        && round < shared.batch.retries.after(record.cause)
-                        && !shared.stop.load(Ordering::Relaxed);
+                    let again = retries.after(&record) > 0 && !shared.stop.load(Ordering::Relaxed);
                     if !again {
                         let stopped = shared.breaker.record(trial, &record);
                         report(Message::End(record, false));

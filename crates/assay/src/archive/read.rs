@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use assay_store::{
-    IMPORTED_SPECIFICATION, ImportedFrom, Record, RunFolder, SOURCE, Store, StoreError, TrialId, is_run_name,
-    pretty,
+    IMPORTED_SPECIFICATION, ImportedFrom, OutcomeRule, Record, RunFolder, SOURCE, Store, StoreError, TrialId,
+    is_run_name, pretty,
 };
+use assay_trial::import::relabeling_note;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -40,13 +41,17 @@ pub(crate) struct ImportedRun {
     /// Trials that it had, with the same record.
     pub(crate) present: usize,
     pub(crate) trajectories: bool,
+    /// Notes for the reader, in sentences.
+    #[serde(skip)]
+    pub(crate) notes: Vec<String>,
 }
 
-/// Imports a run, under another name if one is given.
+/// Imports a run, under another name or with another outcome if one is given.
 pub(crate) fn import_run(
     store: &Store,
     file: &Path,
     name: Option<&str>,
+    outcome: Option<OutcomeRule>,
 ) -> Result<ImportedRun, ArchiveError> {
     let failed = |action, path: &Path| {
         let path = path.to_owned();
@@ -60,15 +65,16 @@ pub(crate) fn import_run(
     let archive = Archive { file, staging: staging.path() };
     let manifest = archive.unpack(opened, size)?;
     let (run, trials) = archive.check(store, &manifest, name)?;
-    let (run, trials) = archive.rename(run, &trials, &source)?;
+    let (run, trials) = archive.rename(store, run, &trials, &source, outcome)?;
     let moves = plan_moves(store, staging.path(), &trials)?;
     let exists = compare_run(store, staging.path(), &run)?;
     commit(store, staging.path(), &run, &moves, exists)?;
     Ok(ImportedRun {
-        run: run.run,
         imported: moves.len(),
         present: trials.len() - moves.len(),
         trajectories: manifest.trajectories,
+        notes: relabeling_note(store, &run)?.into_iter().collect(),
+        run: run.run,
     })
 }
 
@@ -290,15 +296,21 @@ impl Archive<'_> {
     /// of its own.
     fn rename(
         &self,
+        store: &Store,
         mut run: RunFolder,
         trials: &[TrialId],
         source: &ImportedFrom,
+        outcome: Option<OutcomeRule>,
     ) -> Result<(RunFolder, Vec<TrialId>), ArchiveError> {
         for cell in &mut run.cells {
             cell.trial = ImportedFrom::namespaced(&source.digest, &cell.trial).0;
         }
         run.imported_from = Some(source.clone());
+        if outcome.is_some() {
+            run.outcome = outcome;
+        }
         run.seal();
+        place_beside(store, &mut run);
         let staged = self.staging.join("run");
         for (name, bytes) in [
             ("plan.json", pretty(&run, Path::new("plan.json"))?),
@@ -369,6 +381,20 @@ impl<R: Read> Read for Limited<R> {
         let left = self.left.get().checked_sub(read as u64);
         self.left.set(left.ok_or_else(|| io::Error::other("it unpacks to more than its manifest lists"))?);
         Ok(read)
+    }
+}
+
+/// Gives a run the first free name if the store has it with other labels of tasks or another outcome, and names that
+/// run in it. What else has its name is found by [`compare_run`].
+fn place_beside(store: &Store, run: &mut RunFolder) {
+    let base = run.run.clone();
+    for number in 2_u32.. {
+        let Ok(known) = store.run(&run.run) else { return };
+        if !run.is_relabeling_of(&known) {
+            return;
+        }
+        run.relabels = Some(known.run);
+        run.run = format!("{base}-{number}");
     }
 }
 

@@ -3,7 +3,8 @@
 /// Compare two runs, condition by condition
 ///
 /// Use this command after you changed a skill or a model. Each agent in SECOND is compared with the
-/// same agent in FIRST, under each condition that is in both runs. Only tasks with results in both
+/// same agent in FIRST, under each condition that is in both runs: one with the same role, whatever its name. Names
+/// tell several conditions of a role apart, and those without a role. Only tasks with results in both
 /// runs count. A comparison with fewer than five such tasks is excluded. A positive lift means that
 /// SECOND scored higher. Disclosure, placement, limits and sandbox that differ between the runs are named, because
 /// the difference includes their effects.

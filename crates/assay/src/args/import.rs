@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use assay_store::OutcomeRule;
+use clap::{Subcommand, ValueEnum};
 
 /// Import trials that another harness executed
 ///
@@ -32,6 +33,27 @@ pub(crate) enum ImportWhat {
     Run(ImportRunArgs),
 }
 
+/// The value of a trial that an import compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutcomeOption {
+    /// The score; whether the trial passed, of tasks with several rewards and none named `reward`
+    Auto,
+    /// The score: the reward `reward`, else the mean of the rewards
+    Score,
+    /// 1 if the trial passed, else 0
+    Pass,
+}
+
+impl OutcomeOption {
+    pub(crate) fn rule(self) -> OutcomeRule {
+        match self {
+            Self::Auto => OutcomeRule::Auto,
+            Self::Score => OutcomeRule::Score,
+            Self::Pass => OutcomeRule::Pass,
+        }
+    }
+}
+
 /// A file with the results of a benchmark.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResultFile {
@@ -41,12 +63,18 @@ pub(crate) struct ResultFile {
     #[arg(long, visible_alias = "run", value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
-    pub(crate) roles: ConditionArgs,
+    pub(crate) analysis: AnalysisArgs,
 }
 
-/// Which conditions are compared, and what they are.
+/// Which conditions are compared, what they are, and by which value of their trials.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ConditionArgs {
+pub(crate) struct AnalysisArgs {
+    /// Value of a trial that is compared [default: auto]
+    ///
+    /// It is sealed in the plan. The same trials with another outcome are a run of their own. Without this option a
+    /// table of `assay export data` keeps the outcome of its run.
+    #[arg(long, value_name = "OUTCOME")]
+    pub(crate) outcome: Option<OutcomeOption>,
     /// Condition that the others are compared with [default: the one that is `none`]
     #[arg(long, value_name = "CONDITION", help_heading = "Conditions")]
     pub(crate) baseline: Option<String>,
@@ -114,13 +142,20 @@ pub(crate) struct ImportBenchFlowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay import run my-suite.run.tar.zst
-  assay import run my-suite.run.tar.zst --name their-suite")]
+  assay import run my-suite.run.tar.zst --name their-suite
+  assay import run my-suite.run.tar.zst --outcome pass")]
 pub(crate) struct ImportRunArgs {
     /// The file
     pub(crate) file: PathBuf,
     /// Name of the run [default: the name that it was exported with]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Value of a trial that is compared [default: that of the run's plan]
+    ///
+    /// With another outcome than in its plan, the run is one of its own, and names the run with the plan as it was if
+    /// the store has that.
+    #[arg(long, value_name = "OUTCOME")]
+    pub(crate) outcome: Option<OutcomeOption>,
 }
 
 /// Import rubrics as tasks
@@ -184,7 +219,7 @@ pub(crate) struct ImportHarborArgs {
     #[arg(long, value_name = "PATTERN=CONDITION")]
     pub(crate) condition: Vec<String>,
     #[command(flatten)]
-    pub(crate) roles: ConditionArgs,
+    pub(crate) analysis: AnalysisArgs,
 }
 
 /// Import a table with a row for each trial
@@ -206,7 +241,7 @@ pub(crate) struct ImportTableArgs {
     #[arg(long, visible_alias = "run", value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
-    pub(crate) roles: ConditionArgs,
+    pub(crate) analysis: AnalysisArgs,
     /// Import only rows with this value in a column; repeatable, all must hold
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     pub(crate) filters: Vec<String>,

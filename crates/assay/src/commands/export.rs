@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use assay_store::{Cell, ConditionRole, Outcome, Record, RunFolder, RunOutcomes, Store, TrialId};
+use assay_store::{
+    Cell, ConditionRole, Outcome, OutcomeRule, Record, RunFolder, RunOutcomes, Store, TrialId,
+};
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
 use assay_task::Suite;
 use assay_trace::{Source, Trajectory};
-use assay_trial::import::{PLAN_COLUMNS, STAGE_COLUMNS};
+use assay_trial::import::{OUTCOME_RULE, PLAN_COLUMNS, STAGE_COLUMNS};
 use serde_json::json;
 
 use crate::archive::{RunExport, export_run};
@@ -62,7 +64,7 @@ fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// Columns of `trials` before those of [`Record::numbers`].
-const TRIALS: [(&str, Kind); 29] = [
+const TRIALS: [(&str, Kind); 30] = [
     ("run", Kind::Text),
     ("trial", Kind::Text),
     ("task", Kind::Text),
@@ -93,6 +95,7 @@ const TRIALS: [(&str, Kind); 29] = [
     ("first_tasks", Kind::Integer),
     ("more_tasks", Kind::Integer),
     ("second_stage", Kind::Bool),
+    (OUTCOME_RULE, Kind::Text),
 ];
 
 const TASKS: [(&str, Kind); 7] = [
@@ -273,7 +276,7 @@ fn plan_cells(
     run: &RunFolder,
     cell: &Cell,
     is_excluded: bool,
-) -> [Value; PLAN_COLUMNS.len() + STAGE_COLUMNS.len()] {
+) -> [Value; PLAN_COLUMNS.len() + STAGE_COLUMNS.len() + 1] {
     let role = run.role_of(&cell.condition);
     let task = run.tasks.iter().find(|task| task.name == cell.task);
     let count = |count: Option<u32>| count.map_or(Value::Null, |count| integer(u64::from(count)));
@@ -290,6 +293,7 @@ fn plan_cells(
         count(stages.and_then(|stopping| stopping.first_tasks)),
         count(stages.and_then(|stopping| stopping.more_tasks)),
         Value::Bool(task.is_some_and(|task| task.second_stage)),
+        optional_text(run.outcome.map(OutcomeRule::word)),
     ]
 }
 
@@ -507,7 +511,7 @@ mod tests {
 
     #[test]
     fn the_plan_is_in_the_columns_that_imports_read() {
-        let read = [&PLAN_COLUMNS[..], &STAGE_COLUMNS[..]].concat();
+        let read = [&PLAN_COLUMNS[..], &STAGE_COLUMNS[..], &[OUTCOME_RULE]].concat();
         let last: Vec<&str> = TRIALS.iter().rev().take(read.len()).rev().map(|(name, _)| *name).collect();
         assert_eq!(last, read);
     }

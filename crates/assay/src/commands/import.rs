@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use assay_store::ConditionRole;
 use assay_trial::import::{
-    BenchmarkLayout, ConditionOptions, ImportOptions, Imported, ImportedTable, PrimaryOption, TableColumns,
+    AnalysisOptions, BenchmarkLayout, ImportOptions, Imported, ImportedTable, PrimaryOption, TableColumns,
     TableOptions, benchmark, harbor, table,
 };
 use serde_json::json;
 
 use crate::archive::import_run;
 use crate::args::import::{
-    ConditionArgs, ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, ResultFile,
+    AnalysisArgs, ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, OutcomeOption,
+    ResultFile,
 };
 use crate::config::Settings;
 use crate::failure::{Failure, Status, lines};
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
 
 fn from_archive(args: &ImportRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = machine::read_store(&settings.store)?;
-    let imported = import_run(&store, &args.file, args.name.as_deref());
+    let imported =
+        import_run(&store, &args.file, args.name.as_deref(), args.outcome.map(OutcomeOption::rule));
     store.clear_scratch();
     let imported = imported?;
     if ui.json() {
@@ -55,6 +57,9 @@ fn from_archive(args: &ImportRunArgs, settings: &Settings, ui: &Ui) -> Result<St
         };
         ui.out(&format!("{}: {trials} imported{present}\n", imported.run))?;
     }
+    for note in &imported.notes {
+        ui.note(note);
+    }
     ui.note(&format!("`assay report {}` shows the report", imported.run));
     Ok(Status::Done)
 }
@@ -63,7 +68,7 @@ fn from_harbor(args: &ImportHarborArgs, settings: &Settings, ui: &Ui) -> Result<
     let options = ImportOptions {
         name: args.name.clone().unwrap_or_else(|| name_of(&args.dirs)),
         conditions: args.condition.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
-        roles: roles(&args.roles)?,
+        analysis: analysis(&args.analysis)?,
     };
     let store = machine::read_store(&settings.store)?;
     let imported = harbor(&store, &args.dirs, &options)?;
@@ -97,7 +102,7 @@ fn from_table(args: &ImportTableArgs, settings: &Settings, ui: &Ui) -> Result<St
         },
         filters: args.filters.iter().map(|text| filter(text)).collect::<Result<_, _>>()?,
         ignored: args.ignore.clone(),
-        roles: roles(&args.roles)?,
+        analysis: analysis(&args.analysis)?,
         range: range(&args.range)?,
     };
     let store = machine::read_store(&settings.store)?;
@@ -112,7 +117,7 @@ fn from_benchmark(
 ) -> Result<Status, Failure> {
     let name = args.name.clone().unwrap_or_else(|| run_name(&stem(&args.file)));
     let store = machine::read_store(&settings.store)?;
-    let imported = benchmark(&store, &args.file, layout, &name, &roles(&args.roles)?)?;
+    let imported = benchmark(&store, &args.file, layout, &name, &analysis(&args.analysis)?)?;
     print_table(&imported, &args.file, ui)
 }
 
@@ -148,8 +153,8 @@ fn stem(file: &Path) -> String {
     name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned()
 }
 
-/// What the options say of conditions.
-fn roles(args: &ConditionArgs) -> Result<ConditionOptions, Failure> {
+/// What the options say of conditions and the outcome.
+fn analysis(args: &AnalysisArgs) -> Result<AnalysisOptions, Failure> {
     let role = |text: &String| {
         let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
         let (name, role) = split.ok_or_else(|| {
@@ -164,7 +169,7 @@ fn roles(args: &ConditionArgs) -> Result<ConditionOptions, Failure> {
             role => Ok((name.to_owned(), role)),
         }
     };
-    Ok(ConditionOptions {
+    Ok(AnalysisOptions {
         baseline: args.baseline.clone(),
         primary: match &args.primary {
             Some(name) => PrimaryOption::Named(name.clone()),
@@ -172,6 +177,7 @@ fn roles(args: &ConditionArgs) -> Result<ConditionOptions, Failure> {
             None => PrimaryOption::ByRole,
         },
         roles: args.roles.iter().map(role).collect::<Result<_, _>>()?,
+        outcome: args.outcome.map(OutcomeOption::rule),
     })
 }
 

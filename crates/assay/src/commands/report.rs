@@ -161,7 +161,7 @@ pub(crate) fn print(report: &Report, ui: &Ui) -> Result<(), Failure> {
 }
 
 /// The report as text, without secrets: reports are published.
-fn render_report(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
+fn render_report(report: &Report, format: Format, style: Style<'_>) -> Result<String, Failure> {
     let name = format.name();
     let renderer = assay_report::find_renderer(name)
         .ok_or_else(|| Failure::bad_input(format!("unknown format {name:?}")))?;

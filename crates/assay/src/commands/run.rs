@@ -153,9 +153,9 @@ fn begin_run(plan: &Plan, store: &Store, ui: &Ui) -> Result<RunFolder, Failure> 
     }
     let folder = plan.begin_run(store)?;
     if let Some(earlier) = &folder.relabels {
-        let labels = folder.changed_labels(&store.run(earlier)?).join(", ");
+        let differences = folder.describe_relabeled(&store.run(earlier)?);
         ui.note(&format!(
-            "`{earlier}` has the same trials with other labels ({labels}): it stays as it was, and this is the run `{}`",
+            "`{earlier}` has the same trials with {differences}: it stays as it was, and this is the run `{}`",
             folder.run
         ));
     }
@@ -678,7 +678,8 @@ fn history_line(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, r
         .map(|comparison| {
             json!({
                 "agent": comparison.who.agent, "model": comparison.who.model, "sandbox": comparison.who.sandbox,
-                "baseline": comparison.baseline, "condition": comparison.condition, "tasks": comparison.tasks,
+                "baseline": comparison.baseline, "condition": comparison.condition, "role": comparison.role,
+                "tasks": comparison.tasks,
                 "lift": comparison.lift, "verdict": comparison.verdict,
                 "stopped": comparison.sequential.is_some_and(|rounds| {
                     rounds.ended.is_some_and(|end| end != End::SecondStage) && rounds.round < rounds.rounds

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use assay_gateway::Budget;
 use assay_store::{Claim, Outcome, Record, Store, StoreError, TrialId};
 use assay_trial::condition::ConditionRef;
-use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, Runner, Sources, TrialSpec};
+use assay_trial::{
+    AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, RetriesLeft, Runner, Sources, TrialSpec,
+};
 use serde_json::json;
 
 use super::show::heading;
@@ -38,8 +40,9 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
     let plan = Plan::build(experiment(args)?, &store, &here)?;
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, args)?)?;
     let cache = PrepCache::new(&store)?;
-    let budget = Budget::default();
-    let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, keep: args.keep };
+    let (budget, retries) = (Budget::default(), RetriesLeft::default());
+    let runner =
+        Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, retries, keep: args.keep };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process is executing this trial"));
     };
@@ -101,8 +104,9 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
         (Box::new(record), folder)
     } else {
         let cache = PrepCache::new(&store)?;
-        let budget = Budget::default();
-        let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, keep: false };
+        let (budget, retries) = (Budget::default(), RetriesLeft::default());
+        let runner =
+            Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, retries, keep: false };
         let executed = runner.execute(&trial, &lease);
         store.clear_scratch();
         match executed? {

@@ -187,6 +187,14 @@ impl From<StoreError> for Failure {
                 }),
                 source: Some(source.into()),
             },
+            StoreError::PlanChanged { .. } => {
+                Self::bad_input(message).hint("restore the file, or plan the run again under another name")
+            }
+            StoreError::Changed { .. } => Self::bad_input(message)
+                .hint("restore the file, or remove the trial's folder: the trial is then executed again"),
+            StoreError::LeaseLost { .. } => {
+                Self::infrastructure(message).hint("run the command again: the result of the other process counts")
+            }
             _ => Self::bad_input(message).hint("choose another store with --store DIR, or remove the file"),
         }
     }
@@ -336,6 +344,27 @@ pub(crate) fn lines(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_error_of_a_store_has_one_hint_and_that_of_its_own() {
+        let check = |error: StoreError, expected: &str| {
+            let failure = Failure::from(error);
+            let (Failure::BadInput { message, hint, .. } | Failure::Infrastructure { message, hint, .. }) =
+                failure
+            else {
+                panic!("no hint")
+            };
+            assert!(!message.contains("hint"), "{message}");
+            assert!(hint.as_ref().is_some_and(|hint| hint.contains(expected)), "{message}: {hint:?}");
+        };
+        let path = || std::path::PathBuf::from("/store/runs/lab/plan.json");
+        check(StoreError::PlanChanged { run: "lab".into(), path: path() }, "under another name");
+        check(StoreError::Format { path: path(), message: "it ends early".into() }, "remove the file");
+        check(StoreError::NotFound("no run".into()), "`assay show`");
+        let io = std::io::ErrorKind::PermissionDenied.into();
+        check(StoreError::Io { action: "read", path: path(), source: io }, "another store");
+        check(StoreError::LeaseLost { trial: assay_store::TrialId::of(&serde_json::json!(1)) }, "again");
+    }
 
     #[test]
     fn a_full_disk_is_told_by_whatever_met_it() {

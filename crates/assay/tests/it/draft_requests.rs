@@ -447,6 +447,9 @@ fn requests_become_an_experiment_whose_funnel_shows_what_was_opened() {
     let opened: Vec<(&Value, &Value)> =
         arms.iter().map(|arm| (&arm["condition"], &arm["exposure"]["opened"])).collect();
     assert_eq!(opened, [(&json!("curated"), &json!(1.0)), (&json!("full"), &json!(0.0))]);
+    let records = lab.records();
+    let is_whole = |record: &Value| record["rewards"]["reward"].is_number() && record["ctrf"].is_object();
+    assert!(!records.is_empty() && records.iter().all(is_whole), "{records:#?}");
     // The checks of the tasks held: a solution passes, and doing nothing fails.
     assert_eq!(ran["report"]["excluded"].as_array().map_or(0, Vec::len), 0, "{}", ran["report"]["excluded"]);
 }

@@ -134,6 +134,7 @@ fn each_planned_trial_with_a_record_is_a_row() {
             "opened": true, "skill_digests": "d1 d2", "role": null, "primary": false,
             "task_cluster": null, "task_control": false, "task_excluded": false, "margin": 0.1, "seed": 1, "rounds": null,
             "first_tasks": null, "more_tasks": null, "second_stage": false,
+            "outcome_rule": null,
             "numbers.Score": 9.5, "lines": 4.0 })
     );
     let lost = find(ODD, "before", 2);

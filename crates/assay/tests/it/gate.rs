@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use assay_store::{ConditionSettings, Store, TrialId};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, Ran, needs_bubblewrap};
@@ -264,6 +265,53 @@ fn a_reused_baseline_has_the_variance_of_drift() {
     let width = |row: &Value| row["interval"][1].as_f64().unwrap() - row["interval"][0].as_f64().unwrap();
     assert!(width(&again) > width(&first) + 0.01, "{} {}", width(&again), width(&first));
     git(&lab, &["rev-parse", "--verify", "--quiet", "refs/assay/gate"]);
+}
+
+/// Sessions of a baseline are found by what it is and by its tasks, also in runs of 0.1.0, in which digests of tasks contain
+/// their labels.
+#[test]
+fn recorded_sessions_tell_how_a_baseline_drifts() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let rules = POLICY
+        .replace("path = \"ledger.jsonl\"", "git_ref = \"refs/assay/gate\"")
+        .replace("\"skills/reports\", \"skills/invoices\", \"skills/letters\"", "\"skills/reports\"");
+    lab.write("gate.toml", format!("{rules}[reuse_baseline]\nsentinel = 0.34\n"));
+    let gate = || lab.assay(&["gate", "gate.toml", "--create-ledger", "--format", "json"]);
+    let first = gate().ok().json();
+    let text = skill("reports", "right").replace("Every report", "Each report");
+    lab.write("skills/reports/SKILL.md", text);
+    // One session tells nothing.
+    let ran = gate().ended(2);
+    assert!(ran.stderr.contains("the store has fewer than three sessions"), "{}", ran.stderr);
+    let store = Store::open(&lab.path(".assay")).unwrap();
+    let plan = store.run(first["skills"][0]["run"].as_str().unwrap()).unwrap();
+    for day in 1..=3 {
+        let mut old = plan.clone();
+        let settings = ConditionSettings { is: Some("none".into()), ..ConditionSettings::default() };
+        old.settings.insert("bare".into(), settings);
+        old.conditions[0] = "bare".into();
+        for task in &mut old.tasks {
+            let loaded = assay_task::Task::load(&lab.path(&format!("tasks/{}", task.name))).unwrap();
+            assert_eq!(task.digest, loaded.digest.to_string());
+            task.digest = loaded.labeled_digest.to_string();
+        }
+        old.cells.retain(|cell| cell.condition == "none");
+        for cell in &mut old.cells {
+            let mut record = store.record(&cell.trial).unwrap().unwrap();
+            cell.condition = "bare".into();
+            cell.trial = TrialId::of(&json!([day, cell.trial]));
+            (record.trial, record.signature) = (cell.trial.clone(), None);
+            record.started_at = Some(format!("2026-01-0{day}T00:00:00Z"));
+            let folder = store.trial_folder(&cell.trial);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("record.json"), serde_json::to_string(&record).unwrap()).unwrap();
+        }
+        old.seal();
+        store.begin_run(old, &format!("old-{day}"), ("", b"")).unwrap();
+    }
+    let note = gate().ok().json()["skills"][0]["notes"].to_string();
+    assert!(note.contains("pp (sd) is part of the interval"), "{note}");
 }
 
 #[test]

@@ -168,6 +168,35 @@ fn results_of_the_earlier_id_schema_are_found_and_marked() {
     assert_eq!(counts(&lab.assay(&["run", "experiment.toml", "--format", "json"]).json()), (1, 1));
 }
 
+/// Tasks are the same by name or by digest, and labels were part of the digests of 0.1.0.
+#[test]
+fn a_run_of_before_asked_the_question_of_a_new_one() {
+    let check = |change: &dyn Fn(&Fixture), earlier_runs: &Value| {
+        let lab = earlier();
+        let path = lab.path("experiment.toml");
+        // With another seed everything is executed again.
+        fs::write(&path, format!("seed = 9\n{}", fs::read_to_string(&path).unwrap())).unwrap();
+        change(&lab);
+        let document = lab.assay(&["run", "experiment.toml", "--no-checks", "--format", "json"]).json();
+        assert_eq!(counts(&document), (2, 0), "{document:#}");
+        assert_eq!(document["report"]["question"]["earlier"], *earlier_runs, "{document:#}");
+        assert_eq!(document["report"]["extended_after_look"], json!(*earlier_runs != json!([])));
+    };
+    let rename = |lab: &Fixture| {
+        fs::rename(lab.path("tasks/report"), lab.path("tasks/summary")).unwrap();
+        let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+        lab.write("experiment.toml", text.replace("[tasks.\"report\"]", "[tasks.\"summary\"]"));
+    };
+    check(&|_| {}, &json!(["scripted"]));
+    check(&rename, &json!(["scripted"]));
+    // Another task by another name is another question.
+    let other = |lab: &Fixture| {
+        rename(lab);
+        lab.write("tasks/summary/instruction.md", "Write something else to answer.txt.\n");
+    };
+    check(&other, &json!([]));
+}
+
 /// The earlier schema did not tell servers apart. The experiments that are kept with the runs do.
 #[test]
 fn results_of_a_mock_do_not_become_those_of_a_model() {

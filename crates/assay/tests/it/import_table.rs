@@ -101,6 +101,98 @@ fn other_labels_of_the_same_trials_are_a_run_of_their_own() {
     assert!(import(&lab, "r.csv", &["--name", "y"]).ok().stdout.starts_with("y-2: "));
 }
 
+/// Twelve tasks on which the second condition scores .75 and passes none, and the first .25.
+fn partial_credit() -> String {
+    let rows = (0..12).map(|task| format!("t{task:02},none,0.25\nt{task:02},curated,0.75\n"));
+    format!("task,condition,score\n{}", rows.collect::<String>())
+}
+
+/// The lift of a run, its adjusted interval, its outcome, and the run that it relabels.
+fn by_outcome(lab: &Fixture, run: &str) -> Value {
+    let report = lab.assay(&["report", run, "--format", "json"]).ok().json();
+    let found = &report["comparisons"][0];
+    let interval = [found["family"]["low"].clone(), found["family"]["high"].clone()];
+    json!([report["outcome"]["rule"], found["verdict"], found["lift"], interval, report["relabels"]])
+}
+
+#[test]
+fn the_outcome_of_an_import_is_sealed_and_another_one_relabels() {
+    let lab = lab("r.csv", partial_credit());
+    let check = |args: &[&str], run: &str, expected: [Value; 4], note: &str| {
+        let ran = import(&lab, "r.csv", &[&["--name", "x"], args].concat()).ok();
+        assert!(ran.stdout.starts_with(&format!("{run}: ")), "{args:?}: {}", ran.stdout);
+        assert_eq!(ran.stderr.contains("has the same trials"), !note.is_empty(), "{}", ran.stderr);
+        assert!(ran.stderr.contains(note), "{args:?}: {}", ran.stderr);
+        let found = by_outcome(&lab, run);
+        assert_eq!([0, 1, 2, 4].map(|at| found[at].clone()), expected, "{args:?}");
+        found[3].clone()
+    };
+    let score = |rule: &str, relabels: Value| [json!(rule), json!("helps"), json!(0.5), relabels];
+    let interval = check(&[], "x", score("auto", Value::Null), "");
+    let note = "`x` has the same trials with another outcome (auto, here pass): it stays as it was";
+    let pass = [json!("pass"), json!("inconclusive"), json!(0.0), json!("x")];
+    let other = check(&["--outcome", "pass"], "x-2", pass.clone(), note);
+    assert_ne!(interval, other);
+    assert_eq!(check(&["--outcome", "pass"], "x-2", pass, note), other, "the same run again");
+    check(&["--outcome", "score"], "x-3", score("score", json!("x-2")), "another outcome (pass, here score)");
+    assert_eq!(check(&[], "x", score("auto", Value::Null), ""), interval, "the first stays as it was");
+    // The reader sees which it is, also in a comment.
+    let text = |run: &str, args: &[&str]| lab.assay(&[&["report", run], args].concat()).ok().stdout;
+    for short in [&[][..], &["--short", "--format", "markdown"]] {
+        assert!(text("x", short).contains("outcome: score"), "{}", text("x", short));
+        assert!(text("x-2", short).contains("outcome: pass rate"), "{}", text("x-2", short));
+    }
+    let again = text("x-2", &[]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        again.contains("of `x` with other labels of tasks") && again.contains("or another outcome"),
+        "{again}"
+    );
+    assert!(import(&lab, "r.csv", &["--outcome", "mean"]).ended(2).stderr.contains("possible values"));
+}
+
+#[test]
+fn an_exported_run_keeps_its_outcome_through_a_table_and_an_archive() {
+    let lab = lab("r.csv", partial_credit());
+    import(&lab, "r.csv", &["--name", "all", "--outcome", "pass"]).ok();
+    let conclusion = |run: &str| json!(by_outcome(&lab, run).as_array().unwrap()[..4]);
+    for format in ["csv", "jsonl"] {
+        lab.assay(&["export", "data", "all", "--as", format, "--out", format]).ok();
+        import(&lab, &format!("{format}/trials.{format}"), &["--name", format]).ok();
+        assert_eq!(conclusion(format), conclusion("all"), "{format}");
+    }
+    let named = import(&lab, "csv/trials.csv", &["--name", "named", "--outcome", "score"]).ok();
+    assert!(!named.stderr.contains("Rows differ"), "{}", named.stderr);
+    assert_eq!(by_outcome(&lab, "named")[0], "score");
+    // Rows of two runs differ in it.
+    lab.write("other.csv", partial_credit().replace("\nt", "\nu"));
+    import(&lab, "other.csv", &["--name", "other"]).ok();
+    lab.assay(&["export", "data", "all", "other", "--as", "csv", "--out", "both"]).ok();
+    let ran = import(&lab, "both/trials.csv", &["--name", "both"]).ok();
+    assert!(ran.stderr.contains("Rows differ in `outcome_rule`"), "{}", ran.stderr);
+    // An archive: as it was, and with another outcome.
+    lab.assay(&["export", "run", "all", "--out", "all.run.tar.zst"]).ok();
+    let archive = |args: &[&str]| {
+        lab.assay(&[&["--store", "theirs", "import", "run", "all.run.tar.zst"], args].concat()).ok()
+    };
+    let theirs = |run: &str| {
+        let report = lab.assay(&["--store", "theirs", "report", run, "--format", "json"]).ok().json();
+        json!([report["outcome"]["rule"], report["comparisons"][0]["lift"], report["relabels"]])
+    };
+    assert!(archive(&[]).stdout.starts_with("all: 24 trials imported"));
+    for _ in 0..2 {
+        let ran = archive(&["--outcome", "score"]);
+        assert!(
+            ran.stdout.starts_with("all-2: 0 trials imported; 24 already in the store"),
+            "{}",
+            ran.stdout
+        );
+        assert!(ran.stderr.contains("another outcome (pass, here score)"), "{}", ran.stderr);
+    }
+    assert_eq!(theirs("all"), json!(["pass", 0.0, null]));
+    assert_eq!(theirs("all-2"), json!(["score", 0.5, "all"]));
+    assert!(archive(&["--outcome", "pass"]).stdout.starts_with("all: 0 trials"));
+}
+
 #[test]
 fn a_plan_that_was_changed_after_it_was_sealed_is_reported() {
     let lab = lab("results.csv", CSV);

@@ -1,7 +1,7 @@
 use assay_agent::{Ended, Part};
 use assay_model::Usage;
 use assay_sandbox::Exit;
-use assay_store::{Cell, Selection, pattern_matches};
+use assay_store::{Cell, Outcome, Selection, pattern_matches};
 use serde_json::Value;
 
 use super::*;
@@ -318,6 +318,48 @@ fn interrupted_trial_leaves_nothing_and_is_rerun() {
     let rest = runs.run(&plan).outcome;
     assert_eq!((rest.executed, rest.cached, rest.interrupted), (8 - cut.executed, cut.executed, false));
     assert_eq!(runs.attempts(&plan), [1; 8]);
+}
+
+/// A trial is finally lost when its retries are used up, and not when an interruption cut them short.
+#[test]
+fn an_error_whose_retries_were_interrupted_is_not_final() {
+    let mut runs = RunFixture::new();
+    runs.options.concurrency = 1;
+    // Without this option, a final error is kept.
+    runs.options.retry_broken = false;
+    runs.fixture.experiment("margin", "retry = { infrastructure = 2 }\nmargin");
+    let cancel = runs.cancel.clone();
+    let worked = AtomicUsize::new(0);
+    // The first trial breaks, and again; the second retry is interrupted.
+    let stop = move || match worked.fetch_add(1, Ordering::SeqCst) {
+        0 | 1 => Ended::Broken { part: Part::Sandbox, message: "it broke".to_owned() },
+        at => {
+            cancel.store(at == 2, Ordering::SeqCst);
+            Ended::Finished
+        }
+    };
+    let plan = runs.plan(|_, _| PASS, Some(&agent(stop)));
+    let cut = runs.run(&plan);
+    assert!(cut.outcome.interrupted && cut.count_events("retry sandbox") == 2, "{:?}", cut.log);
+    // It has a record, and is none of the lost ones.
+    assert_eq!((cut.outcome.executed, cut.outcome.infrastructure, cut.outcome.unfinished), (0, 0, 8));
+    let records = || plan.trials.keys().filter_map(|id| runs.fixture.store.record(id).unwrap());
+    let left: Vec<(u32, u32, bool)> =
+        records().map(|record| (record.attempt, record.retries_left, record.is_done())).collect();
+    assert_eq!(left, [(2, 1, false)]);
+    runs.cancel.store(false, Ordering::SeqCst);
+    let rest = runs.run(&plan).outcome;
+    assert_eq!((rest.executed, rest.cached, rest.infrastructure), (8, 0, 0));
+    assert!(records().all(|record| record.is_done() && record.retries_left == 0));
+
+    // One that used its retries up is final.
+    let mut runs = RunFixture::new();
+    runs.options.retry_broken = false;
+    runs.fixture.experiment("margin", "retry = { infrastructure = 2 }\nmargin");
+    let plan = runs.plan(|_, _| Act::Fail, None);
+    assert_eq!(runs.run(&plan).outcome.infrastructure, 8);
+    let kept = runs.run(&plan).outcome;
+    assert_eq!((kept.executed, kept.cached, kept.infrastructure), (0, 8, 8));
 }
 
 #[test]

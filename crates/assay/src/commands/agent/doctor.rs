@@ -325,10 +325,7 @@ fn write_fixture(folder: &Path, word: &str) -> std::io::Result<()> {
     )?;
     write("task/instruction.md", "Write today's codeword to the file word.txt.\n")?;
     write("task/environment/Dockerfile", "FROM debian:bookworm-slim\nWORKDIR /app\n")?;
-    write(
-        "task/tests/test.sh",
-        &format!("{TESTS}grep -q {word} /app/word.txt && echo 1 > /logs/verifier/reward.txt\nexit 0\n"),
-    )?;
+    write("task/tests/test.sh", &format!("grep -q {word} /app/word.txt && right=1\n{REWARD}"))?;
     write(
         &format!("skills/{OFFERED}/SKILL.md"),
         &skill(OFFERED, &format!("Today's codeword is {word}, and it is valid for this project only.")),
@@ -347,8 +344,10 @@ fn write_fixture(folder: &Path, word: &str) -> std::io::Result<()> {
     write("turns.jsonl", &rules.map(|rule| format!("{rule}\n")).concat())
 }
 
-/// Writes a reward of 0 first, in case the test fails.
-const TESTS: &str = "echo 0 > /logs/verifier/reward.txt\n";
+/// Writes the reward and the only check.
+const REWARD: &str = "if [ \"${right-}\" ]; then reward=1 status=passed; else reward=0 status=failed; fi\n\
+    echo \"{\\\"reward\\\": $reward}\" > /logs/verifier/reward.json\n\
+    echo '{\"results\": {\"tests\": [{\"name\": \"codeword\", \"status\": \"'$status'\"}]}}' > /logs/verifier/ctrf.json\n";
 
 /// A skill with enough distinctive lines to show whether its body was delivered.
 fn skill(name: &str, line: &str) -> String {

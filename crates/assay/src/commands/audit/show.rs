@@ -133,7 +133,7 @@ fn find_skill(store: &Store, record: &Record) -> Result<(SkillText, String, Stri
 }
 
 /// The view as text, with this machine's secrets redacted: agents may print them.
-fn render_view(view: &View, format: Format, columns: usize, style: Style) -> Result<String, Failure> {
+fn render_view(view: &View, format: Format, columns: usize, style: Style<'_>) -> Result<String, Failure> {
     let text = match format {
         Format::Terminal => view_text(view, columns, style),
         Format::Html => view_html(view),

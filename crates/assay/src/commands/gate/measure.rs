@@ -1,5 +1,6 @@
 //! The trials of a skill's experiment, and what they show.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use assay_analysis::{Evidence, LEAST_DELIVERED, Report};
@@ -7,8 +8,8 @@ use assay_gate::{Requirement, Reuse, Session, SkillTerms, drift_sd};
 use assay_report::counted;
 use assay_stats::PairedTask;
 use assay_store::{
-    ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, RunOutcomes, Selection,
-    Store,
+    Cell, ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, RunOutcomes,
+    Selection, Store,
 };
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
@@ -235,7 +236,7 @@ impl Gate<'_> {
         executed: &mut usize,
     ) -> Result<Drift, Unmeasured> {
         let baseline = folder.conditions.first().cloned().unwrap_or_default();
-        let sessions = self.sessions(folder, &baseline);
+        let sessions = self.sessions(plan, folder, &baseline);
         let sd = drift_sd(&sessions).or(reuse.drift_sd).ok_or_else(|| {
             Failure::bad_input(
                 "`reuse_baseline` needs an estimate of drift: the store has fewer than three sessions",
@@ -294,22 +295,35 @@ impl Gate<'_> {
         found.into_iter().collect()
     }
 
-    /// The baseline's trials on the tasks of a run, in every run of the store, by day.
-    fn sessions(&self, folder: &RunFolder, baseline: &str) -> Vec<Session> {
+    /// The baseline's trials on the tasks of a run, in every run of the store, by day. The baseline is the same by what
+    /// it is, and a task by its digest, which contains its labels in runs of 0.1.0.
+    fn sessions(&self, plan: &Plan, folder: &RunFolder, baseline: &str) -> Vec<Session> {
         let mut found: std::collections::BTreeMap<(String, String), Vec<f64>> =
             std::collections::BTreeMap::new();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         let mut outcomes = RunOutcomes::new(folder.outcome);
         let mut recorded = Vec::new();
         for name in self.store.run_names() {
             let Ok(run) = self.store.run(&name) else { continue };
-            let same = |task: &str| {
-                let digest = |of: &RunFolder| {
-                    of.tasks.iter().find(|known| known.name == task).map(|known| known.digest.clone())
-                };
-                digest(folder).is_some_and(|own| digest(&run) == Some(own))
+            let same: BTreeSet<&str> = run
+                .tasks
+                .iter()
+                .filter(|known| {
+                    plan.tasks.iter().any(|own| own.name == known.name && own.has_digest(&known.digest))
+                })
+                .map(|task| task.name.as_str())
+                .collect();
+            let is_own = |cell: &&Cell| {
+                let label = run.agents.get(cell.agent).map(|agent| &agent.label);
+                let is_agent = label.is_some_and(|label| {
+                    let mut agents = folder.agents.iter().map(|own| &own.label);
+                    agents.any(|own| (&own.name, &own.model) == (&label.name, &label.model))
+                });
+                is_agent
+                    && run.condition_of(&cell.condition) == folder.condition_of(baseline)
+                    && same.contains(cell.task.as_str())
             };
-            for cell in run.cells.iter().filter(|cell| cell.condition == baseline && same(&cell.task)) {
+            for cell in run.cells.iter().filter(is_own) {
                 if !seen.insert(cell.trial.clone()) {
                     continue;
                 }

@@ -12,6 +12,7 @@ use assay_judge::Rubric;
 use assay_report::counted;
 use assay_stats::judge::{clustered_kappa, proportion};
 use assay_store::{Claim, JudgeModel, JudgeSpec, Outcome, Record, RunFolder, Store, TrialId};
+use assay_trial::RetriesLeft;
 use assay_trial::judging::{Judging, Panel, is_kept, judge_again, rubric_digest};
 use serde_json::{Value, json};
 
@@ -263,7 +264,8 @@ fn judge_one(
         Claim::Held(_) => return Ok(One::Failed(format!("{trial}: another process judges it"))),
     };
     let rubric = rubrics.get(&one.earlier.task);
-    let judging = Judging { store, panel, rubric, budget, cancel };
+    let retries = RetriesLeft::default();
+    let judging = Judging { store, panel, rubric, budget, cancel, retries };
     let judged = judge_again(&judging, &one.earlier, &one.id, &one.specification, &lease);
     Ok(match judged {
         Ok(None) => One::Interrupted,

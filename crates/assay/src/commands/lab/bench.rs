@@ -314,7 +314,8 @@ fn suite(base: &Path, tasks: usize) -> Result<(), Failure> {
         write(&format!("{task}/solution/solve.sh"), "echo done > /app/word\n")?;
         write(
             &format!("{task}/tests/test.sh"),
-            "read -r word < /app/word; echo 1 > /logs/verifier/reward.txt\n",
+            "read -r word < /app/word; echo '{\"reward\": 1}' > /logs/verifier/reward.json\n\
+             echo '{\"results\": {\"tests\": [{\"name\": \"word\", \"status\": \"passed\"}]}}' > /logs/verifier/ctrf.json\n",
         )?;
     }
     Ok(())

@@ -1,10 +1,11 @@
 //! `assay show --history`: verdicts of past runs over time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_analysis::INTERIM;
 use assay_report::clean;
 use assay_stats::VerdictKind;
+use assay_store::{ConditionRole, Store};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,11 +20,33 @@ pub(in crate::commands) const SCHEMA: &str = "assay.history/2";
 /// A line that an older version wrote.
 const OLD_SCHEMA: &str = "assay.history/1";
 
-/// An arm: agent, model, condition.
-type Arm = (String, String, String);
+/// The verdicts on an agent under a condition: one that is the same by its role, whatever its names.
+struct Trend<'a> {
+    agent: String,
+    model: String,
+    points: Vec<Point<'a>>,
+}
 
-/// A line of the history, with an arm's lift and verdict in it.
-type Point<'a> = (&'a Value, Option<f64>, String);
+/// An arm in a line of the history.
+struct Point<'a> {
+    line: &'a Value,
+    /// Its name there.
+    condition: String,
+    role: ConditionRole,
+    lift: Option<f64>,
+    verdict: String,
+}
+
+impl Trend<'_> {
+    /// The name of the condition in the last line.
+    fn condition(&self) -> &str {
+        self.points.last().map_or("", |point| &point.condition)
+    }
+
+    fn lifts(&self) -> Vec<Option<f64>> {
+        self.points.iter().map(|point| point.lift).collect()
+    }
+}
 
 pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = machine::read_store(&settings.store)?;
@@ -37,13 +60,16 @@ pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Stat
         lines.retain(is_named);
     }
     lines.iter_mut().for_each(update_line);
+    lines.iter_mut().for_each(|line| add_roles(line, &store));
     let trends = trends(&lines);
     if ui.json() {
         let trends: Vec<Value> = trends
             .iter()
-            .map(|((agent, model, condition), points)| {
-                let lifts: Vec<Option<f64>> = points.iter().map(|(_, lift, _)| *lift).collect();
-                json!({ "agent": agent, "model": model, "condition": condition, "lifts": lifts, "change": change(&lifts) })
+            .map(|trend| {
+                let (agent, model, lifts) = (&trend.agent, &trend.model, trend.lifts());
+                let role = trend.points.last().map(|point| point.role);
+                json!({ "agent": agent, "model": model, "condition": trend.condition(), "role": role, "lifts": lifts,
+                    "change": change(&lifts) })
             })
             .collect();
         ui.document(&json!({ "schema": "assay.history-list/2", "lines": lines, "trends": trends }))?;
@@ -52,18 +78,21 @@ pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Stat
     if lines.is_empty() {
         ui.note("no runs yet: start one with `assay run EXPERIMENT`");
     }
-    for ((agent, model, condition), points) in &trends {
+    for trend in &trends {
+        let (model, condition) = (&trend.model, trend.condition());
         let model = if model.is_empty() { String::new() } else { format!(" with {}", clean(model)) };
-        ui.out(&format!("{}{model}, {}\n", clean(agent), clean(condition)))?;
-        for (line, lift, verdict) in points {
-            let text = |key: &str| clean(line.get(key).and_then(Value::as_str).unwrap_or("–"));
+        ui.out(&format!("{}{model}, {}\n", clean(&trend.agent), clean(condition)))?;
+        for point in &trend.points {
+            let text = |key: &str| clean(point.line.get(key).and_then(Value::as_str).unwrap_or("–"));
             let revision: String = text("revision").chars().take(10).collect();
-            let lift = lift.map_or_else(|| "   –".to_owned(), |lift| format!("{:+4.0}", 100.0 * lift));
+            let lift = point.lift.map_or_else(|| "   –".to_owned(), |lift| format!("{:+4.0}", 100.0 * lift));
             let at: String = text("at").chars().take(19).collect();
-            ui.out(&format!("  {at}  {revision:10}  {lift} pp  {:13} {}\n", clean(verdict), text("run")))?;
+            let (verdict, run) = (clean(&point.verdict), text("run"));
+            let renamed = if point.condition == condition { "" } else { &point.condition };
+            let renamed = if renamed.is_empty() { String::new() } else { format!(" ({})", clean(renamed)) };
+            ui.out(&format!("  {at}  {revision:10}  {lift} pp  {verdict:13} {run}{renamed}\n"))?;
         }
-        let lifts: Vec<Option<f64>> = points.iter().map(|(_, lift, _)| *lift).collect();
-        if let Some(change) = change(&lifts) {
+        if let Some(change) = change(&trend.lifts()) {
             ui.out(&format!("  change between the last two: {:+.0} pp\n", 100.0 * change))?;
         }
     }
@@ -88,22 +117,66 @@ fn update_line(line: &mut Value) {
     }
 }
 
-/// Each arm's lines in order, with lift and verdict.
-fn trends(lines: &[Value]) -> BTreeMap<Arm, Vec<Point<'_>>> {
-    let mut trends: BTreeMap<Arm, Vec<_>> = BTreeMap::new();
-    for line in lines {
-        for verdict in line.get("verdicts").and_then(Value::as_array).into_iter().flatten() {
-            let text = |key: &str| verdict.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let arm = (text("agent"), text("model"), text("condition"));
-            let lift = verdict.get("lift").and_then(Value::as_f64);
-            let word = match verdict.get("verdict") {
-                Some(Value::Null) => INTERIM.to_owned(),
-                _ => text("verdict"),
-            };
-            trends.entry(arm).or_default().push((line, lift, word));
+/// Adds the roles of conditions to a line that an earlier version wrote, by the plan of its run, else by their names.
+fn add_roles(line: &mut Value, store: &Store) {
+    let verdicts = |line: &Value| line.get("verdicts").and_then(Value::as_array).cloned().unwrap_or_default();
+    if verdicts(line).iter().all(|verdict| verdict.get("role").is_some()) {
+        return;
+    }
+    let run = line.get("run").and_then(Value::as_str).and_then(|name| store.run(name).ok());
+    for verdict in line.get_mut("verdicts").and_then(Value::as_array_mut).into_iter().flatten() {
+        let name = verdict.get("condition").and_then(Value::as_str).unwrap_or_default();
+        let role = run.as_ref().map_or_else(|| ConditionRole::of(name), |run| run.role_of(name));
+        if let Some(verdict) = verdict.as_object_mut() {
+            verdict.entry("role").or_insert(json!(role));
         }
     }
-    trends
+}
+
+/// What makes an arm the same in several lines: agent, model, role, and the name of the condition if that tells it apart.
+type Arm = (String, String, ConditionRole, Option<String>);
+
+/// Each arm's lines in order. A condition is the same by its role; by its name as well where a line has several of the
+/// role, or where that is unknown.
+fn trends(lines: &[Value]) -> Vec<Trend<'_>> {
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let role = |verdict: &Value| ConditionRole::of(&text(verdict, "role"));
+    let of = |line: &'_ Value| line.get("verdicts").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut several = BTreeSet::new();
+    for line in lines {
+        let mut seen: BTreeMap<(String, String, String, ConditionRole), String> = BTreeMap::new();
+        for verdict in of(line) {
+            let (agent, model, role) = (text(&verdict, "agent"), text(&verdict, "model"), role(&verdict));
+            let key = (agent.clone(), model.clone(), text(&verdict, "sandbox"), role);
+            let condition = text(&verdict, "condition");
+            let known = seen.entry(key).or_insert_with(|| condition.clone());
+            if *known != condition || role == ConditionRole::Other {
+                several.insert((agent, model, role));
+            }
+        }
+    }
+    let mut trends: BTreeMap<Arm, Trend<'_>> = BTreeMap::new();
+    for line in lines {
+        for verdict in of(line) {
+            let (agent, model, role) = (text(&verdict, "agent"), text(&verdict, "model"), role(&verdict));
+            let condition = text(&verdict, "condition");
+            let is_named = several.contains(&(agent.clone(), model.clone(), role));
+            let name = is_named.then(|| condition.clone());
+            let trend = trends.entry((agent.clone(), model.clone(), role, name)).or_insert_with(|| Trend {
+                agent,
+                model,
+                points: Vec::new(),
+            });
+            let lift = verdict.get("lift").and_then(Value::as_f64);
+            let verdict = match verdict.get("verdict") {
+                Some(Value::Null) => INTERIM.to_owned(),
+                _ => text(&verdict, "verdict"),
+            };
+            trend.points.push(Point { line, condition, role, lift, verdict });
+        }
+    }
+    trends.into_values().collect()
 }
 
 /// The last known lift less the one before it.
@@ -125,11 +198,55 @@ mod tests {
         assert!(line.get("reused").is_none());
         let lines = [line];
         let trends = trends(&lines);
-        let verdicts: Vec<&str> = trends.values().map(|points| points[0].2.as_str()).collect();
-        assert_eq!(verdicts, ["negligible", "helps", "inconclusive"]);
+        let mut verdicts: Vec<&str> = trends.iter().map(|trend| trend.points[0].verdict.as_str()).collect();
+        verdicts.sort_unstable();
+        assert_eq!(verdicts, ["helps", "inconclusive", "negligible"]);
         let [mut again] = lines.clone();
         update_line(&mut again);
         assert_eq!(again, lines[0]);
+    }
+
+    #[test]
+    fn a_condition_is_the_same_in_all_lines_by_its_role() {
+        let line = |run: &str, verdicts: &[(&str, Option<&str>, f64)]| {
+            let verdicts: Vec<Value> = verdicts
+                .iter()
+                .map(|(condition, role, lift)| {
+                    json!({ "agent": "loop", "model": null, "condition": condition, "role": role, "lift": lift,
+                        "verdict": "helps" })
+                })
+                .collect();
+            json!({ "schema": SCHEMA, "run": run, "verdicts": verdicts })
+        };
+        let check = |lines: &[Value], expected: &[(&str, &[f64])]| {
+            let found: BTreeMap<String, Vec<f64>> = trends(lines)
+                .iter()
+                .map(|trend| (trend.condition().to_owned(), trend.lifts().into_iter().flatten().collect()))
+                .collect();
+            let expected =
+                expected.iter().map(|(name, lifts)| ((*name).to_owned(), lifts.to_vec())).collect();
+            assert_eq!(found, expected, "{lines:?}");
+        };
+        let curated = Some("curated");
+        check(
+            &[line("a", &[("curated", curated, 0.1)]), line("b", &[("mine", curated, 0.2)])],
+            &[("mine", &[0.1, 0.2])],
+        );
+        // The same name is another condition if it is something else.
+        check(
+            &[
+                line("a", &[("x", curated, 0.1)]),
+                line("b", &[("x", Some("placebo"), 0.2), ("y", curated, 0.3)]),
+            ],
+            &[("x", &[0.2]), ("y", &[0.1, 0.3])],
+        );
+        // Several of a role, and conditions without one, have their names.
+        let two = line("a", &[("curated", curated, 0.1), ("told", curated, 0.2)]);
+        check(&[two.clone(), two], &[("curated", &[0.1, 0.1]), ("told", &[0.2, 0.2])]);
+        check(
+            &[line("a", &[("on", None, 0.1)]), line("b", &[("off", None, 0.2)])],
+            &[("off", &[0.2]), ("on", &[0.1])],
+        );
     }
 
     #[test]

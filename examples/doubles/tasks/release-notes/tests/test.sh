@@ -9,5 +9,16 @@ printf '%s\n' "$written"
 asked=$(grep -c '"double":"user"' /logs/doubles.jsonl)
 unknown=$(grep -c '"known":false' /logs/doubles.jsonl)
 echo "questions: $asked, unknown calls: $unknown"
-if [ "$written" = "$expected" ] && [ "$asked" -gt 0 ] && [ "$unknown" -eq 0 ]; then echo 1; else echo 0; fi \
-  > /logs/verifier/reward.txt
+reward=1
+results=
+check() {
+  local name=$1 status=passed
+  shift
+  "$@" || { status=failed; reward=0; }
+  results="$results${results:+, }{\"name\": \"$name\", \"status\": \"$status\"}"
+}
+check announcement [ "$written" = "$expected" ]
+check "the user was asked" [ "$asked" -gt 0 ]
+check "no unknown call" [ "$unknown" -eq 0 ]
+echo "{\"reward\": $reward}" > /logs/verifier/reward.json
+echo "{\"results\": {\"tests\": [$results]}}" > /logs/verifier/ctrf.json

@@ -2,4 +2,6 @@
 # 18.50 · 1.19 = 22.015, rounded half up.
 price=$(tr -d '[:space:]' < /app/price.txt)
 echo "price: $price"
-if [ "$price" = 22.02 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
+if [ "$price" = 22.02 ]; then reward=1 status=passed; else reward=0 status=failed; fi
+echo "{\"reward\": $reward}" > /logs/verifier/reward.json
+echo "{\"results\": {\"tests\": [{\"name\": \"price\", \"status\": \"$status\"}]}}" > /logs/verifier/ctrf.json

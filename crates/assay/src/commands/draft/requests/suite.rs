@@ -14,10 +14,7 @@ const EXPERIMENT: &str = include_str!("../../../templates/requests.toml");
 const DOCKERFILE: &str = "FROM debian:12-slim\nWORKDIR /app\n";
 const TASK: &str = "version = \"1.0\"\n\n[agent]\ntimeout_sec = 300.0\n\n[verifier]\ntimeout_sec = 60.0\n\n\
                     [environment]\ncpus = 1\nmemory_mb = 1024\nallow_internet = false\n";
-const TEST: &str = "#!/bin/bash\n\
-    # Whether there is any result. Whether a skill was opened is in the report, as its exposure.\n\
-    if [ -n \"$(find /app -type f -size +0c -print -quit)\" ]; then\n    echo 1 > /logs/verifier/reward.txt\n\
-    else\n    echo 0 > /logs/verifier/reward.txt\nfi\n";
+const TEST: &str = include_str!("../../../templates/requests-test.sh");
 const SOLUTION: &str = "#!/bin/bash\necho \"a result\" > /app/result.txt\n";
 
 /// Refuses to write into a folder that is there.

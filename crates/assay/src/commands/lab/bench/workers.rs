@@ -167,7 +167,9 @@ impl Suite {
             write(&format!("{task}/solution/solve.sh"), "echo done > /app/word\n")?;
             write(
                 &format!("{task}/tests/test.sh"),
-                "if grep -qx done /app/word; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n",
+                "if grep -qx done /app/word; then reward=1 status=passed; else reward=0 status=failed; fi\n\
+                 echo \"{\\\"reward\\\": $reward}\" > /logs/verifier/reward.json\n\
+                 echo '{\"results\": {\"tests\": [{\"name\": \"word\", \"status\": \"'$status'\"}]}}' > /logs/verifier/ctrf.json\n",
             )?;
             curated.push_str(&format!("[tasks.\"word-{number}\"]\ncurated = [\"word\"]\n"));
         }

@@ -12,4 +12,4 @@ wrong = [key for key, value in expected.items() if report.get(key) != value]
 if wrong:
     sys.exit("wrong: " + ", ".join(wrong))
 PYTHON
-then reward 1; else reward 0; fi
+then reward 1 report; else reward 0 report; fi
