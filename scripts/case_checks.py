@@ -228,6 +228,16 @@ def _(c):
         done = c.assay("plan", "one.toml", env={"OPENAI_API_KEY": "k"})
         if "is not installed" in done.text and key not in done.text:
             raise NotRun("needs Codex (`assay agent install codex`)")
+        if key == "temperature" and done.code == 0:
+            # The gateway puts it into each request, whatever the agent asks for.
+            end = c.server(18790)
+            try:
+                c.assay("run", "one.toml", "--no-checks", "--no-cap", "--max-trials", "1", env={"OPENAI_API_KEY": "k"}, limit=120)
+            finally:
+                end()
+            seen = [json.loads(line) for line in c.text("seen.log").splitlines()]
+            need(seen and all(request["temperature"] == 0 for request in seen), f"requests with {key}: {seen[:2]}")
+            continue
         need(done.code != 0 and key in done.text, f"plan with {key}: exit {done.code}")
 
 
