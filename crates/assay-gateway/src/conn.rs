@@ -1,25 +1,40 @@
 //! One connection of an agent: bytes in under deadlines, replies out.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::net::RecvFlags;
 
 /// A socket of either kind.
-#[derive(Debug)]
+/// Copies share one descriptor.
+#[derive(Debug, Clone)]
 pub(crate) enum Stream {
-    Unix(UnixStream),
-    Tcp(TcpStream),
+    Unix(Arc<UnixStream>),
+    Tcp(Arc<TcpStream>),
+}
+
+impl From<UnixStream> for Stream {
+    fn from(stream: UnixStream) -> Self {
+        Self::Unix(Arc::new(stream))
+    }
+}
+
+impl From<TcpStream> for Stream {
+    fn from(stream: TcpStream) -> Self {
+        Self::Tcp(Arc::new(stream))
+    }
 }
 
 impl Stream {
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+    /// The address of the other side, if it has one.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
         match self {
-            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
-            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+            Self::Unix(_) => None,
+            Self::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
         }
     }
 
@@ -124,9 +139,9 @@ impl Conn {
         }
         let mut buffer = [0; 16 << 10];
         loop {
-            let read = match &mut self.stream {
-                Stream::Unix(stream) => stream.read(&mut buffer),
-                Stream::Tcp(stream) => stream.read(&mut buffer),
+            let read = match &self.stream {
+                Stream::Unix(stream) => stream.as_ref().read(&mut buffer),
+                Stream::Tcp(stream) => stream.as_ref().read(&mut buffer),
             };
             match read {
                 Ok(0) => return Err(Ended::Gone),
@@ -144,9 +159,9 @@ impl Conn {
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.stream {
-            Stream::Unix(stream) => stream.write_all(bytes),
-            Stream::Tcp(stream) => stream.write_all(bytes),
+        match &self.stream {
+            Stream::Unix(stream) => stream.as_ref().write_all(bytes),
+            Stream::Tcp(stream) => stream.as_ref().write_all(bytes),
         }
     }
 

@@ -175,7 +175,7 @@ impl EgressShared {
             if open.len() >= CONNECTIONS {
                 return;
             }
-            open.insert(number, vec![Stream::Unix(near)]);
+            open.insert(number, vec![near.into()]);
         }
         let shared = Arc::clone(self);
         let spawned =
@@ -191,7 +191,7 @@ impl EgressShared {
     /// Serves one request, and the tunnel or reply that follows.
     fn serve(&self, number: u64, stream: UnixStream) {
         let Ok(out) = stream.try_clone() else { return };
-        let mut conn = Conn::new(Stream::Unix(stream));
+        let mut conn = Conn::new(stream.into());
         let destination = match Destination::read(&mut conn) {
             Ok(destination) => destination,
             Err(why) => {
@@ -268,7 +268,7 @@ impl EgressShared {
         {
             let mut open = lock(&self.open);
             if let Some(streams) = open.get_mut(&number) {
-                streams.push(Stream::Tcp(far.try_clone()?));
+                streams.push(far.try_clone()?.into());
             }
             // A proxy that closed a moment ago has shut down only the streams that it saw.
             if self.closed.load(Ordering::SeqCst) {

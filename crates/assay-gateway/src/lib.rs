@@ -76,7 +76,7 @@ pub use limiter::{
     LimiterState,
 };
 pub use limits::{Caps, Limits};
-pub use local::{LocalHandler, LocalReply, LocalRequest, LocalServer};
+pub use local::{LocalGate, LocalHandler, LocalReply, LocalRequest, LocalServer};
 pub use pace::Pace;
 pub use protocol::Protocol;
 pub use provider::{Provider, ProviderOptions};

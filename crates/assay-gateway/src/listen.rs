@@ -85,13 +85,13 @@ impl Listener {
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(false)?;
-                Ok(Stream::Unix(stream))
+                Ok(stream.into())
             }
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(false)?;
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                Ok(stream.into())
             }
         }
     }

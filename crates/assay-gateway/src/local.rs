@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,17 @@ use crate::sync::lock;
 
 /// Maximum number of concurrent connections at a socket; further ones are closed.
 const CONNECTIONS: usize = 64;
-/// The same at a port.
+/// The same at a port, of connections that have shown a token.
 const PORT_CONNECTIONS: usize = 4096;
+/// Maximum number of connections at a port that have not shown a token. Each further one closes another,
+/// so that clients with a token always get in.
+const STRANGERS: usize = 256;
+/// Timeout of a connection without a token: until its first byte, and then until the end of its head.
+const HELLO: Duration = Duration::from_secs(5);
+/// Connections that wait to be accepted at a port.
+const BACKLOG: i32 = 4096;
+/// Until connections are accepted again, after none could be.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Maximum bytes of a request's head, and of its body.
 const HEAD: usize = 32 << 10;
 const BODY: usize = 4 << 20;
@@ -79,6 +88,9 @@ impl LocalReply {
 /// What answers requests. Requests of several connections arrive at once.
 pub type LocalHandler = Arc<dyn Fn(&LocalRequest) -> LocalReply + Send + Sync>;
 
+/// Whether a token admits a request. It is asked before a body is read.
+pub type LocalGate = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
+
 /// A running server. Closing or dropping it ends every connection and removes the socket.
 pub struct LocalServer {
     shared: Arc<Shared>,
@@ -94,10 +106,44 @@ impl std::fmt::Debug for LocalServer {
 
 struct Shared {
     handler: LocalHandler,
-    open: Mutex<BTreeMap<u64, Stream>>,
+    gate: Option<LocalGate>,
+    open: Mutex<Open>,
     emptied: Condvar,
     closed: AtomicBool,
     connections: usize,
+}
+
+/// The connections of a server, by their numbers.
+#[derive(Default)]
+struct Open {
+    /// Those that have been admitted; without a gate, all.
+    known: BTreeMap<u64, Stream>,
+    /// Those that have not shown a token.
+    strangers: BTreeMap<u64, (Stream, Option<IpAddr>)>,
+}
+
+impl Open {
+    fn streams(&self) -> impl Iterator<Item = &Stream> {
+        self.known.values().chain(self.strangers.values().map(|(stream, _)| stream))
+    }
+
+    fn remove(&mut self, number: u64) {
+        self.known.remove(&number);
+        self.strangers.remove(&number);
+    }
+
+    /// Closes a connection without a token: the oldest from the address that has most of them.
+    fn close_stranger(&mut self) {
+        let mut counts: BTreeMap<Option<IpAddr>, usize> = BTreeMap::new();
+        for (_, peer) in self.strangers.values() {
+            *counts.entry(*peer).or_default() += 1;
+        }
+        let Some((most, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return };
+        let oldest = self.strangers.iter().find(|(_, (_, peer))| *peer == most).map(|(number, _)| *number);
+        if let Some((stream, _)) = oldest.and_then(|number| self.strangers.remove(&number)) {
+            stream.shutdown();
+        }
+    }
 }
 
 impl LocalServer {
@@ -107,27 +153,36 @@ impl LocalServer {
         let listener = unix_listener(socket)?;
         std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o666))
             .map_err(|source| GatewayError::Listen { address: socket.display().to_string(), source })?;
-        Self::start(Listener::Unix(listener), Some(socket.to_path_buf()), CONNECTIONS, handler)
+        Self::start(Listener::Unix(listener), Some(socket.to_path_buf()), CONNECTIONS, None, handler)
     }
 
     /// Opens a server at a port, and returns the address with the port's number. Whoever reaches the
-    /// port may connect: the function looks at the request's token.
-    pub fn open_port(address: SocketAddr, handler: LocalHandler) -> Result<(Self, SocketAddr), GatewayError> {
+    /// port may connect, but only requests whose token passes the gate are read and answered.
+    pub fn open_port(
+        address: SocketAddr,
+        gate: LocalGate,
+        handler: LocalHandler,
+    ) -> Result<(Self, SocketAddr), GatewayError> {
         let wrong = |source| GatewayError::Listen { address: address.to_string(), source };
         let listener = TcpListener::bind(address).map_err(wrong)?;
         listener.set_nonblocking(true).map_err(wrong)?;
+        // The standard library's backlog is short for hundreds of workers that connect at once.
+        rustix::net::listen(&listener, BACKLOG).map_err(|error| wrong(error.into()))?;
         let address = listener.local_addr().map_err(wrong)?;
-        Ok((Self::start(Listener::Tcp(listener), None, PORT_CONNECTIONS, handler)?, address))
+        let server = Self::start(Listener::Tcp(listener), None, PORT_CONNECTIONS, Some(gate), handler)?;
+        Ok((server, address))
     }
 
     fn start(
         listener: Listener,
         socket: Option<PathBuf>,
         connections: usize,
+        gate: Option<LocalGate>,
         handler: LocalHandler,
     ) -> Result<Self, GatewayError> {
         let shared = Arc::new(Shared {
             handler,
+            gate,
             open: Mutex::default(),
             emptied: Condvar::new(),
             closed: AtomicBool::new(false),
@@ -158,10 +213,10 @@ impl LocalServer {
             let _ = std::fs::remove_file(socket);
         }
         let mut open = lock(&self.shared.open);
-        open.values().for_each(Stream::shutdown);
+        open.streams().for_each(Stream::shutdown);
         // Connections that are shut down end at once.
         let until = Instant::now() + Duration::from_secs(10);
-        while !open.is_empty() && Instant::now() < until {
+        while open.streams().next().is_some() && Instant::now() < until {
             let waited = self.shared.emptied.wait_timeout(open, Duration::from_millis(100));
             open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
@@ -183,42 +238,77 @@ impl Shared {
                 PollFd::new(woken, PollFlags::IN),
             ];
             let _ = poll(&mut ready, None);
-            while let Ok(stream) = listener.accept() {
-                if !self.closed.load(Ordering::SeqCst) {
-                    self.accept_connection(number, stream);
-                    number += 1;
+            loop {
+                match listener.accept() {
+                    Ok(stream) if !self.closed.load(Ordering::SeqCst) => {
+                        self.accept_connection(number, stream);
+                        number += 1;
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error)
+                        if matches!(
+                            error.kind(),
+                            io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+                        ) => {}
+                    Err(_) => {
+                        // No descriptor is left: a connection without a token gives one up.
+                        lock(&self.open).close_stranger();
+                        thread::sleep(PAUSE);
+                        break;
+                    }
                 }
             }
         }
     }
 
     fn accept_connection(self: &Arc<Self>, number: u64, stream: Stream) {
-        let Ok(near) = stream.try_clone() else { return };
         if stream.set_write_timeout(IDLE).is_err() {
             return;
         }
         {
             let mut open = lock(&self.open);
-            if open.len() >= self.connections {
+            if self.gate.is_some() {
+                if open.strangers.len() >= STRANGERS {
+                    open.close_stranger();
+                }
+                open.strangers.insert(number, (stream.clone(), stream.peer()));
+            } else if open.known.len() < self.connections {
+                open.known.insert(number, stream.clone());
+            } else {
                 return;
             }
-            open.insert(number, near);
         }
         let shared = Arc::clone(self);
         let spawned =
             thread::Builder::new().name("local-connection".to_owned()).stack_size(STACK).spawn(move || {
                 let _guard = Guard { shared: &shared, number };
-                shared.serve(Conn::new(stream));
+                shared.serve(number, Conn::new(stream));
             });
         if spawned.is_err() {
-            lock(&self.open).remove(&number);
+            lock(&self.open).remove(number);
         }
     }
 
+    /// Marks a connection as one that has shown a token. False if it was closed, or there are too many.
+    fn admit(&self, number: u64) -> bool {
+        let mut open = lock(&self.open);
+        if open.known.contains_key(&number) {
+            return true;
+        }
+        let Some((stream, _)) = open.strangers.remove(&number) else { return false };
+        if open.known.len() >= self.connections {
+            return false;
+        }
+        open.known.insert(number, stream);
+        true
+    }
+
     /// Answers the requests of a connection.
-    fn serve(&self, mut conn: Conn) {
+    fn serve(&self, number: u64, mut conn: Conn) {
+        let mut is_known = self.gate.is_none();
         loop {
-            match self.answer(&mut conn) {
+            match self.answer(number, &mut is_known, &mut conn) {
                 Ok(true) => {}
                 Ok(false) => return conn.close(),
                 Err(ended) => {
@@ -231,8 +321,24 @@ impl Shared {
     }
 
     /// Answers one request; returns whether another may follow.
-    fn answer(&self, conn: &mut Conn) -> Result<bool, Ended> {
-        let Some(head) = Head::read(conn, HEAD, Instant::now() + IDLE, ARRIVAL)? else { return Ok(false) };
+    fn answer(&self, number: u64, is_known: &mut bool, conn: &mut Conn) -> Result<bool, Ended> {
+        let (idle, arrival) = if *is_known { (IDLE, ARRIVAL) } else { (HELLO, HELLO) };
+        let Some(head) = Head::read(conn, HEAD, Instant::now() + idle, arrival)? else { return Ok(false) };
+        if let Some(gate) = &self.gate {
+            // Before the body: nobody without a token fills the memory.
+            let refused = if !gate(head.token.as_deref()) {
+                Some((401, "invalid token"))
+            } else if self.admit(number) {
+                None
+            } else {
+                Some((503, "too many connections at once"))
+            };
+            if let Some((status, message)) = refused {
+                let _ = conn.reply(status, &[], message.as_bytes(), false);
+                return Ok(false);
+            }
+            *is_known = true;
+        }
         let body = head.body(conn, BODY, Instant::now() + ARRIVAL)?;
         let keep = head.keep && !self.closed.load(Ordering::SeqCst);
         let is_head = head.method == "HEAD";
@@ -257,7 +363,7 @@ struct Guard<'a> {
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        lock(&self.shared.open).remove(&self.number);
+        lock(&self.shared.open).remove(self.number);
         self.shared.emptied.notify_all();
     }
 }

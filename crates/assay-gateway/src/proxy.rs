@@ -248,7 +248,7 @@ impl Connections {
 
     fn accept_connection(self: &Arc<Self>, number: u64, stream: Stream) {
         let limits = &self.shared.options.limits;
-        let Ok(client) = stream.try_clone() else { return };
+        let client = stream.clone();
         // A sandbox can be frozen while another of its requests waits.
         if stream.set_write_timeout(limits.client_idle + limits.patience).is_err() {
             return;

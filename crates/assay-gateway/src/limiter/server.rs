@@ -71,8 +71,10 @@ impl LimiterServer {
         });
         let token = blake3::hash(token.as_bytes());
         let shared = Arc::clone(&state);
-        let handler = move |request: &LocalRequest| shared.handle(request, &token);
-        let (server, address) = LocalServer::open_port(address, Arc::new(handler))?;
+        let gate =
+            move |given: Option<&str>| given.is_some_and(|given| blake3::hash(given.as_bytes()) == token);
+        let handler = move |request: &LocalRequest| shared.handle(request);
+        let (server, address) = LocalServer::open_port(address, Arc::new(gate), Arc::new(handler))?;
         Ok(Self { _server: server, address, state })
     }
 
@@ -181,11 +183,7 @@ impl Account {
 }
 
 impl State {
-    fn handle(&self, request: &LocalRequest, token: &blake3::Hash) -> LocalReply {
-        let admits = request.token.as_ref().is_some_and(|given| blake3::hash(given.as_bytes()) == *token);
-        if !admits {
-            return LocalReply::text(401, "invalid token");
-        }
+    fn handle(&self, request: &LocalRequest) -> LocalReply {
         let ask: Ask = match serde_json::from_slice(&request.body) {
             Ok(ask) => ask,
             Err(error) => return LocalReply::text(400, &error.to_string()),

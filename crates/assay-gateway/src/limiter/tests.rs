@@ -1,8 +1,9 @@
 use std::fs::File;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_model::wire::SharedLimits as _;
 use assay_trace::Usage;
@@ -160,4 +161,80 @@ fn charge_that_cannot_be_kept_is_reported_again() {
     let again = self::server(folder.path(), 0, 1.0, None);
     let (two, _) = client(again.address(), "two", "secret");
     assert!((two.state().unwrap().spent_usd - 0.25).abs() < 1e-12);
+}
+
+/// Lets this process open as many files as the system permits.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+}
+
+/// Reads to the end; whether the other side has closed it in time.
+fn is_closed(stream: &mut TcpStream, most: Duration) -> bool {
+    stream.set_read_timeout(Some(most)).unwrap();
+    let mut read = Vec::new();
+    match stream.read_to_end(&mut read) {
+        Ok(_) => true,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn idle_strangers_leave_room_for_workers_and_are_closed() {
+    raise_open_files();
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path(), 0, 1.0, None);
+    let (before, _) = client(server.address(), "one", "secret");
+    assert!(before.state().is_some());
+    let begun = Instant::now();
+    let mut idle: Vec<TcpStream> =
+        (0..2_000).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    let (after, notes) = client(server.address(), "two", "secret");
+    for _ in 0..20 {
+        assert!(before.state().is_some() && after.state().is_some(), "{:?}", notes.lock().unwrap());
+    }
+    // Slow heads are idle, too.
+    let mut slow = TcpStream::connect(server.address()).unwrap();
+    let patience = Duration::from_secs(30);
+    while begun.elapsed() < patience && slow.write_all(b"a").is_ok() {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(begun.elapsed() < patience);
+    assert!(idle.iter_mut().all(|stream| is_closed(stream, patience)));
+    // Those that were admitted stay.
+    assert!(before.state().is_some());
+}
+
+#[test]
+fn bodies_of_strangers_are_not_read() {
+    raise_open_files();
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path(), 0, 1.0, None);
+    let head = |authorization: &str| {
+        format!("POST / HTTP/1.1\r\nHost: x\r\n{authorization}Content-Length: {}\r\n\r\n", 4 << 20)
+    };
+    let mut streams: Vec<TcpStream> =
+        (0..1_000).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    let (worker, _) = client(server.address(), "one", "secret");
+    for (number, stream) in streams.iter_mut().enumerate() {
+        let authorization = if number % 2 == 0 { "" } else { "Authorization: Bearer guess\r\n" };
+        let sent = stream.write_all(head(authorization).as_bytes());
+        // Those beyond the cap are closed already.
+        if sent.is_ok() && stream.write_all(&[b'x'; 64 << 10]).is_ok() && number >= 900 {
+            let mut reply = [0; 12];
+            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            if stream.read_exact(&mut reply).is_ok() {
+                assert_eq!(&reply, b"HTTP/1.1 401");
+            }
+        }
+    }
+    assert!(worker.state().is_some());
+    // The reply comes before the body.
+    let mut stranger = TcpStream::connect(server.address()).unwrap();
+    stranger.write_all(head("").as_bytes()).unwrap();
+    let mut reply = String::new();
+    stranger.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stranger.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 401") && reply.ends_with("invalid token"), "{reply}");
 }

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,6 +50,9 @@ struct GatewayPlace {
     machine: String,
     /// By which others reach it.
     host: String,
+    /// By which processes of its machine do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    local: Option<String>,
     port: u16,
     token: String,
 }
@@ -83,7 +86,7 @@ impl RunGateway {
 }
 
 /// Serves the budget of a run and the limits of its providers to workers, and writes down where. `host` is the name
-/// by which they reach it, by default that of this machine.
+/// by which they reach it, by default the address on which it listens, or that of this machine if it listens on all.
 ///
 /// # Errors
 /// The port or a file of the run cannot be used.
@@ -115,11 +118,21 @@ pub fn serve_limits(
         journal: folder.join("spending.jsonl"),
         caps: Box::new(caps),
     })?;
-    let host = host.unwrap_or_else(machine);
+    let named = |ip: IpAddr| match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    };
+    let (local, by_default) = match listen.ip() {
+        ip if !ip.is_unspecified() => (ip, named(ip)),
+        IpAddr::V4(_) => (Ipv4Addr::LOCALHOST.into(), machine()),
+        IpAddr::V6(_) => (Ipv6Addr::LOCALHOST.into(), machine()),
+    };
+    let host = host.unwrap_or(by_default);
     let place = GatewayPlace {
         schema: SCHEMA.to_owned(),
         machine: machine(),
         host: host.clone(),
+        local: Some(named(local)),
         port: server.address().port(),
         token,
     };
@@ -147,10 +160,14 @@ pub fn limiter_client(
     notify: Box<dyn Fn(&str) + Send + Sync>,
 ) -> Arc<LimiterClient> {
     let path = place_path(store, run);
-    let command = format!("`assay --store {} gateway serve --run {run}` starts it", store.root().display());
+    let command = format!(
+        "`assay --store {} gateway serve --run {run}` starts it; for workers on other machines, with `--listen ADDRESS:PORT`",
+        store.root().display()
+    );
     let find = move || {
         let place: GatewayPlace = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-        let host = if place.machine == machine() { "127.0.0.1" } else { &place.host };
+        let local = place.local.as_deref().unwrap_or("127.0.0.1");
+        let host = if place.machine == machine() { local } else { &place.host };
         Some(LimiterAddress { address: format!("{host}:{}", place.port), token: place.token })
     };
     let process = format!("{}-{}", store.owner().mark(), jiff::Timestamp::now().as_nanosecond());

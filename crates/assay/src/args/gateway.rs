@@ -49,9 +49,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) run: String,
     /// Address and port to listen on; port 0 chooses a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:0")]
+    ///
+    /// By default, only workers on this machine can connect. For workers on other machines, name an address of
+    /// a network that you trust: nothing is encrypted.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// Name or address by which workers reach this machine [default: its host name]
+    /// Name or address by which workers reach this machine [default: the address of --listen]
+    ///
+    /// If it listens on all addresses (0.0.0.0), the default is its host name.
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<String>,
     /// Wait up to SECONDS for the run to begin [default: 0]

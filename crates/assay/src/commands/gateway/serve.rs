@@ -33,6 +33,7 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         return Err(Failure::bad_input(format!("no store in {}", settings.store.display()))
             .hint("`--store DIR` names the store of the `assay run` whose workers it is for"));
     }
+    machine::raise_open_files();
     let store = machine::open_store_unsigned(&settings.store)?;
     let run = store.run(&args.run)?.run;
     let pace =
