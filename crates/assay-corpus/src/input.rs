@@ -1,8 +1,9 @@
 //! JSON Lines from files, compressed files and standard input, many lines at a time.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use assay_syntax::json::{JsonError, parse_json};
 use rayon::prelude::*;
 
 use crate::Record;
@@ -10,6 +11,8 @@ use crate::Record;
 /// The longest line that is read, in bytes. The longest document that a package may have is 8 MiB,
 /// and JSON may need six bytes for one.
 pub const LINE_CAP: usize = 64 << 20;
+/// Most bytes of a corpus, after decompression. It is read line by line, so this bounds time.
+const UNPACKED: u64 = 1 << 40;
 /// How many lines are parsed at once.
 const BATCH: usize = 512;
 /// Bytes after which a batch is closed, so that long lines do not add up.
@@ -78,18 +81,7 @@ impl Input {
 
     /// Reads from a stream, which `path` names in messages.
     pub fn of(path: &Path, raw: Box<dyn Read + Send>) -> io::Result<Self> {
-        let mut raw = BufReader::with_capacity(1 << 18, raw);
-        let head = raw.fill_buf()?;
-        let reader: Box<dyn BufRead + Send> = if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            let mut decoder = zstd::Decoder::with_buffer(raw)?;
-            decoder.window_log_max(27)?;
-            Box::new(BufReader::with_capacity(1 << 18, decoder))
-        } else if head.starts_with(&[0x1f, 0x8b]) {
-            Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(raw)))
-        } else {
-            Box::new(raw)
-        };
-        Ok(Self { path: path.to_path_buf(), reader, line: 0 })
+        Ok(Self { path: path.to_path_buf(), reader: assay_fs::unpack(raw, UNPACKED)?, line: 0 })
     }
 
     /// The next records, each converted by `work`, in order; `None` at the end. Blank lines are
@@ -159,6 +151,9 @@ pub enum RecordError {
     /// It is not the JSON of a record.
     #[error("not a record: {}", short(.0))]
     Json(serde_json::Error),
+    /// It unfolds to more than fits into memory.
+    #[error(transparent)]
+    Memory(JsonError),
     /// It has nothing that identifies a record.
     #[error("not a record: none of `skill_md`, `id`, `name` and `path`")]
     Empty,
@@ -174,10 +169,11 @@ pub fn parse(line: &[u8]) -> Result<Record, RecordError> {
     }
     // A byte-order mark is not part of the first line.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    let record: Record = match serde_json::from_slice(line) {
+    let record: Record = match parse_json(line) {
         Ok(record) => record,
-        Err(error) if error.is_eof() => return Err(RecordError::CutOff(error)),
-        Err(error) => return Err(RecordError::Json(error)),
+        Err(JsonError::TooLarge(cap)) => return Err(RecordError::Memory(JsonError::TooLarge(cap))),
+        Err(JsonError::Invalid(error)) if error.is_eof() => return Err(RecordError::CutOff(error)),
+        Err(JsonError::Invalid(error)) => return Err(RecordError::Json(error)),
     };
     if record.skill_md.is_empty() && record.id.is_empty() && record.name.is_empty() && record.path.is_empty()
     {

@@ -5,6 +5,8 @@
 //! walks, and a [`Manifest`] is what a walk found. [`tree`] has the canonical digest of a folder,
 //! by which skills and tasks are identified.
 //!
+//! [`open_input`], [`next_line`] and the like read single files, compressed or not, within upper bounds.
+//!
 //! On Linux, folders are opened relative to one another, so that a process that changes the tree
 //! meanwhile cannot lead a walk astray. Other systems have no sandbox whose output would have to be
 //! read while something runs: there, walks go by path.
@@ -15,6 +17,7 @@ mod caps;
 mod copy;
 mod digest;
 mod error;
+mod input;
 mod kind;
 mod manifest;
 mod open;
@@ -29,6 +32,10 @@ pub use caps::{Caps, CopyReport, LeftOut, Tally};
 pub use copy::copy_tree;
 pub use digest::{Digest, DigestError, Hasher};
 pub use error::FsError;
+pub use input::{
+    CapExceeded, InputLine, Metered, Quota, next_line, open_input, read_file, read_text, read_up_to, size,
+    unpack,
+};
 pub use kind::FileKind;
 pub use manifest::{Change, ChangeKind, Entry, Manifest};
 pub use open::open_file;

@@ -7,6 +7,7 @@ pub mod code;
 pub mod dockerfile;
 pub mod dockerignore;
 mod heredoc;
+pub mod json;
 pub mod markdown;
 pub mod shell;
 pub mod yaml;

@@ -1,16 +1,18 @@
 //! Reads JSON documents that follow each other in one file.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
+use assay_syntax::json::{JSON_MEMORY, check_json, parse_json};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::ReadError;
 use crate::read::decompressed;
 
-/// Most bytes of a file, after decompression: its documents are read at once.
-const CAP: u64 = 1 << 30;
+/// Most bytes of a file, after decompression: it is in memory while its documents are read.
+const CAP: u64 = 96 << 20;
 
 /// One document of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,48 +23,75 @@ pub struct Document {
     pub value: Result<Value, String>,
 }
 
+/// The documents of a file, each parsed when it is its turn.
+#[derive(Debug)]
+pub struct Documents {
+    bytes: Vec<u8>,
+    at: usize,
+    line: u64,
+}
+
 /// Reads the JSON documents of a file, one per line or over several lines each, in a file that may be
 /// compressed with Zstandard (`.zst`). After an invalid document reading continues on the next line.
 ///
 /// # Errors
-/// The file cannot be read, or is larger than 1 GiB.
-pub fn read_documents(path: &Path) -> Result<Vec<Document>, ReadError> {
+/// The file cannot be read, or is larger than 96 MiB.
+pub fn read_documents(path: &Path) -> Result<Documents, ReadError> {
     let io = |action| move |source: io::Error| ReadError::Io { action, path: path.to_owned(), source };
     let file = File::open(path).map_err(io("open"))?;
     let compressed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zst"));
-    let mut bytes = Vec::new();
-    decompressed(file, compressed, path)?.take(CAP + 1).read_to_end(&mut bytes).map_err(io("read"))?;
-    if bytes.len() as u64 > CAP {
-        let message = format!("larger than {} MiB", CAP >> 20);
-        return Err(ReadError::Invalid { path: path.to_owned(), message });
-    }
-    Ok(documents(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)))
+    let bytes = assay_fs::read_up_to(decompressed(file, compressed, path)?, CAP).map_err(io("read"))?;
+    Ok(Documents::new(bytes))
 }
 
-fn documents(mut rest: &[u8]) -> Vec<Document> {
-    let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() as u64 - 1;
-    let mut line = 1;
-    let mut documents = Vec::new();
-    loop {
-        let blank = rest.len() - rest.trim_ascii_start().len();
-        line += lines(&rest[..blank]);
-        rest = &rest[blank..];
-        let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<Value>();
-        let read = match stream.next() {
-            None => return documents,
-            Some(Ok(value)) => {
-                documents.push(Document { line, value: Ok(value) });
-                stream.byte_offset()
+/// As [`read_documents`], for callers that keep all of them.
+///
+/// # Errors
+/// Also if the values of all documents together take too much memory.
+pub fn read_all_documents(path: &Path) -> Result<Vec<Document>, ReadError> {
+    let documents = read_documents(path)?;
+    check_json(&documents.bytes, JSON_MEMORY)
+        .map_err(|error| ReadError::Invalid { path: path.to_owned(), message: error.to_string() })?;
+    Ok(documents.collect())
+}
+
+impl Documents {
+    fn new(bytes: Vec<u8>) -> Self {
+        let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self { bytes, at, line: 1 }
+    }
+
+    /// Moves on, past line breaks.
+    fn skip(&mut self, count: usize) {
+        let passed = self.bytes.get(self.at..).and_then(|rest| rest.get(..count)).unwrap_or_default();
+        self.line += passed.split(|byte| *byte == b'\n').count() as u64 - 1;
+        self.at += count;
+    }
+}
+
+impl Iterator for Documents {
+    type Item = Document;
+
+    fn next(&mut self) -> Option<Document> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.skip(rest.len() - rest.trim_ascii_start().len());
+        let (line, rest) = (self.line, self.bytes.get(self.at..).unwrap_or_default());
+        // Where it ends is found without its values, which may not fit into memory.
+        let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
+        let (value, length) = match stream.next()? {
+            Ok(_) => {
+                let length = stream.byte_offset();
+                let value = parse_json(rest.get(..length).unwrap_or_default());
+                (value.map_err(|error| error.to_string()), length)
             }
-            Some(Err(error)) => {
-                documents.push(Document { line, value: Err(format!("not JSON: {error}")) });
+            Err(error) => {
                 // An unfinished document extends to the end of the file.
                 let end = rest.iter().position(|byte| *byte == b'\n').filter(|_| !error.is_eof());
-                end.map_or(rest.len(), |end| end + 1)
+                (Err(format!("not JSON: {error}")), end.map_or(rest.len(), |end| end + 1))
             }
         };
-        line += lines(&rest[..read]);
-        rest = &rest[read..];
+        self.skip(length);
+        Some(Document { line, value })
     }
 }
 
@@ -77,7 +106,7 @@ mod tests {
                 Ok(value) => format!("{} {value}", document.line),
                 Err(message) => format!("{} {message}", document.line),
             };
-            let found: Vec<String> = documents(text.as_bytes()).into_iter().map(shown).collect();
+            let found: Vec<String> = Documents::new(text.as_bytes().to_vec()).map(shown).collect();
             assert_eq!(found, expected, "{text:?}");
         };
         check("", &[]);
@@ -93,7 +122,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.json.zst");
         std::fs::write(&path, zstd::encode_all(&b"\xef\xbb\xbf[1]"[..], 3).unwrap()).unwrap();
-        let read = read_documents(&path).unwrap();
+        let read: Vec<Document> = read_documents(&path).unwrap().collect();
         assert_eq!(read, [Document { line: 1, value: Ok(serde_json::json!([1])) }]);
         let error = read_documents(folder.path()).unwrap_err().to_string();
         assert!(error.starts_with("cannot read "), "{error}");

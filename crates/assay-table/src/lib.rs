@@ -8,7 +8,7 @@ mod read;
 mod value;
 mod write;
 
-pub use documents::{Document, read_documents};
+pub use documents::{Document, Documents, read_all_documents, read_documents};
 pub use read::{ReadError, Row, TableReader};
 pub use value::{Column, Kind, Value};
 pub use write::{TableWriter, WriteError, WriteFormat};

@@ -2,19 +2,37 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+
+use assay_fs::{CapExceeded, InputLine, Metered, Quota};
+use assay_syntax::json::{JsonError, parse_json};
 
 use crate::Value;
 
 #[cfg(feature = "parquet")]
 mod parquet;
 
-/// The largest window of a Zstandard file that is read, as a power of two: that of `zstd --long=27`.
-const WINDOW: u32 = 27;
+/// Most bytes of a table, after decompression.
+const UNPACKED: u64 = 8 << 30;
 
-/// The longest line of JSON Lines that is read, in bytes.
-const LONGEST_LINE: u64 = 64 << 20;
+/// The longest row of CSV that is read, and the longest line of JSON Lines, in bytes. A row of CSV may have a value
+/// for each of its bytes.
+const LONGEST_ROW: u64 = 8 << 20;
+const LONGEST_LINE: u64 = 32 << 20;
+
+/// Most columns, and most rows.
+const MOST_COLUMNS: usize = 10_000;
+const MOST_ROWS: u64 = 1_000_000;
+
+/// What the reader of CSV reads ahead.
+const READ_AHEAD: u64 = 64 << 10;
+
+/// What is read of a table, after decompression.
+type Input = Box<dyn BufRead + Send>;
+
+/// A reader of CSV, with the quota of its next row.
+type CsvReader = csv::Reader<Metered<Input>>;
 
 /// Why a table, or a row of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -82,13 +100,14 @@ pub struct TableReader {
     path: PathBuf,
     columns: Vec<String>,
     decoder: Decoder,
+    rows: u64,
     ended: bool,
 }
 
 enum Decoder {
-    Csv(Box<csv::Reader<Box<dyn Read>>>),
+    Csv(Box<CsvReader>),
     JsonLines {
-        file: Box<dyn BufRead>,
+        file: Input,
         line: u64,
         known: HashMap<String, usize>,
     },
@@ -115,8 +134,11 @@ impl TableReader {
         let file = File::open(path).map_err(io("open"))?;
         let (columns, decoder) = match extension {
             "csv" => {
-                let mut reader = csv::ReaderBuilder::new().from_reader(decompressed(file, compressed, path)?);
+                let inner = decompressed(file, compressed, path)?;
+                let (quota, cap) = (Quota::new(LONGEST_ROW), CapExceeded::Record(LONGEST_ROW));
+                let mut reader = csv::ReaderBuilder::new().from_reader(Metered { inner, quota, cap });
                 let headers = reader.headers().map_err(|error| csv_error(path, error))?;
+                check_columns(headers.len(), path)?;
                 let columns: Vec<String> = headers.iter().map(|name| name.trim().to_owned()).collect();
                 let mut seen = HashSet::new();
                 if let Some(twice) = columns.iter().find(|name| !seen.insert(name.as_str())) {
@@ -127,11 +149,11 @@ impl TableReader {
             }
             "parquet" => open_parquet(file, path)?,
             _ => {
-                let file = Box::new(BufReader::new(decompressed(file, compressed, path)?));
+                let file = decompressed(file, compressed, path)?;
                 (Vec::new(), Decoder::JsonLines { file, line: 0, known: HashMap::new() })
             }
         };
-        Ok(Self { path: path.to_owned(), columns, decoder, ended: false })
+        Ok(Self { path: path.to_owned(), columns, decoder, rows: 0, ended: false })
     }
 
     /// The names of the columns. Those of JSON Lines are the keys that were read so far.
@@ -144,6 +166,7 @@ impl TableReader {
 fn open_parquet(file: File, path: &Path) -> Result<(Vec<String>, Decoder), ReadError> {
     let decoder = parquet::Decoder::new(file)
         .map_err(|message| ReadError::Invalid { path: path.to_owned(), message })?;
+    check_columns(decoder.columns().len(), path)?;
     Ok((decoder.columns().to_vec(), Decoder::Parquet(Box::new(decoder))))
 }
 
@@ -160,6 +183,10 @@ impl Iterator for TableReader {
             return None;
         }
         let row = match &mut self.decoder {
+            _ if self.rows > MOST_ROWS => {
+                let message = format!("it has more than {MOST_ROWS} rows");
+                Some(Err(ReadError::Invalid { path: self.path.clone(), message }))
+            }
             Decoder::Csv(reader) => csv_row(reader, &self.path),
             Decoder::JsonLines { file, line, known } => {
                 json_row(file, line, known, &mut self.columns, &self.path)
@@ -169,24 +196,30 @@ impl Iterator for TableReader {
                 row.map_err(|(line, message)| ReadError::Row { path: self.path.clone(), line, message })
             }),
         };
+        self.rows += 1;
         self.ended = !matches!(row, Some(Ok(_) | Err(ReadError::Row { .. })));
         row
     }
 }
 
-/// The content of a file, which is decompressed if it is compressed with Zstandard.
-pub(crate) fn decompressed(file: File, compressed: bool, path: &Path) -> Result<Box<dyn Read>, ReadError> {
-    let file = BufReader::new(file);
-    if !compressed {
-        return Ok(Box::new(file));
-    }
+/// The content of a file, which must be compressed with Zstandard if its name says so.
+pub(crate) fn decompressed(file: File, compressed: bool, path: &Path) -> Result<Input, ReadError> {
     let open = || {
-        let mut decoder = zstd::Decoder::with_buffer(file)?;
-        decoder.window_log_max(WINDOW)?;
-        Ok(decoder)
+        let mut file = BufReader::new(file);
+        if compressed && !file.fill_buf()?.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not compressed with Zstandard"));
+        }
+        assay_fs::unpack(file, UNPACKED)
     };
-    let decoder = open().map_err(|source| ReadError::Io { action: "read", path: path.to_owned(), source })?;
-    Ok(Box::new(decoder))
+    open().map_err(|source| ReadError::Io { action: "read", path: path.to_owned(), source })
+}
+
+fn check_columns(count: usize, path: &Path) -> Result<(), ReadError> {
+    if count <= MOST_COLUMNS {
+        return Ok(());
+    }
+    let message = format!("it has more than {MOST_COLUMNS} columns");
+    Err(ReadError::Invalid { path: path.to_owned(), message })
 }
 
 fn csv_error(path: &Path, error: csv::Error) -> ReadError {
@@ -207,8 +240,9 @@ fn csv_error(path: &Path, error: csv::Error) -> ReadError {
     }
 }
 
-fn csv_row(reader: &mut csv::Reader<Box<dyn Read>>, path: &Path) -> Option<Result<Row, ReadError>> {
+fn csv_row(reader: &mut CsvReader, path: &Path) -> Option<Result<Row, ReadError>> {
     let mut record = csv::StringRecord::new();
+    reader.get_ref().quota.renew(LONGEST_ROW + READ_AHEAD);
     match reader.read_record(&mut record) {
         Ok(false) => None,
         Ok(true) => {
@@ -246,25 +280,29 @@ fn json_row(
 ) -> Option<Result<Row, ReadError>> {
     loop {
         let mut bytes = Vec::new();
-        match file.take(LONGEST_LINE).read_until(b'\n', &mut bytes) {
-            Ok(0) => return None,
-            Ok(_) => *line += 1,
+        match assay_fs::next_line(file, &mut bytes, LONGEST_LINE) {
+            Ok(InputLine::End) => return None,
+            Ok(InputLine::Whole(_)) => *line += 1,
+            Ok(InputLine::TooLong(_)) => {
+                let longest = assay_fs::size(LONGEST_LINE);
+                let message = format!("line {} is longer than {longest}", *line + 1);
+                return Some(Err(ReadError::Invalid { path: path.to_owned(), message }));
+            }
             Err(source) => {
                 return Some(Err(ReadError::Io { action: "read", path: path.to_owned(), source }));
             }
-        }
-        if bytes.len() as u64 == LONGEST_LINE {
-            let message = format!("line {line} is longer than {LONGEST_LINE} bytes");
-            return Some(Err(ReadError::Invalid { path: path.to_owned(), message }));
         }
         let text = bytes.trim_ascii();
         if text.is_empty() {
             continue;
         }
-        let object: serde_json::Map<String, serde_json::Value> = match serde_json::from_slice(text) {
+        let object: serde_json::Map<String, serde_json::Value> = match parse_json(text) {
             Ok(object) => object,
             Err(error) => {
-                let message = format!("not a JSON object: {error}");
+                let message = match error {
+                    JsonError::TooLarge(_) => error.to_string(),
+                    JsonError::Invalid(error) => format!("not a JSON object: {error}"),
+                };
                 return Some(Err(ReadError::Row { path: path.to_owned(), line: *line, message }));
             }
         };
@@ -274,6 +312,9 @@ fn json_row(
             if let Some(&column) = known.get(&key) {
                 values[column] = value;
             } else {
+                if let Err(error) = check_columns(columns.len() + 1, path) {
+                    return Some(Err(error));
+                }
                 known.insert(key.clone(), columns.len());
                 columns.push(key);
                 values.push(value);
@@ -378,6 +419,33 @@ mod tests {
         assert!(rows.last().unwrap().starts_with("cannot read t: "), "{rows:?}");
         let (_, rows) = read("t.jsonl.zst", b"no zstd").unwrap();
         assert!(rows.last().unwrap().starts_with("cannot read t: "), "{rows:?}");
+    }
+
+    #[test]
+    fn rows_and_columns_are_bounded() {
+        let check = |name: &str, content: Vec<u8>, expected: &str| {
+            let found = match read(name, &content) {
+                Ok((_, rows)) => rows.last().cloned().unwrap_or_default(),
+                Err(error) => error,
+            };
+            assert_eq!(found, expected, "{name}");
+        };
+        let long = |bytes: u64| "x".repeat(usize::try_from(bytes).unwrap());
+        let row = "cannot read t: a line or row has more than 8 MiB";
+        check("t.csv", format!("a\n{}\n", long(LONGEST_ROW + (1 << 18))).into_bytes(), row);
+        check("t.csv", long(LONGEST_ROW + (1 << 18)).into_bytes(), row);
+        // In quotes, a row may have many lines.
+        check("t.csv", format!("a\n\"{}", "x\n".repeat(5 << 20)).into_bytes(), row);
+        let line = format!("{{\"a\":1}}\n{{\"a\":\"{}\"}}\n", long(LONGEST_LINE));
+        check("t.jsonl", line.clone().into_bytes(), "t: line 2 is longer than 32 MiB");
+        let packed = zstd::encode_all(line.as_bytes(), 1).unwrap();
+        check("t.jsonl.zst", packed, "t: line 2 is longer than 32 MiB");
+        let columns = "t: it has more than 10000 columns";
+        check("t.csv", ["x,"; 10_000].concat().into_bytes(), columns);
+        let keys: Vec<String> = (0..=10_000).map(|key| format!("\"{key}\":1")).collect();
+        check("t.jsonl", format!("{{{}}}", keys.join(",")).into_bytes(), columns);
+        let nested = format!("{{\"a\":[{}0]}}", "[],".repeat(1 << 20));
+        check("t.jsonl", nested.into_bytes(), "t:1: its values would take more than 192 MiB of memory");
     }
 
     #[test]

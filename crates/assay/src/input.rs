@@ -1,44 +1,35 @@
 //! Files that may be compressed, and standard input.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::BufRead;
 use std::path::Path;
 
+use assay_fs::InputLine;
+
 use crate::failure::Failure;
+
+/// Most bytes of an input that is read line by line, after decompression.
+const UNPACKED: u64 = 64 << 30;
 
 /// Longest line that is read.
 const LINE_CAP: u64 = 64 << 20;
 
-/// Windows of Zstandard up to this power of two are read, as `zstd --long=27` makes them.
-const WINDOW_LOG: u32 = 27;
+/// Longest text that is read whole.
+const TEXT_CAP: u64 = 128 << 20;
 
 /// Opens a file, or standard input for `-`. What is compressed is told by its first bytes.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    let failed = |error: io::Error| Failure::bad_input(format!("cannot read {}: {error}", path.display()));
-    let raw: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path).map_err(failed)?)
-    };
-    let mut raw = BufReader::with_capacity(1 << 16, raw);
-    let head = raw.fill_buf().map_err(failed)?;
-    if head.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw))));
-    }
-    if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        let mut decoder = zstd::Decoder::with_buffer(raw).map_err(failed)?;
-        decoder.window_log_max(WINDOW_LOG).map_err(failed)?;
-        return Ok(Box::new(BufReader::new(decoder)));
-    }
-    Ok(Box::new(raw))
+    let opened = assay_fs::open_input(path, UNPACKED)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
+    Ok(opened)
 }
 
 /// A whole text.
 pub(crate) fn text(path: &Path) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.read_to_end(&mut bytes);
-    read.map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let bytes = assay_fs::read_up_to(open(path)?, TEXT_CAP)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
+    // Without a copy where it is UTF-8, as it is almost always.
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Calls `each` with every line that is not blank, and its number from 1. What is no UTF-8 is replaced; what is too long is
@@ -51,22 +42,20 @@ pub(crate) fn lines(
     let mut reader = open(path)?;
     let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
-        let read = (&mut reader).take(LINE_CAP).read_until(b'\n', &mut line);
-        let failed = |error| {
+        let read = assay_fs::next_line(&mut reader, &mut line, LINE_CAP).map_err(|error| {
             Failure::bad_input(format!("cannot read {} after line {}: {error}", path.display(), number - 1))
-        };
-        if read.map_err(failed)? == 0 {
-            break;
-        }
-        if line.len() as u64 == LINE_CAP && line.last() != Some(&b'\n') {
-            bad(number, "the line is longer than 64 MiB");
-            reader.skip_until(b'\n').map_err(failed)?;
-            continue;
-        }
-        let text = String::from_utf8_lossy(&line);
-        if !text.trim().is_empty() {
-            each(number, text.trim_end());
+        })?;
+        match read {
+            InputLine::End => break,
+            InputLine::TooLong(_) => {
+                bad(number, &format!("the line is longer than {}", assay_fs::size(LINE_CAP)))
+            }
+            InputLine::Whole(_) => {
+                let text = String::from_utf8_lossy(&line);
+                if !text.trim().is_empty() {
+                    each(number, text.trim_end());
+                }
+            }
         }
     }
     Ok(())

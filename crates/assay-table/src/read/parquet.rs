@@ -9,6 +9,9 @@ use parquet::record::reader::RowIter;
 use super::Row;
 use crate::Value;
 
+/// Most bytes of a group of rows, after decompression: pages of all its columns are in memory at once.
+const MOST_GROUP: i64 = 192 << 20;
+
 pub(super) struct Decoder {
     columns: Vec<String>,
     rows: RowIter<'static>,
@@ -18,6 +21,10 @@ pub(super) struct Decoder {
 impl Decoder {
     pub(super) fn new(file: File) -> Result<Self, String> {
         let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
+        let groups = reader.metadata().row_groups();
+        if groups.iter().any(|group| !(0..=MOST_GROUP).contains(&group.total_byte_size())) {
+            return Err(format!("a group of rows has more than {} MiB", MOST_GROUP >> 20));
+        }
         let schema = reader.metadata().file_metadata().schema();
         let columns = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
         Ok(Self { columns, rows: RowIter::from_file_into(Box::new(reader)), row: 0 })

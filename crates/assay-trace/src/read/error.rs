@@ -3,8 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use assay_syntax::json::JsonError;
+
 /// Longer documents are refused, in bytes.
-pub const DOCUMENT_CAP: usize = 256 << 20;
+pub const DOCUMENT_CAP: usize = 64 << 20;
 
 /// Why a transcript could not be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +73,27 @@ pub enum TraceError {
     #[error("unknown transcript format {0:?}")]
     NoFormat(String),
     /// One document, and a larger one than is read.
-    #[error("{name} is larger than {DOCUMENT_CAP} bytes, the limit for JSON documents")]
+    #[error("{name} is larger than {}, the limit for JSON documents", assay_fs::size(DOCUMENT_CAP as u64))]
     TooLarge {
         /// The name of the input.
         name: String,
+    },
+    /// A document that unfolds to more than fits into memory.
+    #[error("{name}: {source}")]
+    Memory {
+        /// The name of the input.
+        name: String,
+        /// Why.
+        source: JsonError,
+    },
+    /// More steps than fit into memory.
+    #[error("{name} has more than {steps} steps, or more than {} of text in them", assay_fs::size(*bytes))]
+    TooManySteps {
+        /// The name of the input.
+        name: String,
+        /// Most steps.
+        steps: usize,
+        /// Most bytes.
+        bytes: u64,
     },
 }

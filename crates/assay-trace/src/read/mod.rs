@@ -14,7 +14,6 @@ mod files;
 mod gemini;
 pub mod harbor;
 mod input;
-mod lines;
 mod messages;
 mod mini;
 mod opencode;
@@ -36,11 +35,13 @@ pub use self::builder::{Head, Hidden, LaneHead, Sink};
 pub use self::error::{DOCUMENT_CAP, TraceError};
 pub use self::files::{read, read_all};
 pub use self::input::open;
-pub use self::lines::LINE_CAP;
 pub use self::reader::Reader;
 pub use self::sources::{Source as Input, Sources, sources};
 pub use self::stream::{read_all_from, read_from, stream};
 pub use self::transcript::{Streamed, Transcript};
+
+/// Longer lines are passed over, in bytes. Claude Code's longest, with pictures in them, are a few MB.
+pub const LINE_CAP: usize = 32 << 20;
 
 /// Most bytes of a file that are read to detect its format.
 const HEAD: usize = 4 << 20;

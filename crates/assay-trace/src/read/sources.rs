@@ -6,14 +6,15 @@ use std::fs;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use assay_fs::InputLine;
+use assay_syntax::json::{JsonError, parse_json};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::DOCUMENT_CAP;
 use super::input::open;
-use super::lines::{self, LINE_CAP, Line};
 use super::stream::begins_document;
-use super::{HEAD, claimed, harbor, sniff};
+use super::{HEAD, LINE_CAP, claimed, harbor, sniff};
 
 /// A transcript, with the logs that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,9 +141,11 @@ fn is_transcript(path: &Path) -> bool {
     if input.take(DOCUMENT_CAP as u64).read_to_end(&mut start).is_err() {
         return true;
     }
-    match serde_json::from_slice::<Value>(&start) {
+    match parse_json::<Value>(&start) {
         Ok(document) => claimed(&document, true).is_some(),
-        Err(error) => error.is_eof(),
+        Err(JsonError::Invalid(error)) => error.is_eof(),
+        // Reading it says why it cannot be read.
+        Err(JsonError::TooLarge(_)) => true,
     }
 }
 
@@ -232,10 +235,10 @@ fn places(path: &Path, mut each: impl FnMut(usize, RecordOrigin) -> bool) {
     let Ok(input) = open(path) else { return };
     let (mut input, mut buffer) = (BufReader::with_capacity(1 << 16, input), Vec::new());
     for number in 0.. {
-        match lines::next(&mut input, &mut buffer, LINE_CAP) {
-            Ok(Line::End) | Err(_) => return,
-            Ok(Line::TooLong(_)) => {}
-            Ok(Line::DocumentDecoder(_)) => {
+        match assay_fs::next_line(&mut input, &mut buffer, LINE_CAP as u64) {
+            Ok(InputLine::End) | Err(_) => return,
+            Ok(InputLine::TooLong(_)) => {}
+            Ok(InputLine::Whole(_)) => {
                 let place = serde_json::from_slice(&buffer).unwrap_or_default();
                 if !each(number, place) {
                     return;

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 
+use assay_fs::InputLine;
+use assay_syntax::json::{JSON_MEMORY, check_json};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::builder::{Builder, Sink};
 use super::error::{DOCUMENT_CAP, TraceError};
-use super::lines::{self, LINE_CAP, Line};
 use super::reader::{Decoder, Reader};
 use super::transcript::{Collector, Streamed, Transcript, merged};
-use super::{HEAD, claimed, sniff};
+use super::{HEAD, LINE_CAP, claimed, sniff};
 
 /// Reads a stream to its end, its sessions as one. `name` is what diagnostics call it.
 pub fn read_from(
@@ -31,6 +32,7 @@ pub fn read_all_from(
 ) -> Result<Vec<Transcript>, TraceError> {
     let mut collector = Collector::default();
     let streamed = stream(input, name, reader, &mut collector)?;
+    collector.check(name)?;
     let whole = |(number, one): (usize, Streamed)| {
         let mut head = one.head;
         let (times, is_partial, hidden) = (head.times, head.is_partial, head.hidden);
@@ -87,6 +89,9 @@ pub fn stream(
     if whole.len() > DOCUMENT_CAP {
         return Err(TraceError::TooLarge { name: named() });
     }
+    if let Err(source) = check_json(&whole, JSON_MEMORY) {
+        return Err(TraceError::Memory { name: named(), source });
+    }
     let document = match serde_json::from_str::<Value>(&String::from_utf8_lossy(&whole)) {
         Ok(document) => document,
         Err(error) if error.is_eof() && begins_document(&whole) => {
@@ -109,6 +114,7 @@ pub fn stream(
             seems: seems.map(Reader::name),
         });
     }
+    drop(document);
     let mut parts = Parts::new(found, sink);
     parts.line = None;
     parts.read_line(&whole, true);
@@ -150,6 +156,9 @@ impl<'s> Parts<'s> {
 
     /// Passes a line to its session: a record, or several joined ones.
     fn read_line(&mut self, json: &[u8], ended: bool) {
+        if let Err(error) = check_json(json, JSON_MEMORY) {
+            return self.note("line-too-long", format!("a line is skipped: {error}"));
+        }
         let text = String::from_utf8_lossy(json);
         if matches!(text, std::borrow::Cow::Owned(_)) {
             self.note("invalid-utf8", "invalid UTF-8, shown as replacement characters");
@@ -281,15 +290,15 @@ fn read_lines(input: &mut dyn BufRead, parts: &mut Parts<'_>) -> io::Result<()> 
     loop {
         at += 1;
         parts.line = Some(at);
-        match lines::next(input, &mut buffer, LINE_CAP)? {
-            Line::End => return Ok(()),
-            Line::TooLong(length) => {
+        match assay_fs::next_line(input, &mut buffer, LINE_CAP as u64)? {
+            InputLine::End => return Ok(()),
+            InputLine::TooLong(length) => {
                 parts.note(
                     "line-too-long",
                     format!("a line of {length} bytes is longer than {LINE_CAP}; skipped"),
                 );
             }
-            Line::DocumentDecoder(ended) => {
+            InputLine::Whole(ended) => {
                 if !buffer.iter().all(u8::is_ascii_whitespace) {
                     parts.read_line(&buffer, ended);
                 }

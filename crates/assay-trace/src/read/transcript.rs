@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::builder::{Head, Hidden, Sink};
+use super::error::TraceError;
 use crate::Usage;
 use crate::usage::{CACHE_WRITE, Tally};
 use crate::{Diagnostic, FinalMetrics, Source, Step, SubagentRef, Trajectory};
@@ -48,10 +49,40 @@ pub struct Streamed {
 #[derive(Default)]
 pub(crate) struct Collector {
     sessions: Vec<BTreeMap<Option<String>, Vec<Step>>>,
+    /// Steps so far, and bytes of their texts.
+    steps: usize,
+    bytes: u64,
+}
+
+/// Most steps of a transcript that is kept in memory, and most bytes in them.
+const MOST_STEPS: usize = 100_000;
+const MOST_BYTES: u64 = 192 << 20;
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl std::io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Sink for Collector {
     fn step(&mut self, session: usize, lane: Option<&str>, step: Step) {
+        let mut counter = Counter(0);
+        // Counting cannot fail.
+        let _ = serde_json::to_writer(&mut counter, &step);
+        (self.steps, self.bytes) = (self.steps + 1, self.bytes + counter.0);
+        if !self.fits() {
+            // Nothing of it is used.
+            self.sessions.clear();
+            return;
+        }
         if self.sessions.len() <= session {
             self.sessions.resize_with(session + 1, BTreeMap::new);
         }
@@ -60,6 +91,18 @@ impl Sink for Collector {
 }
 
 impl Collector {
+    fn fits(&self) -> bool {
+        self.steps <= MOST_STEPS && self.bytes <= MOST_BYTES
+    }
+
+    /// Refuses a transcript of which not all steps were kept.
+    pub(super) fn check(&self, name: &str) -> Result<(), TraceError> {
+        if self.fits() {
+            return Ok(());
+        }
+        Err(TraceError::TooManySteps { name: name.to_owned(), steps: MOST_STEPS, bytes: MOST_BYTES })
+    }
+
     /// One session, with its sub-agents tied to the calls that started them.
     pub(crate) fn trajectory(&mut self, session: usize, head: Head, tally: &Tally) -> Trajectory {
         let mut lanes = self.sessions.get_mut(session).map(std::mem::take).unwrap_or_default();

@@ -81,7 +81,7 @@ pub fn benchmark(
         };
         for row in rows {
             match row {
-                Ok(cells) => read.add(document.line, cells),
+                Ok(cells) => read.add(document.line, cells)?,
                 Err(reason) => read.skip(document.line, reason),
             }
         }

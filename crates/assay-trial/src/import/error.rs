@@ -69,7 +69,7 @@ pub enum ImportError {
         conditions: Vec<String>,
     },
     /// A table without a column.
-    #[error("{} has no column {column:?}; its columns are {}{}", .path.display(), .columns.join(", "), other_column(.hint.as_ref()))]
+    #[error("{} has no column {column:?}; its columns are {}{}", .path.display(), list_columns(.columns), other_column(.hint.as_ref()))]
     Column {
         /// The table.
         path: PathBuf,
@@ -93,6 +93,18 @@ pub enum ImportError {
         /// The lines of the first two rows.
         lines: [u64; 2],
     },
+    /// More trials than fit into memory.
+    #[error(
+        "line {line}: the {trials} trials before it take {cap} MiB of memory, the most for one import (hint: import parts, chosen with `--filter`)"
+    )]
+    TooMany {
+        /// The line of the first trial that does not fit.
+        line: u64,
+        /// The trials that fit.
+        trials: usize,
+        /// The most, in MiB.
+        cap: usize,
+    },
     /// A table without a usable row.
     #[error("no row of {} can be imported{}{}", .path.display(), first_of(.first.as_ref()), left_out(*.filtered))]
     NoRow {
@@ -109,6 +121,14 @@ pub enum ImportError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// The first columns of a table.
+fn list_columns(columns: &[String]) -> String {
+    const SHOWN: usize = 50;
+    let more = columns.len().saturating_sub(SHOWN);
+    let shown = columns.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 fn first_of(first: Option<&(u64, String)>) -> String {

@@ -148,7 +148,7 @@ pub(super) fn import_read(
             filtered: read.filtered,
         });
     }
-    let Read { mut trials, mut skipped, filtered, mut notes } = read;
+    let Read { mut trials, mut skipped, filtered, mut notes, .. } = read;
     check_ids(source.path, &trials)?;
     let numbers = number_columns(&mut trials);
     number_repetitions(&mut trials, &mut skipped);
@@ -180,17 +180,12 @@ pub(super) fn import_read(
         numbers,
         notes,
     };
-    let placed: Vec<Placed<'_>> = trials
-        .iter()
-        .map(|trial| {
-            let specification = trial.specification();
-            (TrialId::of(&specification), specification, trial)
-        })
-        .collect();
+    let placed: Vec<Placed<'_>> =
+        trials.iter().map(|trial| (TrialId::of(&trial.specification()), trial)).collect();
     write_all(store, &placed, &source.mark()?)?;
     let mut cells: Vec<Cell> = placed
         .iter()
-        .map(|(id, _, trial)| Cell {
+        .map(|(id, trial)| Cell {
             task: trial.task.clone(),
             agent: agents.iter().position(|label| *label == trial.agent).unwrap_or_default(),
             sandbox: UNNAMED.to_owned(),
@@ -280,8 +275,8 @@ impl TableTrial {
     }
 }
 
-/// A trial with its id and what that is the hash of.
-type Placed<'a> = (TrialId, serde_json::Value, &'a TableTrial);
+/// A trial with its id.
+type Placed<'a> = (TrialId, &'a TableTrial);
 
 #[derive(Debug, Default)]
 pub(super) struct Read {
@@ -289,19 +284,48 @@ pub(super) struct Read {
     skipped: Vec<SkippedRow>,
     filtered: usize,
     notes: Vec<String>,
+    /// Bytes that the trials take, estimated.
+    memory: usize,
 }
 
+/// Most bytes of memory that the trials of an import may take.
+const MEMORY: usize = 256 << 20;
+
+/// Bytes that a trial takes besides its texts and numbers: with its id, its cell and what they are sorted by. Measured
+/// with tables of 100,000 rows.
+const ROW: usize = 1024;
+
 impl Read {
+    /// Adds a trial, unless all of them would take too much memory.
+    fn push(&mut self, trial: TableTrial) -> Result<(), ImportError> {
+        let texts = [Some(&trial.task), Some(&trial.condition), Some(&trial.agent.name)];
+        let more = [trial.id.as_ref(), trial.cluster.as_ref(), trial.given_repetition.as_ref()];
+        let texts: usize = texts.into_iter().chain(more).flatten().map(String::len).sum();
+        let numbers: usize = trial.others.keys().map(|column| column.len() + 96).sum();
+        // Texts are in the trial, in its cell and in keys by which trials are sorted.
+        self.memory += ROW + 4 * texts + numbers;
+        if self.memory > MEMORY {
+            let (line, cap) = (trial.line, MEMORY >> 20);
+            return Err(ImportError::TooMany { line, trials: self.trials.len(), cap });
+        }
+        self.trials.push(trial);
+        Ok(())
+    }
+
     /// Adds a row under the names of columns that [`table`] gives a meaning to.
-    pub(super) fn add(&mut self, line: u64, cells: BTreeMap<&str, Value>) {
+    ///
+    /// # Errors
+    /// [`ImportError::TooMany`].
+    pub(super) fn add(&mut self, line: u64, cells: BTreeMap<&str, Value>) -> Result<(), ImportError> {
         let columns: Vec<String> = cells.keys().map(|&name| name.to_owned()).collect();
         let row = Row { line, values: cells.into_values().collect() };
         let cells = Cells { columns: &columns, row };
         let places = ColumnRoles::new(&TableColumns::default(), &[]);
         match trial(&cells, &places, &[], (0.0, 1.0), &mut false) {
-            Ok(trial) => self.trials.push(trial),
+            Ok(trial) => self.push(trial)?,
             Err(reason) => self.skip(line, reason),
         }
+        Ok(())
     }
 
     /// Adds a row that cannot be used.
@@ -394,7 +418,7 @@ fn read(path: &Path, options: &TableOptions) -> Result<Read, ImportError> {
             continue;
         }
         match trial(&cells, &places, &options.ignored, options.range, &mut naive) {
-            Ok(trial) => read.trials.push(trial),
+            Ok(trial) => read.push(trial)?,
             Err(reason) => read.skipped.push(SkippedRow { line, reason }),
         }
     }
@@ -797,10 +821,8 @@ fn write_all(store: &Store, placed: &[Placed<'_>], mark: &ImportedFrom) -> Resul
     const THREADS: usize = 16;
     let each = placed.len().div_ceil(THREADS).max(1);
     let written = std::thread::scope(|scope| {
-        let write_part = |part: &[Placed<'_>]| {
-            part.iter()
-                .try_for_each(|(id, specification, trial)| write(store, id, specification, trial, mark))
-        };
+        let write_part =
+            |part: &[Placed<'_>]| part.iter().try_for_each(|(id, trial)| write(store, id, trial, mark));
         let threads: Vec<_> = placed.chunks(each).map(|part| scope.spawn(move || write_part(part))).collect();
         threads
             .into_iter()
@@ -810,20 +832,14 @@ fn write_all(store: &Store, placed: &[Placed<'_>], mark: &ImportedFrom) -> Resul
     written
 }
 
-fn write(
-    store: &Store,
-    id: &TrialId,
-    specification: &serde_json::Value,
-    trial: &TableTrial,
-    mark: &ImportedFrom,
-) -> Result<(), StoreError> {
+fn write(store: &Store, id: &TrialId, trial: &TableTrial, mark: &ImportedFrom) -> Result<(), StoreError> {
     let mut record = Record { imported_from: Some(mark.clone()), ..trial.record(id) };
     // An unreadable record is replaced.
     if is_known(store.record(id).unwrap_or_default(), &record) {
         return Ok(());
     }
     let Some(lease) = claimed(store, id)? else { return Ok(()) };
-    record.attempt = store.begin(id, specification, &lease)?.0;
+    record.attempt = store.begin(id, &trial.specification(), &lease)?.0;
     store.finish(&record, &lease)
 }
 

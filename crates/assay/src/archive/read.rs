@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -12,15 +12,20 @@ use assay_store::{
     IMPORTED_SPECIFICATION, ImportedFrom, OutcomeRule, Record, RunFolder, SOURCE, Store, StoreError, TrialId,
     is_run_name, pretty,
 };
+use assay_syntax::json::{JSON_MEMORY, check_json};
 use assay_trial::import::relabeling_note;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::write::trial_folder;
 use super::{ArchiveError, FILE_CAP, MANIFEST, Manifest, Member, MemberKind, RUN_FILES, SCHEMA};
 
-/// Most bytes of the manifest: about a million files.
-const MANIFEST_CAP: u64 = 256 << 20;
+/// Most bytes of the manifest: about 250,000 files.
+const MANIFEST_CAP: u64 = 48 << 20;
+
+/// Most bytes of a plan, and of each other document that is parsed.
+const PLAN_CAP: u64 = 48 << 20;
+const DOCUMENT_CAP: u64 = 16 << 20;
 
 /// Most bytes that a byte of the archive may unpack to, beyond the first [`FREE`].
 const RATIO: u64 = 1000;
@@ -101,6 +106,13 @@ fn staging(store: &Store) -> Result<tempfile::TempDir, ArchiveError> {
     created.map_err(|source| ArchiveError::Io { action: "create a folder in", path: scratch, source })
 }
 
+/// What a manifest begins with.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    schema: String,
+}
+
 struct Archive<'a> {
     file: &'a Path,
     staging: &'a Path,
@@ -131,8 +143,8 @@ impl Archive<'_> {
         if path != MANIFEST {
             return Err(self.invalid(format!("it begins with {path:?} instead of {MANIFEST}")));
         }
-        let mut bytes = Vec::new();
-        first.read_to_end(&mut bytes).map_err(|error| self.damaged(&error))?;
+        let bytes = assay_fs::read_up_to(&mut first, MANIFEST_CAP)
+            .map_err(|error| self.invalid(format!("{MANIFEST}: {error}")))?;
         let manifest = self.manifest(&bytes, size)?;
         let total: u64 = manifest.files.iter().map(|member| member.bytes).sum();
         left.set(total + (manifest.files.len() as u64 + 20) * OVERHEAD);
@@ -167,15 +179,16 @@ impl Archive<'_> {
     }
 
     fn manifest(&self, bytes: &[u8], size: u64) -> Result<Manifest, ArchiveError> {
-        let value: Value = serde_json::from_slice(bytes)
+        // Only what a manifest has becomes values: others may take many times their length.
+        let head: Head = serde_json::from_slice(bytes)
             .map_err(|error| self.invalid(format!("{MANIFEST} is not JSON: {error}")))?;
-        let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+        let schema = head.schema;
         if schema != SCHEMA {
             let reason = format!("its schema is {schema:?}, and this version of assay reads {SCHEMA:?}");
             return Err(self.invalid(reason));
         }
         let manifest: Manifest =
-            serde_json::from_value(value).map_err(|error| self.invalid(format!("{MANIFEST}: {error}")))?;
+            serde_json::from_slice(bytes).map_err(|error| self.invalid(format!("{MANIFEST}: {error}")))?;
         let mut paths = BTreeSet::new();
         let mut total = 0_u64;
         for member in &manifest.files {
@@ -202,19 +215,31 @@ impl Archive<'_> {
         if bytes != listed.bytes {
             return Err(self.invalid(format!("{} has {bytes} bytes, not {}", listed.path, listed.bytes)));
         }
-        let mut content = Vec::new();
-        entry.read_to_end(&mut content).map_err(|error| self.damaged(&error))?;
-        if content.len() as u64 != bytes {
+        let path = self.staging.join(&listed.path);
+        let failed = |source| ArchiveError::Io { action: "write", path: path.clone(), source };
+        fs::create_dir_all(path.parent().unwrap_or(self.staging)).map_err(failed)?;
+        let mut file = fs::File::create(&path).map_err(failed)?;
+        let (mut hasher, mut buffer, mut length) = (blake3::Hasher::new(), vec![0; 64 << 10], 0_u64);
+        loop {
+            let read = entry.read(&mut buffer).map_err(|error| self.damaged(&error))?;
+            let part = buffer.get(..read).unwrap_or_default();
+            if part.is_empty() {
+                break;
+            }
+            hasher.update(part);
+            length += part.len() as u64;
+            file.write_all(part).map_err(failed)?;
+        }
+        if length != bytes {
             return Err(self.invalid(format!("{} ends early: the file is incomplete", listed.path)));
         }
-        if blake3::hash(&content).to_hex().as_str() != listed.blake3 {
+        if hasher.finalize().to_hex().as_str() != listed.blake3 {
             return Err(self.invalid(format!("{} does not have the digest in the manifest", listed.path)));
         }
-        let path = self.staging.join(&listed.path);
-        let written = fs::create_dir_all(path.parent().unwrap_or(self.staging))
-            .and_then(|()| fs::write(&path, &content))
-            .and_then(|()| if listed.executable { make_executable(&path) } else { Ok(()) });
-        written.map_err(|source| ArchiveError::Io { action: "write", path, source })
+        if listed.executable {
+            make_executable(&path).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Checks that the files make up a run, and gives it its name here.
@@ -225,7 +250,12 @@ impl Archive<'_> {
         name: Option<&str>,
     ) -> Result<(RunFolder, Vec<TrialId>), ArchiveError> {
         let plan = self.staging.join("run/plan.json");
-        let bytes = fs::read(&plan).map_err(|_| self.invalid("run/plan.json is missing"))?;
+        if !plan.exists() {
+            return Err(self.invalid("run/plan.json is missing"));
+        }
+        let bytes = assay_fs::read_file(&plan, PLAN_CAP)
+            .and_then(|bytes| check_json(&bytes, 2 * JSON_MEMORY).map(|()| bytes).map_err(io::Error::other))
+            .map_err(|error| self.invalid(format!("run/plan.json: {error}")))?;
         let mut run = RunFolder::parse(&bytes, Path::new("run/plan.json")).map_err(|error| match error {
             StoreError::Version { found, reads, .. } => {
                 self.invalid(format!("its plan has the schema {found:?}; {reads:?} is read"))
@@ -241,7 +271,13 @@ impl Archive<'_> {
         let mut with_record = BTreeSet::new();
         let mut trials = BTreeSet::new();
         for member in &manifest.files {
-            let read = || fs::read(self.staging.join(&member.path)).map_err(|error| self.damaged(&error));
+            let read = || {
+                assay_fs::read_file(&self.staging.join(&member.path), DOCUMENT_CAP)
+                    .and_then(|bytes| {
+                        check_json(&bytes, JSON_MEMORY).map(|()| bytes).map_err(io::Error::other)
+                    })
+                    .map_err(|error| self.invalid(format!("{}: {error}", member.path)))
+            };
             let id = match MemberKind::of(&member.path) {
                 Some(MemberKind::Record(id)) => {
                     let bytes = read()?;
@@ -455,8 +491,11 @@ fn commit(
             let name = skill.file_name().to_string_lossy().into_owned();
             let hex = name.strip_suffix(".md").unwrap_or(&name);
             let path = skill.path();
-            let bytes =
-                fs::read(&path).map_err(|source| ArchiveError::Io { action: "read", path, source })?;
+            let bytes = assay_fs::read_file(&path, DOCUMENT_CAP).map_err(|source| ArchiveError::Io {
+                action: "read",
+                path,
+                source,
+            })?;
             // The digest of a package with other files than this one cannot be checked.
             if is_whole_package(staging, hex, &bytes)? {
                 store.write_skill(hex, &bytes)?;

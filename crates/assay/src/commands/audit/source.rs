@@ -1,6 +1,6 @@
 //! What is audited: folders of transcripts, and runs of a store.
 
-use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_audit::calibrated::{self, TaskRuns};
@@ -17,6 +17,9 @@ use crate::machine;
 
 /// Largest content of an archive that is unpacked, in bytes.
 const ARCHIVE_CAP: u64 = 1 << 30;
+
+/// Most bytes of a header that is no file, such as one of a long name.
+const HEADER_CAP: u64 = 1 << 20;
 
 /// Transcripts of tasks with and without a skill.
 pub(in crate::commands) struct Source {
@@ -95,8 +98,15 @@ fn is_store(folder: &Path) -> bool {
 fn unpack(path: &Path) -> Result<TempDir, Failure> {
     let unread = |error| input::unread(path, error);
     let folder = tempfile::tempdir().map_err(unread)?;
-    let reader = zstd::Decoder::new(File::open(path).map_err(unread)?).map_err(unread)?;
-    let mut archive = tar::Archive::new(std::io::Read::take(reader, ARCHIVE_CAP));
-    archive.unpack(folder.path()).map_err(unread)?;
+    let open = || assay_fs::open_input(path, ARCHIVE_CAP).map(tar::Archive::new).map_err(unread);
+    // Headers of long names are read into memory: first it is seen how long they are.
+    for entry in open()?.entries().map_err(unread)?.raw(true) {
+        let header = entry.map_err(unread)?.header().clone();
+        let is_file = header.entry_type().is_file() || header.entry_type().is_dir();
+        if !is_file && header.entry_size().map_err(unread)? > HEADER_CAP {
+            return Err(unread(io::Error::other("a header of a name has more than 1 MiB")));
+        }
+    }
+    open()?.unpack(folder.path()).map_err(unread)?;
     Ok(folder)
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use assay_draft::requests::{Checks, Pool, Prompt, Review, ReviewPrompt};
 use assay_judge::is_same_family;
 use assay_report::counted;
-use assay_table::read_documents;
+use assay_table::read_all_documents;
 use serde_json::{Value, json};
 
 use crate::args::draft::{PoolName, RequestsArgs};
@@ -247,7 +247,7 @@ impl Command<'_> {
 /// The final labels of a sheet, by item; items without a label are left out.
 fn read_labels(path: &Path) -> Result<BTreeMap<String, bool>, Failure> {
     let documents =
-        read_documents(path).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
+        read_all_documents(path).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
     let mut labels = BTreeMap::new();
     for document in documents {
         let bad = |what: &str| {

@@ -92,10 +92,12 @@ fn read_reviews(path: &Path) -> Result<Vec<Review>, Failure> {
         Failure::bad_input(format!("{}: {message}", path.display()))
             .hint("expected {\"reviews\": [{\"run_id\": …, \"feedback\": …}], \"status\": \"complete\"}")
     };
-    let documents =
+    let mut documents =
         read_documents(path).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
-    let [document] = documents.as_slice() else { return Err(bad("not one JSON document")) };
-    let document = document.value.as_ref().map_err(|error| bad(error))?;
+    let (Some(document), None) = (documents.next(), documents.next()) else {
+        return Err(bad("not one JSON document"));
+    };
+    let document = document.value.map_err(|error| bad(&error))?;
     let reviews =
         document.get("reviews").and_then(Value::as_array).ok_or_else(|| bad("no list `reviews`"))?;
     let is_complete = document.get("status").and_then(Value::as_str) != Some("in_progress");

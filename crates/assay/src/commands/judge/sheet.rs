@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_report::{clean, counted};
 use assay_store::{AddedSheet, Sheet, is_run_name};
-use assay_table::read_documents;
+use assay_table::read_all_documents;
 use serde_json::{Value, json};
 
 use crate::args::judge::SheetArgs;
@@ -52,7 +52,7 @@ fn read_sheet(path: &Path, name: &str) -> Result<Sheet, Failure> {
         Failure::bad_input(message).hint("`assay judge sheet --help` describes the columns")
     };
     let documents =
-        read_documents(path).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
+        read_all_documents(path).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
     let mut rows: Vec<(u64, Value)> = Vec::with_capacity(documents.len());
     for document in documents {
         let line = document.line;
