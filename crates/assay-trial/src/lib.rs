@@ -20,6 +20,7 @@ pub use assay_store::{
     TaskRef, TrialSpec,
 };
 pub use condition::Pairing;
+pub use experiment::foreign::{NotPermitted, Permissions};
 pub use experiment::{Experiment, ExperimentError, NetworkGrant, Retries, RetriesLeft};
 pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};

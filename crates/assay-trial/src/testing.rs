@@ -19,8 +19,8 @@ use tempfile::TempDir;
 
 use crate::run::backend::BackendKind;
 use crate::{
-    Backend, Experiment, MachineContext, Plan, PlanError, ResolvedTrial, SandboxUnavailable, Sandboxes,
-    TrialSpec,
+    Backend, Experiment, MachineContext, Permissions, Plan, PlanError, ResolvedTrial, SandboxUnavailable,
+    Sandboxes, TrialSpec,
 };
 
 /// A skill's text, with enough distinctive lines to be recognized.
@@ -50,7 +50,13 @@ pub(crate) fn on_machine<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
         Err(SandboxUnavailable::NotOffered("not in these tests")),
         Err(SandboxUnavailable::NotOffered("no Docker in these tests")),
     );
-    work(&MachineContext { env: &env, sandboxes: &sandboxes, dry: false, cli_agents: None })
+    work(&MachineContext {
+        env: &env,
+        sandboxes: &sandboxes,
+        dry: false,
+        permissions: Permissions::ALL,
+        cli_agents: None,
+    })
 }
 
 /// An experiment with the task `a` and the skill `one`, and a store.

@@ -11,7 +11,7 @@ use assay_model::Price;
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
 use assay_store::{Owner, RECORD_KEY_VARIABLE, Store};
-use assay_trial::{CliAgentContext, MachineContext, SandboxUnavailable, Sandboxes};
+use assay_trial::{CliAgentContext, MachineContext, Permissions, SandboxUnavailable, Sandboxes};
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -105,9 +105,10 @@ pub(crate) fn cli_agents(replay: Option<&Path>) -> Option<CliAgentContext> {
     })
 }
 
-/// What planning and executing ask of this machine.
+/// What planning and executing ask of this machine. Experiments get no permission that the caller did not give.
 pub(crate) fn context<'a>(sandboxes: &'a Sandboxes, replay: Option<&Path>) -> MachineContext<'a> {
-    MachineContext { env: &env, sandboxes, dry: false, cli_agents: cli_agents(replay) }
+    let permissions = Permissions::default();
+    MachineContext { env: &env, sandboxes, dry: false, permissions, cli_agents: cli_agents(replay) }
 }
 
 /// Whether bubblewrap works here.
@@ -207,6 +208,14 @@ pub(crate) fn remove_stale_containers(store: &Store) -> Option<docker::Removed> 
 pub(crate) fn docker_answers(store: &Store) -> bool {
     let options = docker_options(store.label(), &store.owner().mark());
     options.is_ok_and(|options| Docker::connect(options).is_ok())
+}
+
+/// Lets this process open as many files as its hard limit permits: each connection of a worker is one.
+pub(crate) fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // With fewer, connections without a token are closed earlier.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Resident memory of this process, in bytes, where the kernel tells it (proc(5), `/proc/pid/statm`).

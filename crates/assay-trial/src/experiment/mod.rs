@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_keys;
 mod conditions;
+pub(crate) mod foreign;
 mod judge;
 mod key_places;
 mod metrics;
@@ -22,6 +23,7 @@ use assay_store::{
 use serde::Deserialize;
 
 use self::conditions::ConditionTable;
+use self::foreign::Requests;
 use self::judge::JudgeTable;
 use self::key_places::AgentKeyPlaces;
 use self::metrics::MetricTable;
@@ -112,6 +114,8 @@ pub struct Experiment {
     pub same_server: Vec<String>,
     /// Which skills belong to which task, unless the task names them.
     pub pairings: BTreeMap<String, Pairing>,
+    /// What its text requests outside of itself.
+    requests: Requests,
 }
 
 /// The network that an experiment grants.
@@ -290,6 +294,7 @@ impl Experiment {
             calibration: None,
             same_server: Vec::new(),
             pairings: BTreeMap::new(),
+            requests: Requests::default(),
         }
     }
 
@@ -534,6 +539,7 @@ impl Experiment {
             calibration: calibration.map(|table| directory.join(table)),
             same_server: Vec::new(),
             pairings: file.tasks,
+            requests: Requests::read(source),
         })
     }
 }

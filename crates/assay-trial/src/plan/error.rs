@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use assay_store::StoreError;
 use assay_task::TaskError;
 
+use crate::experiment::foreign::NotPermitted;
 use crate::judging::PanelError;
+use crate::plan::safety::UnsafeSkills;
 use crate::run::open_agent::AgentError;
 
 /// Why nothing can be planned.
@@ -41,6 +43,12 @@ pub enum PlanError {
         /// The cause.
         message: String,
     },
+    /// Something that the caller did not permit.
+    #[error(transparent)]
+    NotPermitted(#[from] NotPermitted),
+    /// Skills with safety errors.
+    #[error(transparent)]
+    Unsafe(#[from] UnsafeSkills),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -11,6 +11,7 @@ mod folder;
 mod imported;
 pub(crate) mod limits;
 pub(crate) mod preflight;
+pub(crate) mod safety;
 mod second_stage;
 
 use std::collections::btree_map::Entry;
@@ -114,7 +115,10 @@ impl Plan {
         store: &Store,
         machine: &MachineContext<'_>,
     ) -> Result<Self, PlanError> {
+        experiment.check_permissions(machine.permissions)?;
         let mut suite = Suite::load(&experiment.suite, &experiment.directory);
+        let tasks = suite.tasks.iter().map(|task| task.root.as_path());
+        experiment.check_found(machine.permissions, "suite", tasks)?;
         if !suite.problems.is_empty() || suite.tasks.is_empty() {
             let unreadable = suite.unreadable.into_iter().map(|unreadable| unreadable.error);
             return Err(PlanError::Tasks(suite.problems.into_iter().chain(unreadable).collect()));
@@ -193,6 +197,7 @@ impl Plan {
             plan.cells.sort_by(|one, other| share(one).total_cmp(&share(other)));
         }
         plan.excluded.sort();
+        plan.check_packages(store, machine)?;
         Ok(plan)
     }
 
@@ -363,7 +368,10 @@ impl Plan {
 
     /// What the tasks request and this machine cannot provide, in sentences.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.diagnostics.iter().filter(|found| found.code == CAPPED).map(|found| found.message.as_str())
+        self.diagnostics
+            .iter()
+            .filter(|found| [CAPPED, safety::UNSAFE].contains(&found.code))
+            .map(|found| found.message.as_str())
     }
 
     /// Tasks that get fewer CPUs than they request, which may change results that depend on speed.

@@ -8,7 +8,7 @@ use crate::plan::feasible::network;
 use crate::run::env::{expand, serves_login};
 use crate::run::route::CliAgentContext;
 use crate::testing::{Fixture, SKILL};
-use crate::{NetworkGrant, Sandboxes};
+use crate::{NetworkGrant, Permissions, Sandboxes};
 
 #[test]
 fn variables_expand_only_if_allowed() {
@@ -74,7 +74,13 @@ fn with_bubblewrap<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
         Ok(bubblewrap),
         Err(crate::SandboxUnavailable::NotOffered("no Docker in these tests")),
     );
-    work(&MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: false, cli_agents: None })
+    work(&MachineContext {
+        env: &|_| None,
+        sandboxes: &sandboxes,
+        dry: false,
+        permissions: Permissions::ALL,
+        cli_agents: None,
+    })
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The machine context of planning and execution.
 
+use crate::experiment::foreign::Permissions;
 use crate::run::backend::Sandboxes;
 use crate::run::route::CliAgentContext;
 
@@ -11,6 +12,8 @@ pub struct MachineContext<'a> {
     pub sandboxes: &'a Sandboxes,
     /// Whether it is a dry run, which needs no keys.
     pub dry: bool,
+    /// What the caller permits experiments.
+    pub permissions: Permissions,
     /// The CLI agents' installation, if there is one.
     pub cli_agents: Option<CliAgentContext>,
 }

@@ -15,6 +15,8 @@ use assay_store::{RECORD_KEY_VARIABLE, Store};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::experiment::foreign::Permissions;
+
 /// Between two looks at the queue.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// For one of Slurm's commands: they wait for a controller that is away.
@@ -33,6 +35,8 @@ pub struct SlurmOptions {
     pub sbatch: Vec<String>,
     /// Whether an interrupt cancels the jobs as well.
     pub cancel_on_interrupt: bool,
+    /// What the caller permits, which the workers are told.
+    pub permissions: Permissions,
 }
 
 /// Why the workers of a run cannot be executed by Slurm.
@@ -138,6 +142,7 @@ impl Slurm {
         let mut worker = vec![options.program.to_string_lossy().into_owned()];
         worker.extend(words.map(str::to_owned));
         worker.push(IDLE_SECONDS.to_string());
+        worker.extend(options.permissions.worker_options().into_iter().map(str::to_owned));
         Self {
             options: options.clone(),
             name: format!("assay-{run}-{}", store.label()),

@@ -21,7 +21,7 @@ use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::Bubblewrap;
 use assay_store::{Store, TrialId};
 use assay_trial::{
-    CliAgentContext, Experiment, MachineContext, Plan, SandboxUnavailable, Sandboxes, TrialSpec,
+    CliAgentContext, Experiment, MachineContext, Permissions, Plan, SandboxUnavailable, Sandboxes, TrialSpec,
 };
 use serde_json::json;
 
@@ -57,8 +57,13 @@ fn ids(example: &str) -> String {
         double_args: Vec::new(),
         replay: None,
     };
-    let machine =
-        MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: true, cli_agents: Some(cli_agents) };
+    let machine = MachineContext {
+        env: &|_| None,
+        sandboxes: &sandboxes,
+        dry: true,
+        permissions: Permissions::ALL,
+        cli_agents: Some(cli_agents),
+    };
     let plan = Plan::build(Experiment::load(&path).unwrap(), &store, &machine).unwrap();
     assert_eq!(plan.excluded, []);
     let name = &plan.experiment.name;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::model::{ModelAccess, ModelFlags};
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillModelArgs, SkillWhat};
+use super::permission::ForeignFlags;
 
 /// Draft an evaluation from a skill
 ///
@@ -113,6 +114,8 @@ pub(crate) struct DraftRunArgs {
     /// Environment variable with the solver's API key
     #[arg(long, value_name = "NAME", requires = "solver")]
     pub(crate) solver_api_key_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) permissions: ForeignFlags,
 }
 
 /// A stage of a draft.

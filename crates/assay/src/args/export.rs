@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+use super::permission::ForeignFlags;
+
 /// Export the store's results for other tools
 ///
 /// Use it to analyze trials with DuckDB, Polars, pandas or a spreadsheet. Nothing in the store
@@ -78,6 +80,8 @@ pub(crate) struct ExportK8sArgs {
     /// Send at most N requests per minute to each provider
     #[arg(long, value_name = "N")]
     pub(crate) requests_per_minute: Option<u32>,
+    #[command(flatten)]
+    pub(crate) permissions: ForeignFlags,
     /// Further options of `assay run`, such as --max-usd or --no-cap
     #[arg(last = true, value_name = "OPTIONS")]
     pub(crate) options: Vec<String>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::lab::replay::Arms;
+use super::permission::PermissionFlags;
 
 /// Decide whether changed skills meet a policy
 ///
@@ -39,6 +40,8 @@ pub(crate) struct GateArgs {
     /// Begin a new ledger if the policy's does not exist
     #[arg(long)]
     pub(crate) create_ledger: bool,
+    #[command(flatten)]
+    pub(crate) permissions: PermissionFlags,
     /// Write the decisions as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,

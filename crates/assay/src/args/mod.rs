@@ -16,6 +16,7 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod lint;
 pub(crate) mod moved;
+pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod route;

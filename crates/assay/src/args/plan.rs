@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::permission::PermissionFlags;
+
 /// Forecast an experiment's cost and statistical power
 ///
 /// Use this command before `assay run`. It counts the trials, estimates time and cost, and states
@@ -48,4 +50,6 @@ pub(crate) struct PlanArgs {
     /// `assay --help` does not list `assay trial`; see `assay trial --help`.
     #[arg(long, value_name = "DIR")]
     pub(crate) specs: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) permissions: PermissionFlags,
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::permission::PermissionFlags;
+
 /// What executes trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ExecutorFlag {
@@ -54,6 +56,8 @@ pub(crate) struct RunArgs {
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) permissions: PermissionFlags,
     /// Do not call the models of CLI agents; use recorded replies
     ///
     /// DIR is the store that contains the recorded replies. The built-in agent `loop` is not

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use assay_store::ConditionRole;
 use clap::Subcommand;
 
+use super::permission::{ForeignFlags, PermissionFlags};
+
 /// Check tasks, or run one task once
 ///
 /// Use these commands while you write tasks, before an experiment depends on them.
@@ -55,6 +57,8 @@ pub(crate) struct TaskCheckArgs {
     /// bubblewrap cannot run the task.
     #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) permissions: ForeignFlags,
     /// Concurrent executions [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
@@ -82,6 +86,8 @@ pub(crate) struct TaskReviewArgs {
     /// The experiment defines the sandbox, and the skills that belong to tasks.
     #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) permissions: ForeignFlags,
     /// Run with results; repeatable [default: all runs of the store that have the task unchanged]
     #[arg(long = "run", value_name = "RUN")]
     pub(crate) runs: Vec<String>,
@@ -120,4 +126,6 @@ pub(crate) struct TaskRunArgs {
     /// Keep the folders of the sandbox for inspection
     #[arg(long)]
     pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) permissions: PermissionFlags,
 }

@@ -44,4 +44,7 @@ pub(crate) struct TrialExecArgs {
     /// Do not call the model; use the replies recorded in another store
     #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,
+    /// Allow sandbox `none`, in which commands of the trial run with your permissions
+    #[arg(long)]
+    pub(crate) allow_unsandboxed: bool,
 }

@@ -1,5 +1,7 @@
 //! What `assay worker` takes.
 
+use super::permission::ForeignFlags;
+
 /// Execute trials of a run that another process started
 ///
 /// Executes trials of `assay run --executor workers` until none is left. Start workers on any
@@ -27,4 +29,6 @@ pub(crate) struct WorkerArgs {
     /// Wait up to SECONDS for the run, and for further trials, before exiting [default: 0]
     #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true)]
     pub(crate) idle_exit: u64,
+    #[command(flatten)]
+    pub(crate) permissions: ForeignFlags,
 }

@@ -96,7 +96,8 @@ pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         assay_trial::clean_up(&store);
         machine::remove_stale_containers(&store);
         let sandboxes = machine::sandboxes_for(settings)?;
-        let here: MachineContext<'_> = machine::context(&sandboxes, None);
+        let permissions = args.permissions.permissions();
+        let here = MachineContext { permissions, ..machine::context(&sandboxes, None) };
         let mut gate = Gate {
             args,
             settings,

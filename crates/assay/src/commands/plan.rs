@@ -11,7 +11,7 @@ use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, percent, seconds};
 use assay_store::{ExclusionGroup, Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
-use assay_trial::{Experiment, MachineContext, Plan};
+use assay_trial::{Experiment, MachineContext, Permissions, Plan};
 
 use crate::args::plan::PlanArgs;
 use crate::config::Settings;
@@ -32,7 +32,8 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     experiment.same_server = super::run::same_servers(&args.same_server)?;
     let store = machine::read_store(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
-    let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
+    let permissions = args.permissions.permissions();
+    let here = MachineContext { dry: true, permissions, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment, &store, &here)?;
     plan.require_trials()?;
     if let Some(folder) = &args.specs {
@@ -58,12 +59,16 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// The forecast of an experiment, as text.
-pub(super) fn forecast_of(path: &Path, settings: &Settings) -> Result<String, Failure> {
+pub(super) fn forecast_of(
+    path: &Path,
+    permissions: Permissions,
+    settings: &Settings,
+) -> Result<String, Failure> {
     let mut experiment = Experiment::load(path)?;
     prices::fill(&mut experiment, None, settings)?;
     let store = machine::read_store(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
-    let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
+    let here = MachineContext { dry: true, permissions, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment, &store, &here)?;
     let execution = execution(&plan, &store)?;
     let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, PlanRequest::default())?;

@@ -61,7 +61,11 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     assay_trial::clean_up(&store);
     machine::remove_stale_containers(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
-    let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
+    let here = MachineContext {
+        dry: args.dry_run,
+        permissions: args.permissions.permissions(),
+        ..machine::context(&sandboxes, args.replay.as_deref())
+    };
     let mut plan = Plan::build(experiment, &store, &here)?;
     plan.require_trials()?;
     check_selection(&plan, &only)?;
@@ -423,7 +427,8 @@ fn slurm_options(args: &RunArgs) -> Result<SlurmOptions, Failure> {
             Failure::bad_input(format!("`--sbatch` cannot contain {}", assay_report::clean(word))).hint(hint)
         );
     }
-    Ok(SlurmOptions { program, sbatch, cancel_on_interrupt: args.cancel_on_interrupt })
+    let permissions = args.permissions.permissions();
+    Ok(SlurmOptions { program, sbatch, cancel_on_interrupt: args.cancel_on_interrupt, permissions })
 }
 
 /// A model that costs money is not run without a word on how much, and a cap in USD needs prices.

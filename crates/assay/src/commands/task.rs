@@ -4,7 +4,7 @@ pub(super) mod execute;
 mod hints;
 pub(super) mod review;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_diagnostic::Severity;
 use assay_report::{clean, counted};
@@ -15,6 +15,7 @@ use assay_trial::Experiment;
 use serde::Serialize;
 
 use self::execute::{Executed, Executor};
+use crate::args::permission::ForeignFlags;
 use crate::args::task::{TaskArgs, TaskCheckArgs, TaskWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -58,8 +59,7 @@ pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let experiment = args.experiment.as_deref().map(Experiment::load).transpose()?;
-    let library = experiment.as_ref().map(library).unwrap_or_default();
+    let (experiment, library) = open_experiment(args.experiment.as_deref(), args.permissions)?;
     let found = check::find(&args.dirs);
     let mut tasks: Vec<Checked> = found.refused.iter().map(refused).collect();
     let mut executor = None;
@@ -113,6 +113,18 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         ui.out(&render_text(&document, args.r#static, settings.verbose))?;
     }
     Ok(status)
+}
+
+/// The experiment that a command names, and its skills, if the caller permits what it names.
+fn open_experiment(
+    path: Option<&Path>,
+    flags: ForeignFlags,
+) -> Result<(Option<Experiment>, Library), Failure> {
+    let Some(path) = path else { return Ok((None, Library::default())) };
+    let experiment = Experiment::load(path)?;
+    experiment.check_permissions(flags.permissions())?;
+    let library = library(&experiment);
+    Ok((Some(experiment), library))
 }
 
 /// The experiment's skills.

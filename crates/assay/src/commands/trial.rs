@@ -6,7 +6,8 @@ use assay_gateway::Budget;
 use assay_store::{Claim, Outcome, Record, Store, StoreError, TrialId};
 use assay_trial::condition::ConditionRef;
 use assay_trial::{
-    AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, RetriesLeft, Runner, Sources, TrialSpec,
+    AgentSpec, Executed, Experiment, MachineContext, Plan, PrepCache, Resolver, RetriesLeft, Runner, Sources,
+    TrialSpec,
 };
 use serde_json::json;
 
@@ -36,7 +37,8 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
     assay_trial::clean_up(&store);
     machine::remove_stale_containers(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
-    let here = machine::context(&sandboxes, None);
+    let permissions = args.permissions.permissions();
+    let here = MachineContext { permissions, ..machine::context(&sandboxes, None) };
     let plan = Plan::build(experiment(args)?, &store, &here)?;
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, args)?)?;
     let cache = PrepCache::new(&store)?;
@@ -80,6 +82,13 @@ fn print(record: &Record, folder: &Path, kept: Option<&Path>, store: &Path, ui: 
 /// Executes a trial that was planned elsewhere, unless the store has its result.
 fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let spec = TrialSpec::load(&args.spec)?;
+    if spec.sandbox_kind() == "none" && !args.allow_unsandboxed {
+        return Err(Failure::bad_input(format!(
+            "{}: sandbox \"none\" isolates nothing: commands of this trial would run with your permissions on your files",
+            args.spec.display()
+        ))
+        .hint("if you trust the trial, pass --allow-unsandboxed"));
+    }
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(&store);
@@ -153,7 +162,7 @@ fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
     ConditionRef::parse(experiment.condition_of(&args.condition))
         .map_err(|error| Failure::bad_input(error.to_string()))?;
-    experiment.suite = vec![task.display().to_string()];
+    experiment.use_suite(vec![task.display().to_string()]);
     experiment.conditions = vec![args.condition.clone()];
     experiment.repetitions = args.repetition.max(1);
     experiment.settings.values_mut().for_each(|settings| settings.repetitions = None);

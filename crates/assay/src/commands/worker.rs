@@ -1,6 +1,6 @@
 //! `assay worker`: executes trials of runs that other processes started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,8 @@ use assay_gateway::LimiterClient;
 use assay_report::counted;
 use assay_store::{Record, Store};
 use assay_trial::{
-    Event, ExecutorContext, Resolver, SharedBatch, Sources, execute_shared, has_gateway, limiter_client,
+    Event, ExecutorContext, Experiment, Permissions, Resolver, SharedBatch, Sources, TrialSpec,
+    execute_shared, has_gateway, limiter_client,
 };
 use rustix::fs::statvfs;
 use serde::Serialize;
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     let mut idle = Instant::now();
     let mut stopped = None;
     let mut limiters = Limiters::default();
+    let (mut permitted, mut refused) = (BTreeSet::new(), BTreeSet::new());
     while stopped.is_none() && !cancel.load(Ordering::Relaxed) {
         let left = args.max_trials.map(|most| most.saturating_sub(executed));
         if left == Some(0) {
@@ -81,6 +83,20 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         let before = executed;
         for run in runs(&store, args)? {
             let Some(batch) = SharedBatch::load(&store, &run)? else { continue };
+            if !permitted.contains(&run) && !refused.contains(&run) {
+                match check_batch(&store, &run, &batch, args.permissions.permissions()) {
+                    Ok(()) => permitted.insert(run.clone()),
+                    // A worker of one run has nothing else to do; another goes on with the other runs.
+                    Err(failure) if args.run.is_some() => return Err(failure),
+                    Err(failure) => {
+                        ui.note(&format!("the run {run} is left to other workers: {failure}"));
+                        refused.insert(run.clone())
+                    }
+                };
+            }
+            if refused.contains(&run) {
+                continue;
+            }
             let sources = Sources { made: store.made_folder(), ..Sources::default() };
             let resolver = Resolver::new(&here, sources);
             let uses_docker = batch.specs().iter().any(|spec| spec.sandbox_kind() == "docker");
@@ -137,6 +153,29 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     }
     ui.note(&format!("executed {}", counted(executed, "trial", "trials")));
     Ok(if cancel.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
+}
+
+/// Refuses trials that the caller of this worker does not permit: their experiment may be somebody else's.
+fn check_batch(
+    store: &Store,
+    run: &str,
+    batch: &SharedBatch,
+    permissions: Permissions,
+) -> Result<(), Failure> {
+    if let Some(path) = store.experiment_path(run) {
+        let source = store.root().join("runs").join(run).join("experiment.toml");
+        let source = std::fs::read_to_string(&source)
+            .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", source.display())))?;
+        Experiment::parse(&path, &source)?.check_permissions(permissions)?;
+    }
+    let is_bare = |spec: &Arc<TrialSpec>| spec.sandbox_kind() == "none";
+    if !permissions.unsandboxed && batch.specs().iter().any(is_bare) {
+        return Err(Failure::bad_input(format!(
+            "the run {run} has sandbox \"none\", which isolates nothing: its commands would run with your permissions"
+        ))
+        .hint("if you trust the experiment, pass --allow-unsandboxed"));
+    }
+    Ok(())
 }
 
 /// The clients of the gateways of runs.

@@ -13,8 +13,8 @@ use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, Unknow
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
 use assay_trial::{
-    BatchError, EmptyConditions, ExperimentError, PlanError, ResolveError, RunError, SingleTrialError,
-    SlurmError, SpecError,
+    BatchError, EmptyConditions, ExperimentError, NotPermitted, PlanError, ResolveError, RunError,
+    SingleTrialError, SlurmError, SpecError,
 };
 
 use super::Failure;
@@ -47,6 +47,13 @@ impl From<ExperimentError> for Failure {
     }
 }
 
+impl From<NotPermitted> for Failure {
+    fn from(error: NotPermitted) -> Self {
+        let message = error.to_string();
+        Self::BadInput { message, hint: None, source: None, details: error.excerpt }
+    }
+}
+
 impl From<assay_gate::PolicyError> for Failure {
     fn from(error: assay_gate::PolicyError) -> Self {
         let message = error.to_string();
@@ -73,6 +80,7 @@ impl From<PlanError> for Failure {
         let message = error.to_string();
         match error {
             PlanError::Store(error) => error.into(),
+            PlanError::NotPermitted(error) => error.into(),
             PlanError::Tasks(problems) if problems.is_empty() => {
                 Self::bad_input("the suite contains no task")
                     .hint("`suite` names folders relative to the experiment")

@@ -20,13 +20,15 @@ pub(crate) struct Fixture {
     env: Vec<(&'static str, String)>,
     /// Whether `assay run` refuses designs without a possible verdict, as it does for users.
     needs_verdict: bool,
+    /// Whether experiments may run without a sandbox.
+    allows_unsandboxed: bool,
 }
 
 impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("assay-lab-").tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
-        Self { folder, env: Vec::new(), needs_verdict: false }
+        Self { folder, env: Vec::new(), needs_verdict: false, allows_unsandboxed: false }
     }
 
     /// A variable in the environment of every `assay` of this fixture.
@@ -39,6 +41,11 @@ impl Fixture {
     /// needs.
     pub(crate) fn needs_verdict(self) -> Self {
         Self { needs_verdict: true, ..self }
+    }
+
+    /// The same, whose experiments may have sandbox `none`.
+    pub(crate) fn allow_unsandboxed(self) -> Self {
+        Self { allows_unsandboxed: true, ..self }
     }
 
     /// The same with output for a terminal of so many columns.
@@ -107,6 +114,9 @@ impl Fixture {
         let is_run = matches!(args, ["run", ..] | ["--store", _, "run", ..]);
         if is_run && !self.needs_verdict && !args.contains(&"--help") {
             command.arg("--allow-no-verdict");
+        }
+        if self.allows_unsandboxed && (is_run || args.first() == Some(&"plan")) {
+            command.arg("--allow-unsandboxed");
         }
         command.current_dir(self.folder()).env_clear().stdin(Stdio::null());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.path("home"));

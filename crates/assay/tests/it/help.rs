@@ -281,6 +281,26 @@ fn the_screen_of_run() {
           --dry-run
               Print what would be run, and run nothing
 
+          --allow-unsandboxed
+              Allow sandbox `none`, in which commands of the experiment run with
+              your permissions
+              
+              Only for experiments that you trust: nothing is isolated.
+              docs/SECURITY.md describes the sandboxes.
+
+          --allow-outside
+              Allow the experiment to name paths outside of its Git work tree
+              
+              Without a work tree: outside of the nearest folder with an assay.toml,
+              else of the experiment's folder. Texts of such paths can enter
+              prompts, which are sent to the model's provider.
+
+          --allow-unsafe
+              Give agents skills that have a safety error
+              
+              `assay lint` lists and explains the errors, and `assay plan` names the
+              skills.
+
           --replay <DIR>
               Do not call the models of CLI agents; use recorded replies
               
@@ -463,6 +483,24 @@ fn the_screen_of_run() {
 
           --dry-run
               Print what would be run, and run nothing
+
+          --allow-unsandboxed
+              Allow sandbox `none`, in which commands of the experiment run with your permissions
+              
+              Only for experiments that you trust: nothing is isolated. docs/SECURITY.md describes the
+              sandboxes.
+
+          --allow-outside
+              Allow the experiment to name paths outside of its Git work tree
+              
+              Without a work tree: outside of the nearest folder with an assay.toml, else of the
+              experiment's folder. Texts of such paths can enter prompts, which are sent to the model's
+              provider.
+
+          --allow-unsafe
+              Give agents skills that have a safety error
+              
+              `assay lint` lists and explains the errors, and `assay plan` names the skills.
 
           --replay <DIR>
               Do not call the models of CLI agents; use recorded replies

@@ -22,6 +22,7 @@ fn counts(document: &Value) -> (u64, u64) {
 /// A lab of a served model in the sandbox `none`.
 fn served(url: &str) -> Fixture {
     Fixture::new()
+        .allow_unsandboxed()
         .task("t1", |task| {
             task.test_sh("mkdir -p \"$(dirname \"$0\")/../logs/verifier\"; echo 0 > \"$(dirname \"$0\")/../logs/verifier/reward.txt\"\n")
         })
@@ -139,7 +140,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// A lab whose store was written by 0.1.0: `experiment.toml` has a script as its model, `served.toml` a server.
 fn earlier() -> Fixture {
-    let lab = Fixture::new().env("OPENAI_API_KEY", "none");
+    let lab = Fixture::new().allow_unsandboxed().env("OPENAI_API_KEY", "none");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/earlier");
     copy(&folder, lab.folder());
     fs::rename(lab.path("store"), lab.path(".assay")).unwrap();

@@ -38,6 +38,7 @@ mod export_run;
 mod exposure;
 mod first_run;
 mod fixture;
+mod foreign;
 mod formats;
 mod gate;
 mod gateway;

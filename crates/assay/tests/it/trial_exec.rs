@@ -259,6 +259,7 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
 #[test]
 fn a_specification_holds_no_secret() {
     let lab = Fixture::new()
+        .allow_unsandboxed()
         .env("OPENAI_API_KEY", "KEY-OF-THE-MODEL")
         .env("TOKEN_OF_MINE", "VALUE-OF-A-VARIABLE")
         .task("t1", |task| task.toml("version = \"1.0\"\n[environment.env]\nTOKEN = \"${TOKEN_OF_MINE}\"\n"))

@@ -131,7 +131,9 @@ fn stages(
         ui.note("headroom has not been measured: tasks that always pass without the skill cannot show that it helps");
     }
     if !ui.json() {
-        let forecast = crate::commands::plan::forecast_of(&folder.path("experiment.toml"), settings)?;
+        let permissions = args.permissions.permissions();
+        let path = folder.path("experiment.toml");
+        let forecast = crate::commands::plan::forecast_of(&path, permissions, settings)?;
         ui.out(&forecast)?;
     }
     Ok(true)

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_draft::experiment::{SOLVER_REPETITIONS, solver};
 use assay_draft::review::Fault;
 use assay_store::{ConditionRole, Outcome, Record, Store, TrialId};
-use assay_trial::{Event, Experiment, Plan, RunOptions};
+use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions};
 use serde::{Deserialize, Serialize};
 
 use super::ask::DraftModel;
@@ -166,7 +166,8 @@ impl SolverStage<'_> {
         let mut experiment = Experiment::load(&self.folder.path("solver.toml"))?;
         experiment.suite = vec![format!("tasks/{task}")];
         let sandboxes = machine::sandboxes_for(self.settings)?;
-        let here = machine::context(&sandboxes, None);
+        let permissions = self.args.permissions.permissions();
+        let here = MachineContext { permissions, ..machine::context(&sandboxes, None) };
         let mut plan = Plan::build(experiment, &self.store, &here)?;
         let (cells, experiment) = (&mut plan.cells, &plan.experiment);
         let is_bare = |condition: &str| experiment.role_of(condition) == ConditionRole::None;

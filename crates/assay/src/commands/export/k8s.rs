@@ -170,6 +170,7 @@ impl Export<'_> {
     /// Plans, checks, waits for the trials and reports.
     fn planner(&self) -> Value {
         let mut command = vec!["run", self.file.as_str(), "--executor", "workers"];
+        command.extend(self.args.permissions.permissions().worker_options());
         command.extend(self.args.options.iter().map(String::as_str));
         let spec = json!({ "backoffLimit": 3, "template": self.pod("run", "Never", &command) });
         self.object("batch/v1", "Job", &format!("{}-run", self.name), "run", &spec)
@@ -177,7 +178,8 @@ impl Export<'_> {
 
     fn workers(&self) -> Value {
         let (wait, jobs) = (WAIT_SECONDS.to_string(), self.args.jobs.to_string());
-        let command = ["worker", "--run", self.run, "--jobs", &jobs, "--idle-exit", &wait];
+        let mut command = vec!["worker", "--run", self.run, "--jobs", &jobs, "--idle-exit", &wait];
+        command.extend(self.args.permissions.permissions().worker_options());
         let spec = json!({
             "completionMode": "Indexed",
             "completions": self.args.workers,

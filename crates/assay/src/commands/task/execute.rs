@@ -12,7 +12,10 @@ use assay_report::clean;
 use assay_store::{Cause, ConditionRole, Outcome, Record, Store};
 use assay_task::check::Finding;
 use assay_task::{Grading, RUBRIC_FILE, Task};
-use assay_trial::{AgentSpec, Experiment, Plan, PlanError, Retries, RunOptions, SandboxKind, Sandboxes};
+use assay_trial::{
+    AgentSpec, Experiment, MachineContext, Permissions, Plan, PlanError, Retries, RunOptions, SandboxKind,
+    Sandboxes,
+};
 use serde::Serialize;
 
 use super::hints::{self, Who};
@@ -380,7 +383,7 @@ impl<'a> Executor<'a> {
 
     fn plan_with(&self, task: &Task, mut experiment: Experiment) -> Result<Plan, String> {
         let root = task.root.canonicalize().map_err(|error| format!("{}: {error}", task.root.display()))?;
-        experiment.suite = vec![literal(&root.to_string_lossy())];
+        experiment.use_suite(vec![literal(&root.to_string_lossy())]);
         experiment.conditions = vec![ConditionRole::None.name().to_owned()];
         experiment.repetitions = self.oracle_trials;
         experiment.pairings.retain(|name, _| *name == task.name);
@@ -392,7 +395,9 @@ impl<'a> Executor<'a> {
         if task.solution_digest.is_some() {
             experiment.agents.push(oracle);
         }
-        let machine = machine::context(&self.sandboxes, None);
+        // The command has checked the experiment, and no skill is given.
+        let permissions = Permissions::ALL;
+        let machine = MachineContext { permissions, ..machine::context(&self.sandboxes, None) };
         let mut plan = Plan::build(experiment, &self.store, &machine).map_err(|error| match error {
             PlanError::Tasks(problems) => problems.first().map_or_else(String::new, ToString::to_string),
             error => error.to_string(),

@@ -22,7 +22,7 @@ use assay_trial::Experiment;
 use self::document::{Document, Oracle, Review, TaskPart};
 use self::recommend::{Choice, recommend};
 use super::execute::{Executed, Executor};
-use super::{context, jobs, library, refused, unusable};
+use super::{context, jobs, open_experiment, refused, unusable};
 use crate::args::task::TaskReviewArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -33,8 +33,7 @@ use crate::ui::Ui;
 const ORACLE_TRIALS: u32 = 3;
 
 pub(super) fn run(args: &TaskReviewArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let experiment = args.experiment.as_deref().map(Experiment::load).transpose()?;
-    let library = experiment.as_ref().map(library).unwrap_or_default();
+    let (experiment, library) = open_experiment(args.experiment.as_deref(), args.permissions)?;
     let runs = Runs::open(&args.runs, settings)?;
     let found = check::find(&args.dirs);
     let unreadable = found.refused.iter().map(refused);

@@ -1,0 +1,294 @@
+//! What an experiment of somebody else may not do without a word of the caller: run without a sandbox, and
+//! name paths outside of its own project. The word is given on the command line only.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+use assay_diagnostic::ConfigError;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Experiment;
+
+/// What the caller permits an experiment, which may be by others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Permissions {
+    /// Sandbox `none`: commands of agents and tests run as the caller.
+    pub unsandboxed: bool,
+    /// Paths outside of the experiment's project.
+    pub outside: bool,
+    /// Skills with a safety error.
+    pub unsafe_skills: bool,
+}
+
+impl Permissions {
+    /// Everything, for experiments that the caller wrote.
+    pub const ALL: Self = Self { unsandboxed: true, outside: true, unsafe_skills: true };
+
+    /// The options by which `assay run` and `assay worker` are told of the first two.
+    pub fn worker_options(self) -> Vec<&'static str> {
+        let options = [("--allow-unsandboxed", self.unsandboxed), ("--allow-outside", self.outside)];
+        options.into_iter().filter(|(_, permitted)| *permitted).map(|(option, _)| option).collect()
+    }
+}
+
+/// What an experiment requests and the caller did not permit.
+#[derive(Debug, thiserror::Error)]
+#[error("{}:{line}:{column}: {message}", path.display())]
+pub struct NotPermitted {
+    /// The experiment.
+    pub path: PathBuf,
+    /// From 1.
+    pub line: usize,
+    /// From 1.
+    pub column: usize,
+    /// What is requested, and the option that permits it.
+    pub message: String,
+    /// The line and a mark below the request, if they can be shown.
+    pub excerpt: Vec<String>,
+}
+
+/// A path that an experiment names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct NamedPath {
+    /// Its key.
+    key: &'static str,
+    /// As the experiment writes it.
+    value: String,
+    /// Where, in bytes of the source.
+    place: Range<usize>,
+    /// Whether it is a pattern of folders.
+    is_pattern: bool,
+}
+
+/// What the text of an experiment names outside of itself. Empty for experiments that are made by the program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Requests {
+    paths: Vec<NamedPath>,
+    /// Where sandbox `none` is requested.
+    unsandboxed: Option<Range<usize>>,
+}
+
+impl Requests {
+    /// The requests of a text that has been checked.
+    pub(super) fn read(source: &str) -> Self {
+        let mut found = Self::default();
+        if let Ok(document) = DeTable::parse(source) {
+            found.add(document.get_ref());
+        }
+        found
+    }
+
+    fn add(&mut self, table: &DeTable<'_>) {
+        for key in ["suite", "library"] {
+            for (value, place) in table.get(key).into_iter().flat_map(texts) {
+                if !value.starts_with('!') {
+                    self.paths.push(NamedPath { key, value, place, is_pattern: true });
+                }
+            }
+        }
+        let aliases = tables(table.get("condition")).filter_map(|condition| condition.get("is"));
+        for (text, place) in table.get("conditions").into_iter().chain(aliases).flat_map(texts) {
+            if let Some(folder) = folder_of(&text) {
+                self.add_path("conditions", folder, place);
+            }
+        }
+        for documents in tables(table.get("tasks")).filter_map(|task| task.get("documents")) {
+            texts(documents).into_iter().for_each(|(value, place)| self.add_path("documents", value, place));
+        }
+        let agents = table.get("agents").and_then(|agents| agents.get_ref().as_array());
+        let agents = agents.into_iter().flatten().filter_map(|agent| agent.get_ref().as_table());
+        let judge = table.get("judge").and_then(|judge| judge.get_ref().as_table());
+        for (key, owner) in agents.map(|agent| ("model", agent)).chain(judge.map(|judge| ("judge", judge))) {
+            let models = [owner.get("model"), owner.get("models")].into_iter().flatten();
+            for (model, place) in models.flat_map(texts) {
+                if let Some(script) = model.strip_prefix("scripted:") {
+                    self.add_path(key, script.to_owned(), place);
+                }
+            }
+        }
+        for (value, place) in judge.and_then(|judge| judge.get("calibration")).into_iter().flat_map(texts) {
+            self.add_path("calibration", value, place);
+        }
+        let Some(sandbox) = table.get("sandbox") else { return };
+        let kind = sandbox.get_ref().as_table().map_or(Some(sandbox), |table| table.get("kind"));
+        let kinds = kind.into_iter().flat_map(texts);
+        self.unsandboxed = kinds.into_iter().find(|(kind, _)| kind == "none").map(|(_, place)| place);
+        let roots = sandbox.get_ref().as_table().and_then(|table| table.get("roots"));
+        let roots = roots.and_then(|roots| roots.get_ref().as_table()).into_iter().flat_map(DeTable::values);
+        for (root, place) in roots.flat_map(texts).filter(|(root, _)| root != "host") {
+            self.add_path("roots", root, place);
+        }
+    }
+
+    fn add_path(&mut self, key: &'static str, value: String, place: Range<usize>) {
+        self.paths.push(NamedPath { key, value, place, is_pattern: false });
+    }
+
+    /// Removes the paths of a key, which the caller replaced.
+    pub(super) fn drop_key(&mut self, key: &str) {
+        self.paths.retain(|path| path.key != key);
+    }
+}
+
+/// A text, or the texts of a list, with their places.
+fn texts(value: &Spanned<DeValue<'_>>) -> Vec<(String, Range<usize>)> {
+    let text =
+        |value: &Spanned<DeValue<'_>>| value.get_ref().as_str().map(|text| (text.to_owned(), value.span()));
+    match value.get_ref().as_array() {
+        Some(list) => list.iter().filter_map(text).collect(),
+        None => text(value).into_iter().collect(),
+    }
+}
+
+/// The tables of a table.
+fn tables<'a, 'i>(value: Option<&'a Spanned<DeValue<'i>>>) -> impl Iterator<Item = &'a DeTable<'i>> {
+    let table = value.and_then(|value| value.get_ref().as_table());
+    table.into_iter().flat_map(DeTable::values).filter_map(|value| value.get_ref().as_table())
+}
+
+/// The folder that a condition reads.
+fn folder_of(condition: &str) -> Option<String> {
+    let (name, argument) = match condition.split_once(':') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (condition, None),
+    };
+    let default = match name {
+        "documents" => "docs".to_owned(),
+        "version" => return argument.map(str::to_owned),
+        name => format!("generated/{}", name.strip_prefix("generated-from-")?),
+    };
+    Some(argument.map_or(default, str::to_owned))
+}
+
+/// What an experiment may name without a permission.
+struct Project {
+    root: PathBuf,
+    what: &'static str,
+}
+
+impl Project {
+    /// The Git work tree around a folder, else the nearest folder with an assay.toml, else the folder.
+    fn around(folder: &Path) -> Self {
+        let folder = resolve(folder);
+        let above = |name: &str| {
+            folder.ancestors().find(|above| above.join(name).symlink_metadata().is_ok()).map(Path::to_owned)
+        };
+        if let Some(root) = above(".git") {
+            Self { root, what: "the Git work tree" }
+        } else if let Some(root) = above("assay.toml") {
+            Self { root, what: "the folder of assay.toml" }
+        } else {
+            Self { root: folder, what: "the experiment's folder" }
+        }
+    }
+}
+
+/// A path without links, as far as it exists; the rest by its text.
+fn resolve(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                found.pop();
+            }
+            Component::CurDir => {}
+            part => found.push(part),
+        }
+        // A link may lead up: it is followed before the next part, as the kernel does.
+        found = fs::canonicalize(&found).unwrap_or(found);
+    }
+    found
+}
+
+/// The part of a pattern before its first wildcard.
+fn fixed_part(pattern: &str) -> PathBuf {
+    let is_wild = |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']);
+    Path::new(pattern).components().take_while(|part| !is_wild(part)).collect()
+}
+
+impl Experiment {
+    /// Refuses what the caller did not permit: sandbox `none`, and paths outside of the project. Nothing that
+    /// the experiment names is read for it.
+    ///
+    /// # Errors
+    /// The first request that is not permitted, with its line and the option that permits it.
+    pub fn check_permissions(&self, permissions: Permissions) -> Result<(), NotPermitted> {
+        if let Some(place) = self.requests.unsandboxed.clone().filter(|_| !permissions.unsandboxed) {
+            return Err(self.not_permitted(
+                place,
+                "sandbox \"none\" isolates nothing: commands of this experiment would run with your permissions on your \
+                 files (hint: read the experiment; if you trust it, pass --allow-unsandboxed)"
+                    .to_owned(),
+            ));
+        }
+        if permissions.outside {
+            return Ok(());
+        }
+        let project = Project::around(&self.directory);
+        for named in &self.requests.paths {
+            self.check_path(&project, named, &self.directory.join(fixed_part(&named.value)))?;
+            if named.is_pattern {
+                for folder in assay_task::folders(&named.value, &self.directory) {
+                    self.check_path(&project, named, &folder)?;
+                }
+            } else {
+                self.check_path(&project, named, &self.directory.join(&named.value))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses folders that were found below those of a key and are outside of the project, by links.
+    ///
+    /// # Errors
+    /// The first such folder.
+    pub fn check_found<'a>(
+        &self,
+        permissions: Permissions,
+        key: &str,
+        folders: impl Iterator<Item = &'a Path>,
+    ) -> Result<(), NotPermitted> {
+        let Some(named) = self.requests.paths.iter().find(|named| named.key == key) else { return Ok(()) };
+        if permissions.outside {
+            return Ok(());
+        }
+        let project = Project::around(&self.directory);
+        for folder in folders {
+            self.check_path(&project, named, folder)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the suite by folders that the caller names, which need no permission.
+    pub fn use_suite(&mut self, suite: Vec<String>) {
+        self.suite = suite;
+        self.requests.drop_key("suite");
+    }
+
+    fn check_path(&self, project: &Project, named: &NamedPath, path: &Path) -> Result<(), NotPermitted> {
+        let found = resolve(path);
+        if found.starts_with(&project.root) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}` leads outside of {} {}: {:?} is {} (hint: read the experiment; if you trust it, pass --allow-outside)",
+            named.key,
+            project.what,
+            project.root.display(),
+            named.value,
+            found.display()
+        );
+        Err(self.not_permitted(named.place.clone(), message))
+    }
+
+    fn not_permitted(&self, place: Range<usize>, message: String) -> NotPermitted {
+        let ConfigError { line, column, message, excerpt } = ConfigError::at(&self.source, place, message);
+        NotPermitted { path: self.path.clone(), line, column, message, excerpt }
+    }
+}
+
+#[cfg(test)]
+mod tests;
