@@ -192,6 +192,16 @@ pub enum Note {
         /// How many.
         trials: usize,
     },
+    /// Conditions differ in how many of their trials were lost because they pass only with what the
+    /// agent changed outside its work folders.
+    EnvironmentDependent {
+        /// The arm.
+        arm: ArmName,
+        /// Such trials.
+        trials: usize,
+        /// All that were executed.
+        executed: usize,
+    },
     /// A placebo helps.
     PlaceboHelps {
         /// The arm.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Reason, VerdictKind};
-use assay_store::{ConditionRole, Outcome, OutcomeRule, PlannedAgent, RunFolder, Treatment};
+use assay_store::{Cause, ConditionRole, Outcome, OutcomeRule, PlannedAgent, RunFolder, Treatment};
 use assay_trace::{Disclosure, Placement};
 
 use crate::controls::NegativeControls;
@@ -16,6 +16,9 @@ use crate::shared::SharedSkills;
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
 const UNREAD: f64 = 0.05;
+
+/// Conditions whose shares of environment-dependent trials differ by this much get a warning.
+const LOST_DIFFERENCE: f64 = 0.05;
 
 /// A comparison with less overlap in time than this gets a warning.
 const LEAST_OVERLAP: f64 = 0.5;
@@ -79,6 +82,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
         arm: name(run, &arm.condition, &arm.who),
         trials: arm.contaminated,
     }));
+    notes.extend(environment_dependent(run, &all_arms));
     notes.extend(helping_controls(run, findings.comparisons));
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
     notes.extend(closing(run, gathered));
@@ -122,6 +126,30 @@ pub(crate) fn different_times<'a>(
         if seen.insert((arm.condition.clone(), arm.by.clone(), baseline.clone(), minutes, percent)) {
             notes.push(Note::DifferentTimes { arm, baseline, measured: measured.clone(), overlap });
         }
+    }
+    notes
+}
+
+/// Notes on trials that depend on the agent's own environment, where their share differs between
+/// conditions of an agent.
+fn environment_dependent(run: &RunFolder, arms: &[&Arm]) -> Vec<Note> {
+    let cause = Cause::Environment.word();
+    let lost = |arm: &Arm| arm.infrastructure_causes.get(cause).copied().unwrap_or_default();
+    let executed = |arm: &Arm| arm.planned.saturating_sub(arm.unfinished);
+    let share = |arm: &Arm| lost(arm) as f64 / executed(arm).max(1) as f64;
+    let mut notes = Vec::new();
+    for who in arms.iter().map(|arm| &arm.who).collect::<BTreeSet<_>>() {
+        let own: Vec<&&Arm> = arms.iter().filter(|arm| arm.who == *who && executed(arm) > 0).collect();
+        let shares = || own.iter().map(|arm| share(arm));
+        let (least, most) = (shares().fold(1.0, f64::min), shares().fold(0.0, f64::max));
+        if most - least < LOST_DIFFERENCE {
+            continue;
+        }
+        notes.extend(own.iter().map(|arm| Note::EnvironmentDependent {
+            arm: name(run, &arm.condition, &arm.who),
+            trials: lost(arm),
+            executed: executed(arm),
+        }));
     }
     notes
 }

@@ -94,6 +94,13 @@ pub fn note(note: &Note) -> String {
             counted(*trials, "trial of", "trials of"),
             name(arm)
         ),
+        Note::EnvironmentDependent { arm, trials, executed } => format!(
+            "Environment-dependent: {} of {executed} {} of {} lost, because they pass only with what the agent changed \
+             outside its work folders. The conditions differ in this by 5 points or more.",
+            trials,
+            if *executed == 1 { "trial" } else { "trials" },
+            name(arm)
+        ),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds, looks, more_tasks } => sequential(*rounds, *looks, *more_tasks),

@@ -71,7 +71,8 @@ pub use outcome_rule::OutcomeRule;
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{
-    AgentLabel, Cause, Estimated, GeneratedSkill, Metered, Outcome, Record, RecordError, Seconds, score,
+    AgentLabel, Cause, Estimated, GeneratedSkill, Metered, Outcome, Record, RecordError, Seconds,
+    VerifierEnvironment, score,
 };
 pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,

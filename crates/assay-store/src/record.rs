@@ -100,6 +100,9 @@ pub struct Record {
     /// What differs from the image outside the work folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// In which environment the work was graded; absent without a container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifier_environment: Option<VerifierEnvironment>,
     /// Paths of the task's own skills, as its Dockerfile bakes them in: given only to the oracle,
     /// whose solution may need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -273,6 +276,7 @@ impl Record {
             contaminated: Vec::new(),
             tampered: Vec::new(),
             outside: Vec::new(),
+            verifier_environment: None,
             task_skills: Vec::new(),
             warnings: Vec::new(),
             enforcement: None,
@@ -458,6 +462,28 @@ pub enum Cause {
     Harness,
     /// The run's budget was spent during the trial: the next run executes it again.
     Budget,
+    /// The agent's work passes only with what it changed outside its work folders.
+    Environment,
+}
+
+/// In which environment the work of an agent in a container is graded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifierEnvironment {
+    /// The image as it was, with the work folders as the agent left them.
+    Restored,
+    /// The agent's own container, in which the image's files of the system's folders were put back.
+    Kept,
+}
+
+impl VerifierEnvironment {
+    /// The word in records and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Kept => "kept",
+        }
+    }
 }
 
 impl Cause {
@@ -472,6 +498,7 @@ impl Cause {
             Self::Judge => "judge",
             Self::Harness => "harness",
             Self::Budget => "budget",
+            Self::Environment => "environment",
         }
     }
 }

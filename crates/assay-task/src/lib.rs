@@ -14,6 +14,7 @@
 //! [metadata.assay]
 //! writable = ["/data"]          # further paths the agent may write
 //! expected = ["conftest.py"]    # files that control test runners and that the task asks for
+//! keep = ["/etc/nginx"]         # files of the system that the task asks for, for Docker
 //! cluster = "ledgers"           # tasks of one cluster are not independent of each other
 //! pids = 256                    # most processes at once
 //! negative_control = true       # no skill should help here

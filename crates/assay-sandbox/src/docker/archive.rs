@@ -32,7 +32,7 @@ impl Container {
         if let Some(Ok(fetched)) = self.layers().map(|layers| layers.fetch(path, to, caps)) {
             return fetched;
         }
-        let Some(mut reader) = self.download(path)? else { return Ok(None) };
+        let Some(mut reader) = self.inner.download(&self.id, path)? else { return Ok(None) };
         let mut unpack = Unpack::new(to, caps)?;
         let unpacked = unpack.all(&mut reader);
         let report = unpack.finish()?;
@@ -52,7 +52,7 @@ impl Container {
         if let Some(Ok(read)) = self.layers().map(|layers| layers.read(path, cap)) {
             return read.map_err(|reason| io(io::Error::other(reason)));
         }
-        let Some(mut reader) = self.download(path)? else { return Ok(None) };
+        let Some(mut reader) = self.inner.download(&self.id, path)? else { return Ok(None) };
         let mut content = Vec::new();
         {
             let mut archive = Archive::new(&mut reader);
@@ -74,12 +74,15 @@ impl Container {
             None => Ok(Some(content)),
         }
     }
+}
 
-    fn download(&self, path: &Path) -> Result<Option<Reader<'_>>, SandboxError> {
+impl Inner {
+    /// The archive of what is at a path in a container; `None` if nothing is there.
+    pub(super) fn download(&self, id: &str, path: &Path) -> Result<Option<Reader<'_>>, SandboxError> {
         let options = DownloadFromContainerOptions { path: path.to_string_lossy().into_owned() };
-        let mut stream = self.inner.api.download_from_container(&self.id, Some(options)).boxed();
-        match self.inner.block(stream.try_next()) {
-            Ok(Some(piece)) => Ok(Some(Reader { inner: &self.inner, stream, piece, failure: None })),
+        let mut stream = self.api.download_from_container(id, Some(options)).boxed();
+        match self.block(stream.try_next()) {
+            Ok(Some(piece)) => Ok(Some(Reader { inner: self, stream, piece, failure: None })),
             Ok(None) => Ok(None),
             Err(error) if status(&error) == Some(404) => Ok(None),
             Err(error) => Err(failed("copy files from a container", &error)),
@@ -88,11 +91,18 @@ impl Container {
 }
 
 /// The bytes of an archive as they arrive.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     inner: &'a Inner,
     stream: BoxStream<'a, Result<Bytes, Error>>,
     piece: Bytes,
     failure: Option<Error>,
+}
+
+impl Reader<'_> {
+    /// The error of the daemon that ended the archive.
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
 }
 
 impl Read for Reader<'_> {

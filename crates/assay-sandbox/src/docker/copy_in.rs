@@ -67,7 +67,13 @@ impl Container {
     }
 
     fn upload(&self, archive: Upload) -> Result<(), SandboxError> {
-        let options = UploadToContainerOptions { path: "/".to_owned(), ..Default::default() };
+        self.upload_to(Path::new("/"), archive)
+    }
+
+    /// Unpacks an archive into a folder.
+    pub(super) fn upload_to(&self, folder: &Path, archive: Upload) -> Result<(), SandboxError> {
+        let path = folder.to_string_lossy().into_owned();
+        let options = UploadToContainerOptions { path, ..Default::default() };
         let body = match archive {
             Upload::Whole(bytes) => bollard::body_full(bytes),
             Upload::Pieces(pieces) => bollard::body_stream(stream(pieces)),
@@ -78,7 +84,7 @@ impl Container {
     }
 }
 
-enum Upload {
+pub(super) enum Upload {
     Whole(Bytes),
     Pieces(Receiver<Bytes>),
 }

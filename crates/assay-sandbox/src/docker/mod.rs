@@ -41,6 +41,7 @@ mod minimal;
 mod network;
 mod pack;
 mod snapshot;
+mod transfer;
 mod unpack;
 mod write;
 

@@ -24,6 +24,7 @@ pub(crate) struct Parsed {
     /// `[metadata.assay] writable`: absolute, or relative to the work folder.
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) expected: Vec<String>,
+    pub(crate) keep: Vec<PathBuf>,
     pub(crate) cluster: Option<String>,
     pub(crate) negative_control: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -92,6 +93,7 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
         required_skills: assay.required_skills,
         writable: assay.writable,
         expected: assay.expected,
+        keep: assay.keep,
         cluster: assay.cluster,
         negative_control: assay.negative_control,
         diagnostics: source.diagnostics,
@@ -216,6 +218,7 @@ struct Assay {
     required_skills: Vec<String>,
     writable: Vec<PathBuf>,
     expected: Vec<String>,
+    keep: Vec<PathBuf>,
     cluster: Option<String>,
     negative_control: bool,
     pids: Option<u64>,
@@ -251,13 +254,28 @@ fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay,
         writable.push(path);
     }
     let expected = texts(own.strings(source, "expected")?);
+    let keep = kept(source, &mut own)?;
     let cluster = own.string(source, "cluster")?;
     // `check` reads it from `[metadata]` as written.
     own.string(source, "few_tests")?;
     let negative_control = own.boolean(source, "negative_control")?.is_some_and(|(flag, _)| flag);
     let pids = own.count(source, "pids")?.filter(|&count| count > 0);
     own.finish(source);
-    Ok(Assay { required_skills, writable, expected, cluster, negative_control, pids })
+    Ok(Assay { required_skills, writable, expected, keep, cluster, negative_control, pids })
+}
+
+/// `keep`: files and folders of the system that are not put back before grading.
+fn kept(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Vec<PathBuf>, TaskError> {
+    let mut kept = Vec::new();
+    for (text, span) in section.strings(source, "keep")? {
+        let path = tree::normalize(Path::new(&text));
+        let Some(path) = path.filter(|path| path.is_absolute() && path != Path::new("/")) else {
+            let message = "a kept path is not absolute, or is the root";
+            return Err(source.error(&span, message, "list files or folders such as /etc/nginx"));
+        };
+        kept.push(path);
+    }
+    Ok(kept)
 }
 
 /// Places that belong to the verifier and the oracle.

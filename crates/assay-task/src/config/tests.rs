@@ -51,6 +51,7 @@ required_skills = ["ledger", "audit"]
 [metadata.assay]
 writable = ["/data", "out/"]
 expected = ["conftest.py"]
+keep = ["/etc/nginx", "/usr/./lib/x"]
 cluster = "ledgers"
 pids = 64
 [agent]
@@ -91,6 +92,7 @@ env = { S = "1" }
         (parsed.required_skills, parsed.expected),
         (vec!["ledger".to_owned(), "audit".to_owned()], vec!["conftest.py".to_owned()])
     );
+    assert_eq!(parsed.keep, ["/etc/nginx", "/usr/lib/x"].map(PathBuf::from));
     assert_eq!(
         (parsed.writable, parsed.cluster.as_deref()),
         (vec![PathBuf::from("/data"), PathBuf::from("out")], Some("ledgers"))
@@ -280,6 +282,8 @@ fn mistakes_have_a_position_and_a_hint() {
     check("[metadata.assay]\nwritable = [\"../up\"]\n", (2, 13), "outside the work folder");
     check("[metadata.assay]\nwritable = [\"/logs/verifier\"]\n", (2, 13), "/logs");
     check("[metadata.assay]\nwritable = [\"/\"]\n", (2, 13), "everywhere");
+    check("[metadata.assay]\nkeep = [\"etc/nginx\"]\n", (2, 9), "not absolute");
+    check("[metadata.assay]\nkeep = [\"/\"]\n", (2, 9), "not absolute, or is the root");
     check("steps = [1]\n", (1, 10), "a list of strings or tables");
     check("steps = [\"one\"]\n", (1, 10), "not a table");
     check("[[steps]]\n[steps.agent]\n", (1, 1), "without a `name`");

@@ -83,6 +83,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         unrelated_skill: unrelated.or(irrelevant),
         rubric,
         expected: Vec::new(),
+        keep: Vec::new(),
         cluster: None,
         digest: digest_of(unlabeled.as_ref().unwrap_or(&tree)),
         labeled_digest: digest_of(&tree),

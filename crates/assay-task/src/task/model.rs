@@ -80,6 +80,9 @@ pub struct Task {
     /// `[metadata.assay] expected`: names of files that the agent is legitimately asked to write
     /// although they control test runners.
     pub expected: Vec<String>,
+    /// `[metadata.assay] keep`: files and folders of the system that the agent is asked to change, and
+    /// which are not put back before its work is graded.
+    pub keep: Vec<PathBuf>,
     /// `[metadata.assay] cluster`: tasks of one cluster are not independent of each other.
     pub cluster: Option<String>,
     /// The task folder without skills (`environment/skills`, and others that a Dockerfile would

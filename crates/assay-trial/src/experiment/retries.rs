@@ -34,7 +34,7 @@ impl Retries {
     /// The most retries of a trial whose last error had this cause.
     pub fn after(&self, cause: Option<Cause>) -> u32 {
         let own = match cause {
-            Some(Cause::AgentSetup | Cause::Budget) => Some(0),
+            Some(Cause::AgentSetup | Cause::Budget | Cause::Environment) => Some(0),
             Some(Cause::Image) => self.image,
             Some(Cause::Sandbox) => self.sandbox,
             Some(Cause::ModelProvider) => self.model_provider,
@@ -80,7 +80,7 @@ mod tests {
         check(Some(Cause::Verifier), 0);
         check(Some(Cause::Sandbox), 1);
         check(None, 1);
-        for never in [Cause::AgentSetup, Cause::Budget] {
+        for never in [Cause::AgentSetup, Cause::Budget, Cause::Environment] {
             check(Some(never), 0);
         }
         assert!(toml::from_str::<Retries>("agent_setup = 1\n").is_err());

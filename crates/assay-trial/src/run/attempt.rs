@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use assay_gateway::{Budget, EgressLedger};
 
 use crate::run::broken::Broken;
-use crate::run::noop::Noop;
 use crate::run::prep_cache::PrepCache;
+use crate::run::references::References;
 use crate::run::trial::ResolvedTrial;
 
 /// One attempt at a trial.
@@ -28,8 +28,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) scratch: &'a Path,
     /// The attempts at the steps of the task, if it has any.
     pub(crate) steps: Option<&'a [Attempt<'a>]>,
-    /// The task's no-op, unless this is it.
-    pub(crate) noop: Option<&'a Noop<'a>>,
+    /// The references of the task, unless this is one.
+    pub(crate) references: Option<&'a References<'a>>,
 }
 
 impl Attempt<'_> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_agent::{AgentRun, Ended};
 use assay_sandbox::Enforcement;
-use assay_store::{Cause, GeneratedSkill, Metered, Outcome, Seconds, StepRecord};
+use assay_store::{Cause, GeneratedSkill, Metered, Outcome, Seconds, StepRecord, VerifierEnvironment};
 use assay_trace::{Exposure, Trajectory};
 
 use crate::run::doubles::DoubleCalls;
@@ -27,6 +27,8 @@ pub(crate) struct Findings {
     pub(crate) contaminated: Vec<String>,
     pub(crate) tampered: Vec<String>,
     pub(crate) outside: Vec<String>,
+    /// In which environment a container's work was graded.
+    pub(crate) verifier_environment: Option<VerifierEnvironment>,
     pub(crate) task_skills: Vec<String>,
     pub(crate) enforcement: Option<Enforcement>,
     pub(crate) used: Option<assay_sandbox::Usage>,

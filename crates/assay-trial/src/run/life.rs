@@ -14,7 +14,7 @@ use assay_gateway::Budget;
 use assay_sandbox::{Exec, Exit, Session, Sink, changed_lines};
 use assay_store::{
     Cause, Claim, DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, Estimated, LINES_CHANGED, Lease, Outcome, Record,
-    Store, StoreError,
+    Store, StoreError, VerifierEnvironment,
 };
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
@@ -34,8 +34,8 @@ use crate::run::environment::phases::{
 use crate::run::findings::{Findings, known_turns, outcome};
 use crate::run::generated_skills::generated_skills;
 use crate::run::mcp;
-use crate::run::noop::Noop;
 use crate::run::prep_cache::PrepCache;
+use crate::run::references::References;
 use crate::run::sandbox_record;
 use crate::run::steps;
 use crate::run::trial::ResolvedTrial;
@@ -43,6 +43,11 @@ use crate::run::verifier::{self, Reward};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
+
+/// The folders of an attempt with what its verifier wrote, and with what it wrote in the agent's own
+/// container if that was graded as well.
+const VERIFIER: &str = "verifier";
+const KEPT: &str = "verifier-kept";
 
 /// Executes trials.
 pub struct Runner<'a> {
@@ -174,10 +179,12 @@ impl Runner<'_> {
             Ok(scratch) => {
                 let Self { cache, cancel, budget, .. } = *self;
                 let (own_folder, own_scratch) = (folder.clone(), scratch.clone());
-                let noop = Noop { cache, cancel, budget, trial, folder: own_folder, scratch: own_scratch };
-                let noop = Some(&noop);
+                let references =
+                    References { cache, cancel, budget, trial, folder: own_folder, scratch: own_scratch };
+                let references = Some(&references);
+                let folder = &folder;
                 let whole =
-                    Attempt { cache, cancel, budget, trial, folder: &folder, scratch, steps: None, noop };
+                    Attempt { cache, cancel, budget, trial, folder, scratch, steps: None, references };
                 let folders = steps::step_folders(&whole);
                 let steps = steps::attempts(&whole, &folders);
                 let steps = (!steps.is_empty()).then_some(&steps[..]);
@@ -305,7 +312,7 @@ impl<'a> Attempt<'a> {
         // Before the verifier writes to it: the next step gets nothing of the tests.
         let snapshot = if another_follows { Some(compared.snapshot()?) } else { None };
         if self.trial.task.graded_by.has_tests() {
-            if let Err(broken) = self.verify(compared, findings) {
+            if let Err(broken) = self.grade_work(compared, findings) {
                 findings.no_reward = Some(self.blame(broken)?);
                 findings.reward = Some(Reward::nothing());
             }
@@ -492,10 +499,64 @@ impl<'a> Attempt<'a> {
             .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
     }
 
-    /// The verifier's phase.
-    fn verify(&self, compared: impl Compared, findings: &mut Findings) -> Result<(), Broken> {
+    /// Grades the agent's work: in a restored environment if the sandbox has one and the task's
+    /// oracle passes in it, else where the agent worked.
+    fn grade_work(&self, mut compared: impl Compared, findings: &mut Findings) -> Result<(), Broken> {
+        if !compared.can_restore() {
+            return self.verify(compared.start_verifier()?, VERIFIER, findings);
+        }
+        let is_oracle = self.trial.agent.needs_solution();
+        let environment = match self.references {
+            // A no-op is the same in both.
+            Some(references) if !self.is_check() => references.verifier_environment()?,
+            _ => VerifierEnvironment::Restored,
+        };
+        findings.verifier_environment = Some(environment);
+        if environment == VerifierEnvironment::Kept {
+            return self.verify(compared.start_verifier()?, VERIFIER, findings);
+        }
+        let passes = |findings: &Findings| findings.reward.as_ref().is_some_and(Reward::is_full);
+        let restored = match compared.start_restored() {
+            Ok(phase) => self.verify(phase, VERIFIER, findings),
+            Err(broken) => Err(broken),
+        };
+        let keep = |found: VerifierEnvironment| match self.references {
+            Some(references) if is_oracle => references.keep_verifier_environment(found),
+            _ => Ok(()),
+        };
+        if passes(findings) {
+            keep(VerifierEnvironment::Restored)?;
+        }
+        let system = compared.system_changes().to_vec();
+        let is_sure = restored.as_ref().is_err_and(|broken| broken.cause != Cause::Verifier);
+        if is_sure || passes(findings) || system.is_empty() || self.cancel.load(Ordering::Relaxed) {
+            return restored;
+        }
+        // What the agent changed elsewhere may be why it fails.
+        create_folder(&self.folder.join(KEPT))?;
+        let mut other = Findings::default();
+        let kept = compared.start_verifier().and_then(|phase| self.verify(phase, KEPT, &mut other));
+        if kept.is_err() || !passes(&other) {
+            return restored;
+        }
+        if is_oracle {
+            keep(VerifierEnvironment::Kept)?;
+            findings.verifier_environment = Some(VerifierEnvironment::Kept);
+            (findings.reward, findings.ctrf) = (other.reward, other.ctrf);
+            return Ok(());
+        }
+        findings.reward = None;
+        Err(Broken::new(Cause::Environment, dependence(&system)))
+    }
+
+    /// The verifier's phase, with its output in a folder of the attempt.
+    fn verify(
+        &self,
+        mut phase: impl VerifierPhase,
+        name: &str,
+        findings: &mut Findings,
+    ) -> Result<(), Broken> {
         let trial = self.trial;
-        let mut phase = compared.start_verifier()?;
         let session = phase.session();
         let script = session.path(Path::new("/tests/test.sh"));
         let seconds = trial.task.config.verifier_timeout;
@@ -508,7 +569,7 @@ impl<'a> Attempt<'a> {
                 cwd: None,
                 deadline: Some(Instant::now() + Duration::from_secs_f64(seconds)),
                 stdout: Sink {
-                    file: Some(self.folder.join("verifier/test-stdout.txt")),
+                    file: Some(self.folder.join(name).join("test-stdout.txt")),
                     cap: VERIFIER_OUTPUT,
                     keep: 2_000,
                 },
@@ -518,7 +579,7 @@ impl<'a> Attempt<'a> {
         );
         let Graded { logs } = phase.stop()?;
         let outcome = outcome?;
-        let _ = copy_tree(&logs, &self.folder.join("verifier"), &LOG_CAPS);
+        let _ = copy_tree(&logs, &self.folder.join(name), &LOG_CAPS);
         match outcome.exit {
             Exit::Deadline => {
                 return Err(Broken::new(
@@ -542,6 +603,17 @@ impl<'a> Attempt<'a> {
         findings.reward = Some(reward);
         Ok(())
     }
+}
+
+/// Why a trial is lost that passes only with the agent's changes outside its work folders.
+fn dependence(system: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = system.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let more =
+        if system.len() > SHOWN { format!(" and {} more", system.len() - SHOWN) } else { String::new() };
+    format!(
+        "environment-dependent: it passes only with what the agent changed outside its work folders ({shown}{more})"
+    )
 }
 
 fn cause(part: Part) -> Cause {
@@ -596,6 +668,7 @@ fn record(
         contaminated: findings.contaminated,
         tampered: findings.tampered,
         outside: findings.outside,
+        verifier_environment: findings.verifier_environment,
         task_skills: findings.task_skills,
         warnings: trial.warnings.iter().cloned().chain(unknown_calls(findings.doubles)).collect(),
         enforcement: findings.enforcement.map(sandbox_record::enforcement),

@@ -14,17 +14,28 @@ use assay_gateway::{Gateway, GatewayOptions};
 use assay_sandbox::Root;
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_skill::Package;
-use assay_store::{Cause, Store, StoreError};
+use assay_store::{Cause, Store, StoreError, VerifierEnvironment};
 use assay_task::{Healthcheck, Service, Task, TaskError};
+use serde::{Deserialize, Serialize};
 
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::image_scan::{ImageInventory, ImageScan};
-use crate::run::noop::NoopGrade;
+use crate::run::references::NoopGrade;
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
 /// Largest file that is read in the search for skills.
 const SEARCHED: u64 = 1 << 20;
+
+/// The format of what was found about a task.
+const FOUND: &str = "assay.prepared/1";
+
+/// What a store has about a task.
+#[derive(Serialize, Deserialize)]
+struct FoundTask {
+    schema: String,
+    verifier_environment: VerifierEnvironment,
+}
 
 /// Caches files and images that many trials share.
 pub struct PrepCache {
@@ -35,6 +46,9 @@ pub struct PrepCache {
     images: OnceMap<Prepared>,
     scans: OnceMap<ImageInventory>,
     noops: OnceMap<NoopGrade>,
+    environments: OnceMap<VerifierEnvironment>,
+    /// The folder of the store with what was found about tasks.
+    found: PathBuf,
     numbers: AtomicUsize,
     /// The gateway for agents in sandboxes.
     pub(crate) gateway: Gateway,
@@ -130,6 +144,8 @@ impl PrepCache {
             images: OnceMap::default(),
             scans: OnceMap::default(),
             noops: OnceMap::default(),
+            environments: OnceMap::default(),
+            found: store.root().join("prepared"),
             numbers: AtomicUsize::new(1),
             gateway: Gateway::new(GatewayOptions::default()),
         })
@@ -301,6 +317,32 @@ impl PrepCache {
         grade: impl FnOnce() -> Result<NoopGrade, Broken>,
     ) -> Result<Arc<NoopGrade>, Broken> {
         self.noops.get_or_try(key, grade)
+    }
+
+    /// In which environment a task's work is graded: as the store has it, or as `find` finds.
+    pub(crate) fn verifier_environment(
+        &self,
+        key: String,
+        find: impl FnOnce() -> Result<VerifierEnvironment, Broken>,
+    ) -> Result<VerifierEnvironment, Broken> {
+        let path = self.found.join(format!("{key}.json"));
+        let found = self.environments.get_or_try(key, || -> Result<VerifierEnvironment, Broken> {
+            let known =
+                fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<FoundTask>(&bytes).ok());
+            if let Some(known) = known {
+                return Ok(known.verifier_environment);
+            }
+            let verifier_environment = find()?;
+            create_folder(&self.found)?;
+            let task = FoundTask { schema: FOUND.to_owned(), verifier_environment };
+            let text = serde_json::to_vec(&task).map_err(|error| Broken::harness(error.to_string()))?;
+            // In one step: another process may read it.
+            let new = path.with_extension(format!("{}.new", std::process::id()));
+            let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
+            written.map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))?;
+            Ok(verifier_environment)
+        })?;
+        Ok(*found)
     }
 
     /// A copy of a skill's folder that does not change while trials run.

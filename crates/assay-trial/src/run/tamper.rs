@@ -210,7 +210,7 @@ fn git_fault<F: FnOnce() -> Vec<(PathBuf, String)>>(
     }
     let name = change.path.file_name()?.to_string_lossy();
     match git::role(&change.path, is_link, folder.after)? {
-        git::Role::Hook => (!request.names_text(&name)).then(|| "a hook, which Git runs".to_owned()),
+        git::Role::Hook => (!request.names_hook(&name)).then(|| "a hook, which Git runs".to_owned()),
         git::Role::Config if is_link => Some("a link in place of Git's settings".to_owned()),
         git::Role::Config => {
             let text =
@@ -340,6 +340,18 @@ impl<F: FnOnce() -> Vec<(PathBuf, String)>> TaskRequest<'_, F> {
                 let whole = self.root.join(path).display().to_string();
                 self.solution.iter().any(|(_, text)| names(text, &whole).next().is_some())
             }
+    }
+
+    /// Whether the instruction asks for a hook of this name, or the solution makes one. The name alone may
+    /// be anything's.
+    fn names_hook(&self, name: &str) -> bool {
+        let instruction = &self.task.instruction;
+        let is_asked =
+            instruction.to_lowercase().contains("hook") && names(instruction, name).next().is_some();
+        let path = format!("hooks/{name}");
+        is_asked
+            || self.task.expected.iter().any(|expected| expected == name)
+            || self.solution.iter().any(|(_, text)| text.contains(&path))
     }
 
     /// Whether the instruction or the solution has this name, as it is.

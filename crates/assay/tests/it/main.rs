@@ -67,6 +67,7 @@ mod prices;
 mod processes;
 mod record_keys;
 mod replay;
+mod restored;
 mod roles;
 mod route;
 mod rubrics;

@@ -514,6 +514,19 @@ impl<'a> Compared for ComparedFolders<'a> {
         Ok(report.left_out)
     }
 
+    /// The root is read-only: nothing has to be restored.
+    fn can_restore(&self) -> bool {
+        false
+    }
+
+    fn start_restored(&mut self) -> Result<VerifierInFolders<'a>, Broken> {
+        Err(Broken::harness("folders have no other environment"))
+    }
+
+    fn system_changes(&self) -> &[String] {
+        &[]
+    }
+
     fn start_verifier(self) -> Result<VerifierInFolders<'a>, Broken> {
         let folders = self.folders;
         let trial = folders.attempt.trial;

@@ -133,6 +133,16 @@ pub(crate) trait Compared {
 
     /// Starts the verifier's sandbox: the agent's work, fresh tests, and a new reward folder.
     fn start_verifier(self) -> Result<Self::Verifier, Broken>;
+
+    /// Whether the agent's work can be graded in a restored environment: the one before the agent,
+    /// with the agent's work folders.
+    fn can_restore(&self) -> bool;
+
+    /// Starts the verifier's sandbox in a restored environment. What the agent left stays as it is.
+    fn start_restored(&mut self) -> Result<Self::Verifier, Broken>;
+
+    /// What the agent changed outside its work folders, and what a restored environment has not.
+    fn system_changes(&self) -> &[String];
 }
 
 /// The verifier's sandbox is open.

@@ -72,6 +72,9 @@ const STEERING_HOME: [&str; 9] = [
 const RUNNERS: [&str; 6] =
     ["pytest", "_pytest", "pluggy", "iniconfig", "pytest_jsonctrf", "pytest_json_ctrf"];
 
+/// The hooks and settings of new repositories.
+const GIT_TEMPLATES: &str = "/usr/share/git-core/templates";
+
 /// The linker's list of libraries, which every installation of one rewrites.
 pub(crate) const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
@@ -140,8 +143,9 @@ pub(crate) fn classify_changes(
     verdict
 }
 
-/// An instruction that names an interpreter asks to use it, and not to replace it.
-fn is_asked_for(task: &Task, name: &str) -> bool {
+/// Whether a task asks to change a file of this name. An instruction that names an interpreter asks
+/// to use it, and not to replace it.
+pub(crate) fn is_asked_for(task: &Task, name: &str) -> bool {
     if INTERPRETERS.contains(&name) || name.starts_with("python3.") {
         return task.expected.iter().any(|expected| expected == name);
     }
@@ -163,6 +167,12 @@ fn reason(
     if path.starts_with(VERIFIER_LOGS) {
         // The folder itself, and notes in it, are removed before the verifier starts.
         return planted(path).filter(|_| change.kind != ChangeKind::Removed).map(str::to_owned);
+    }
+    if matches!(name.as_str(), "sitecustomize.py" | "usercustomize.py") {
+        return Some("run whenever Python starts".to_owned());
+    }
+    if path.starts_with(GIT_TEMPLATES) && path != Path::new(GIT_TEMPLATES) {
+        return Some("copied into every new repository of Git, and obeyed there".to_owned());
     }
     if STEERING.iter().any(|steering| path == Path::new(steering)) || is_profile(path) {
         return Some("loaded automatically by shells, loaders or package managers".to_owned());
@@ -195,7 +205,7 @@ fn reason(
         return Some("loaded automatically by interpreters or test runners".to_owned());
     }
     if let Some(inside) = in_packages(path) {
-        return in_site_packages(path, &inside, &name, replaced, read);
+        return in_site_packages(path, &inside, replaced, read);
     }
     if !LIBRARIES.iter().any(|libraries| path.starts_with(libraries)) {
         return None;
@@ -219,13 +229,9 @@ fn reason(
 fn in_site_packages(
     path: &Path,
     inside: &Path,
-    name: &str,
     replaced: bool,
     read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
 ) -> Option<String> {
-    if matches!(name, "sitecustomize.py" | "usercustomize.py") && inside.components().count() == 1 {
-        return Some("run whenever Python starts".to_owned());
-    }
     if inside.components().count() == 1 && path.extension().is_some_and(|extension| extension == "pth") {
         // Such a file names folders; a line that begins with `import` is run (site, Python's
         // library reference).
@@ -329,6 +335,10 @@ mod tests {
         check("/usr/lib/python3/dist-packages/_pytest/main.py", 'C', "test runner");
         check("/usr/lib/python3/dist-packages/sitecustomize.py", 'A', "whenever Python starts");
         check("/usr/local/lib/python3.12/site-packages/x.pth", 'A', "whenever Python starts");
+        check("/etc/python3.11/sitecustomize.py", 'A', "whenever Python starts");
+        check("/etc/python3.11/sitecustomize.py", 'C', "whenever Python starts");
+        check("/usr/share/git-core/templates/hooks/post-checkout", 'A', "new repository of Git");
+        check("/usr/share/git-core/templates/config", 'C', "new repository of Git");
         check("/etc/ld.so.preload", 'A', "loaded automatically");
         check("/etc/profile.d/x.sh", 'A', "loaded automatically");
         check("/etc/hosts", 'C', "loaded automatically");

@@ -417,6 +417,7 @@ fn what_git_runs_is_tampering() {
     let asked = |text: &'static str| move |fixture: &Fixture| fixture.write("tasks/a/instruction.md", text);
     check(asked("Add a pre-commit hook."), write(".git/hooks/pre-commit"), &[]);
     check(asked("Add a pre-commit hook."), write(".git/hooks/post-checkout"), &[hook]);
+    check(asked("Name the job pre-commit."), write(".git/hooks/pre-commit"), &[hook]);
     let runs = |key: &str| format!("/app/.git/config: makes Git run a command ({key})");
     let plain = "[core]\n\tbare = false\n[user]\n\tname = a\n";
     check(nothing, text(".git/config", plain), &[]);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_diagnostic::Severity;
 use assay_fs::{Caps, copy_tree};
 use assay_report::clean;
-use assay_store::{Cause, ConditionRole, Outcome, Record, Store};
+use assay_store::{Cause, ConditionRole, Outcome, Record, Store, VerifierEnvironment};
 use assay_task::check::Finding;
 use assay_task::{Grading, RUBRIC_FILE, Task};
 use assay_trial::{
@@ -37,6 +37,12 @@ pub(in crate::commands) struct TrialSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     pub(super) seconds: Option<f64>,
+    /// In which environment a container's work was graded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verifier_environment: Option<VerifierEnvironment>,
+    /// What was changed outside the work folder, where the work is graded in the agent's own container.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<String>,
     /// The reward of each test, if the verifier wrote several.
     #[serde(skip)]
     pub(super) rewards: BTreeMap<String, f64>,
@@ -51,6 +57,18 @@ pub(in crate::commands) struct TrialSummary {
 }
 
 impl TrialSummary {
+    /// The files because of which the work is graded in the agent's own container.
+    fn needed(&self) -> String {
+        const SHOWN: usize = 5;
+        if self.outside.is_empty() {
+            return String::new();
+        }
+        let shown = self.outside.iter().take(SHOWN).map(|path| clean(path)).collect::<Vec<_>>().join(", ");
+        let more = self.outside.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!(", because the oracle changes {shown}{more}")
+    }
+
     /// What to do about a trial that did not come out as it should, and the line that says why; the hint is the one given where nothing does.
     fn advice(&self, otherwise: &'static str) -> (&'static str, String) {
         let reason = self.reason.as_deref().unwrap_or_default();
@@ -125,6 +143,11 @@ impl Executed {
                 word(&self.oracle_again),
                 word(&self.nop)
             ));
+        }
+        if let Some(oracle) = &self.oracle
+            && let Some(environment) = oracle.verifier_environment
+        {
+            text.push_str(&format!("  verifier environment: {}{}\n", environment.word(), oracle.needed()));
         }
         for reason in &self.unchecked {
             text.push_str(&format!("  unchecked: {}\n", clean(reason)));
@@ -445,6 +468,11 @@ fn summary(record: &Record) -> TrialSummary {
         reward: record.reward,
         reason: record.reason.clone(),
         seconds: seconds.total,
+        verifier_environment: record.verifier_environment,
+        outside: match record.verifier_environment {
+            Some(VerifierEnvironment::Kept) => record.outside.clone(),
+            _ => Vec::new(),
+        },
         rewards: results(record),
         several_rewards: record.rewards.keys().filter(|_| record.has_several_rewards()).cloned().collect(),
         output: String::new(),

@@ -30,6 +30,7 @@ use crate::run::prep_cache::Prepared;
 use crate::run::sandbox_record;
 
 /// A task's prepared and searched image, for one attempt.
+#[derive(Clone)]
 pub(crate) struct ImageEnvironment<'a> {
     pub(super) attempt: Attempt<'a>,
     pub(super) docker: &'a Docker,

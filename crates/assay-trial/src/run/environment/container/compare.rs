@@ -35,6 +35,11 @@ pub(crate) struct StoppedContainer<'a> {
     pub(super) beyond: Vec<String>,
 }
 
+/// Whether a path is in a cache, which nothing depends on.
+fn is_cache(path: &Path) -> bool {
+    path.iter().any(|part| part == "__pycache__" || part == ".cache")
+}
+
 impl StoppedContainer<'_> {
     /// Whether assay itself made a change: mounts with their parent folders, what was removed, the
     /// logs, and what every container has.
@@ -206,7 +211,16 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             .map(|(_, change)| change)
             .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
-        found.outside.extend(shown.take(OUTSIDE).map(|change| assay_diagnostic::escape_path(&change.path)));
+        let shown: Vec<&&Changed> = shown.collect();
+        let system: Vec<String> = shown
+            .iter()
+            .take(OUTSIDE)
+            .filter(|change| !change.path.starts_with("/logs") && !is_cache(&change.path))
+            .map(|change| assay_diagnostic::escape_path(&change.path))
+            .collect();
+        found.outside.extend(
+            shown.into_iter().take(OUTSIDE).map(|change| assay_diagnostic::escape_path(&change.path)),
+        );
         check_special_files(container, &elsewhere, &mut found)?;
         if environment.workdir != Path::new("/")
             && environment.has_changes(&self.changes, &environment.workdir)
@@ -267,6 +281,9 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             verdict,
             closed,
             links_in_logs,
+            system,
+            is_collected: false,
+            was_restored: false,
         });
         Ok((found, compared))
     }

@@ -11,6 +11,7 @@ mod compare;
 mod files;
 mod links;
 mod pristine;
+mod restore;
 mod services;
 mod step;
 mod verifier;

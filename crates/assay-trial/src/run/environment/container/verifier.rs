@@ -33,12 +33,20 @@ pub(crate) struct ComparedContainer<'a> {
     pub(super) closed: Vec<(PathBuf, u32)>,
     /// Links in the agent's logs that are to be removed.
     pub(super) links_in_logs: Vec<PathBuf>,
+    /// What the agent changed outside its work folders.
+    pub(super) system: Vec<String>,
+    /// Whether the task's artifacts were fetched.
+    pub(super) is_collected: bool,
+    /// Whether the work was graded in a restored environment before.
+    pub(super) was_restored: bool,
 }
 
 /// With the verifier at work.
 pub(crate) struct VerifierInContainer<'a> {
-    environment: ImageEnvironment<'a>,
-    running: Running,
+    pub(super) environment: ImageEnvironment<'a>,
+    pub(super) running: Running,
+    /// The folder of this machine for its results.
+    pub(super) logs: PathBuf,
 }
 
 impl ImageEnvironment<'_> {
@@ -130,7 +138,38 @@ impl ImageEnvironment<'_> {
     }
 }
 
+impl ImageEnvironment<'_> {
+    /// Copies the tests into a container that does not run, with empty folders for results, and
+    /// what verifiers find in `/logs`.
+    pub(super) fn put_verifier_files(&self, container: &Container) -> Result<(), Broken> {
+        let tests = self.attempt.scratch.join("tests");
+        if !tests.is_dir() {
+            create_folder(&tests)?;
+            let laid = self.attempt.trial.task.lay_out_tests(&tests);
+            laid.map_err(|error| Broken::harness_error(&error))?;
+        }
+        container.copy_in(&tests, Path::new("/tests"), Owner::default(), &Caps::default())?;
+        self.put_logs(container, &["verifier"])?;
+        for name in ["agent/final.txt"].iter().chain(&doubles::VERIFIER_FILES) {
+            let file = self.logs.join(name);
+            if file.is_file() {
+                let inside = Path::new("/logs").join(name);
+                container.copy_in(&file, &inside, Owner::default(), &Caps::default())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl ComparedContainer<'_> {
+    /// Fetches the task's artifacts, unless that was done.
+    pub(super) fn collect_once(&mut self) -> Result<(), Broken> {
+        if !std::mem::replace(&mut self.is_collected, true) {
+            self.environment.collect(&mut self.container)?;
+        }
+        Ok(())
+    }
+
     /// Empties the verifier's folders, resets permissions, and puts its own copies of skills back. Files given to the
     /// oracle are removed: no verifier may need what agents without skills do not have.
     fn clear_for_verifier(&mut self) -> Result<(), Broken> {
@@ -194,13 +233,9 @@ impl<'a> Compared for ComparedContainer<'a> {
     }
 
     fn start_verifier(mut self) -> Result<VerifierInContainer<'a>, Broken> {
-        let attempt = self.environment.attempt;
-        let trial = attempt.trial;
+        self.collect_once()?;
+        let trial = self.environment.attempt.trial;
         let config = &trial.task.config;
-        self.environment.collect(&mut self.container)?;
-        let tests = attempt.scratch.join("tests");
-        create_folder(&tests)?;
-        trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness_error(&error))?;
         let separate = config.verifier_mode == VerifierMode::Separate;
         if !separate {
             if self.verdict.loader_cache
@@ -209,36 +244,20 @@ impl<'a> Compared for ComparedContainer<'a> {
                 let path = Path::new(image::LOADER_CACHE);
                 self.container.put_bytes(cache, path, 0o644, Owner::default())?;
             }
+            self.restore_system_files()?;
             self.clear_for_verifier()?;
             let before = self.environment.network(&trial.network);
             let now = self.environment.network(&trial.verifier_network);
             self.container.reconnect(&before, &now)?;
         }
-        let Self { environment, container, verdict, .. } = self;
+        let Self { environment, container, verdict, was_restored, .. } = self;
         let mut container = if separate {
             container.remove_in_background();
             environment.own_environment()?
         } else {
             container
         };
-        container.copy_in(&tests, Path::new("/tests"), Owner::default(), &Caps::default())?;
-        environment.put_logs(&container, &["verifier"])?;
-        let last = environment.logs.join("agent/final.txt");
-        if last.is_file() {
-            container.copy_in(
-                &last,
-                Path::new("/logs/agent/final.txt"),
-                Owner::default(),
-                &Caps::default(),
-            )?;
-        }
-        for name in doubles::VERIFIER_FILES {
-            let file = environment.logs.join(name);
-            if file.is_file() {
-                let inside = Path::new("/logs").join(name);
-                container.copy_in(&file, &inside, Owner::default(), &Caps::default())?;
-            }
-        }
+        environment.put_verifier_files(&container)?;
         container.restart()?;
         let mut running = environment.run_in(&trial.verifier_network, container)?;
         if verdict.bytecode {
@@ -246,7 +265,26 @@ impl<'a> Compared for ComparedContainer<'a> {
         }
         let own = if separate { None } else { environment.prepared.user.clone() };
         running.session.user = config.verifier_user.clone().or(own);
-        Ok(VerifierInContainer { environment, running })
+        let name = if was_restored { "verifier-kept" } else { "verifier" };
+        let logs = environment.logs.join(name);
+        Ok(VerifierInContainer { environment, running, logs })
+    }
+
+    fn can_restore(&self) -> bool {
+        let environment = &self.environment;
+        let config = &environment.attempt.trial.task.config;
+        // A step begins with what the one before has left, the system's files included.
+        config.verifier_mode != VerifierMode::Separate
+            && environment.attempt.trial.step.is_none()
+            && environment.workdir != Path::new("/")
+    }
+
+    fn start_restored(&mut self) -> Result<VerifierInContainer<'a>, Broken> {
+        self.restored_verifier()
+    }
+
+    fn system_changes(&self) -> &[String] {
+        &self.system
     }
 }
 
@@ -257,7 +295,8 @@ impl VerifierPhase for VerifierInContainer<'_> {
 
     fn stop(self) -> Result<Graded, Broken> {
         let container = self.environment.halt(self.running, "verifier")?;
-        let logs = self.environment.logs.join("verifier");
+        let logs = self.logs;
+        create_folder(&logs)?;
         container.fetch(Path::new("/logs/verifier"), &logs, &LOG_CAPS)?;
         container.remove_in_background();
         Ok(Graded { logs })

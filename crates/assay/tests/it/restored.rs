@@ -1,0 +1,153 @@
+//! The environment in which work in Docker is graded: the image as it was, wherever the oracle passes in it.
+
+use serde_json::{Value, json};
+
+use crate::docker::{FIXED, containers, in_docker};
+use crate::fixture::{Fixture, attempt};
+
+/// Runs a program of the image, which any file of the system may control.
+const VERIFIER: &str = "cd /app\npython3 -I -c '\nimport hashlib, json, ssl, sys\nfound = open(\"answer.txt\").read() if __import__(\"os\").path.exists(\"answer.txt\") else \"\"\nsys.exit(found != \"right\\n\")\n' && reward 1 || reward 0\n";
+
+/// Changes of the system by an agent that never does the work, and what comes of it.
+const ATTACKS: [(&str, &str, &[&str]); 7] = [
+    (
+        "site",
+        "f=$(python3 -c 'import sitecustomize; print(sitecustomize.__file__)' 2>/dev/null || echo /usr/lib/python3/dist-packages/sitecustomize.py); \
+         echo 'import os; os._exit(0)' > \"$(readlink -f \"$f\")\"",
+        &["tampered"],
+    ),
+    (
+        "bytecode",
+        "cat > /tmp/e.py <<'P'\nimport importlib.util, os, _frozen_importlib_external as e\ns = importlib.util.find_spec('hashlib')\nc = compile('import os; os._exit(0)', s.origin, 'exec')\nos.makedirs(os.path.dirname(s.cached), exist_ok=True)\nopen(s.cached, 'wb').write(e._code_to_hash_pyc(c, b'01234567', False))\nP\npython3 /tmp/e.py",
+        &["failed"],
+    ),
+    (
+        "new-name",
+        "mkdir -p /opt/x; echo 'import os' > /opt/x/y.py; echo /opt/x >> /etc/extra-settings",
+        &["failed"],
+    ),
+    ("openssl", "echo 'openssl_conf = evil' > /usr/lib/ssl/openssl.cnf", &["failed", "tampered"]),
+    (
+        "templates",
+        "mkdir -p /usr/share/git-core/templates/hooks; echo x > /usr/share/git-core/templates/hooks/post-checkout",
+        &["tampered"],
+    ),
+    ("home", "mkdir -p /root/.config/git; echo x > /root/.config/git/config; useradd -m evil", &["failed"]),
+    ("shared-tmp", "echo right > /tmp/answer.txt; ln -s /tmp /var/answers", &["failed"]),
+];
+
+#[test]
+#[ignore = "needs Docker"]
+fn what_an_agent_changes_in_the_system_does_not_reach_the_verifier() {
+    let rules: Vec<Value> =
+        ATTACKS.iter().map(|(name, run, _)| json!({ "task": name, "turn": 0, "run": run })).collect();
+    let lab = ATTACKS
+        .iter()
+        .fold(Fixture::new(), |lab, (name, ..)| {
+            lab.task(name, |task| task.dockerfile(FIXED).test_sh(VERIFIER))
+        })
+        .script(&rules)
+        .experiment(in_docker);
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["infrastructure"]), (0, &json!(0)), "{document:#}");
+    for (name, _, outcomes) in ATTACKS {
+        let record = lab.record(name);
+        let outcome = record["outcome"].as_str().unwrap();
+        assert!(outcomes.contains(&outcome), "{name}: {record:#}");
+        if outcome == "failed" {
+            assert_eq!(record["verifier_environment"], "restored", "{name}: {record:#}");
+        }
+    }
+    assert_eq!(containers(&lab, &["-a"]), Vec::<String>::new());
+}
+
+/// The work folder comes over as it is: owners, permissions, links, what was removed.
+#[test]
+#[ignore = "needs Docker"]
+fn the_work_folder_is_restored_as_the_agent_left_it() {
+    let dockerfile = "FROM python:3.12-slim\nWORKDIR /app\nRUN echo old > old.txt && mkdir gone && touch gone/x kept && useradd -u 4321 worker\n";
+    let verifier = "cd /app\n[ \"$(cat answer.txt)\" = right ] && [ ! -e gone ] && [ -e kept ] && [ \"$(cat old.txt)\" = new ] \\\n\
+        && [ \"$(stat -c %u:%a mine)\" = 4321:750 ] && [ \"$(readlink link)\" = kept ] && [ mine/a -ef mine/b ] \\\n\
+        && [ ! -e /etc/added ] && [ ! -e /tmp/added ] && [ -s /logs/artifacts/a ] && reward 1 || reward 0\n";
+    let solve = "cd /app; echo right > answer.txt; rm -r gone; echo new > old.txt; mkdir mine; touch mine/a; ln mine/a mine/b; \
+        chown -R 4321 mine; chmod 750 mine; ln -s kept link; touch /etc/added /tmp/added; echo a > /logs/artifacts/a\n";
+    let lab = Fixture::new()
+        .task("moves", |task| task.dockerfile(dockerfile).test_sh(verifier).solve_sh(solve))
+        .script(&[json!({ "turn": 0, "run": solve })])
+        .experiment(in_docker);
+    let (document, code) = lab.run(&[]);
+    assert_eq!((code, &document["report"]["excluded"]), (0, &json!([])), "{document:#}");
+    let record = lab.record("moves");
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+    assert_eq!(record["verifier_environment"], "restored", "{record:#}");
+    assert!(record["outside"].as_array().unwrap().contains(&json!("/etc/added")), "{record:#}");
+}
+
+/// A verifier that needs a program which the solution installs.
+const NEEDS_TOOL: &str = "[ \"$(tool)\" = right ] && reward 1 || reward 0\n";
+
+const INSTALL: &str = "printf '#!/bin/sh\\ncat /app/answer.txt\\n' > /usr/local/bin/tool; chmod +x /usr/local/bin/tool; echo right > /app/answer.txt\n";
+
+#[test]
+#[ignore = "needs Docker"]
+fn tasks_that_need_system_files_are_kept_and_the_images_files_put_back() {
+    // It also changes a file of the image, which is put back unless the task keeps it.
+    let settings = "echo '# changed' >> /etc/debian_version; ";
+    let sees = "grep -q changed /etc/debian_version && ";
+    let keep = "version = \"1.0\"\n[metadata.assay]\nkeep = [\"/etc/debian_version\"]\n";
+    let install = format!("{settings}{INSTALL}");
+    let lab = Fixture::new()
+        .task("installs", |task| task.dockerfile(FIXED).test_sh(NEEDS_TOOL).solve_sh(&install))
+        .task("put-back", |task| {
+            task.dockerfile(FIXED)
+                .test_sh(&format!("{sees}{NEEDS_TOOL}[ -s /logs/verifier/reward.txt ] || reward 0\n"))
+                .solve_sh(&install)
+        })
+        .task("declared", |task| {
+            task.dockerfile(FIXED).test_sh(&format!("{sees}{NEEDS_TOOL}")).solve_sh(&install).toml(keep)
+        })
+        .script(&[json!({ "turn": 0, "run": install })])
+        .experiment(in_docker);
+    lab.run(&["--no-checks"]);
+    for (task, outcome, environment) in
+        [("installs", "passed", "kept"), ("declared", "passed", "kept"), ("put-back", "failed", "restored")]
+    {
+        let record = lab.record(task);
+        assert_eq!(
+            (&record["outcome"], &record["verifier_environment"]),
+            (&json!(outcome), &json!(environment)),
+            "{task}: {record:#}"
+        );
+    }
+}
+
+/// The oracle needs no system file, the agent does: the trial is lost, and its reward is not the kept container's.
+#[test]
+#[ignore = "needs Docker"]
+fn work_that_depends_on_the_agents_environment_is_lost() {
+    let verifier =
+        "[ -x /app/run ] || { reward 0; exit; }\n[ \"$(sh /app/run)\" = right ] && reward 1 || reward 0\n";
+    let solve = "printf 'echo right\\n' > /app/run; chmod +x /app/run\n";
+    let tool = "printf '#!/bin/sh\\necho right\\n' > /usr/local/bin/tool; chmod +x /usr/local/bin/tool; printf 'tool\\n' > /app/run; chmod +x /app/run";
+    let lab = Fixture::new()
+        .task("depends", |task| task.dockerfile(FIXED).test_sh(verifier).solve_sh(solve))
+        .script(&[json!({ "turn": 0, "run": tool })])
+        .experiment(in_docker);
+    let (document, _) = lab.run(&[]);
+    let record = lab.record("depends");
+    assert_eq!(
+        (&record["outcome"], &record["cause"]),
+        (&json!("infrastructure"), &json!("environment")),
+        "{record:#}"
+    );
+    assert_eq!(
+        (&record["reward"], &record["verifier_environment"]),
+        (&json!(null), &json!("restored")),
+        "{record:#}"
+    );
+    let reason = record["reason"].as_str().unwrap();
+    assert!(reason.contains("environment-dependent") && reason.contains("/usr/local/bin/tool"), "{reason}");
+    assert!(attempt(&record, "verifier-kept/test-stdout.txt").exists(), "{record:#}");
+    let causes = &document["report"]["arms"][0]["infrastructure_causes"];
+    assert_eq!(causes, &json!({ "environment": 1 }), "{document:#}");
+}
