@@ -22,6 +22,7 @@ use super::findings::Findings;
 use super::prep_cache::PrepCache;
 use super::steps;
 use super::trial::ResolvedTrial;
+use super::verifier::Reward;
 use crate::condition::Provision;
 
 /// The folders of an attempt with the files of its references.
@@ -74,8 +75,13 @@ impl References<'_> {
         let trial = self.oracle();
         self.cache.verifier_environment(key(&trial), || {
             let (result, findings) = self.execute(&trial, ORACLE)?;
-            result?;
-            Ok(findings.verifier_environment.unwrap_or(VerifierEnvironment::Restored))
+            let passes = findings.reward.as_ref().is_some_and(Reward::is_full);
+            match result {
+                Ok(()) if passes => Ok(findings.verifier_environment.unwrap_or(VerifierEnvironment::Kept)),
+                // Nothing shows that the work can be graded in a restored one.
+                Ok(()) | Err(Broken { cause: Cause::Verifier, .. }) => Ok(VerifierEnvironment::Kept),
+                Err(broken) => Err(broken),
+            }
         })
     }
 
@@ -167,7 +173,6 @@ fn reference(trial: &ResolvedTrial, agent: &Arc<dyn Agent>) -> ResolvedTrial {
         provision: Arc::new(Provision::default()),
         judge: None,
         repetition: 1,
-        absent: Arc::default(),
         steps: trial.steps.iter().map(|step| reference(step, agent)).collect(),
         ..trial.clone()
     }

@@ -19,6 +19,9 @@ use crate::run::broken::Broken;
 /// Folders of the verifier into which no link of the agent may lead.
 pub(crate) const VERIFIER_FOLDERS: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
 
+/// The path that never exists (Debian policy, "Non-existent home directories").
+const NOWHERE: &str = "/nonexistent";
+
 /// The kernel follows this many links in one path (`MAXSYMLINKS` of `linux/namei.h`).
 const MOST_LINKS: usize = 40;
 
@@ -109,7 +112,7 @@ impl<'a> Links<'a> {
         let shown = escape_path(&link.path);
         Ok(match self.follow(parent, &link.target)? {
             Lead::Verifier(folder) => Some(format!("{shown}: a link into {}", folder.display())),
-            Lead::To(end) if is_work && !may_leave && !self.is_work(&end) => {
+            Lead::To(end) if is_work && !may_leave && !self.is_work(&end) && !end.starts_with(NOWHERE) => {
                 Some(format!("{shown}: a link that leaves the work folder, to {}", escape_path(&end)))
             }
             Lead::Unknown => Some(format!("{shown}: a link that cannot be followed")),

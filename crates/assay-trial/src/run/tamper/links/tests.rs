@@ -75,6 +75,9 @@ fn links_are_followed_as_the_kernel_does() {
         (&[("/app/x", "ghost")], ""),
         (&[("/app/sub", "data"), ("/app/x", "sub/../other")], ""),
         (&[("/app/x", "x")], ""),
+        (&[("/app/x", "/nonexistent/a")], ""),
+        (&[("/app/x", "/nonexistent/../tests/a")], tests),
+        (&[("/app/x", "/nonexistents")], leaves),
         // The image's folders may have any links but those.
         (&[("/usr/local/bin/x", "/opt/x/bin/x")], ""),
     ] {
