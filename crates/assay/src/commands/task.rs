@@ -4,6 +4,7 @@ pub(super) mod execute;
 mod hints;
 pub(super) mod review;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::Severity;
@@ -48,6 +49,9 @@ struct Summary {
     warn: usize,
     fail: usize,
     unchecked: usize,
+    /// Tasks whose oracle passes in a container, by the environment in which their work is graded.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    verifier_environments: BTreeMap<&'static str, usize>,
 }
 
 pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -189,12 +193,17 @@ fn failed(path: PathBuf, finding: Finding) -> Checked {
 
 fn summary(tasks: &[Checked]) -> Summary {
     let count = |verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
+    let mut verifier_environments = BTreeMap::new();
+    for environment in tasks.iter().filter_map(|task| task.executed.verifier_environment()) {
+        *verifier_environments.entry(environment.word()).or_default() += 1;
+    }
     Summary {
         tasks: tasks.len(),
         ok: count(Verdict::Ok),
         warn: count(Verdict::Warn),
         fail: count(Verdict::Fail),
         unchecked: count(Verdict::Unchecked),
+        verifier_environments,
     }
 }
 
@@ -247,6 +256,10 @@ fn render_text(document: &Document, only_static: bool, verbose: bool) -> String 
         sum.fail,
         sum.unchecked
     ));
+    if !sum.verifier_environments.is_empty() {
+        let counts = sum.verifier_environments.iter().map(|(word, count)| format!("{count} {word}"));
+        text.push_str(&format!("verifier environments: {}\n", counts.collect::<Vec<_>>().join(", ")));
+    }
     text
 }
 

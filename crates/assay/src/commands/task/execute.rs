@@ -130,6 +130,11 @@ impl Executed {
         self.sandbox.as_deref()
     }
 
+    /// In which environment the work is graded, if the oracle passes in a container.
+    pub(super) fn verifier_environment(&self) -> Option<VerifierEnvironment> {
+        self.oracle.as_ref().filter(|oracle| oracle.outcome == Outcome::Passed)?.verifier_environment
+    }
+
     /// One line for people.
     pub(super) fn line(&self) -> String {
         let word = |played: &Option<TrialSummary>| {
