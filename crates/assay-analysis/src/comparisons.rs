@@ -187,7 +187,56 @@ pub(crate) struct Pairing<'a> {
     pub(crate) closing: Option<f64>,
 }
 
+/// What is decided of a comparison.
+struct Decided {
+    verdict: Verdict,
+    /// The interval of a comparison that is decided after rounds, if it were alone in its family.
+    alone: Option<Interval>,
+    /// The median-unbiased lift of one that ended after rounds.
+    unbiased: Option<f64>,
+    /// The least shift of lost trials that changes the verdict of the others.
+    tipping: Option<f64>,
+}
+
 impl Pairing<'_> {
+    /// Decides on `counted` tasks: at a round if one is given.
+    fn decide(
+        &self,
+        rounds: Option<(Rounds, &mut Plans)>,
+        counted: &[PairedTask],
+        losses: &Losses,
+    ) -> Decided {
+        let Self { family, margin, closing, .. } = *self;
+        let judge = |losses: Option<&Losses>, tasks: &[PairedTask]| {
+            judge_tasks(tasks, family, margin, losses, closing)
+        };
+        let Some((stage, plans)) = rounds else {
+            let tipping = losses.tipping_shift(counted, |tasks| Some(judge(None, tasks).kind));
+            return Decided { verdict: judge(Some(losses), counted), alone: None, unbiased: None, tipping };
+        };
+        let round = stage.round;
+        let (verdicts, unbiased, tipping);
+        if stage.ended == Some(End::SecondStage) {
+            let stages = [false, true].map(|second| self.tasks_of_stage(second));
+            let stages = stages.each_ref().map(|(tasks, losses)| (tasks.as_slice(), losses));
+            unbiased = plans.unbiased_lift_of_stages(family, round, stages.map(|(tasks, _)| tasks));
+            tipping = plans.tipping_shift_of_stages(family, round, stages);
+            verdicts = [family, 1].map(|family| plans.decide_more(family, round, stages));
+        } else {
+            unbiased = stage.ended.and_then(|_| plans.unbiased_lift(family, round, counted));
+            tipping = plans.tipping_shift(family, round, counted, losses);
+            verdicts = [family, 1]
+                .map(|family| plans.decide_round(family, round, counted, losses).map(|look| look.verdict));
+        }
+        let [verdict, alone] = verdicts;
+        Decided {
+            verdict: verdict.unwrap_or_else(|| judge(Some(losses), counted)),
+            alone: alone.and_then(|verdict| verdict.interval),
+            unbiased,
+            tipping,
+        }
+    }
+
     /// The tasks of the rounds, or those after them, and what was lost of them.
     fn tasks_of_stage(&self, second: bool) -> (Vec<PairedTask>, Losses) {
         let is_of = |(task, _, _): &&(&str, &Slot, &Slot)| self.second_stage.contains(*task) == second;
@@ -203,30 +252,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
     let (counted, losses) = tasks_of(slots, shared, clusters);
     let is_sequential = rounds.is_some();
     let stage = rounds.as_ref().map(|(stage, _)| *stage);
-    // Of the comparison in its family, and alone.
-    let (mut unbiased, mut tipping) = (None, None);
-    let verdicts = rounds.map(|(stage, plans)| {
-        if stage.ended == Some(End::SecondStage) {
-            let stages = [false, true].map(|second| pairing.tasks_of_stage(second));
-            let stages = stages.each_ref().map(|(tasks, losses)| (tasks.as_slice(), losses));
-            unbiased = plans.unbiased_lift_of_stages(family, stage.round, stages.map(|(tasks, _)| tasks));
-            tipping = plans.tipping_shift_of_stages(family, stage.round, stages);
-            return [family, 1].map(|family| plans.decide_more(family, stage.round, stages));
-        }
-        tipping = plans.tipping_shift(family, stage.round, &counted, &losses);
-        unbiased = stage.ended.and_then(|_| plans.unbiased_lift(family, stage.round, &counted));
-        [family, 1]
-            .map(|family| plans.decide_round(family, stage.round, &counted, &losses).map(|look| look.verdict))
-    });
-    let [decided, alone] = verdicts.unwrap_or_default();
-    let verdict = decided
-        .unwrap_or_else(|| judge_tasks(&counted, family, pairing.margin, Some(&losses), pairing.closing));
-    if !is_sequential {
-        let kind_of = |tasks: &[PairedTask]| {
-            Some(judge_tasks(tasks, family, pairing.margin, None, pairing.closing).kind)
-        };
-        tipping = losses.tipping_shift(&counted, kind_of);
-    }
+    let Decided { verdict, alone, unbiased, tipping } = pairing.decide(rounds, &counted, &losses);
     // These tests are for one look at all trials.
     let is_fixed = !is_sequential && pairing.closing.is_none();
     let fixed = |p: Option<f64>| p.filter(|_| is_fixed);
@@ -263,7 +289,7 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         lift_unbiased: unbiased,
         pass_rate_lift: pass_rate_lift(slots, shared),
         ci95: ends(if is_sequential {
-            alone.and_then(|verdict| verdict.interval)
+            alone
         } else {
             estimate.and_then(|estimate| estimate.interval).filter(|_| is_fixed)
         }),

@@ -169,10 +169,11 @@ impl RunData {
         self.plan.conditions.first().map(String::as_str)
     }
 
-    /// Trials with a record, and all trials.
+    /// Trials with a record, and all trials: those that a sequential rule has not spared.
     pub(crate) fn progress(&self) -> (usize, usize) {
         let finished = self.by_trial.values().filter(|at| self.rows[**at].result.is_some()).count();
-        (finished, self.by_trial.len())
+        let has_ended = self.plan.stopping.is_some() && !self.report.interim;
+        (finished, if has_ended { finished } else { self.by_trial.len() })
     }
 
     /// Known cost of all trials with a record in USD; `None` if it is known of none.

@@ -47,6 +47,18 @@ pub struct RoundArms {
     pub notes: Vec<String>,
 }
 
+impl RoundArms {
+    /// Whether a cell takes part; `second_stage` are the tasks that take part in no round.
+    fn has(&self, cell: &Cell, round: u32, second_stage: &BTreeSet<String>) -> bool {
+        let arm = || (cell.agent, cell.sandbox.clone(), cell.condition.clone());
+        if second_stage.contains(&cell.task) {
+            self.arms.is_empty() && self.more.contains(&arm())
+        } else {
+            cell.repetition == round && self.arms.contains(&arm())
+        }
+    }
+}
+
 /// Executes a plan's trials that have no result yet: round by round if `next` is given, else all of them.
 ///
 /// # Errors
@@ -128,19 +140,9 @@ pub fn run_rounds(
     let trials = Trials { executor, budget: &budget, store, options, retries, stop_after };
     if let Some(next) = next {
         for round in 1.. {
-            let RoundArms { arms, more, notes } = next(round)?;
-            for note in notes {
-                events(Event::Note(note));
-            }
-            let is_last = arms.is_empty();
-            let takes_part = |cell: &Cell| {
-                let arm = || (cell.agent, cell.sandbox.clone(), cell.condition.clone());
-                if plan.second_stage.contains(&cell.task) {
-                    is_last && more.contains(&arm())
-                } else {
-                    cell.repetition == round && arms.contains(&arm())
-                }
-            };
+            let mut part = next(round)?;
+            std::mem::take(&mut part.notes).into_iter().for_each(|note| events(Event::Note(note)));
+            let takes_part = |cell: &Cell| part.has(cell, round, &plan.second_stage);
             let specs = specs(&takes_part);
             let is_round = selected.iter().any(|cell| takes_part(cell));
             if !is_round {
@@ -152,7 +154,7 @@ pub fn run_rounds(
             if !trials.execute(&specs, options.retry_broken && !is_complete, &mut outcome, events)? {
                 break;
             }
-            if is_last {
+            if part.arms.is_empty() {
                 // What the tasks after the rounds have decided.
                 next(round + 1)?.notes.into_iter().for_each(|note| events(Event::Note(note)));
                 break;

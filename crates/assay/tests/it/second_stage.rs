@@ -132,6 +132,10 @@ fn rounds_that_decide_spare_the_tasks_after_them() {
     assert_eq!(document["unfinished"], json!(0));
     let text = words(&lab.assay(&["report", "lab"]).ok().stdout);
     assert!(text.contains("The 5 tasks after the rounds were not needed."), "{text}");
+    // Pages do not wait for them.
+    lab.assay(&["view", "--export", "site"]).ok();
+    let list = words(&std::fs::read_to_string(lab.path("site/index.html")).unwrap());
+    assert!(list.contains(&(12 * round).to_string()) && !list.contains("of 122"), "{list}");
     is_kept_by_an_export(&lab);
 
     // More trials than those that were planned would be trials that the results have asked for.
