@@ -132,11 +132,34 @@ pub struct Job<'a> {
 /// enforces it. An agent that calls its model directly checks it before each request, and charges
 /// each reply.
 pub trait RunBudget: std::fmt::Debug + Sync {
+    /// Sets aside what the next request may use at most: so many tokens of input, and of output if they are limited.
+    /// Asked again while it is [`RequestTurn::Deferred`]. By default there are no bounds.
+    fn reserve(&self, _input: u64, _output: Option<u64>) -> RequestTurn<'_> {
+        RequestTurn::Granted(None)
+    }
+
     /// Why no further request may be sent, in words.
     fn exhausted(&self) -> Option<String>;
 
     /// Charges a reply; `estimated` is the part of its tokens that is an estimate.
     fn charge(&self, usage: &Usage, estimated: &Usage);
+}
+
+/// Whether a request may be sent.
+#[derive(Debug)]
+pub enum RequestTurn<'a> {
+    /// It may be sent. What it may use is set aside until this is dropped.
+    Granted(Option<Box<dyn RequestShare + 'a>>),
+    /// Not before other requests have ended.
+    Deferred,
+    /// Why no further request may be sent, in words.
+    Exhausted(String),
+}
+
+/// What is set aside for a request.
+pub trait RequestShare: std::fmt::Debug {
+    /// What it used, by which later shares are corrected.
+    fn set_used(&mut self, usage: &Usage);
 }
 
 /// The gateway's endpoint, as seen from inside the sandbox.

@@ -13,7 +13,7 @@ use assay_trace::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::agent::{Agent, AgentRun, Estimated, Job, count_model, now};
+use crate::agent::{Agent, AgentRun, Estimated, Job, RequestShare, RequestTurn, count_model, now};
 use crate::catalogue::catalogue;
 use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};
@@ -28,6 +28,9 @@ const MAX_SHOWN: usize = 10_000;
 
 /// Maximum bytes of one command's output that are stored.
 const MAX_STORED: u64 = 1 << 20;
+
+/// Until a request that waits for a share of the run's budget asks again.
+const TURN: Duration = Duration::from_millis(50);
 
 /// How many replies in a row may be cut off before a call until the loop gives up.
 const PATIENCE: usize = 3;
@@ -232,6 +235,10 @@ impl<'a> Conversation<'a> {
                 self.agent.options.context_tokens,
                 &self.skill_results,
             );
+            let mut share = match self.await_turn() {
+                Ok(share) => share,
+                Err(ended) => return ended,
+            };
             let call = Call {
                 deadline: Some(self.job.deadline),
                 cancel: self.job.cancel,
@@ -248,7 +255,11 @@ impl<'a> Conversation<'a> {
                 Err(error) => return self.record_failure(&error),
             };
             let cut_off = reply.stop == Stop::Length;
-            let calls = self.record_reply(reply);
+            let (calls, usage) = self.record_reply(reply);
+            if let Some(share) = &mut share {
+                share.set_used(&usage);
+            }
+            drop(share);
             if calls.is_empty() {
                 stumbles += 1;
                 if !cut_off || stumbles >= PATIENCE {
@@ -270,6 +281,32 @@ impl<'a> Conversation<'a> {
         Ended::TurnLimit
     }
 
+    /// Waits until the next request fits into the run's budget beside those of other trials.
+    fn await_turn(&mut self) -> Result<Option<Box<dyn RequestShare + 'a>>, Ended> {
+        let Some(budget) = self.job.budget else { return Ok(None) };
+        let input = estimate_request(&self.request);
+        let output = self.request.max_output_tokens.map(u64::from);
+        let begun = Instant::now();
+        loop {
+            match budget.reserve(input, output) {
+                RequestTurn::Granted(share) => {
+                    self.throttled += begun.elapsed();
+                    return Ok(share);
+                }
+                RequestTurn::Exhausted(message) => {
+                    return Err(Ended::Broken { part: Part::Budget, message });
+                }
+                RequestTurn::Deferred => std::thread::sleep(TURN),
+            }
+            if self.job.cancel.load(Ordering::Relaxed) {
+                return Err(Ended::Cancelled);
+            }
+            if Instant::now() >= self.job.deadline {
+                return Err(Ended::Deadline);
+            }
+        }
+    }
+
     /// Whether a limit has been reached between two turns.
     fn reached_limit(&self) -> Option<Ended> {
         let LoopOptions { max_tokens, cost_cap, .. } = self.agent.options;
@@ -285,7 +322,7 @@ impl<'a> Conversation<'a> {
         if self.reported.total() >= max_tokens {
             return Some(Ended::TokenLimit);
         }
-        cost_cap.filter(|cap| cap.price.cost(&self.reported) >= cap.usd).map(|_| Ended::CostLimit)
+        cost_cap.filter(|cap| cap.price.cost(&self.usage) >= cap.usd).map(|_| Ended::CostLimit)
     }
 
     /// Records why there was no reply; [`ending::classify_ending`] decides how the trial ended.
@@ -298,13 +335,15 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Adds a reply to the conversation, the trajectory and the token counts.
-    fn record_reply(&mut self, reply: ChatReply) -> Vec<assay_model::ToolCall> {
+    /// Adds a reply to the conversation, the trajectory and the token counts. Returns its calls, and its usage.
+    fn record_reply(&mut self, reply: ChatReply) -> (Vec<assay_model::ToolCall>, Usage) {
         let retried: Duration = reply.retries.iter().map(|retry| retry.waited).sum();
         self.throttled += retried;
-        let usage = reply.usage.unwrap_or_else(|| estimate_usage(&self.request, &reply));
+        // A reply of no tokens at all is no usage.
+        let reported = reply.usage.filter(|usage| usage.total() > 0);
+        let usage = reported.unwrap_or_else(|| estimate_usage(&self.request, &reply));
         self.usage += usage;
-        if reply.usage.is_some() {
+        if reported.is_some() {
             self.reported += usage;
         } else {
             self.estimated.requests += 1;
@@ -312,7 +351,7 @@ impl<'a> Conversation<'a> {
         }
         if let Some(budget) = self.job.budget {
             let nothing = Usage::default();
-            budget.charge(&usage, if reply.usage.is_some() { &nothing } else { &usage });
+            budget.charge(&usage, if reported.is_some() { &nothing } else { &usage });
         }
         if let Some(model) = &reply.model {
             count_model(&mut self.replied_models, model);
@@ -321,14 +360,14 @@ impl<'a> Conversation<'a> {
         step.timestamp = Some(now());
         step.reasoning_content = reply.reasoning;
         step.tool_calls = reply.tool_calls.iter().map(trajectory_call).collect();
-        step.metrics = Some(metrics(usage, reply.usage.is_none(), &reply.raw_usage));
+        step.metrics = Some(metrics(usage, reported.is_none(), &reply.raw_usage));
         note_turn(step, &reply.retries, &reply.stop, reply.model.as_deref());
         self.request.messages.push(Message::Assistant {
             text: reply.text,
             tool_calls: reply.tool_calls.clone(),
             raw: reply.raw,
         });
-        reply.tool_calls
+        (reply.tool_calls, usage)
     }
 
     fn add_user_message(&mut self, text: &str) {
@@ -513,10 +552,23 @@ fn trajectory_call(call: &assay_model::ToolCall) -> ToolCall {
 
 /// Estimates the usage of a reply without usage data from the characters sent and received.
 fn estimate_usage(request: &ChatRequest, reply: &ChatReply) -> Usage {
-    let text = |text: &str| text.chars().count() as u64;
-    let called = |calls: &[assay_model::ToolCall]| -> u64 {
-        calls.iter().map(|call| text(&call.name) + chars(&call.arguments)).sum()
-    };
+    let received = text_length(&reply.text)
+        + reply.reasoning.as_deref().map_or(0, text_length)
+        + call_length(&reply.tool_calls);
+    Usage { input: estimate_request(request), output: estimate(received), ..Usage::default() }
+}
+
+fn text_length(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+fn call_length(calls: &[assay_model::ToolCall]) -> u64 {
+    calls.iter().map(|call| text_length(&call.name) + chars(&call.arguments)).sum()
+}
+
+/// Estimates the tokens of a request from its characters.
+fn estimate_request(request: &ChatRequest) -> u64 {
+    let (text, called) = (text_length, call_length);
     let message = |message: &Message| match message {
         Message::User { text: said } | Message::Tool { text: said, .. } => text(said),
         Message::Assistant { text: said, tool_calls, .. } => text(said) + called(tool_calls),
@@ -526,9 +578,7 @@ fn estimate_usage(request: &ChatRequest, reply: &ChatReply) -> Usage {
         .iter()
         .map(|tool| text(&tool.name) + text(&tool.description) + chars(&tool.parameters))
         .sum();
-    let sent = text(&request.system) + request.messages.iter().map(message).sum::<u64>() + tools;
-    let received = text(&reply.text) + reply.reasoning.as_deref().map_or(0, text) + called(&reply.tool_calls);
-    Usage { input: estimate(sent), output: estimate(received), ..Usage::default() }
+    estimate(text(&request.system) + request.messages.iter().map(message).sum::<u64>() + tools)
 }
 
 fn metrics(usage: Usage, is_estimate: bool, raw: &Value) -> Metrics {

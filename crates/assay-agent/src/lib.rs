@@ -17,7 +17,10 @@ use std::sync::Arc;
 
 use assay_model::ChatModel;
 
-pub use agent::{Agent, AgentRun, Endpoint, Estimated, Job, McpServer, McpTransport, RunBudget, count_model};
+pub use agent::{
+    Agent, AgentRun, Endpoint, Estimated, Job, McpServer, McpTransport, RequestShare, RequestTurn, RunBudget,
+    count_model,
+};
 pub use assay_trace::{Disclosure, Ended, Part, Placement};
 pub use catalogue::CatalogueEntry;
 pub use cli_agents::CliAgent;

@@ -263,6 +263,8 @@ fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<TokenNote> {
             .model
             .as_deref()
             .map_or_else(|| agent.name().to_owned(), |model| format!("{} with {model}", agent.name()));
+        let server = agent.server.as_deref().map_or(String::new(), |server| format!(" at {server}"));
+        let name = name + &server;
         let (trials, estimates, tokens, guessed) = found.entry(name).or_default();
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for result in results {

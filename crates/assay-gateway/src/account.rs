@@ -2,11 +2,13 @@
 
 use std::time::Instant;
 
-use assay_model::{ChatRequest, Message};
+use assay_model::{ChatRequest, Message, chars, estimate};
 use assay_trace::Watch;
+use serde_json::Value;
 
-use crate::budget::reached_cap;
+use crate::budget::{Turn, reached_cap};
 use crate::ledger::{CapKind, CapScope, Capped, Exchange, Ledger, SkillExposure};
+use crate::reserve::Ceiling;
 use crate::session::SessionConfig;
 use crate::shared::{Options, Shared, State, Watched};
 use crate::sync::lock;
@@ -15,14 +17,21 @@ use crate::sync::lock;
 const TEXTS: usize = 200_000;
 
 impl Shared {
-    /// Admits a request and returns its ordinal, or returns the cap that forbids it.
-    pub(crate) fn begin(&self, exchange: Exchange) -> Result<usize, Capped> {
-        let run_capped = self.session.budget.capped();
+    /// Admits a request, or says that it has to wait, or returns the cap that forbids it. What the request may use
+    /// is set aside in the trial's and in the run's account, until [`Self::finish`] or [`Self::release`].
+    pub(crate) fn begin(&self, exchange: Exchange, ceiling: Option<Ceiling>) -> Begun {
+        let (mut run_capped, mut reservation) = (None, None);
+        match ceiling.map(|ceiling| self.session.budget.reserve(ceiling)) {
+            None => run_capped = self.session.budget.capped(),
+            Some(Turn::Granted(granted)) => reservation = Some(granted),
+            Some(Turn::Deferred) => return Begun::Deferred,
+            Some(Turn::Capped(capped)) => run_capped = Some(capped),
+        }
         let mut state = lock(&self.state);
         let trial = |of, reason| Capped { scope: CapScope::Trial, of, reason };
         let capped = run_capped
             .or_else(|| {
-                reached_cap(&self.session.caps, &state.totals, state.totals.reported_usd(), CapScope::Trial)
+                reached_cap(&self.session.caps, &state.totals, state.totals.counted_usd(), CapScope::Trial)
             })
             .or_else(|| {
                 let most = self.options.limits.requests;
@@ -36,13 +45,42 @@ impl Shared {
             });
         if let Some(capped) = capped {
             state.capped.get_or_insert_with(|| capped.clone());
-            return Err(capped);
+            return Begun::Capped(capped);
+        }
+        if let Some(ceiling) = ceiling {
+            let (tokens, usd) = (state.totals.reported_tokens(), state.totals.counted_usd().unwrap_or(0.0));
+            if !state.under_way.admit(&self.session.caps, tokens, usd, ceiling) {
+                // The run's share is given back without the lock: its account may be elsewhere.
+                drop(state);
+                return Begun::Deferred;
+            }
         }
         let ordinal = state.exchanges.len();
         state.exchanges.push(Exchange { ordinal, ..exchange });
         state.totals.requests += 1;
         self.session.budget.begin();
-        Ok(ordinal)
+        if let Some(held) = ceiling.zip(reservation) {
+            state.held.insert(ordinal, held);
+        }
+        Begun::Admitted(ordinal)
+    }
+
+    /// The most that a request may use: its characters, and the output that it or the session limits.
+    pub(crate) fn ceiling(&self, model: &str, body: &Value) -> Ceiling {
+        let own = output_limit(body);
+        let limit = [own, self.session.max_output_tokens].into_iter().flatten().min();
+        Ceiling::of(estimate(chars(body)), limit, |usage| Some(self.price(model)?.cost(usage)))
+    }
+
+    /// Ends the reservation of a request, if it has one.
+    pub(crate) fn release(&self, ordinal: usize, used: Option<Ceiling>) {
+        let mut state = lock(&self.state);
+        let Some((ceiling, mut reservation)) = state.held.remove(&ordinal) else { return };
+        state.under_way.end(ceiling, used);
+        drop(state);
+        if let Some(used) = used {
+            reservation.set_used(used);
+        }
     }
 
     /// Records how a request ended.
@@ -58,12 +96,17 @@ impl Shared {
             self.session.provider.inner.pacer.count(tokens.total(), Instant::now());
         }
         self.session.budget.finish(&exchange);
+        let used = exchange
+            .tokens
+            .map(|tokens| Ceiling { tokens: tokens.total(), usd: exchange.usd.unwrap_or(0.0) });
         let mut state = lock(&self.state);
         state.totals.add(&exchange);
         let ordinal = exchange.ordinal;
         if let Some(place) = state.exchanges.get_mut(ordinal) {
             *place = exchange;
         }
+        drop(state);
+        self.release(ordinal, used);
     }
 
     /// Scans a request for the watched skills. What the model wrote itself is skipped: it exposes
@@ -147,6 +190,24 @@ impl Shared {
     fn price(&self, model: &str) -> Option<Priced<'_>> {
         price(&self.options, &self.session, model)
     }
+}
+
+/// The limit of output tokens that a request states, in any of the protocols.
+fn output_limit(body: &Value) -> Option<u64> {
+    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    let stated = names.into_iter().find_map(|name| body.get(name)?.as_u64());
+    stated.or_else(|| body.pointer("/generationConfig/maxOutputTokens")?.as_u64())
+}
+
+/// Whether a request was admitted.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    /// It has this ordinal.
+    Admitted(usize),
+    /// Not before another request has ended: together they could exceed a cap.
+    Deferred,
+    /// The cap that is reached.
+    Capped(Capped),
 }
 
 /// What a model costs today.

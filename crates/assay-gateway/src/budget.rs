@@ -10,10 +10,11 @@ use assay_trace::Usage;
 
 use crate::ledger::{CapKind, CapScope, Capped, Exchange, Totals};
 use crate::limits::Caps;
+use crate::reserve::{Ceiling, UnderWay, is_reached};
 use crate::sync::lock;
 
-/// The budget of a run. Clones share the account. Only usage reported by providers counts against a
-/// cap; unknown costs count as zero.
+/// The budget of a run. Clones share the account. Usage reported by providers counts against a cap, and in USD
+/// the estimates of complete replies without one; unknown costs count as zero.
 #[derive(Debug, Clone, Default)]
 pub struct Budget {
     run: Arc<Run>,
@@ -32,6 +33,12 @@ pub trait SharedBudget: std::fmt::Debug + Send + Sync {
     /// As [`Budget::charge`], for the trial of a permit.
     fn charge(&self, permit: Option<u64>, tokens: &Usage, estimated: &Usage, usd: Option<f64>);
 
+    /// As [`Budget::reserve`], with the number of the reservation.
+    fn reserve(&self, ceiling: Ceiling) -> SharedTurn;
+
+    /// Ends a reservation; `used` is what its request used, if that is known.
+    fn release(&self, reservation: u64, used: Option<Ceiling>);
+
     /// A trial has ended, or an attempt that is retried.
     fn end(&self, permit: u64, is_last: bool);
 
@@ -48,6 +55,54 @@ pub enum SharedAdmission {
     Deferred,
     /// The budget is spent.
     Exhausted,
+}
+
+/// As [`Turn`], with the number of the reservation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SharedTurn {
+    /// The request may be sent.
+    Granted(u64),
+    /// Not yet.
+    Deferred,
+    /// The cap that is reached.
+    Capped(Capped),
+}
+
+/// Whether a request may be sent.
+#[derive(Debug)]
+pub enum Turn {
+    /// It may be sent. What it may use is set aside until this is dropped.
+    Granted(Reservation),
+    /// Not before another request has ended.
+    Deferred,
+    /// The cap that is reached.
+    Capped(Capped),
+}
+
+/// What a request under way may use, set aside.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Budget,
+    ceiling: Ceiling,
+    /// Its number in a shared account.
+    shared: Option<u64>,
+    used: Option<Ceiling>,
+}
+
+impl Reservation {
+    /// What the request used, by which later ceilings are corrected.
+    pub fn set_used(&mut self, used: Ceiling) {
+        self.used = Some(used);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        match (&self.budget.shared, self.shared) {
+            (Some((shared, _)), Some(number)) => shared.release(number, self.used),
+            _ => lock(&self.budget.run.account).requests.end(self.ceiling, self.used),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -74,13 +129,15 @@ struct Account {
     under_way: usize,
     /// The cost of the most expensive trial so far.
     most_expensive: Option<f64>,
+    /// Requests under way.
+    requests: UnderWay,
 }
 
 impl Account {
     /// Whether another trial would exceed a cap in USD, even after those under way have ended.
     fn is_exhausted(&self, most: f64) -> bool {
         let ended = self.usd - self.usd_under_way;
-        ended >= most || ended + self.most_expensive.unwrap_or(0.0) > most
+        is_reached(ended, most) || ended + self.most_expensive.unwrap_or(0.0) > most
     }
 }
 
@@ -152,6 +209,29 @@ impl Budget {
         self.permit()
     }
 
+    /// Sets aside what a request may use, if it fits into the caps beside the requests under way. Of requests that
+    /// wait for each other, one is always granted: below a cap, at most one request exceeds it.
+    pub fn reserve(&self, ceiling: Ceiling) -> Turn {
+        let granted =
+            |shared| Turn::Granted(Reservation { budget: self.clone(), ceiling, shared, used: None });
+        if let Some((shared, _)) = &self.shared {
+            return match shared.reserve(ceiling) {
+                SharedTurn::Granted(number) => granted(Some(number)),
+                SharedTurn::Deferred => Turn::Deferred,
+                SharedTurn::Capped(capped) => Turn::Capped(capped),
+            };
+        }
+        let caps = &self.run.caps;
+        let mut account = lock(&self.run.account);
+        if let Some(capped) = reached_cap(caps, &account.totals, Some(account.usd), CapScope::Run) {
+            return Turn::Capped(capped);
+        }
+        let (tokens, usd) = (account.totals.reported_tokens(), account.usd);
+        let fits = account.requests.admit(caps, tokens, usd, ceiling);
+        drop(account);
+        if fits { granted(None) } else { Turn::Deferred }
+    }
+
     /// Whether no other trial can start, even after those under way have ended.
     pub(crate) fn is_exhausted(&self) -> bool {
         let account = lock(&self.run.account);
@@ -160,7 +240,7 @@ impl Budget {
     }
 
     /// Counts a request that an agent sent to its model without the gateway: its tokens, how many
-    /// of them are an estimate, and the cost of the others.
+    /// of them are an estimate, and their cost.
     pub fn charge(&self, tokens: &Usage, estimated: &Usage, usd: Option<f64>) {
         if let Some((shared, permit)) = &self.shared {
             shared.charge(*permit, tokens, estimated, usd);
@@ -180,7 +260,7 @@ impl Budget {
 
     /// Records what the exchange cost.
     pub(crate) fn finish(&self, exchange: &Exchange) {
-        let usd = exchange.usd.map(|usd| usd - exchange.estimated_usd);
+        let usd = exchange.counted_usd();
         if let Some((shared, permit)) = &self.shared {
             let tokens = exchange.tokens.unwrap_or_default();
             shared.charge(*permit, &tokens, &exchange.estimated_tokens, usd);
@@ -270,8 +350,7 @@ impl Drop for Permit {
     }
 }
 
-/// The cap that is reached, if any. Only reported usage counts: an estimate is too rough to end a
-/// trial or a run.
+/// The cap that is reached, if any. Of tokens, only reported ones count: an estimate is too rough to end a trial or a run.
 pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
     let tokens = totals.reported_tokens();
     let reached = |of, what: String| {
@@ -285,7 +364,7 @@ pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope:
             reached(CapKind::Requests, format!("{} requests (cap: {most})", totals.requests))
         }
         Caps { usd: Some(most), .. } => match usd {
-            Some(usd) if usd < *most => None,
+            Some(usd) if !is_reached(usd, *most) => None,
             Some(usd) => reached(CapKind::Usd, format!("{usd:.4} USD (cap: {most})")),
             None => reached(CapKind::Usd, "the cost in USD is unknown".to_owned()),
         },

@@ -13,6 +13,7 @@ use assay_trace::Usage;
 use serde_json::{Value, json};
 
 use self::obtain::Outcome;
+use crate::account::Begun;
 use crate::cassette::{self, Recording};
 use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
@@ -24,6 +25,9 @@ use crate::sse::Events;
 use crate::sync::lock;
 use crate::upstream::{Stop, UpstreamReply};
 use crate::varying::{self, Part};
+
+/// Until a request that waits for a share of the budget asks again.
+const TURN: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Error recorded when the agent disconnected before the reply was complete.
 const AWAY: &str = "the agent disconnected";
@@ -96,13 +100,39 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         ..Exchange::default()
     };
     drop(bytes);
-    match shared.begin(exchange.clone()) {
-        Ok(ordinal) => {
-            let dialect = route.protocol.dialect();
-            let call = Call { shared, head, route: &route, dialect, stop, started: Instant::now() };
-            call.run(conn, Exchange { ordinal, ..exchange }, body)
+    // What generates nothing costs nothing. A replay costs nothing, either.
+    let is_paid = matches!(route.operation, Operation::Generate { .. }) && shared.recordings.is_none();
+    let ceiling = is_paid.then(|| shared.ceiling(&exchange.model, &body));
+    let mut exchange = exchange;
+    loop {
+        let arrived = Instant::now();
+        match shared.begin(exchange.clone(), ceiling) {
+            Begun::Admitted(ordinal) => {
+                let _guard = ReleaseGuard { shared, ordinal };
+                let dialect = route.protocol.dialect();
+                let call = Call { shared, head, route: &route, dialect, stop, started: Instant::now() };
+                return call.run(conn, Exchange { ordinal, ..exchange }, body);
+            }
+            Begun::Capped(capped) => return refuse(conn, 400, &capped.reason, head.keep),
+            Begun::Deferred => {
+                if !shared.wait_for_budget(stop, TURN) {
+                    return false;
+                }
+                exchange.waited_seconds += arrived.elapsed().as_secs_f64();
+            }
         }
-        Err(capped) => refuse(conn, 400, &capped.reason, head.keep),
+    }
+}
+
+/// Ends the reservation of a request that ends in a way that nobody expects.
+struct ReleaseGuard<'a> {
+    shared: &'a Shared,
+    ordinal: usize,
+}
+
+impl Drop for ReleaseGuard<'_> {
+    fn drop(&mut self) {
+        self.shared.release(self.ordinal, None);
     }
 }
 
@@ -213,6 +243,7 @@ impl Call<'_> {
         } else {
             exchange.tokens = None;
             exchange.estimated = false;
+            exchange.unreported = false;
             exchange.estimated_tokens = Usage::default();
         }
         exchange.seconds = self.started.elapsed().as_secs_f64();
@@ -282,6 +313,7 @@ impl Call<'_> {
             let (tokens, guess) = unmetered.reply(usage, &seen);
             exchange.estimated = guess.is_some();
             exchange.estimated_tokens = guess.unwrap_or_default();
+            exchange.unreported = seen.finished && guess.is_some();
             exchange.tokens = Some(tokens);
             exchange.usage = seen.usage;
         }
@@ -499,7 +531,10 @@ impl Unmetered {
     /// all of them.
     fn reply(&self, usage: Option<Usage>, seen: &Seen) -> (Usage, Option<Usage>) {
         let usage = match usage {
-            Some(usage) if seen.finished => return (usage, None),
+            // A reply of no tokens at all is no usage.
+            Some(usage) if seen.finished && (usage.total() > 0 || seen.received() == 0) => {
+                return (usage, None);
+            }
             usage => usage.unwrap_or_default(),
         };
         // The beginning of a stream may report the input; its end would have reported the output.

@@ -101,9 +101,15 @@ pub struct Totals {
     /// The estimated part of `tokens`; caps ignore it.
     #[serde(default)]
     pub estimated_tokens: Usage,
-    /// The estimated part of `usd`; caps ignore it.
+    /// The estimated part of `usd`.
     #[serde(default)]
     pub estimated_usd: f64,
+    /// Complete replies without a usage, and the part of `estimated_usd` that is theirs, which a cap in USD counts.
+    #[serde(default)]
+    pub unreported: u64,
+    /// See `unreported`.
+    #[serde(default)]
+    pub unreported_usd: f64,
     /// In USD, as the provider charges; `None` where a price is unknown.
     pub usd: Option<f64>,
     /// In USD as if nothing had been cached: all input at the full input price.
@@ -121,6 +127,8 @@ impl Default for Totals {
             estimated: 0,
             estimated_tokens: Usage::default(),
             estimated_usd: 0.0,
+            unreported: 0,
+            unreported_usd: 0.0,
             usd: Some(0.0),
             usd_without_cache: Some(0.0),
             waited_seconds: 0.0,
@@ -137,6 +145,10 @@ impl Totals {
         self.tokens += *tokens;
         self.estimated_tokens += exchange.estimated_tokens;
         self.estimated_usd += exchange.estimated_usd;
+        if exchange.unreported {
+            self.unreported += 1;
+            self.unreported_usd += exchange.estimated_usd;
+        }
         let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
         self.usd = sum(self.usd, exchange.usd);
         self.usd_without_cache = sum(self.usd_without_cache, exchange.usd_without_cache);
@@ -145,6 +157,11 @@ impl Totals {
     /// Tokens reported by the provider; caps count only these.
     pub fn reported_tokens(&self) -> u64 {
         self.tokens.total().saturating_sub(self.estimated_tokens.total())
+    }
+
+    /// The cost that counts against a cap in USD; `None` if a price is unknown.
+    pub fn counted_usd(&self) -> Option<f64> {
+        Some((self.usd? - self.estimated_usd + self.unreported_usd).max(0.0))
     }
 
     /// The cost of the reported tokens in USD; `None` if a price is unknown.
@@ -192,6 +209,9 @@ pub struct Exchange {
     /// The estimated part of `usd`.
     #[serde(default)]
     pub estimated_usd: f64,
+    /// Whether the provider reported no usage with a complete reply: a cap in USD then counts the estimate.
+    #[serde(default)]
+    pub unreported: bool,
     /// In USD, as the provider charges.
     pub usd: Option<f64>,
     /// In USD as if nothing had been cached.
@@ -225,6 +245,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// The cost that counts against a cap: without estimates, except of complete replies without a usage.
+    pub fn counted_usd(&self) -> Option<f64> {
+        self.usd.map(|usd| if self.unreported { usd } else { usd - self.estimated_usd })
+    }
+
     /// Whether the request only counts tokens and generates nothing.
     pub fn counts_only(&self) -> bool {
         self.path.ends_with("/count_tokens") || self.path.ends_with(":countTokens")

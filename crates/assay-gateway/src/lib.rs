@@ -20,9 +20,9 @@
 //! - If a provider limits the rate, the gateway waits, for as long as the provider says or else
 //!   with growing pauses, and reports how long: [`Proxy::waited`]. No request of this process with
 //!   the same address and key is sent meanwhile.
-//! - Caps stop a trial before its next request. Requests under way are finished: a cap is exceeded
-//!   by at most what they read and write. Caps count what the provider reported: an estimate alone
-//!   reaches none.
+//! - Caps stop a trial before its next request. Requests under way set aside what they may use, and
+//!   others wait for them: a cap is exceeded by at most one request. Caps count what the provider
+//!   reported; one in USD also counts the estimates of complete replies without a usage.
 //! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an
 //!   endless wait.
 //! - [`Proxy::close`] ends every connection, and removes the socket.
@@ -41,6 +41,8 @@ mod conn;
 mod egress;
 mod error;
 mod exchange;
+#[cfg(test)]
+mod fuzz;
 mod gateway;
 mod head;
 mod ledger;
@@ -52,6 +54,7 @@ mod pace;
 mod protocol;
 mod provider;
 mod proxy;
+mod reserve;
 mod scripted;
 mod server;
 mod session;
@@ -63,7 +66,7 @@ mod upstream;
 mod varying;
 
 pub use assay_model::wire::share_limits;
-pub use budget::{Admission, Budget, Permit, SharedAdmission, SharedBudget};
+pub use budget::{Admission, Budget, Permit, Reservation, SharedAdmission, SharedBudget, SharedTurn, Turn};
 pub use cassette::Cassette;
 pub use egress::{EgressConnection, EgressLedger, EgressListener, Hosts, HostsError};
 pub use error::GatewayError;
@@ -81,5 +84,6 @@ pub use pace::Pace;
 pub use protocol::Protocol;
 pub use provider::{Provider, ProviderOptions};
 pub use proxy::{PauseSignal, Proxy, new_token};
+pub use reserve::{Ceiling, DEFAULT_OUTPUT};
 pub use session::{Listen, SessionConfig, WatchedSkill};
 pub use varying::{PatternError, Varying};

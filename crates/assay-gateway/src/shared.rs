@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use assay_trace::{Prices, Watch};
 
+use crate::budget::Reservation;
 use crate::cassette::{Cassette, Recorder, Recording};
 use crate::ledger::{Capped, Exchange, Mismatch, Refused, Totals};
 use crate::limits::Limits;
+use crate::reserve::{Ceiling, UnderWay};
 use crate::session::{SessionConfig, WatchedSkill};
 use crate::silence::Silence;
 use crate::sync::lock;
@@ -57,6 +59,9 @@ pub(crate) struct State {
     pub(crate) cassette_error: Option<String>,
     /// How often the rule on each line of a script has answered.
     pub(crate) played: BTreeMap<usize, u32>,
+    /// Requests under way, and what is set aside for each.
+    pub(crate) under_way: UnderWay,
+    pub(crate) held: BTreeMap<usize, (Ceiling, Reservation)>,
 }
 
 #[derive(Debug)]
@@ -142,14 +147,36 @@ impl Shared {
     /// Waits for a provider while a slot is taken; the time does not count as silence. `false` if
     /// the request was ended meanwhile.
     pub(crate) fn wait(&self, stop: &Stop, time: Duration) -> bool {
-        {
-            let mut waiting = lock(&self.waiting);
-            waiting.now += 1;
-            waiting.since.get_or_insert_with(Instant::now);
-        }
+        self.begin_wait();
         lock(&self.silence).end(Instant::now());
         let went_on = stop.pause(time);
         lock(&self.silence).begin(Instant::now());
+        self.end_wait();
+        went_on
+    }
+
+    /// Waits for other requests to end, whose cost decides whether this one fits into the budget. `false` if the
+    /// request was ended meanwhile.
+    pub(crate) fn wait_for_budget(&self, stop: &Stop, time: Duration) -> bool {
+        // The sandbox is paused for requests of other trials only: one of this trial could not end in a paused one.
+        let is_alone = lock(&self.state).held.is_empty();
+        if is_alone {
+            self.begin_wait();
+        }
+        let went_on = stop.pause(time);
+        if is_alone {
+            self.end_wait();
+        }
+        went_on
+    }
+
+    fn begin_wait(&self) {
+        let mut waiting = lock(&self.waiting);
+        waiting.now += 1;
+        waiting.since.get_or_insert_with(Instant::now);
+    }
+
+    fn end_wait(&self) {
         let mut waiting = lock(&self.waiting);
         waiting.now -= 1;
         if waiting.now == 0
@@ -157,7 +184,6 @@ impl Shared {
         {
             waiting.total += since.elapsed();
         }
-        went_on
     }
 
     /// Takes a slot at the provider. `None` if the request was ended meanwhile.

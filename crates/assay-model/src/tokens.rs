@@ -24,7 +24,7 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// Estimates the tokens of a number of characters, by [`CHARS_PER_TOKEN`], if no usage was
-/// reported. Always marked as `estimated`; caps ignore it.
+/// reported. Always marked as `estimated`; caps in tokens ignore it.
 pub fn estimate(chars: u64) -> u64 {
     chars.div_ceil(CHARS_PER_TOKEN)
 }

@@ -366,7 +366,8 @@ fn tokens(note: &TokenNote) -> String {
         ),
         TokenNote::Estimated { agent, trials, estimates, share } => format!(
             "{agent}: in {estimates} of {}, the provider's usage is missing or impossible for some replies. The tokens and \
-             cost of these replies are estimated from characters ({:.0}% of all tokens; marked ≈) and do not count against the caps of the run.",
+             cost of these replies are estimated from characters ({:.0}% of all tokens; marked ≈). Caps in USD count the estimate of a \
+             complete reply without a usage; caps in tokens count no estimate.",
             counted(*trials, "trial", "trials"),
             100.0 * share
         ),

@@ -12,8 +12,9 @@ use assay_trace::Usage;
 use ureq::Agent;
 
 use super::{Answer, Ask, Charge, HEARTBEAT, LimiterState, Word};
-use crate::budget::{SharedAdmission, SharedBudget};
+use crate::budget::{SharedAdmission, SharedBudget, SharedTurn};
 use crate::ledger::Capped;
+use crate::reserve::Ceiling;
 use crate::sync::lock;
 
 /// For one question.
@@ -56,6 +57,8 @@ struct Inner {
     is_away: AtomicBool,
     count: AtomicU64,
     permits: Mutex<BTreeSet<u64>>,
+    /// Reservations of requests under way.
+    holds: Mutex<BTreeSet<u64>>,
     /// Reports that the limiter does not have yet, in order.
     reports: Mutex<VecDeque<Ask>>,
 }
@@ -82,6 +85,7 @@ impl LimiterClient {
             is_away: AtomicBool::new(false),
             count: AtomicU64::new(0),
             permits: Mutex::default(),
+            holds: Mutex::default(),
             reports: Mutex::default(),
         });
         let (sender, receiver) = channel();
@@ -132,7 +136,8 @@ impl Inner {
                 continue;
             }
             let permits: Vec<String> = lock(&self.permits).iter().map(|permit| self.name(*permit)).collect();
-            if permits.is_empty() && !self.is_away.load(Ordering::Relaxed) {
+            let is_idle = permits.is_empty() && lock(&self.holds).is_empty();
+            if is_idle && !self.is_away.load(Ordering::Relaxed) {
                 continue;
             }
             alive = Instant::now();
@@ -245,6 +250,30 @@ impl SharedBudget for LimiterClient {
             estimated: *estimated,
             usd,
         }));
+    }
+
+    fn reserve(&self, ceiling: Ceiling) -> SharedTurn {
+        let number = self.inner.next();
+        let LimiterClientOptions { budget, process, .. } = &self.inner.options;
+        let hold = self.inner.name(number);
+        let ask = Ask::Hold { budget: budget.clone(), process: process.clone(), hold, ceiling };
+        match self.inner.send(&ask) {
+            Some(Answer::Turn { granted: true, .. }) => {
+                lock(&self.inner.holds).insert(number);
+                SharedTurn::Granted(number)
+            }
+            Some(Answer::Turn { capped: Some(capped), .. }) => SharedTurn::Capped(capped),
+            _ => {
+                std::thread::sleep(PAUSE / 10);
+                SharedTurn::Deferred
+            }
+        }
+    }
+
+    fn release(&self, reservation: u64, used: Option<Ceiling>) {
+        lock(&self.inner.holds).remove(&reservation);
+        let budget = self.inner.options.budget.clone();
+        self.inner.report(Ask::Release { budget, hold: self.inner.name(reservation), used });
     }
 
     fn end(&self, permit: u64, is_last: bool) {

@@ -12,6 +12,7 @@ use assay_trace::Usage;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Capped;
+use crate::reserve::Ceiling;
 
 pub use self::client::{LimiterAddress, LimiterClient, LimiterClientOptions};
 pub use self::server::{FindCaps, LimiterServer, LimiterServerOptions};
@@ -29,6 +30,10 @@ enum Ask {
     Charge(Charge),
     /// The trial of a permit, or an attempt of it, has ended.
     End { budget: String, permit: String, is_last: bool },
+    /// May a request be sent that may use so much? The process chooses the reservation's name.
+    Hold { budget: String, process: String, hold: String, ceiling: Ceiling },
+    /// A request with a reservation has ended.
+    Release { budget: String, hold: String, used: Option<Ceiling> },
     /// Is a cap reached, and may anything start?
     State { budget: String },
     /// May a request be sent to a provider?
@@ -61,6 +66,11 @@ enum Answer {
         admission: Word,
     },
     Done,
+    /// Whether a request may be sent; `capped` if it never may.
+    Turn {
+        granted: bool,
+        capped: Option<Capped>,
+    },
     State(LimiterState),
     Reserved,
     Wait {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{Answer, Ask, Charge, HEARTBEAT, LimiterState, Word};
-use crate::budget::{Admission, Budget, Permit};
+use crate::budget::{Admission, Budget, Permit, Reservation, Turn};
 use crate::error::GatewayError;
 use crate::limits::Caps;
 use crate::local::{LocalReply, LocalRequest, LocalServer};
@@ -120,6 +120,8 @@ struct Account {
     permits: HashMap<String, Permit>,
     /// Which process has a permit.
     owners: HashMap<String, String>,
+    /// What is set aside for requests under way, and for which process.
+    holds: HashMap<String, (Reservation, String)>,
     seen: HashMap<String, Instant>,
     charged: HashSet<String>,
     /// Whether trials may be under way that this server has not admitted.
@@ -149,6 +151,7 @@ impl Account {
             budget,
             permits: HashMap::new(),
             owners: HashMap::new(),
+            holds: HashMap::new(),
             seen: HashMap::new(),
             charged,
             resumed,
@@ -178,6 +181,7 @@ impl Account {
         let owners = &self.owners;
         self.permits.retain(|permit, _| owners.get(permit).is_none_or(|process| !silent.contains(process)));
         self.owners.retain(|permit, _| self.permits.contains_key(permit));
+        self.holds.retain(|_, (_, process)| !silent.contains(process));
         self.seen.retain(|_, at| now.duration_since(*at) < SILENCE);
     }
 }
@@ -210,6 +214,8 @@ impl State {
             Ask::Admit { ref budget, .. }
             | Ask::Charge(Charge { ref budget, .. })
             | Ask::End { ref budget, .. }
+            | Ask::Hold { ref budget, .. }
+            | Ask::Release { ref budget, .. }
             | Ask::State { ref budget }
             | Ask::Alive { ref budget, .. } => budget.clone(),
         };
@@ -239,6 +245,29 @@ impl State {
                     Admission::Exhausted => Word::Exhausted,
                 };
                 Answer::Admission { admission }
+            }
+            Ask::Hold { process, hold, ceiling, .. } => {
+                account.seen.insert(process.clone(), now);
+                // The reply to an earlier request may have been lost.
+                if account.holds.contains_key(&hold) {
+                    return Ok(Answer::Turn { granted: true, capped: None });
+                }
+                match account.budget.reserve(ceiling) {
+                    Turn::Granted(granted) => {
+                        account.holds.insert(hold, (granted, process));
+                        Answer::Turn { granted: true, capped: None }
+                    }
+                    Turn::Deferred => Answer::Turn { granted: false, capped: None },
+                    Turn::Capped(capped) => Answer::Turn { granted: false, capped: Some(capped) },
+                }
+            }
+            Ask::Release { hold, used, .. } => {
+                if let Some((mut reservation, _)) = account.holds.remove(&hold)
+                    && let Some(used) = used
+                {
+                    reservation.set_used(used);
+                }
+                Answer::Done
             }
             Ask::Charge(charge) => {
                 if !account.charged.contains(&charge.id) {

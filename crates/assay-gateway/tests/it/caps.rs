@@ -280,3 +280,74 @@ fn usd_cap_without_a_price_is_refused() {
     let error = Gateway::new(GatewayOptions::default()).open(session).unwrap_err();
     assert!(matches!(error, GatewayError::Unpriced(_)), "{error}");
 }
+
+/// 64 requests at once to a server whose replies cost 110 tokens, or 0.11 USD, each.
+#[test]
+fn requests_under_way_are_part_of_a_cap() {
+    let usage = "\"usage\":{\"input_tokens\":100,\"output_tokens\":10}";
+    let reply = format!("{{\"type\":\"message\",\"model\":\"m\",\"content\":[],{usage}}}");
+    let price = Price { input: 1_000.0, output: 1_000.0, cache_read: 0.0, cache_write: 0.0 };
+    let prices = || {
+        let from = "2020-01-01".parse().unwrap();
+        Prices { price: vec![DatedPrice { model: "m".to_owned(), from, price }] }
+    };
+    let of = |tokens, usd, requests| Caps { tokens, usd, requests };
+    let caps = [of(Some(1_100), None, None), of(None, Some(1.1), None), of(None, None, Some(10))];
+    for (caps, scope) in caps.into_iter().flat_map(|caps| [(caps, CapScope::Trial), (caps, CapScope::Run)]) {
+        let reply = reply.clone();
+        let upstream = Upstream::start(move |_, _, _, out| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            answer(out, "200 OK", "", &reply);
+        });
+        let proxy = open_proxy(upstream.provider(), |session, options| {
+            options.prices = prices();
+            options.limits.connections = 128;
+            session.concurrency = 64;
+            if scope == CapScope::Run {
+                session.budget = Budget::new(caps);
+            } else {
+                session.caps = caps;
+            }
+        });
+        let body = json!({"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "hi"}]});
+        let statuses: Vec<u16> = std::thread::scope(|threads| {
+            let one = || post(&proxy, "/v1/messages", &body).status;
+            let sent: Vec<_> = (0..64).map(|_| threads.spawn(one)).collect();
+            sent.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let granted = statuses.iter().filter(|status| **status == 200).count();
+        assert_eq!((granted, upstream.requests().len()), (10, 10), "{caps:?} {scope:?}");
+        assert!(statuses.iter().all(|status| matches!(status, 200 | 400)), "{statuses:?}");
+        let ledger = proxy.close();
+        assert_eq!(
+            (ledger.totals.tokens.total(), ledger.capped.map(|capped| capped.scope)),
+            (1_100, Some(scope))
+        );
+    }
+}
+
+/// A server without a usage, or with one of nothing: a cap in USD counts estimates, one in tokens does not.
+#[test]
+fn replies_without_a_usage_count_against_a_cap_in_usd() {
+    for usage in ["", ",\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0}"] {
+        let upstream = Upstream::start(move |_, _, _, out| {
+            let choice = format!("{{\"message\":{{\"content\":\"{SAID}\"}},\"finish_reason\":\"stop\"}}");
+            answer(out, "200 OK", "", &format!("{{\"model\":\"m\",\"choices\":[{choice}]{usage}}}"));
+        });
+        let spend = |caps: Caps| {
+            let proxy = open_proxy(upstream.provider(), |session, options| {
+                options.prices = prices();
+                session.caps = caps;
+            });
+            let (path, body) = requests(false, 0).remove(2);
+            let statuses: Vec<u16> = (0..4).map(|_| post(&proxy, &path, &body).status).collect();
+            (statuses, proxy.close())
+        };
+        let (statuses, ledger) = spend(Caps { usd: Some(0.001), ..Caps::default() });
+        assert_eq!(statuses, [200, 400, 400, 400], "{usage}: {ledger:?}");
+        assert!(ledger.exchanges[0].unreported && ledger.totals.unreported == 1, "{usage}: {ledger:?}");
+        assert!(ledger.totals.counted_usd() >= Some(0.001), "{usage}: {ledger:?}");
+        let (statuses, ledger) = spend(Caps { tokens: Some(10), ..Caps::default() });
+        assert_eq!((statuses, ledger.totals.reported_tokens()), (vec![200; 4], 0), "{usage}");
+    }
+}

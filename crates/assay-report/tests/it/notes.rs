@@ -126,7 +126,8 @@ fn estimated_tokens_are_marked() {
         &[
             "The gateway and the transcripts count the same tokens in every trial of loop",
             "loop with openai:one: in 1 of 4 trials, the provider's usage is missing or impossible for some replies. The tokens \
-             and cost of these replies are estimated from characters (12% of all tokens; marked ≈) and do not count against the caps of the run.",
+             and cost of these replies are estimated from characters (12% of all tokens; marked ≈). Caps in USD count the estimate of a \
+             complete reply without a usage; caps in tokens count no estimate.",
         ],
     );
     let arms = estimated.report().arms;

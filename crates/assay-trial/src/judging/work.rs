@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_agent::RunBudget;
+use assay_agent::{RequestShare, RequestTurn, RunBudget};
 use assay_fs::{Caps, Digest, FileKind, Manifest};
 use assay_gateway::Budget;
 use assay_judge::planted::{EVERY, Planted, is_missed, planted};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::agent;
-use super::ask::{AskError, JudgeQuestion, ask_judge};
+use super::ask::{AskError, JudgeQuestion, REPLY_TOKENS, ask_judge};
 use super::inputs::{self, FOLDER, JUDGEMENT, LIST, Texts, WORK};
 use super::panel::{OpenedJudge, Panel};
 use super::replies::{Replies, StoredReply};
@@ -27,6 +27,9 @@ use crate::run::budget::PricedBudget;
 
 /// Most items of one request. A judge that has many to answer skips some.
 const MOST_ITEMS: usize = 20;
+
+/// Until a request that waits for a share of the run's budget asks again.
+const TURN: Duration = Duration::from_millis(50);
 
 /// The set with the score of the task's own tests.
 const TESTS: &str = "tests";
@@ -370,10 +373,14 @@ fn answer(
         context: &script,
         cancel: context.cancel,
     };
+    let mut share = await_turn(&budget, request, context)?;
     let mut unwritten = None;
     let mut on_reply = |reply: &assay_model::ChatReply| {
-        if let Some(usage) = &reply.usage {
-            budget.charge(usage, &Usage::default());
+        let reported = reply.usage.filter(|usage| usage.total() > 0);
+        let usage = reported.unwrap_or_else(|| estimate_usage(request, reply));
+        budget.charge(&usage, &if reported.is_some() { Usage::default() } else { usage });
+        if let Some(share) = &mut share {
+            share.set_used(&usage);
         }
         account.add(1, reply.usage, judge.entry.price, reply.model.as_ref());
         unwritten = unwritten.take().or(stored.add(&StoredReply::of(reply)).err());
@@ -386,6 +393,36 @@ fn answer(
         Ok((rulings, reply)) => Ok(of(&StoredReply::of(&reply), rulings)),
         Err(AskError::NoReply { source: ModelError::Cancelled, .. }) => Err(JudgeError::Cancelled),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Estimates the tokens of a request from its characters.
+fn estimate_input(request: &Request) -> u64 {
+    let length = request.system.chars().count() + request.text.chars().count();
+    assay_model::estimate(u64::try_from(length).unwrap_or(u64::MAX))
+}
+
+/// Estimates the usage of a reply without usage data.
+fn estimate_usage(request: &Request, reply: &assay_model::ChatReply) -> Usage {
+    let length = u64::try_from(reply.text.chars().count()).unwrap_or(u64::MAX);
+    Usage { input: estimate_input(request), output: assay_model::estimate(length), ..Usage::default() }
+}
+
+/// Waits until a request fits into the run's budget beside those of other trials.
+fn await_turn<'a>(
+    budget: &'a PricedBudget<'_>,
+    request: &Request,
+    context: &JudgeContext<'_>,
+) -> Result<Option<Box<dyn RequestShare + 'a>>, JudgeError> {
+    loop {
+        match budget.reserve(estimate_input(request), Some(REPLY_TOKENS.into())) {
+            RequestTurn::Granted(share) => return Ok(share),
+            RequestTurn::Exhausted(reason) => return Err(JudgeError::Budget(reason)),
+            RequestTurn::Deferred => std::thread::sleep(TURN),
+        }
+        if context.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(JudgeError::Cancelled);
+        }
     }
 }
 

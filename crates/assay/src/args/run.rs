@@ -92,15 +92,16 @@ pub(crate) struct RunArgs {
     /// Spend at most this many US dollars in this invocation
     ///
     /// Each paid model needs a `price` in its [[agents]] table of the experiment. A trial that
-    /// would probably exceed the cap is not started. Once the cap is reached, no further request is
-    /// sent, so only requests already under way can exceed the cap. If the
-    /// provider reports no usage for a request, the request counts as free.
+    /// would probably exceed the cap is not started. Each request under way sets aside what it may
+    /// cost (its prompt, and its limit of output tokens, else 8,192), and others wait while that does
+    /// not fit: at most one request exceeds the cap. If the provider reports no usage for a reply, its
+    /// cost is estimated from characters, and the report says so.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_usd: Option<f64>,
     /// Use at most N tokens in this invocation, input and output
     ///
-    /// Once the cap is reached, no further request is sent, so only requests already under way can
-    /// exceed the cap. If the provider reports no usage for a request, it counts as 0 tokens.
+    /// At most one request exceeds the cap, as with --max-usd. If the provider reports no usage for a
+    /// request, it counts as 0 tokens, and the report says so.
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
     /// Allow models of remote providers without --max-usd, --max-tokens or --max-trials

@@ -125,7 +125,10 @@ fn tokens_that_nobody_counted_are_estimated_and_marked() {
     needs_bubblewrap!();
     let server = Server::start(|number, asked| solve(number, asked).without_usage());
     let lab = lab(&server, "timeout = 60\nmax_tokens = 100\nprice = { input = 2.0, output = 50.0 }");
-    let (document, code) = lab.run(&["--no-checks", "--max-tokens", "100", "--max-usd", "0.0001"]);
+    let (document, _) = lab.run(&["--no-checks", "--max-usd", "0.0001"]);
+    assert!(document["capped"].as_str().is_some_and(|why| why.contains("USD")), "{document:#}");
+    fs::remove_dir_all(lab.path(".assay")).unwrap();
+    let (document, code) = lab.run(&["--no-checks", "--max-tokens", "100", "--max-usd", "1"]);
     assert_eq!((code, &document["executed"]), (0, &json!(1)), "{document:#}");
     let record = lab.record("t1");
     assert_eq!(record["outcome"], "passed", "{record:#}");
@@ -136,7 +139,8 @@ fn tokens_that_nobody_counted_are_estimated_and_marked() {
     let arm = &document["report"]["arms"][0];
     assert_eq!(arm["estimated"], json!({ "trials": 1, "share": 1.0 }), "{arm:#}");
     let told = lab.assay(&["report", "lab", "--format", "markdown"]).ended(0).stdout;
-    assert!(told.contains('≈') && told.contains("do not count against the caps"), "{told}");
+    assert!(told.contains('≈') && told.contains("caps in tokens count no estimate"), "{told}");
+    assert!(told.contains("loop with openai:") && told.contains(" at http://127.0.0.1:"), "{told}");
 }
 
 /// Another model than the one that was asked for is told in the record and in the report, and a dated name is none.
