@@ -15,6 +15,8 @@ mod check;
 mod export;
 mod family;
 pub mod format;
+#[cfg(test)]
+mod fuzz;
 mod pair;
 pub mod planted;
 mod rubric;

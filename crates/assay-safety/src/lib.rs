@@ -16,6 +16,8 @@ mod commands;
 mod disguise;
 mod effects;
 mod foreign;
+#[cfg(test)]
+mod fuzz;
 mod lures;
 mod mapped;
 mod markdown;

@@ -6,6 +6,8 @@ pub mod blocks;
 pub mod code;
 pub mod dockerfile;
 pub mod dockerignore;
+#[cfg(test)]
+mod fuzz;
 mod heredoc;
 pub mod json;
 pub mod markdown;

@@ -4,6 +4,8 @@
 //! written one by one, so that the size of a table does not affect memory.
 
 mod documents;
+#[cfg(test)]
+mod fuzz;
 mod read;
 mod value;
 mod write;

@@ -51,6 +51,8 @@ mod config;
 mod dockerfile;
 mod doubles;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod prompt;
 mod rubric;
 mod suite;

@@ -4,12 +4,14 @@
 //! as ignored. `scripts/test` runs ignored tests whose needs are met on the machine: it reads the reasons. [`NEEDS`] lists
 //! them. Once such a test is run, a missing need is a failure and not a skip.
 
+mod fuzz;
 mod http;
 
 use std::env;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+pub use fuzz::{fuzz, shared_seeds};
 pub use http::{HttpReply, HttpRequest, serve_http};
 
 /// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.

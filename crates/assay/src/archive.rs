@@ -4,6 +4,8 @@
 //! other files in order, with size and digest, so that nothing has to be accepted before it is
 //! known what should come. Equal runs give equal bytes.
 
+#[cfg(test)]
+mod fuzz;
 mod read;
 mod write;
 

@@ -13,7 +13,7 @@ const TABLE: &str = include_str!("../prices.toml");
 
 /// Reads a file of prices.
 pub(crate) fn read(path: &Path) -> Result<Prices, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = assay_fs::read_text(path, 1 << 20)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
     parse(path, &text)
 }

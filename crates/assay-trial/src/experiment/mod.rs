@@ -3,6 +3,8 @@
 pub(crate) mod agent_keys;
 mod conditions;
 pub(crate) mod foreign;
+#[cfg(test)]
+mod fuzz;
 mod judge;
 mod key_places;
 mod metrics;
@@ -35,6 +37,9 @@ use crate::condition::{ConditionRef, Pairing};
 
 /// The format read here.
 const SCHEMA: &str = "assay.experiment/1";
+
+/// Most bytes of an experiment: as a table it takes some hundred times as many.
+const LONGEST: u64 = 1 << 20;
 
 /// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
 const MAX_REPETITIONS: u32 = 10_000;
@@ -301,7 +306,7 @@ impl Experiment {
     /// Reads and checks an experiment. A folder means the `experiment.toml` in it.
     pub fn load(path: &Path) -> Result<Self, ExperimentError> {
         let path = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
-        let source = std::fs::read_to_string(&path)
+        let source = assay_fs::read_text(&path, LONGEST)
             .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
         Self::parse(&path, &source)
     }

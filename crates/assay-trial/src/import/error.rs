@@ -95,7 +95,7 @@ pub enum ImportError {
     },
     /// More trials than fit into memory.
     #[error(
-        "line {line}: the {trials} trials before it take {cap} MiB of memory, the most for one import (hint: import parts, chosen with `--filter`)"
+        "line {line}: the {trials} trials before it take {cap} MiB of memory, the most for one import (hint: import parts, chosen with `--where`)"
     )]
     TooMany {
         /// The line of the first trial that does not fit.

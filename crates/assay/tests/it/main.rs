@@ -47,6 +47,7 @@ mod hosted;
 mod hosts;
 mod identity;
 mod import_benchmark;
+mod import_bombs;
 mod import_table;
 mod interrupted;
 mod judge;
