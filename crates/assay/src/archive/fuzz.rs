@@ -34,7 +34,7 @@ fn damaged_archives_never_panic() {
     let file = folder.path().join("r.run.tar.zst");
     fuzz(&seeds, |bytes| {
         std::fs::write(&file, zstd::encode_all(bytes, 1).unwrap()).unwrap();
-        assert!(import_run(&store, &file, None).is_err());
+        assert!(import_run(&store, &file, None, None).is_err());
         assert!(store.run_names().is_empty() && !folder.path().join("escape").exists());
     });
 }
