@@ -397,7 +397,8 @@ impl<'a> Conversation<'a> {
             self.skill_results.insert(self.request.messages.len());
         }
         self.commands += 1;
-        let limit = Instant::now() + Duration::from_secs_f64(self.agent.options.command_timeout);
+        let limit =
+            Instant::now() + assay_diagnostic::duration_of_seconds(self.agent.options.command_timeout);
         let exec = Exec {
             argv: vec!["bash".to_owned(), "-c".to_owned(), command.to_owned()],
             env: self.job.env.to_vec(),

@@ -7,6 +7,7 @@
 
 mod config_error;
 mod diagnostic;
+mod duration;
 mod error;
 mod escape;
 mod nearest;
@@ -16,6 +17,7 @@ mod span;
 
 pub use config_error::{ConfigError, did_you_mean, reword_serde};
 pub use diagnostic::Diagnostic;
+pub use duration::{MOST_SECONDS, duration_of_seconds};
 pub use error::{Io, chain};
 pub use escape::{clean, clean_start, escape, escape_path, is_unsafe};
 pub use nearest::nearest;

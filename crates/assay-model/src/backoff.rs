@@ -48,7 +48,7 @@ pub fn requested_wait(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> O
         })
     };
     let seconds = milliseconds().or_else(after).or_else(|| retry_info(body))?;
-    let wait = Duration::from_secs_f64(seconds.min(MAX_REQUESTED_WAIT.as_secs_f64()));
+    let wait = assay_diagnostic::duration_of_seconds(seconds.min(MAX_REQUESTED_WAIT.as_secs_f64()));
     (!wait.is_zero()).then_some(wait)
 }
 

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
+use assay_diagnostic::{MOST_SECONDS, group_digits};
 use serde_json::{Map, Value};
 
 use crate::config::Healthcheck;
@@ -504,16 +505,31 @@ impl ServiceReader {
             self.refuse("a `healthcheck` without a test");
             return;
         };
-        let time =
-            |key: &str, default: f64| given(key).map(text).and_then(|text| seconds(&text)).unwrap_or(default);
+        let retries = given("retries").and_then(Value::as_u64).unwrap_or(3);
         self.found.healthcheck = Some(Healthcheck {
             command,
-            interval: time("interval", 5.0),
-            timeout: time("timeout", 30.0),
-            start_period: time("start_period", 0.0),
-            start_interval: time("start_interval", 5.0),
-            retries: given("retries").and_then(Value::as_u64).unwrap_or(3),
+            interval: self.seconds(check, "interval", 5.0),
+            timeout: self.seconds(check, "timeout", 30.0),
+            start_period: self.seconds(check, "start_period", 0.0),
+            start_interval: self.seconds(check, "start_interval", 5.0),
+            retries,
         });
+    }
+
+    /// A time of a healthcheck. 0 is the default, as for Compose.
+    fn seconds(&mut self, check: &Map<String, Value>, key: &str, default: f64) -> f64 {
+        let Some(value) = check.get(key).filter(|value| !value.is_null()) else { return default };
+        let Some(given) = self.known(key, value) else { return default };
+        match seconds(&given) {
+            Some(0.0) => default,
+            Some(seconds) if seconds <= MOST_SECONDS => seconds,
+            _ => {
+                let (name, most) = (&self.found.name, group_digits(MOST_SECONDS));
+                let expected = format!("expected a time of at most {most} seconds");
+                self.unsupported.push(format!("`healthcheck.{key}: {given}` of `{name}`: {expected}"));
+                default
+            }
+        }
     }
 
     /// A value whose variables are known.
@@ -764,7 +780,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// `1m30s`, `500ms`, `30`: in seconds.
+/// `1m30s`, `500ms`, `30`: in seconds. `None` if it is not a time.
 fn seconds(text: &str) -> Option<f64> {
     let mut total = 0.0;
     let mut rest = text.trim();
@@ -784,5 +800,5 @@ fn seconds(text: &str) -> Option<f64> {
             };
         rest = &rest[unit_end..];
     }
-    (total.is_finite() && total > 0.0).then_some(total)
+    (!text.trim().is_empty()).then_some(total)
 }

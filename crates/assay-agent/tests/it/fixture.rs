@@ -179,7 +179,8 @@ impl LoopFixture {
         let mut session = Memory { shell: self.shell, ran: ran.clone(), cancel_after: self.cancel_after };
         let logs = tempfile::tempdir().unwrap();
         let now = Instant::now();
-        let deadline = if self.seconds < 0.0 { now } else { now + Duration::from_secs_f64(self.seconds) };
+        let deadline =
+            if self.seconds < 0.0 { now } else { now + assay_diagnostic::duration_of_seconds(self.seconds) };
         let job = Job {
             instruction: "Export the ledger.",
             skills: &self.skills,
@@ -187,7 +188,7 @@ impl LoopFixture {
             preface: self.preface,
             workdir: "/app".into(),
             deadline,
-            time: Duration::from_secs_f64(self.seconds.max(0.0)),
+            time: assay_diagnostic::duration_of_seconds(self.seconds.max(0.0)),
             cancel: &AtomicBool::new(self.cancelled),
             script_context: &ScriptContext::default(),
             logs: logs.path().to_owned(),

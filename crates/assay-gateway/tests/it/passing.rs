@@ -581,7 +581,7 @@ fn incomplete_events_count_as_silence() {
     std::io::Read::read(&mut stream, &mut first).unwrap();
     let since = std::time::Instant::now();
     until(|| since.elapsed() > Duration::from_millis(200));
-    let silent = Duration::from_secs_f64(proxy.close().silent_seconds);
+    let silent = Duration::try_from_secs_f64(proxy.close().silent_seconds).unwrap();
     assert!(silent >= Duration::from_millis(200), "{silent:?}");
     drop(release);
 }

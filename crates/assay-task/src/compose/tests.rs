@@ -208,6 +208,12 @@ fn services_with_more_than_a_plain_container_are_not_supported() {
         "    depends_on: { web: { condition: service_completed_successfully } }\n",
         "`condition: service_completed_successfully` of `db`",
     );
+    for time in ["9e99s", "99999999999h", "-5s", "604801", "soon"] {
+        check(
+            &format!("    healthcheck: {{ test: a, interval: {time} }}\n"),
+            &format!("`healthcheck.interval: {time}` of `db`: expected a time of at most 604,800 seconds"),
+        );
+    }
     check("    depends_on: [web]\n", "`db` depends on `web`, which is none of db");
     check("    depends_on: [main]\n", "`db` depends on `main`, which is started last");
     check("    depends_on: [db]\n", "services that depend on each other: db");

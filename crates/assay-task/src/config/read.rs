@@ -7,7 +7,7 @@ use assay_skill::{Diagnostic, Severity, position};
 use toml::de::DeTable;
 
 use super::mcp;
-use super::section::{Section, Source};
+use super::section::{MOST_MEBIBYTES, Section, Source};
 use super::{
     Collect, DEFAULT_SECONDS, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode, grading,
     steps,
@@ -69,7 +69,7 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
     let config = TaskConfig {
         schema_version,
         name,
-        agent_timeout: agent.timeout.filter(|seconds| seconds.is_finite()),
+        agent_timeout: agent.timeout,
         agent_user: agent.user,
         agent_network: agent.network,
         verifier_timeout: verifier.phase.timeout.unwrap_or(DEFAULT_SECONDS),
@@ -169,7 +169,7 @@ pub(super) struct Phase {
 
 pub(super) fn phase(source: &mut Source<'_>, root: &mut Section<'_>, key: &str) -> Result<Phase, TaskError> {
     let Some(mut section) = root.section(source, key)? else { return Ok(Phase::default()) };
-    let timeout = section.number(source, "timeout_sec", false)?;
+    let timeout = section.seconds_or_none(source, "timeout_sec")?;
     let user = section.text(source, "user")?;
     let network = network(source, &mut section)?;
     section.finish(source);
@@ -299,7 +299,7 @@ fn environment_of(
 ) -> Result<EnvironmentConfig, TaskError> {
     let mut config = EnvironmentConfig { pids, ..EnvironmentConfig::default() };
     config.docker_image = section.string(source, "docker_image")?.filter(|image| !image.trim().is_empty());
-    config.cpus = section.seconds(source, "cpus", false)?;
+    config.cpus = section.processors(source, "cpus")?;
     config.memory_bytes = size(source, &mut section, "memory_mb", "memory")?;
     config.storage_bytes = size(source, &mut section, "storage_mb", "storage")?;
     config.env = section.string_map(source, "env")?;
@@ -385,18 +385,18 @@ fn size(
     legacy: &str,
 ) -> Result<Option<u64>, TaskError> {
     let old = section.take_value(legacy);
-    if let Some(megabytes) = section.number(source, key, false)? {
+    if let Some(megabytes) = section.mebibytes(source, key)? {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a positive number, saturating"
+            reason = "a positive number that is bounded"
         )]
         return Ok(Some((megabytes * MIB as f64).ceil() as u64));
     }
     let Some(old) = old else { return Ok(None) };
     let name = section.dotted(legacy);
     let Some(bytes) = old.get_ref().as_str().and_then(size_of) else {
-        let message = format!("`{name}` is not a size such as \"2G\"");
+        let message = format!("`{name}` is not a size such as \"2G\", at most 1024T");
         return Err(source.error(&old.span(), message, format!("write `{key}` with a number")));
     };
     let message = format!("`{name}` is the old name of `{key}`");
@@ -424,12 +424,13 @@ fn size_of(text: &str) -> Option<u64> {
         "T" => 1 << 40,
         _ => return None,
     };
+    let bytes = Some(number * factor as f64).filter(|bytes| *bytes <= MOST_MEBIBYTES * MIB as f64)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a positive number, saturating"
+        reason = "a positive number that is bounded"
     )]
-    Some((number * factor as f64).ceil() as u64)
+    Some(bytes.ceil() as u64)
 }
 
 /// `network_mode` and `allowed_hosts` of a table.

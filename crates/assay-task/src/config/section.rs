@@ -4,12 +4,21 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use assay_diagnostic::escape;
+use assay_diagnostic::{MOST_SECONDS, escape, group_digits};
 use assay_skill::{Diagnostic, Severity, position};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::TaskError;
+
+/// Most processors.
+const MOST_PROCESSORS: f64 = 1e6;
+
+/// Most MiB of memory or storage: a pebibyte.
+pub(super) const MOST_MEBIBYTES: f64 = (1_u64 << 30) as f64;
+
+/// Most of anything that is counted, and the largest reward.
+const MOST_OF_COUNT: f64 = 1e9;
 
 /// The file that is read, and its diagnostics.
 pub(super) struct Source<'a> {
@@ -145,55 +154,73 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A number above zero (or from zero on), written as a number, or as a text that is one.
-    /// Infinity is accepted: the caller decides what it means.
-    pub(super) fn number(
+    /// A number above zero (or from zero on) and at most `most`, written as a number, or as a text that is one.
+    /// Infinity is accepted only if the caller gives it a meaning.
+    fn number(
         &mut self,
         source: &mut Source<'_>,
         key: &str,
         from_zero: bool,
+        most: f64,
+        may_be_infinite: bool,
     ) -> Read<Option<f64>> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
         let Some(number) = self.float(source, key, &value) else {
             return self.report_wrong_type(source, key, &value, "a number");
         };
         let fits = number > 0.0 || (from_zero && number == 0.0);
-        if fits {
+        if fits && (number <= most || may_be_infinite && number.is_infinite()) {
             return Ok(Some(number));
         }
-        let wanted = if from_zero { "a number of at least 0" } else { "a number above 0" };
-        let message = format!("`{}` is {number}, expected {wanted}", self.dotted(key));
-        Err(source.error(&value.span(), message, format!("write {wanted}, or omit the key")))
+        let least = if from_zero { "of at least 0" } else { "above 0" };
+        let name = self.dotted(key);
+        let message = match (number.is_infinite(), fits) {
+            (true, true) => format!("`{name}` must be finite"),
+            (false, true) => format!("`{name}` is {number:e}, expected at most {}", group_digits(most)),
+            (_, false) => format!("`{name}` is {number:?}, expected a number {least}"),
+        };
+        let hint = format!("write a number {least} and at most {}, or omit the key", group_digits(most));
+        Err(source.error(&value.span(), message, hint))
     }
 
-    /// Seconds: a finite number above (or from) zero.
+    /// Seconds above (or from) zero, at most a week.
     pub(super) fn seconds(
         &mut self,
         source: &mut Source<'_>,
         key: &str,
         from_zero: bool,
     ) -> Read<Option<f64>> {
-        let span = self.table.get(key).map(Spanned::span);
-        let number = self.number(source, key, from_zero)?;
-        if number.is_some_and(f64::is_infinite) {
-            let message = format!("`{}` must be finite", self.dotted(key));
-            return Err(source.error(&span.unwrap_or_default(), message, "write a number of seconds"));
-        }
-        Ok(number)
+        self.number(source, key, from_zero, MOST_SECONDS, false)
+    }
+
+    /// Seconds above zero, at most a week, or infinity for no limit.
+    pub(super) fn seconds_or_none(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<f64>> {
+        Ok(self.number(source, key, false, MOST_SECONDS, true)?.filter(|seconds| seconds.is_finite()))
+    }
+
+    /// Processors.
+    pub(super) fn processors(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<f64>> {
+        self.number(source, key, false, MOST_PROCESSORS, false)
+    }
+
+    /// A size in MiB.
+    pub(super) fn mebibytes(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<f64>> {
+        self.number(source, key, false, MOST_MEBIBYTES, false)
     }
 
     /// A whole number of at least 0.
     pub(super) fn count(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<u64>> {
         let Some(value) = self.take_value(key) else { return Ok(None) };
-        let whole = self.float(source, key, &value).filter(|n| n.fract() == 0.0 && (0.0..9.0e15).contains(n));
+        let whole =
+            self.float(source, key, &value).filter(|n| n.fract() == 0.0 && (0.0..=MOST_OF_COUNT).contains(n));
         match whole {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "a whole number between 0 and 9e15"
+                reason = "a whole number between 0 and a billion"
             )]
             Some(number) => Ok(Some(number as u64)),
-            None => self.report_wrong_type(source, key, &value, "an integer of at least 0"),
+            None => self.report_wrong_type(source, key, &value, "an integer from 0 to 1,000,000,000"),
         }
     }
 
@@ -283,14 +310,15 @@ impl<'a> Section<'a> {
         let mut found = BTreeMap::new();
         let Some(value) = self.take_value(key) else { return Ok(found) };
         let wanted = "a number, or a table of numbers";
+        let is_reward = |number: &f64| number.abs() <= MOST_OF_COUNT;
         let DeValue::Table(table) = value.get_ref() else {
-            let Some(number) = self.float(source, key, &value) else {
+            let Some(number) = self.float(source, key, &value).filter(is_reward) else {
                 return self.report_wrong_type(source, key, &value, wanted);
             };
             return Ok(BTreeMap::from([(default.to_owned(), number)]));
         };
         for (name, value) in table {
-            let Some(number) = self.float(source, key, value) else {
+            let Some(number) = self.float(source, key, value).filter(is_reward) else {
                 return self.report_wrong_type(source, key, value, wanted);
             };
             found.insert(name.get_ref().to_string(), number);

@@ -87,7 +87,7 @@ pub(super) fn steps(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<V
         let Verifier { phase: own, env, mode, collect, environment } = verifier(source, &mut table)?;
         found.push(StepConfig {
             name,
-            agent_timeout: agent.timeout.filter(|seconds| seconds.is_finite()),
+            agent_timeout: agent.timeout,
             agent_user: agent.user,
             agent_network: agent.network,
             verifier_timeout: own.timeout,

@@ -263,6 +263,48 @@ fn mistakes_have_a_position_and_a_hint() {
     check("[agent]\ntimeout_sec = -1\n", (2, 15), "above 0");
     check("[agent]\ntimeout_sec = nan\n", (2, 15), "number");
     check("[verifier]\ntimeout_sec = inf\n", (2, 15), "must be finite");
+    for (table, key) in [
+        ("agent", "timeout_sec"),
+        ("verifier", "timeout_sec"),
+        ("environment", "build_timeout_sec"),
+        ("environment", "cpus"),
+        ("environment", "memory_mb"),
+        ("environment", "storage_mb"),
+        ("environment.healthcheck", "command = \"true\"\ninterval_sec"),
+        ("environment.healthcheck", "command = \"true\"\ntimeout_sec"),
+        ("environment.healthcheck", "command = \"true\"\nstart_period_sec"),
+        ("environment.healthcheck", "command = \"true\"\nstart_interval_sec"),
+        ("verifier.collect", "command = \"true\"\ntimeout_sec"),
+        ("verifier.environment", "cpus"),
+        ("steps.agent", "timeout_sec"),
+        ("steps.verifier", "timeout_sec"),
+        ("steps.healthcheck", "command = \"true\"\ninterval"),
+    ] {
+        let header = match table {
+            "verifier.collect" => "[[verifier.collect]]".to_owned(),
+            table if table.starts_with("steps") => format!("[[steps]]\nname = \"a\"\n[{table}]"),
+            table => format!("[{table}]"),
+        };
+        let line = header.lines().count() + key.lines().count();
+        let column = key.lines().last().unwrap().len() + 4;
+        for number in ["1e300", "\"1e300\"", "9223372036854775807"] {
+            check(&format!("{header}\n{key} = {number}\n"), (line, column), "expected at most");
+        }
+        check(&format!("{header}\n{key} = -1\n"), (line, column), "expected a number");
+        check(&format!("{header}\n{key} = nan\n"), (line, column), "number");
+        if !table.ends_with("agent") {
+            check(&format!("{header}\n{key} = inf\n"), (line, column), "must be finite");
+        }
+    }
+    check("[agent]\ntimeout_sec = 604801\n", (2, 15), "expected at most 604,800");
+    check("[environment]\nmemory = \"99999999T\"\n", (2, 10), "a size such as");
+    for key in
+        ["environment]\ngpus", "metadata.assay]\npids", "environment.healthcheck]\ncommand = \"a\"\nretries"]
+    {
+        let (line, column) = (key.lines().count(), key.lines().last().unwrap().len() + 4);
+        check(&format!("[{key} = 1e300\n"), (line, column), "an integer from 0 to 1,000,000,000");
+    }
+    check("[[steps]]\nname = \"a\"\nmin_reward = 1e300\n", (3, 14), "a number");
     check("agent = 3\n", (1, 9), "a table");
     check("[environment]\nnetwork_mode = \"some\"\n", (2, 16), "network mode");
     check("[environment]\nworkdir = \"app\"\n", (2, 11), "absolute");

@@ -444,9 +444,9 @@ impl Experiment {
         for (number, agent) in agents.iter().enumerate() {
             let key = |name: &str| keys.place(&places[number], name);
             check(
-                agent
-                    .timeout
-                    .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 7.0 * 86_400.0),
+                agent.timeout.is_none_or(|seconds| {
+                    seconds.is_finite() && seconds > 0.0 && seconds <= assay_diagnostic::MOST_SECONDS
+                }),
                 key("timeout").start,
                 &format!(
                     "the `timeout` of the agent {:?} must be above 0 and at most 604,800 seconds (a week)",

@@ -127,7 +127,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             };
             if !judge.model.starts_with("scripted:") {
                 let most = trial.judge.as_ref().map_or(0.0, |judge| judge.timeout);
-                models.insert(key, Duration::from_secs_f64(most));
+                models.insert(key, assay_diagnostic::duration_of_seconds(most));
             }
         }
         let Some(model) = entry.spec.model.clone().filter(|_| !is_worked && entry.agent.measures_a_model())
@@ -149,7 +149,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey
             },
         };
         let most = models.entry(model).or_insert(Duration::ZERO);
-        *most = (*most).max(Duration::from_secs_f64(trial.agent_seconds));
+        *most = (*most).max(assay_diagnostic::duration_of_seconds(trial.agent_seconds));
     }
     models
 }

@@ -54,7 +54,7 @@ impl ProxyHandle {
         session.model.clone_from(&route.model);
         session.caps = route.caps;
         session.budget = attempt.budget.clone();
-        session.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
+        session.patience = Some(patience(assay_diagnostic::duration_of_seconds(trial.agent_timeout)));
         session.prices = trial.price.map(prices);
         session.max_output_tokens = route.max_output_tokens;
         session.temperature = route.temperature;
@@ -176,7 +176,7 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
     for model in ledger.exchanges.iter().filter_map(|exchange| exchange.replied_model.as_deref()) {
         count_model(&mut run.replied_models, model);
     }
-    run.throttled = Duration::from_secs_f64(ledger.paused_seconds.max(0.0));
+    run.throttled = assay_diagnostic::duration_of_seconds(ledger.paused_seconds.max(0.0));
     match &ledger.capped {
         Some(Capped { scope: CapScope::Run, reason, .. }) => {
             run.ended = Ended::Broken { part: Part::Budget, message: reason.clone() };
@@ -232,7 +232,7 @@ fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
         // The agent disconnected before the reply was complete.
         None => LastAnswer::Awaited,
     };
-    let silent = Duration::from_secs_f64(ledger.silent_seconds.max(0.0));
+    let silent = assay_diagnostic::duration_of_seconds(ledger.silent_seconds.max(0.0));
     ProviderSide { requests, last, silent }
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn wait_healthy(
     let began = Instant::now();
     let mut failures = 0;
     loop {
-        let timeout = Duration::from_secs_f64(check.timeout.min(600.0));
+        let timeout = assay_diagnostic::duration_of_seconds(check.timeout.min(600.0));
         let command = plain_command(&["/bin/sh", "-c", &check.command], timeout);
         let outcome = session.exec(&command, cancel)?;
         if outcome.exit == Exit::Code(0) || cancel.load(Ordering::Relaxed) {
@@ -109,7 +109,7 @@ pub(crate) fn wait_healthy(
             return Err(Broken::new(Cause::Image, format!("its healthcheck fails (its last line: {last})")));
         }
         let pause = if starting { check.start_interval } else { check.interval };
-        let end = Instant::now() + Duration::from_secs_f64(pause.min(60.0));
+        let end = Instant::now() + assay_diagnostic::duration_of_seconds(pause.min(60.0));
         while Instant::now() < end && !cancel.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50).min(end.saturating_duration_since(Instant::now())));
         }

@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use assay_diagnostic::{chain, clean_start};
 use assay_fs::{Caps, FsError, Manifest, copy_tree};
@@ -410,7 +409,7 @@ impl PrepCache {
 
 fn build(context: PathBuf, dockerfile: PathBuf, network: bool, seconds: f64) -> ImageSource {
     // The daemon caches builds by their input: a retried build is not a second one.
-    let timeout = Duration::from_secs_f64(seconds.min(86_400.0));
+    let timeout = assay_diagnostic::duration_of_seconds(seconds.min(86_400.0));
     ImageSource::Build { context, dockerfile, args: BTreeMap::new(), network, timeout }
 }
 
