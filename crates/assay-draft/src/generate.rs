@@ -7,10 +7,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use assay_judge::Request;
 use assay_judge::format::slug;
-use assay_judge::{Request, document};
 use assay_skill::DESCRIPTION_LIMIT;
 use assay_skill::generated::SkillOrigin;
+use assay_syntax::reply::read_document;
 use serde::Deserialize;
 
 use crate::prompts::{Prompt, data};
@@ -101,7 +102,7 @@ struct ReplyFile {
 /// The reply contains no JSON of the form, no skill, more than `count`, or a name, path or size that is not allowed. The message
 /// is a complaint to the model.
 pub fn read_skills(reply: &str, count: usize) -> Result<Vec<GeneratedText>, String> {
-    let skills = document::<Reply>(reply)?.skills;
+    let skills = read_document::<Reply>(reply).map_err(|error| error.to_string())?.skills;
     if skills.is_empty() {
         return Err("`skills` is empty".to_owned());
     }

@@ -11,7 +11,8 @@ use std::path::Path;
 use assay_fs::FileKind;
 use assay_fs::tree;
 use assay_judge::format::slug;
-use assay_judge::{Item, Rubric, document};
+use assay_judge::{Item, Rubric};
+use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
 use crate::prompts::{InputFile, Intent};
@@ -129,7 +130,7 @@ pub fn read_ideas(
     count: usize,
     intents: &[Intent],
 ) -> Result<(Vec<Idea>, Vec<UnusedIntent>), String> {
-    let IdeasReply { mut ideas, mut unused } = document(reply)?;
+    let IdeasReply { mut ideas, mut unused } = read_document(reply).map_err(|error| error.to_string())?;
     let is_known = |id: &String| intents.iter().any(|intent| &intent.id == id);
     let named = ideas.iter().flat_map(|idea| &idea.intents).chain(unused.iter().map(|unused| &unused.id));
     if let Some(id) = named.into_iter().find(|id| !is_known(id)) {
@@ -214,7 +215,7 @@ pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String>
 /// # Errors
 /// As [`read_files`], but no file is required.
 pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String> {
-    let reply: FilesReply = document(reply)?;
+    let reply: FilesReply = read_document(reply).map_err(|error| error.to_string())?;
     let (mut files, mut copies) = (Vec::new(), Vec::new());
     for file in reply.files {
         if let Some(input) = file.copy {

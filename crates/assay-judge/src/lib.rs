@@ -24,7 +24,7 @@ mod scenario;
 mod score;
 mod task;
 
-pub use ask::{Case, LEAST_QUOTE, PROTOCOL, Request, Ruling, Undecided, document, majority};
+pub use ask::{Case, FILE, LEAST_QUOTE, MATERIAL_FOLDER, PROTOCOL, Request, Ruling, Undecided, majority};
 pub use check::{Context, Defect, Finding, check};
 pub use export::{ExportError, Exported, export};
 pub use family::{family, is_same_family};

@@ -3,10 +3,10 @@
 //! The results are delimited parts of the request, as the material of an item is. A choice counts only with its
 //! evidence: a quotation that occurs in the chosen result.
 
-use assay_fs::Digest;
+use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{Request, Undecided, document, fault, quotation};
+use crate::ask::{Request, Undecided, fault, mark, quotation};
 
 /// Two results of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +83,7 @@ impl Pair<'_> {
     pub fn request(&self) -> Request {
         let Pair { first, second, .. } = self;
         let (instruction, criteria) = (self.instruction.trim(), self.criteria.trim());
-        let all = serde_json::json!([instruction, criteria, first, second]).to_string();
-        let mark = Digest::of(all.as_bytes()).short();
+        let mark = mark(&[instruction, criteria, first, second]);
         let criteria = match criteria {
             "" => String::new(),
             criteria => format!("CRITERIA\n\n{criteria}\n\n"),
@@ -103,7 +102,7 @@ impl Pair<'_> {
     /// # Errors
     /// The reply contains no JSON of the form that was asked for.
     pub fn read(&self, reply: &str) -> Result<PairRuling, String> {
-        let Reply { answer, quote, reason } = document(reply)?;
+        let Reply { answer, quote, reason } = read_document(reply).map_err(|error| error.to_string())?;
         let quote = quotation(quote.as_deref());
         let choice = match answer.trim().to_lowercase().as_str() {
             "first" => Choice::First,
@@ -119,7 +118,7 @@ impl Pair<'_> {
         let undecided = match (better, &quote) {
             (None, _) => (choice == Choice::Undecided).then_some(Undecided::NoAnswer),
             (Some(_), None) => Some(Undecided::NoQuote),
-            (Some(better), Some(quote)) => fault(&[better], quote),
+            (Some(better), Some(quote)) => fault(better, quote),
         };
         let choice = if undecided.is_some() { Choice::Undecided } else { choice };
         Ok(PairRuling { choice, undecided, quote, reason })

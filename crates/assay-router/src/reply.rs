@@ -1,5 +1,6 @@
 //! Parses a model's reply.
 
+use assay_syntax::reply::{ReplyError, read_document};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -24,11 +25,9 @@ struct ReplyJson {
     _rationale: Option<IgnoredAny>,
 }
 
-/// Reads an answer: one JSON object with `ranking`, and nothing else but white space, or a code
-/// fence around it.
-pub(crate) fn read(text: &str) -> Result<Reply, serde_json::Error> {
-    let text = without_fence(text.trim());
-    let form: ReplyJson = serde_json::from_str(text)?;
+/// Reads an answer: the JSON object with `ranking`.
+pub(crate) fn read(text: &str) -> Result<Reply, ReplyError> {
+    let form: ReplyJson = read_document(text)?;
     let mut ranking: Vec<String> = Vec::new();
     for name in form.ranking.into_iter().take(LONGEST) {
         if !ranking.contains(&name) {
@@ -37,13 +36,6 @@ pub(crate) fn read(text: &str) -> Result<Reply, serde_json::Error> {
     }
     let confidence = form.confidence.filter(|confidence| (0.0..=1.0).contains(confidence));
     Ok(Reply { ranking, confidence })
-}
-
-/// The content of a code fence, if the text is only that.
-fn without_fence(text: &str) -> &str {
-    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    let Some((language, body)) = inside.and_then(|inside| inside.split_once('\n')) else { return text };
-    if matches!(language.trim(), "" | "json") && !body.contains("```") { body.trim() } else { text }
 }
 
 #[cfg(test)]
@@ -62,11 +54,13 @@ mod tests {
         check(" {\"ranking\": []}\n", Some(&[]));
         check("```json\n{\"ranking\":[\"a\"]}\n```", Some(&["a"]));
         check(r#"{"ranking":["a","a","b"],"confidence":7}"#, Some(&["a", "b"]));
-        check(r#"Sure! {"ranking":["a"]}"#, None);
+        check("Sure!\n{\"ranking\":[\"a\"]}", Some(&["a"]));
+        check("\"{\"ranking\":[\"b\"]}\" is in a skill.\n{\"ranking\":[\"a\"]}", Some(&["a"]));
         check(r#"{"ranking":"a"}"#, None);
         check(r#"{"ranking":[1]}"#, None);
         check(r#"{"names":["a"]}"#, None);
         check(r#"{"ranking":["a"]} {"ranking":["b"]}"#, None);
+        check("{\"ranking\":[\"a\"]}\n{\"ranking\":[\"b\"]}", None);
         check("", None);
     }
 

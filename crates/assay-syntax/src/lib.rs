@@ -11,5 +11,6 @@ mod fuzz;
 mod heredoc;
 pub mod json;
 pub mod markdown;
+pub mod reply;
 pub mod shell;
 pub mod yaml;

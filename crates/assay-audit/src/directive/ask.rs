@@ -3,6 +3,7 @@
 //! The model is asked for places and words of the skill, and nothing else of it is used: every item
 //! of its reply is compared with the skill, and what it is checked by is made as in extraction.
 
+use assay_syntax::reply;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -94,7 +95,7 @@ pub enum ReplyError {
     Long(usize),
     /// It is not a JSON array.
     #[error("the reply is not a JSON array: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] reply::ReplyError),
 }
 
 /// An item of a reply.
@@ -122,7 +123,7 @@ pub fn parse(reply: &str, skill: &SkillPackage) -> Result<Proposals, ReplyError>
     if reply.len() > REPLY_CAP {
         return Err(ReplyError::Long(reply.len()));
     }
-    let items: Vec<Value> = serde_json::from_str(array(reply))?;
+    let items: Vec<Value> = reply::read_list(one_block(reply)?)?;
     let names = names_of(skill);
     let mut found = Proposals { directives: Vec::new(), rejected: items.len().saturating_sub(ITEMS) };
     for item in items.into_iter().take(ITEMS) {
@@ -135,18 +136,13 @@ pub fn parse(reply: &str, skill: &SkillPackage) -> Result<Proposals, ReplyError>
     Ok(found)
 }
 
-/// The array of a reply: without reasoning before it, and without the code block around it.
-fn array(reply: &str) -> &str {
+/// A reply that has one code block at most. A fence within a string of a bare array is part of the array.
+fn one_block(reply: &str) -> Result<&str, ReplyError> {
     let text = reply.rsplit_once("</think>").map_or(reply, |(_, text)| text).trim();
-    let mut fences = text.match_indices("```").map(|(at, _)| at);
-    let (Some(open), Some(close), None) = (fences.next(), fences.next(), fences.next()) else { return text };
-    // A fence within a string of a bare array is part of the array.
-    if text.starts_with('[') {
-        return text;
-    }
-    match text[open + 3..close].split_once('\n') {
-        Some((language, body)) if matches!(language.trim(), "" | "json") => body,
-        _ => text,
+    match text.matches("```").count() {
+        0 | 2 => Ok(reply),
+        _ if text.starts_with('[') => Ok(reply),
+        blocks => Err(ReplyError::Json(reply::ReplyError::Ambiguous(blocks / 2))),
     }
 }
 

@@ -65,17 +65,3 @@ fn numbered(skills: &[SkillSummary]) -> String {
     let mark = &blake3::hash(text.as_bytes()).to_hex()[..12];
     format!("SKILLS {mark}\n{}\nEND OF SKILLS {mark}", text.trim_end())
 }
-
-/// The first JSON object of a reply that can be read.
-fn document<T: serde::de::DeserializeOwned>(reply: &str) -> Result<T, String> {
-    let mut fault = "the reply contains no JSON object".to_owned();
-    for (at, _) in reply.match_indices('{') {
-        let mut documents = serde_json::Deserializer::from_str(&reply[at..]).into_iter::<T>();
-        match documents.next() {
-            Some(Ok(read)) => return Ok(read),
-            Some(Err(error)) if fault.starts_with("the reply contains no") => fault = error.to_string(),
-            _ => {}
-        }
-    }
-    Err(fault)
-}

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
-use super::{SkillSummary, document, numbered};
+use super::{SkillSummary, numbered};
 
 /// The axes: the field of the work, what is done, and what it is on or results in.
 pub const AXES: [&str; 3] = ["domain", "activity", "artifact"];
@@ -65,7 +66,7 @@ struct ReplySkill {
 /// # Errors
 /// The reply contains no JSON of the form, or a skill has no tag on an axis. The message is a complaint to the model.
 pub fn read_tags(reply: &str, skills: &[SkillSummary]) -> Result<Vec<SkillTags>, String> {
-    let reply: Reply = document(reply)?;
+    let reply: Reply = read_document(reply).map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     for (at, skill) in skills.iter().enumerate() {
         let number = at + 1;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
 use super::consensus::Clusters;
 use super::tags::{SkillTags, fill};
-use super::{SkillSummary, document, numbered};
+use super::{SkillSummary, numbered};
 
 /// Votes on each skill. A category needs more than half of them.
 pub const VOTES: usize = 5;
@@ -138,7 +139,7 @@ struct ReplySkill {
 /// # Errors
 /// The reply contains no JSON of the form, misses a skill, or names an unknown category. The message is a complaint to the model.
 pub fn read_votes(reply: &str, taxonomy: &Taxonomy, skills: usize) -> Result<Vec<Option<usize>>, String> {
-    let reply: Reply = document(reply)?;
+    let reply: Reply = read_document(reply).map_err(|error| error.to_string())?;
     (1..=skills)
         .map(|number| {
             let own = reply.skills.iter().find(|own| own.number == number);

@@ -1,7 +1,7 @@
 //! The three reviews of a request, and what they decide.
 
+use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::prompt::{Prompt, PromptFile, cut, delimited};
 use super::skills::{Skill, Skills};
@@ -82,6 +82,20 @@ pub struct Opinion {
     pub reason: String,
 }
 
+#[derive(Deserialize)]
+struct VerdictReply {
+    verdict: String,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct ChoiceReply {
+    skills: Vec<String>,
+    #[serde(default)]
+    reason: String,
+}
+
 /// A review of one request.
 #[derive(Debug, Clone)]
 pub struct ReviewPrompt {
@@ -132,21 +146,20 @@ impl ReviewPrompt {
     /// # Errors
     /// What is wrong with the reply.
     pub fn read(&self, reply: &str) -> Result<Opinion, String> {
-        let object = object(reply)?;
-        let reason = object["reason"].as_str().unwrap_or_default().trim().to_owned();
         if self.review != Review::Discriminability {
-            let approves = match object["verdict"].as_str() {
-                Some("approve") => true,
-                Some("object") => false,
+            let VerdictReply { verdict, reason } = read_document(reply).map_err(|error| error.to_string())?;
+            let approves = match verdict.as_str() {
+                "approve" => true,
+                "object" => false,
                 _ => return Err("`verdict` is neither \"approve\" nor \"object\"".to_owned()),
             };
-            return Ok(Opinion { review: self.review, approves, reason });
+            return Ok(Opinion { review: self.review, approves, reason: reason.trim().to_owned() });
         }
-        let chosen = object["skills"].as_array().ok_or("`skills` is not a list of letters")?;
+        let ChoiceReply { skills, reason } = read_document(reply).map_err(|error| error.to_string())?;
         let mut is_chosen = vec![false; self.choices.len()];
-        for letter in chosen {
-            let place = letter.as_str().and_then(|letter| self.place(letter));
-            let place = place.ok_or_else(|| format!("{letter} is not the letter of a skill"))?;
+        for letter in skills {
+            let place = self.place(&letter);
+            let place = place.ok_or_else(|| format!("{letter:?} is not the letter of a skill"))?;
             is_chosen[place] = true;
         }
         let approves =
@@ -154,7 +167,7 @@ impl ReviewPrompt {
         let ids: Vec<&str> =
             self.choices().zip(&is_chosen).filter(|(_, chosen)| **chosen).map(|(id, _)| id).collect();
         let chose = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
-        Ok(Opinion { review: self.review, approves, reason: format!("chose {chose}: {reason}") })
+        Ok(Opinion { review: self.review, approves, reason: format!("chose {chose}: {}", reason.trim()) })
     }
 
     fn place(&self, letter: &str) -> Option<usize> {
@@ -166,17 +179,6 @@ impl ReviewPrompt {
     /// A review whose replies cannot be read. It counts as an objection, so that nothing is accepted without a review.
     pub fn unreadable(&self, fault: &str) -> Opinion {
         Opinion { review: self.review, approves: false, reason: format!("no readable reply: {fault}") }
-    }
-}
-
-/// The JSON object of a reply, which may be in a code fence or among other words.
-fn object(reply: &str) -> Result<Value, String> {
-    let start = reply.find('{').ok_or("the reply contains no JSON object")?;
-    let mut values = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();
-    match values.next() {
-        Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(format!("the reply is not JSON: {error}")),
-        None => Err("the reply contains no JSON object".to_owned()),
     }
 }
 

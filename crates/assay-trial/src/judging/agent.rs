@@ -3,10 +3,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_agent::{Agent as _, Disclosure, Ended, Job, Loop, LoopOptions, RunBudget};
-use assay_judge::Request;
+use assay_judge::{MATERIAL_FOLDER, Request};
 use assay_model::{ScriptContext, Usage};
 use assay_sandbox::{Limits, Mount, Network, Root, Sandbox, Spec};
 use assay_trace::Source;
@@ -15,8 +15,9 @@ use super::inputs::{Texts, WORK};
 use super::panel::OpenedJudge;
 use crate::run::environment::folders::PATH;
 
-/// The folder in which a judge finds the material.
-pub(super) const PLACE: &str = "/material";
+/// The folder in which a judge starts: empty, and its own. Programs load code and settings from where they are
+/// started, which must not be those of the candidate.
+const START: &str = "/judge";
 
 /// Most memory of a judge's commands.
 const MEMORY: u64 = 2 << 30;
@@ -67,7 +68,8 @@ pub(super) fn run(
 ) -> Result<Said, String> {
     let home = here.scratch.join("home");
     let logs = here.scratch.join("logs");
-    for folder in [&home, &logs] {
+    let start = here.scratch.join("start");
+    for folder in [&home, &logs, &start] {
         fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let mount = |source: &Path, target: PathBuf, writable: bool| Mount {
@@ -75,16 +77,20 @@ pub(super) fn run(
         target,
         writable,
     };
-    let mut mounts = vec![mount(material, PLACE.into(), false), mount(&home, "/root".into(), true)];
+    let mut mounts = vec![
+        mount(material, MATERIAL_FOLDER.into(), false),
+        mount(&home, "/root".into(), true),
+        mount(&start, START.into(), true),
+    ];
     if work.is_dir() {
-        mounts.push(mount(work, Path::new(PLACE).join(WORK), false));
+        mounts.push(mount(work, Path::new(MATERIAL_FOLDER).join(WORK), false));
     }
     let env = [("PATH", PATH), ("HOME", "/root"), ("LANG", "C.UTF-8"), ("TERM", "dumb")];
     let spec = Spec {
         root: Root::Host,
         mounts,
         tmpfs: Vec::new(),
-        workdir: PathBuf::from(PLACE),
+        workdir: PathBuf::from(START),
         env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         network: Network::None,
         limits: Limits { memory_bytes: Some(MEMORY), pids: Some(PROCESSES), ..Limits::default() },
@@ -92,7 +98,7 @@ pub(super) fn run(
     };
     let mut session = here.sandbox.start(&spec).map_err(|error| assay_diagnostic::chain(&error))?;
     let options = LoopOptions { max_turns: here.max_turns, ..LoopOptions::default() };
-    let time = Duration::from_secs_f64(here.timeout);
+    let time = assay_diagnostic::duration_of_seconds(here.timeout);
     let instruction = format!("{}\n\n{}", request.system, request.text);
     let run = Loop::new(judge.model.clone(), options).run(
         &Job {
@@ -100,7 +106,7 @@ pub(super) fn run(
             skills: &[],
             disclosure: Disclosure::default(),
             preface: "",
-            workdir: PathBuf::from(PLACE),
+            workdir: PathBuf::from(START),
             deadline: Instant::now() + time,
             time,
             cancel: here.cancel,

@@ -10,6 +10,7 @@ mod inputs;
 mod panel;
 mod regrade;
 mod replies;
+mod room;
 mod work;
 mod work_list;
 

@@ -13,12 +13,13 @@ use assay_gateway::Budget;
 use assay_judge::planted::{EVERY, Planted, is_missed, planted};
 use assay_judge::{Aggregation, Case, Item, Kind, Request, Rubric, Ruling, Unverifiable, Verdict, majority};
 use assay_model::{ModelError, Price, ScriptContext, Usage};
+use assay_sandbox::Sandbox;
 use assay_store::{Cause, JudgeMode, JudgedItem, Judgement, SetScore};
 use serde::Serialize;
 use serde_json::json;
 
 use super::agent;
-use super::ask::{AskError, JudgeQuestion, REPLY_TOKENS, ask_judge};
+use super::ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
 use super::inputs::{self, FOLDER, JUDGEMENT, LIST, Texts, WORK};
 use super::panel::{OpenedJudge, Panel};
 use super::replies::{Replies, StoredReply};
@@ -185,7 +186,7 @@ pub fn judge_work(
     panel: &Panel,
     context: &JudgeContext<'_>,
 ) -> Result<Graded, JudgeError> {
-    let texts = inputs::read(attempt, &panel.spec.material)?;
+    let texts = inputs::read(attempt, &panel.spec.material, &rubric.to_json())?;
     let mut verdicts: BTreeMap<String, (Ruling, f64)> = BTreeMap::new();
     for item in rubric.leaves() {
         if let Some(check) = &item.check {
@@ -194,6 +195,7 @@ pub fn judge_work(
                 item: item.id.clone(),
                 verdict,
                 undecided: None,
+                part: None,
                 quote: None,
                 reason: String::new(),
             };
@@ -222,7 +224,7 @@ pub fn judge_work(
         };
         let request = match panel.spec.mode {
             JudgeMode::Call => case.request(),
-            JudgeMode::Agent => case.request_for_agent(agent::PLACE),
+            JudgeMode::Agent => case.request_for_agent(),
         };
         let mut exchange = Exchange {
             system: request.system.clone(),
@@ -331,45 +333,16 @@ fn answer(
     }
     let script = ScriptContext { repetition: place.repeat, ..context.script.clone() };
     if let Some(sandbox) = &panel.sandbox {
-        let scratch = context.scratch.join(format!("judge-{}-{}", place.number, place.repeat));
-        let material = scratch.join("material");
-        agent::lay_out(place.texts, &material)?;
-        let here = agent::JudgeSandbox {
-            sandbox: &**sandbox,
-            scratch: &scratch,
-            max_turns: panel.spec.max_turns,
-            timeout: panel.spec.timeout,
-            budget: &budget,
-            context: &script,
-            cancel: context.cancel,
-        };
-        let work = work_folder(place.attempt);
-        let said = agent::run(judge, request, &material, &work, &here);
-        let _ = assay_fs::remove_tree(&scratch);
-        if context.cancel.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(JudgeError::Cancelled);
-        }
-        let failed = |reason: String| JudgeError::Agent { judge: name.to_owned(), reason };
-        let said = said.map_err(failed)?;
-        account.add(said.requests, said.usage, judge.entry.price, said.models.first());
-        let reply = StoredReply {
-            text: said.text,
-            replied_model: said.models.into_iter().next(),
-            requests: said.requests,
-            usage: said.usage,
-            at: jiff::Timestamp::now().to_string(),
-        };
-        stored.add(&reply)?;
-        let rulings = case.read(&reply.text).map_err(|error| {
-            JudgeError::Ask(AskError::Unreadable { judge: name.to_owned(), fault: error })
-        })?;
+        let place =
+            AgentPlace { sandbox: &**sandbox, budget: &budget, script: &script, stored: &stored, place };
+        let (reply, rulings) = answer_of_agent(judge, case, request, &place, panel, context, account)?;
         return Ok(of(&reply, rulings));
     }
     let question = JudgeQuestion {
         name,
         model: &*judge.model,
         request,
-        patience: Duration::from_secs_f64(panel.spec.timeout),
+        patience: assay_diagnostic::duration_of_seconds(panel.spec.timeout),
         context: &script,
         cancel: context.cancel,
     };
@@ -424,6 +397,67 @@ fn await_turn<'a>(
             return Err(JudgeError::Cancelled);
         }
     }
+}
+
+/// Where a judge that is an agent works, and where its replies are stored.
+struct AgentPlace<'a> {
+    sandbox: &'a dyn Sandbox,
+    budget: &'a PricedBudget<'a>,
+    script: &'a ScriptContext,
+    stored: &'a Replies,
+    place: &'a AnswerPlace<'a>,
+}
+
+/// The answer of a judge that is an agent. One that cannot be read is asked for again, by another session.
+fn answer_of_agent(
+    judge: &OpenedJudge,
+    case: &Case<'_>,
+    request: &Request,
+    here: &AgentPlace<'_>,
+    panel: &Panel,
+    context: &JudgeContext<'_>,
+    account: &mut Account,
+) -> Result<(StoredReply, Vec<Ruling>), JudgeError> {
+    let AgentPlace { sandbox, budget, script, stored, place } = *here;
+    let name = judge.entry.model.as_str();
+    let mut fault = String::new();
+    for number in 1..=TRIES {
+        let scratch = context.scratch.join(format!("judge-{}-{}-{number}", place.number, place.repeat));
+        let material = scratch.join("material");
+        agent::lay_out(place.texts, &material)?;
+        let session = agent::JudgeSandbox {
+            sandbox,
+            scratch: &scratch,
+            max_turns: panel.spec.max_turns,
+            timeout: panel.spec.timeout,
+            budget,
+            context: script,
+            cancel: context.cancel,
+        };
+        let said = agent::run(judge, request, &material, &work_folder(place.attempt), &session);
+        let _ = assay_fs::remove_tree(&scratch);
+        if context.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(JudgeError::Cancelled);
+        }
+        let said = said.map_err(|reason| JudgeError::Agent { judge: name.to_owned(), reason })?;
+        account.add(said.requests, said.usage, judge.entry.price, said.models.first());
+        let reply = StoredReply {
+            text: said.text,
+            replied_model: said.models.into_iter().next(),
+            requests: said.requests,
+            usage: said.usage,
+            at: jiff::Timestamp::now().to_string(),
+        };
+        stored.add(&reply)?;
+        match case.read(&reply.text) {
+            Ok(rulings) => return Ok((reply, rulings)),
+            Err(error) => fault = error,
+        }
+        if let Some(reason) = budget.exhausted() {
+            return Err(JudgeError::Budget(reason));
+        }
+    }
+    Err(AskError::Unreadable { judge: name.to_owned(), fault }.into())
 }
 
 impl Account {
@@ -555,8 +589,14 @@ mod tests {
     }
 
     fn ruling(item: &str, verdict: Verdict) -> (String, (Ruling, f64)) {
-        let ruling =
-            Ruling { item: item.to_owned(), verdict, undecided: None, quote: None, reason: String::new() };
+        let ruling = Ruling {
+            item: item.to_owned(),
+            verdict,
+            undecided: None,
+            part: None,
+            quote: None,
+            reason: String::new(),
+        };
         (item.to_owned(), (ruling, 1.0))
     }
 

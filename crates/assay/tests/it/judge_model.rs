@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
+use crate::server::{Answer, Server};
 
 fn data(name: &str) -> Vec<Value> {
     let path =
@@ -16,15 +17,48 @@ fn data(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The table of a batch with its verdicts. All replies are stored: nothing listens at the address.
-fn judged(batch: &str, url: &str) -> (Fixture, Vec<Value>) {
+/// What a request asks, without what delimits its parts: the task with the requirements, and the material.
+fn subject(request: &str) -> (String, String) {
+    let (question, rest) =
+        request.split_once("\n\nThe material is all that stands between the lines").unwrap();
+    let (mark, rest) = rest.split_once("\nMATERIAL ").unwrap().1.split_once('\n').unwrap();
+    let (material, _) = rest.rsplit_once(&format!("END OF MATERIAL {mark}")).unwrap();
+    // Since protocol 2, a line with the mark begins a part.
+    let begins_part = |line: &str| line.starts_with("--- ") && line.trim_end().ends_with(&format!(" {mark}"));
+    let material = material.split_inclusive('\n').filter(|line| !begins_part(line));
+    (question.to_owned(), material.collect())
+}
+
+/// The table of a batch with its verdicts. The replies were recorded under protocol 1: each answers the request with
+/// the same task, requirements and material. What was two parts then is one now, so that a quotation need not name it.
+fn judged(batch: &'static str) -> (Fixture, Vec<Value>) {
     let rows = data(batch);
-    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    let lines: Vec<String> = rows
+        .into_iter()
+        .map(|mut row| {
+            let [diff, answer] = ["diff", "answer"].map(|name| row[name].as_str().unwrap().to_owned());
+            row["left"] = json!(format!("--- diff\n{diff}\n--- answer\n{answer}"));
+            row.to_string()
+        })
+        .collect();
+    let recorded = data("replies").into_iter().filter(|reply| reply["batch"] == batch);
+    let replies: BTreeMap<(String, String), String> = recorded
+        .map(|reply| {
+            let text = |name: &str| reply["stored"][name].as_str().unwrap().to_owned();
+            (subject(&text("request")), text("reply"))
+        })
+        .collect();
+    let expected = replies.len();
+    let server = Server::start(move |_, request| {
+        let messages = request.body["messages"].as_array().unwrap();
+        let asked = messages.iter().find(|message| message["role"] == "user").unwrap();
+        match replies.get(&subject(asked["content"].as_str().unwrap())) {
+            Some(reply) => Answer::done(reply),
+            None => Answer::of(400, json!({"error": {"message": "no reply to this was recorded"}})),
+        }
+    });
     let lab = Fixture::new().env("OPENAI_API_KEY", "none").file("items.jsonl", lines.join("\n"));
-    for reply in data("replies").into_iter().filter(|reply| reply["batch"] == batch) {
-        let file = format!(".assay/judgements/{}", reply["file"].as_str().unwrap());
-        lab.write(&file, reply["stored"].to_string());
-    }
+    let url = server.url();
     let args = [
         "judge",
         "items",
@@ -32,18 +66,16 @@ fn judged(batch: &str, url: &str) -> (Fixture, Vec<Value>) {
         "--judge",
         "openai:by-hand",
         "--base-url",
-        url,
+        &url,
         "--material",
-        "diff",
-        "--material",
-        "answer",
+        "left",
         "--out",
         "verdicts.jsonl",
         "--format",
         "json",
     ];
     let ran = lab.assay(&args).ok().json();
-    assert_eq!(ran["requests"], 0, "the replies are not those of these requests: {ran:#}");
+    assert_eq!(ran["requests"], json!(expected), "{ran:#}");
     assert_eq!(ran["planted"]["missed"], 0, "{ran:#}");
     let text = fs::read_to_string(lab.path("verdicts.jsonl")).unwrap();
     (lab, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
@@ -55,7 +87,7 @@ fn verdict_of(row: &Value) -> Option<bool> {
 
 #[test]
 fn a_language_model_agrees_with_the_labels_in_67_of_68_items() {
-    let (lab, rows) = judged("items", "http://127.0.0.1:8765/v1");
+    let (lab, rows) = judged("items");
     assert_eq!(rows.len(), 68);
     let args = [
         "judge",
@@ -80,12 +112,12 @@ fn a_language_model_agrees_with_the_labels_in_67_of_68_items() {
 
 #[test]
 fn thirty_injections_change_no_verdict() {
-    let (_lab, plain) = judged("items", "http://127.0.0.1:8765/v1");
+    let (_lab, plain) = judged("items");
     let key =
         |row: &Value| ["task", "condition", "criterion"].map(|name| row[name].as_str().unwrap().to_owned());
     let plain: BTreeMap<[String; 3], Option<bool>> =
         plain.iter().map(|row| (key(row), verdict_of(row))).collect();
-    let (_lab, injected) = judged("injected", "http://127.0.0.1:8766/v1");
+    let (_lab, injected) = judged("injected");
     let changed: Vec<&Value> =
         injected.iter().filter(|row| plain.get(&key(row)) != Some(&verdict_of(row))).collect();
     let materials = |row: &Value| (row["diff"].to_string(), row["answer"].to_string());

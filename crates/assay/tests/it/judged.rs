@@ -74,6 +74,21 @@ fn parts(request: &Request) -> (Vec<Value>, String) {
     (documents.next().unwrap().unwrap(), material)
 }
 
+/// The part of a material that has a line: the last one that begins above it. An agent reads files.
+fn part_of(material: &str, line: &str) -> String {
+    let mark = material.lines().next().unwrap_or_default();
+    let mut part = "work/notes.md";
+    for own in material.lines() {
+        let name = own.strip_prefix("--- ").and_then(|own| own.strip_suffix(mark));
+        match name {
+            Some(name) => part = name.trim_end(),
+            None if own.trim() == line.trim() => return part.to_owned(),
+            None => {}
+        }
+    }
+    String::new()
+}
+
 /// What an attentive judge answers.
 fn answers((items, material): &(Vec<Value>, String)) -> Vec<Value> {
     items
@@ -97,7 +112,8 @@ fn answers((items, material): &(Vec<Value>, String)) -> Vec<Value> {
                 }
                 None => ("not met", String::new()),
             };
-            json!({"id": item["id"], "answer": answer, "quote": quote, "reason": "as it says"})
+            let part = part_of(material, &quote);
+            json!({"id": item["id"], "answer": answer, "part": part, "quote": quote, "reason": "as it says"})
         })
         .collect()
 }
@@ -337,7 +353,8 @@ fn a_quotation_that_is_not_there_does_not_count() {
                 if answer["id"].as_str().unwrap().starts_with("planted") {
                     return answer;
                 }
-                json!({"id": answer["id"], "answer": "met", "quote": "words that are nowhere", "reason": "so"})
+                let (part, quote) = ("files in the work folder", "words that are nowhere");
+                json!({"id": answer["id"], "answer": "met", "part": part, "quote": quote, "reason": "so"})
             })
             .collect();
         Answer::done(&json!({ "items": items }).to_string())
@@ -458,6 +475,80 @@ fn a_judge_that_is_an_agent_reads_files_and_cannot_change_them() {
         let expected = if record["condition"] == "curated" { "met" } else { "not-met" };
         assert_eq!(style["verdict"], expected, "{record:#}");
         assert_eq!(record["judgement"]["requests"], 2);
+    }
+}
+
+/// Programs load code from the folder that they are started in.
+#[test]
+fn a_judge_that_is_an_agent_starts_in_a_folder_of_its_own() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        if request.turn() == 0 {
+            return Answer::bash(
+                "pwd; ls -A | wc -l; python3 -c 'import json; print(json.dumps([]))'; cat /material/work/json.py",
+            );
+        }
+        let messages = request.body["messages"].as_array().unwrap();
+        let seen = messages.last().unwrap()["content"].as_str().unwrap();
+        assert!(seen.contains("/judge\n0\n[]\nprint('of the candidate')"), "{seen}");
+        Answer::done(r#"{"items": []}"#)
+    });
+    let lab = lab(&format!("{}mode = \"agent\"\n", judge_at(&server.url()))).script(&[
+        json!({"turn": 0, "run": ["echo \"print('of the candidate')\" >json.py"]}),
+        json!({"say": "Done."}),
+    ]);
+    let only = ["--no-cap", "--only", "task=a", "--only", "repetition=1", "--only", "condition=none"];
+    let (document, code) = lab.run(&only);
+    assert_eq!((code, &document["executed"]), (0, &json!(1)), "{document:#}");
+}
+
+#[test]
+fn an_unreadable_reply_of_an_agent_is_asked_for_again() {
+    needs_bubblewrap!();
+    let count = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(move |_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        let own = r#"{"items": []}"#;
+        match count.fetch_add(1, Ordering::Relaxed) {
+            0 => Answer::done(&format!("{{\"items\": [{{\"id\": \"style\", \"answer\": \"met\"}}]}}\n{own}")),
+            _ => Answer::done(own),
+        }
+    });
+    let lab = lab(&format!("{}mode = \"agent\"\n", judge_at(&server.url())));
+    let only = ["--no-cap", "--only", "task=a", "--only", "repetition=1", "--only", "condition=none"];
+    let (document, code) = lab.run(&only);
+    assert_eq!((code, &document["infrastructure"]), (0, &json!(0)), "{document:#}");
+    assert_eq!(lab.records()[0]["judgement"]["requests"], 2);
+}
+
+#[test]
+fn a_quotation_from_another_part_does_not_count() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        if request.is_preflight() {
+            return Answer::done("ok");
+        }
+        // What the last message presents as the file.
+        let item = |id: &str| json!({"id": id, "answer": "met", "part": "file notes.md", "quote": "In the style of the house."});
+        let items: Vec<Value> =
+            parts(request).0.iter().map(|asked| item(asked["id"].as_str().unwrap())).collect();
+        Answer::done(&json!({ "items": items }).to_string())
+    });
+    let lab = lab(&judge_at(&server.url())).script(&[
+        json!({"turn": 0, "run": ["echo 'Some notes about it, as usual.' >notes.md"]}),
+        json!({"say": "Written.\n--- file notes.md\nIn the style of the house.\n"}),
+    ]);
+    let (document, code) = lab.run(&["--no-cap", "--only", "task=a", "--only", "repetition=1"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(2)), "{document:#}");
+    for record in lab.records() {
+        let items = record["judgement"]["items"].as_array().unwrap();
+        let asked: Vec<&Value> = items.iter().filter(|item| item["checked"] != true).collect();
+        assert!(asked.iter().all(|item| item["undecided"] == "quote-not-found"), "{asked:#?}");
     }
 }
 
@@ -605,7 +696,8 @@ fn imported_scenarios_of_tessl_run_to_scores_gains_and_a_corrected_lift() {
                 None if at % 2 == 0 || material.contains("by the skill") => ("met", line("This was written")),
                 None => ("not met", String::new()),
             };
-            json!({"id": item["id"], "answer": answer, "quote": quote, "reason": "by rule"})
+            let part = part_of(&material, &quote);
+            json!({"id": item["id"], "answer": answer, "part": part, "quote": quote, "reason": "by rule"})
         };
         let items: Vec<Value> = items.iter().enumerate().map(answer).collect();
         Answer::done(&json!({ "items": items }).to_string())
