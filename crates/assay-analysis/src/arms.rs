@@ -78,6 +78,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         infrastructure_causes: causes,
         unfinished: planned - all.len(),
         contaminated: all.iter().filter(|record| record.outcome.counts() && record.contaminated).count(),
+        evidence_lost: all.iter().filter(|record| record.evidence_lost).count(),
         tampered: count(Outcome::Tampered),
         timed_out: count(Outcome::TimedOut),
     }

@@ -105,6 +105,9 @@ pub struct Arm {
     pub unfinished: usize,
     /// Valid trials with a skill of the experiment in the sandbox that was not provided.
     pub contaminated: usize,
+    /// Trials of which logs, artifacts or other evidence could not be kept. Of imported trials, and of those of earlier
+    /// versions, it is unknown, and they are not counted.
+    pub evidence_lost: usize,
     /// Valid trials whose agent changed files that could decide its own reward. They count as not
     /// passed.
     pub tampered: usize,

@@ -202,6 +202,13 @@ pub enum Note {
         /// All that were executed.
         executed: usize,
     },
+    /// Trials of which logs, artifacts or other evidence could not be kept.
+    EvidenceLost {
+        /// The arm.
+        arm: ArmName,
+        /// How many.
+        trials: usize,
+    },
     /// A placebo helps.
     PlaceboHelps {
         /// The arm.

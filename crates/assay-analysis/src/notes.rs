@@ -83,6 +83,10 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
         trials: arm.contaminated,
     }));
     notes.extend(environment_dependent(run, &all_arms));
+    notes.extend(all_arms.iter().filter(|arm| arm.evidence_lost > 0).map(|arm| Note::EvidenceLost {
+        arm: name(run, &arm.condition, &arm.who),
+        trials: arm.evidence_lost,
+    }));
     notes.extend(helping_controls(run, findings.comparisons));
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
     notes.extend(closing(run, gathered));

@@ -52,6 +52,8 @@ pub(crate) struct TrialResult {
     pub(crate) delivery: DeliveryFacts,
     /// Whether a skill of the experiment was there that had not been provided.
     pub(crate) contaminated: bool,
+    /// Whether some of its evidence was not kept.
+    pub(crate) evidence_lost: bool,
     /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
     pub(crate) late: bool,
     /// The gateway's counts.
@@ -97,6 +99,7 @@ impl From<&Record> for TrialResult {
             }),
             delivery: DeliveryFacts::of(record, has_reply(record.turns, record.metered.as_ref())),
             contaminated: !record.contaminated.is_empty(),
+            evidence_lost: record.evidence.as_ref().is_some_and(|evidence| evidence.count() > 0),
             late: record.late,
             metered: record.metered,
             // A key that is part of the score can be a metric too.

@@ -101,6 +101,11 @@ pub fn note(note: &Note) -> String {
             if *executed == 1 { "trial" } else { "trials" },
             name(arm)
         ),
+        Note::EvidenceLost { arm, trials } => format!(
+            "Evidence: of {} {} logs, artifacts or other files could not be kept; `assay show` lists them.",
+            counted(*trials, "trial of", "trials of"),
+            name(arm)
+        ),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds, looks, more_tasks } => sequential(*rounds, *looks, *more_tasks),

@@ -8,6 +8,7 @@
 //! A store is read on every system. What executing trials needs of it (leases, their owners,
 //! folders of work, sweeps) is there on Linux only.
 
+mod access;
 mod closing;
 mod error;
 mod evidence;
@@ -71,8 +72,8 @@ pub use outcome_rule::OutcomeRule;
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{
-    AgentLabel, Cause, Estimated, GeneratedSkill, Metered, Outcome, Record, RecordError, Seconds,
-    VerifierEnvironment, score,
+    AgentLabel, Cause, Estimated, Evidence, GeneratedSkill, LostEvidence, Metered, Outcome, Record,
+    RecordError, Seconds, VerifierEnvironment, score,
 };
 pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,

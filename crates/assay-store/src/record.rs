@@ -110,6 +110,10 @@ pub struct Record {
     /// What the task requested and this machine could not provide, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What of the trial's evidence was not kept; absent if it is unknown: in imported trials, and in those of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// The mechanisms that enforced the limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,
@@ -143,6 +147,32 @@ pub struct Record {
     /// The signature of the process that accepted the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
+}
+
+/// Whether logs, artifacts, differences and skills of an attempt are in its folder as they were.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What is not, in the order in which it was found; empty if everything is.
+    pub lost: Vec<LostEvidence>,
+    /// How many more there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+impl Evidence {
+    /// How many files and folders are lost.
+    pub fn count(&self) -> u64 {
+        (self.lost.len() as u64).saturating_add(self.more)
+    }
+}
+
+/// A file or folder that was not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostEvidence {
+    /// Its place in the attempt's folder, escaped.
+    pub path: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A skill that an agent wrote.
@@ -279,6 +309,7 @@ impl Record {
             verifier_environment: None,
             task_skills: Vec::new(),
             warnings: Vec::new(),
+            evidence: None,
             enforcement: None,
             used: None,
             metered: None,

@@ -1,4 +1,4 @@
-use assay_store::{Estimated, Metered};
+use assay_store::{Estimated, Evidence, LostEvidence, Metered};
 use assay_trace::Exposure;
 use assay_usage::Usage;
 
@@ -91,6 +91,12 @@ fn contamination_and_extended_runs_are_noted() {
         }
     });
     check(&contaminated, &["Contamination: 1 trial of `none` had a skill of the experiment"]);
+    let lost = suite().each(|record| {
+        let lost = LostEvidence { path: "agent/log.txt".into(), reason: "larger than 16777216 bytes".into() };
+        let is_first = record.condition == "none" && record.repetition == 1;
+        record.evidence = Some(Evidence { lost: is_first.then_some(lost).into_iter().collect(), more: 0 });
+    });
+    check(&lost, &["Evidence: of 1 trial of `none` logs, artifacts or other files could not be kept"]);
     let extended = suite().plan(|run| run.extends = Some("test-1".into()));
     check(&extended, &["contains all trials of `test-1`"]);
     assert!(extended.report().extended_after_look);

@@ -4,9 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use assay_fs::CopyReport;
 use assay_gateway::{Budget, EgressLedger};
 
 use crate::run::broken::Broken;
+use crate::run::evidence::EvidenceLog;
 use crate::run::prep_cache::PrepCache;
 use crate::run::references::References;
 use crate::run::trial::ResolvedTrial;
@@ -26,6 +28,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) folder: &'a Path,
     /// The scratch folder.
     pub(crate) scratch: &'a Path,
+    /// What of its evidence is not kept.
+    pub(crate) evidence: &'a EvidenceLog,
     /// The attempts at the steps of the task, if it has any.
     pub(crate) steps: Option<&'a [Attempt<'a>]>,
     /// The references of the task, unless this is one.
@@ -54,6 +58,21 @@ impl Attempt<'_> {
         let text = serde_json::to_vec(ledger).map_err(|error| Broken::harness(error.to_string()))?;
         fs::write(&path, text)
             .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
+    }
+
+    /// Notes what of a folder's content was not fetched from a container. `name` is the folder's place in the store.
+    pub(crate) fn note_left_out(&self, fetched: Option<&CopyReport>, name: &str) {
+        if let Some(report) = fetched {
+            self.evidence.left_out(&self.folder.join(name), &report.left_out);
+        }
+    }
+
+    /// The same of a folder that the daemon may have been unable to read.
+    pub(crate) fn note_fetched(&self, fetched: Option<Option<CopyReport>>, name: &str) {
+        match fetched {
+            Some(report) => self.note_left_out(report.as_ref(), name),
+            None => self.evidence.lost(&self.folder.join(name), "cannot be read from the container"),
+        }
     }
 
     /// Where commands start.

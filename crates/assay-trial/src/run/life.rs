@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::clean_start;
@@ -31,6 +31,7 @@ use crate::run::environment::folders::Folders;
 use crate::run::environment::phases::{
     AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
 };
+use crate::run::evidence::EvidenceLog;
 use crate::run::findings::{Findings, known_turns, outcome};
 use crate::run::generated_skills::generated_skills;
 use crate::run::mcp;
@@ -174,6 +175,7 @@ impl Runner<'_> {
         let started_at = jiff::Timestamp::now();
         let clock = Instant::now();
         let mut findings = Findings::default();
+        let evidence = EvidenceLog::new(&folder);
         let scratch = self.cache.attempt(&format!("{}-{number}", trial.id.short()));
         let result = match &scratch {
             Ok(scratch) => {
@@ -182,9 +184,18 @@ impl Runner<'_> {
                 let references =
                     References { cache, cancel, budget, trial, folder: own_folder, scratch: own_scratch };
                 let references = Some(&references);
-                let folder = &folder;
-                let whole =
-                    Attempt { cache, cancel, budget, trial, folder, scratch, steps: None, references };
+                let (folder, evidence) = (&*folder, &evidence);
+                let whole = Attempt {
+                    cache,
+                    cancel,
+                    budget,
+                    trial,
+                    folder,
+                    scratch,
+                    evidence,
+                    steps: None,
+                    references,
+                };
                 let folders = steps::step_folders(&whole);
                 let steps = steps::attempts(&whole, &folders);
                 let steps = (!steps.is_empty()).then_some(&steps[..]);
@@ -208,6 +219,7 @@ impl Runner<'_> {
         findings.seconds.total = Some(clock.elapsed().as_secs_f64());
         let mut record = record(trial, number, started_at, findings, result);
         record.retries_left = self.retries.after(&record);
+        record.evidence = Some(evidence.into_evidence());
         match finish(&record) {
             Ok(written) => {
                 let record = Box::new(written.unwrap_or(record));
@@ -302,7 +314,8 @@ impl<'a> Attempt<'a> {
         findings.outside = outside;
         findings.lines_changed = changed_lines(&diff);
         if !diff.is_empty() {
-            let _ = fs::write(self.folder.join("workspace.diff"), diff);
+            let path = self.folder.join("workspace.diff");
+            self.evidence.written(&path, fs::write(&path, diff));
         }
         let Some(mut compared) = compared else { return Ok(None) };
         // Before the verifier writes to it: what is judged is what the agent left.
@@ -392,7 +405,7 @@ impl<'a> Attempt<'a> {
             None => preface,
         };
         let budget = PricedBudget { budget: self.budget, price: trial.price };
-        let time = Duration::from_secs_f64(trial.agent_timeout);
+        let time = assay_diagnostic::duration_of_seconds(trial.agent_timeout);
         let mut mcp_servers = mcp::servers(&trial.task);
         mcp_servers.extend(doubles::mcp_servers(trial));
         let mut run = trial.agent.run(
@@ -424,7 +437,7 @@ impl<'a> Attempt<'a> {
         if let Some((proxy, route)) = proxy {
             let ledger = proxy.close();
             findings.metered = Some(cli_agents::metered(&run.trajectory, &ledger, route));
-            let time = Duration::from_secs_f64(trial.agent_timeout);
+            let time = assay_diagnostic::duration_of_seconds(trial.agent_timeout);
             cli_agents::apply_ledger(&mut run, &ledger, time);
             cli_agents::correct_exposure(&mut findings.exposure, &run.trajectory, &ledger);
             self.write_json("gateway.json", &ledger)?;
@@ -434,17 +447,16 @@ impl<'a> Attempt<'a> {
         self.write_json("exposure.json", &findings.exposure)?;
         let logs = stopped.logs();
         self.last_message(&run, &logs.join("agent"))?;
-        // The agent's own logs are optional: files that cannot be copied are skipped.
-        let _ = copy_tree(&logs.join("agent"), &self.folder.join("agent"), &LOG_CAPS);
-        let artifacts = self.folder.join("artifacts");
-        if fs::read_dir(logs.join("artifacts")).is_ok_and(|mut entries| entries.next().is_some())
-            && fs::create_dir_all(&artifacts).is_ok()
-        {
-            let _ = copy_tree(&logs.join("artifacts"), &artifacts, &LOG_CAPS);
+        // A trial counts without these files, and says which of them are missing.
+        let keep = |from: &Path, to: &Path| self.evidence.copied(to, copy_tree(from, to, &LOG_CAPS));
+        keep(&logs.join("agent"), &self.folder.join("agent"));
+        let artifacts = logs.join("artifacts");
+        if fs::read_dir(&artifacts).map_or(true, |mut entries| entries.next().is_some()) {
+            keep(&artifacts, &self.folder.join("artifacts"));
         }
         if trial.provision.writes_skills {
             let kept = self.folder.join("generated-skills");
-            let _ = copy_tree(&stopped.written_skills(), &kept, &LOG_CAPS);
+            keep(&stopped.written_skills(), &kept);
             findings.generated = Some(generated_skills(&kept, Path::new(&skills_dir), &run.trajectory));
         }
         let broken = match &run.ended {
@@ -567,7 +579,7 @@ impl<'a> Attempt<'a> {
                 argv: vec!["bash".to_owned(), script.display().to_string()],
                 env: own.into_iter().chain(trial.env.verifier.iter().cloned()).collect(),
                 cwd: None,
-                deadline: Some(Instant::now() + Duration::from_secs_f64(seconds)),
+                deadline: Some(Instant::now() + assay_diagnostic::duration_of_seconds(seconds)),
                 stdout: Sink {
                     file: Some(self.folder.join(name).join("test-stdout.txt")),
                     cap: VERIFIER_OUTPUT,
@@ -579,7 +591,8 @@ impl<'a> Attempt<'a> {
         );
         let Graded { logs } = phase.stop()?;
         let outcome = outcome?;
-        let _ = copy_tree(&logs, &self.folder.join(name), &LOG_CAPS);
+        let kept = self.folder.join(name);
+        self.evidence.copied(&kept, copy_tree(&logs, &kept, &LOG_CAPS));
         match outcome.exit {
             Exit::Deadline => {
                 return Err(Broken::new(

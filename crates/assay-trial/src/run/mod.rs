@@ -12,6 +12,7 @@ pub(crate) mod doubles;
 pub(crate) mod egress_proxy;
 pub(crate) mod env;
 pub(crate) mod environment;
+pub(crate) mod evidence;
 pub(crate) mod execute;
 pub(crate) mod executor;
 pub(crate) mod findings;

@@ -18,6 +18,7 @@ use assay_store::{Cause, TrialId, VerifierEnvironment};
 
 use super::attempt::Attempt;
 use super::broken::{Broken, create_folder};
+use super::evidence::EvidenceLog;
 use super::findings::Findings;
 use super::prep_cache::PrepCache;
 use super::steps;
@@ -101,6 +102,7 @@ impl References<'_> {
         create_folder(&folder)?;
         create_folder(&scratch)?;
         let Self { cache, cancel, budget, .. } = *self;
+        let evidence = EvidenceLog::new(&folder);
         let whole = Attempt {
             cache,
             cancel,
@@ -108,6 +110,7 @@ impl References<'_> {
             trial,
             folder: &folder,
             scratch: &scratch,
+            evidence: &evidence,
             steps: None,
             references: None,
         };

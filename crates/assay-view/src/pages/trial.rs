@@ -10,7 +10,7 @@ use assay_audit::directive::Modality;
 use assay_audit::evidence::SkillText;
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, percent, seconds, usd};
-use assay_store::{PlannedSkill, Record, TrialId};
+use assay_store::{Evidence, PlannedSkill, Record, TrialId};
 use assay_trace::{Source, Step, Trajectory};
 use serde_json::Value;
 
@@ -323,7 +323,20 @@ fn facts(data: &RunData, row: &TrialRow, record: Option<&Record>) -> Vec<(&'stat
             facts.push((name, line(&list.join("; "), 2_000)));
         }
     }
+    facts.push(("evidence", evidence(record.evidence.as_ref())));
     facts
+}
+
+/// Whether everything that the trial left was kept.
+fn evidence(evidence: Option<&Evidence>) -> String {
+    let Some(evidence) = evidence else { return unknown() };
+    if evidence.count() == 0 {
+        return "complete".to_owned();
+    }
+    let lost = evidence.lost.iter().map(|lost| format!("{} ({})", lost.path, lost.reason));
+    let more = (evidence.more > 0).then(|| format!("and {} more", evidence.more));
+    let lost: Vec<String> = lost.chain(more).collect();
+    format!("not kept: {}", line(&lost.join("; "), 2_000))
 }
 
 fn unknown() -> String {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use assay_diagnostic::group_digits;
 use assay_report::{clean, counted, seconds};
-use assay_store::{Record, Store, StoreError, TrialId};
+use assay_store::{Evidence, Record, Store, StoreError, TrialId};
 use assay_trace::{Source, Trajectory};
 use serde_json::{Value, json};
 
@@ -231,7 +231,23 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
             text.push_str(&format!("  {what}: {}\n", clean(item)));
         }
     }
+    text.push_str(&lost_evidence(record.evidence.as_ref()));
     text.push_str(&format!("  {}\n", attempt.display()));
+    text
+}
+
+/// What of the attempt's evidence was not kept; nothing if all of it was.
+fn lost_evidence(evidence: Option<&Evidence>) -> String {
+    let Some(evidence) = evidence else {
+        return "  evidence: unknown whether all of it was kept\n".to_owned();
+    };
+    let lost = evidence.lost.iter();
+    let mut text: String = lost
+        .map(|lost| format!("  evidence lost: {}: {}\n", clean(&lost.path), clean(&lost.reason)))
+        .collect();
+    if evidence.more > 0 {
+        text.push_str(&format!("  evidence lost: {} more files\n", evidence.more));
+    }
     text
 }
 

@@ -33,6 +33,7 @@ mod draft_skill;
 mod draft_sources;
 mod egress;
 mod errors;
+mod evidence;
 mod export;
 mod export_run;
 mod exposure;

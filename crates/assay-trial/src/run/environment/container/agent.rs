@@ -168,7 +168,8 @@ impl<'a> AgentPhase for AgentInContainer<'a> {
             let inside = Path::new("/logs").join(name);
             if environment.has_changes(&changes, &inside) {
                 let fetched = container.fetch(&inside, &environment.logs.join(name), &LOG_CAPS);
-                environment.seen(&inside.display().to_string(), fetched, &mut beyond)?;
+                let fetched = environment.seen(&inside.display().to_string(), fetched, &mut beyond)?;
+                environment.attempt.note_fetched(fetched, name);
             }
         }
         if trial.provision.writes_skills {
@@ -176,7 +177,8 @@ impl<'a> AgentPhase for AgentInContainer<'a> {
             create_folder(&to)?;
             let own = environment.account().path(Path::new(trial.agent.skills_dir()));
             let fetched = container.fetch(&own, &to, &LOG_CAPS);
-            environment.seen(&own.display().to_string(), fetched, &mut beyond)?;
+            let fetched = environment.seen(&own.display().to_string(), fetched, &mut beyond)?;
+            environment.attempt.note_fetched(fetched, "generated-skills");
         }
         Ok(StoppedContainer { environment, container, given, used, changes, beyond })
     }

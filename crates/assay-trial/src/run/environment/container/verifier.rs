@@ -1,12 +1,11 @@
 //! The verifier's phase in a container: the agent's, restarted, or a separate one.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use assay_fs::{Caps, ChangeKind, LeftOut};
 use assay_sandbox::Session;
 use assay_sandbox::docker::{Changed, Container, Owner};
-use assay_task::VerifierMode;
+use assay_task::{Artifact, VerifierMode};
 
 use super::base::{ImageEnvironment, Running};
 use super::files::{kept_as, leave_out, write};
@@ -49,6 +48,11 @@ pub(crate) struct VerifierInContainer<'a> {
     pub(super) logs: PathBuf,
 }
 
+/// Where an artifact is kept in an attempt's folder.
+fn shown(artifact: &Artifact) -> String {
+    Path::new("artifacts").join(kept_as(artifact)).display().to_string()
+}
+
 impl ImageEnvironment<'_> {
     /// Runs the commands that the task defines for the time between agent and verifier, and fetches
     /// its artifacts.
@@ -61,7 +65,7 @@ impl ImageEnvironment<'_> {
         if !config.collect.is_empty() {
             container.restart()?;
             for collect in &config.collect {
-                let timeout = Duration::from_secs_f64(collect.timeout);
+                let timeout = assay_diagnostic::duration_of_seconds(collect.timeout);
                 let command = plain_command(&["/bin/sh", "-c", &collect.command], timeout);
                 // Its effect shows in the artifacts.
                 container.exec_as(&command, collect.user.as_deref(), self.attempt.cancel)?;
@@ -69,13 +73,15 @@ impl ImageEnvironment<'_> {
             container.halt()?;
             assay_fs::remove_tree(&kept).map_err(|error| Broken::harness_error(&error))?;
             create_folder(&kept)?;
-            container.fetch(Path::new("/logs/artifacts"), &kept, &LOG_CAPS)?;
+            let fetched = container.fetch(Path::new("/logs/artifacts"), &kept, &LOG_CAPS)?;
+            self.attempt.note_left_out(fetched.as_ref(), "artifacts");
         }
         self.bring_artifacts(container)?;
         let folder = self.attempt.folder.join("artifacts");
+        // Those from before are replaced by what they are now.
+        assay_fs::remove_tree(&folder).map_err(|error| Broken::harness_error(&error))?;
         create_folder(&folder)?;
-        // Artifacts from before are the same.
-        let _ = assay_fs::copy_tree(&kept, &folder, &LOG_CAPS);
+        self.attempt.evidence.copied(&folder, assay_fs::copy_tree(&kept, &folder, &LOG_CAPS));
         Ok(())
     }
 
@@ -89,7 +95,8 @@ impl ImageEnvironment<'_> {
             match container.stat(&from)? {
                 Some(found) if found.is_dir => {
                     create_folder(&to)?;
-                    container.fetch(&from, &to, &LOG_CAPS)?;
+                    let fetched = container.fetch(&from, &to, &LOG_CAPS)?;
+                    self.attempt.note_left_out(fetched.as_ref(), &shown(artifact));
                     leave_out(&to, &artifact.exclude);
                 }
                 // A larger one is left out, as in a folder: it must not discard the trial.
@@ -97,6 +104,10 @@ impl ImageEnvironment<'_> {
                     if let Some(bytes) = container.read(&from, LOG_CAPS.file_bytes)? {
                         write(&to, &bytes)?;
                     }
+                }
+                Some(found) if found.is_file => {
+                    let reason = format!("larger than {} bytes", LOG_CAPS.file_bytes);
+                    self.attempt.evidence.lost(&self.attempt.folder.join(shown(artifact)), &reason);
                 }
                 _ => {}
             }
@@ -297,7 +308,8 @@ impl VerifierPhase for VerifierInContainer<'_> {
         let container = self.environment.halt(self.running, "verifier")?;
         let logs = self.logs;
         create_folder(&logs)?;
-        container.fetch(Path::new("/logs/verifier"), &logs, &LOG_CAPS)?;
+        let fetched = container.fetch(Path::new("/logs/verifier"), &logs, &LOG_CAPS)?;
+        self.environment.attempt.note_left_out(fetched.as_ref(), "verifier");
         container.remove_in_background();
         Ok(Graded { logs })
     }
