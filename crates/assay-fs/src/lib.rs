@@ -22,6 +22,7 @@ mod kind;
 mod manifest;
 mod open;
 mod remove;
+mod replace;
 mod system;
 pub mod tree;
 pub mod walk;
@@ -40,6 +41,7 @@ pub use kind::FileKind;
 pub use manifest::{Change, ChangeKind, Entry, Manifest};
 pub use open::open_file;
 pub use remove::remove_tree;
+pub use replace::{replace_file, replace_file_with};
 #[cfg(target_os = "linux")]
 pub use system::is_open_in_memory;
 pub use system::{is_in_memory, pid_namespace};

@@ -18,6 +18,7 @@ use crate::cassette::{self, Recording};
 use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
 use crate::ledger::Exchange;
+use crate::mask::Masked;
 use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely_protocol, route};
 use crate::provider::Kind;
 use crate::shared::Shared;
@@ -337,6 +338,7 @@ impl Call<'_> {
         let most = self.shared.options.limits.reply_bytes;
         let gone = |_| PassError::Away;
         let mut events = Events::default();
+        let (mut sent, mut kept) = (Masked::of(self.key()), Masked::of(self.key()));
         let mut buffer = vec![0; 16 << 10];
         let mut read = 0_u64;
         let mut begun = false;
@@ -370,32 +372,36 @@ impl Call<'_> {
                 break;
             }
             if self.shared.records {
-                recorded.body.extend_from_slice(piece);
+                recorded.body.extend_from_slice(&kept.feed(piece));
             }
             if changes.hides_usage {
-                let mut kept = Vec::new();
+                let mut shown = Vec::new();
                 events.feed(piece, |data| {
                     self.shared.note_data();
-                    forward_event(self.dialect, seen, data, &mut kept);
+                    forward_event(self.dialect, seen, data, &mut shown);
                 });
-                exchange.reply_bytes += kept.len() as u64;
-                conn.piece(&kept).map_err(gone)?;
+                exchange.reply_bytes += shown.len() as u64;
+                conn.piece(&sent.feed(&shown)).map_err(gone)?;
             } else {
-                let sent = conn.piece(piece).map_err(gone);
+                let passed = conn.piece(&sent.feed(piece)).map_err(gone);
                 exchange.reply_bytes += count as u64;
                 events.feed(piece, |data| {
                     self.shared.note_data();
                     observe_event(self.dialect, seen, data);
                 });
-                sent?;
+                passed?;
             }
         }
-        let mut kept = Vec::new();
-        events.end(|data| forward_event(self.dialect, seen, data, &mut kept));
-        if changes.hides_usage {
-            exchange.reply_bytes += kept.len() as u64;
-            conn.piece(&kept).map_err(gone)?;
+        if self.shared.records {
+            recorded.body.extend_from_slice(&kept.end());
         }
+        let mut shown = Vec::new();
+        events.end(|data| forward_event(self.dialect, seen, data, &mut shown));
+        if changes.hides_usage {
+            exchange.reply_bytes += shown.len() as u64;
+            conn.piece(&sent.feed(&shown)).map_err(gone)?;
+        }
+        conn.piece(&sent.end()).map_err(gone)?;
         conn.end().map_err(gone)
     }
 

@@ -50,6 +50,7 @@ mod limiter;
 mod limits;
 mod listen;
 mod local;
+mod mask;
 mod pace;
 mod protocol;
 mod provider;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::access;
 use crate::error::StoreError;
 use crate::files::{pretty, write_atomically, write_json, write_new};
 use crate::heartbeat::Heartbeat;
@@ -58,7 +59,7 @@ impl Store {
     /// Claims the right to execute a trial.
     pub fn claim(&self, id: &TrialId) -> Result<Claim, StoreError> {
         let folder = self.trial_folder(id);
-        fs::create_dir_all(&folder).map_err(|source| StoreError::Io {
+        access::create_folder(&folder).map_err(|source| StoreError::Io {
             action: "create",
             path: folder.clone(),
             source,
@@ -98,14 +99,14 @@ impl Store {
             write_json(&path, specification)?;
         }
         let attempts = folder.join("attempts");
-        fs::create_dir_all(&attempts).map_err(|source| StoreError::Io {
+        access::create_folder(&attempts).map_err(|source| StoreError::Io {
             action: "create",
             path: attempts.clone(),
             source,
         })?;
         for number in 1_u32.. {
             let path = attempts.join(number.to_string());
-            match fs::create_dir(&path) {
+            match fs::create_dir(&path).and_then(|()| access::restrict(&path)) {
                 Ok(()) => return Ok((number, path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(StoreError::Io { action: "create", path, source }),
@@ -127,6 +128,7 @@ impl Store {
         if !lease.is_held() || self.record_digest(&record.trial)? != known {
             return Err(lost());
         }
+        self.restrict_attempt(record);
         let bytes = pretty(&self.sign_record(record)?, &path)?;
         if known.is_none() {
             if !write_new(&path, &bytes)? {
@@ -160,9 +162,17 @@ impl Store {
             return Err(StoreError::LeaseLost { trial: record.trial.clone() });
         }
         let path = self.trial_folder(&record.trial).join(WORK_RECORD);
+        self.restrict_attempt(record);
         let signed = self.sign_record(record)?;
         write_atomically(&path, &pretty(&signed, &path)?)?;
         Ok(signed)
+    }
+
+    /// Gives the files of an attempt, which sandboxes and programs wrote, the rights of the store.
+    fn restrict_attempt(&self, record: &Record) {
+        let attempts = self.trial_folder(&record.trial).join("attempts");
+        // The store's own folder is closed as well.
+        let _ = access::restrict_tree(&attempts.join(record.attempt.to_string()));
     }
 
     /// A folder of this process for running sandboxes, with a path that does not reveal the store's

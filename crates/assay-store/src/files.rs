@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::access;
 use crate::error::StoreError;
 
 /// Writes a file atomically: it is complete or absent, also after a power cut.
@@ -30,6 +31,7 @@ fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreErro
     let mut draft = tempfile::NamedTempFile::new_in(folder_of(path))
         .map_err(failed("create a temporary file for", path))?;
     draft.write_all(bytes).map_err(failed("write", path))?;
+    access::restrict(draft.path()).map_err(failed("change the rights of", path))?;
     draft.as_file().sync_all().map_err(failed("write", path))?;
     Ok(draft)
 }
@@ -57,7 +59,11 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> S
 /// Adds one line of JSON to a file, in one write, so that two processes do not mix theirs.
 pub(crate) fn append_line(path: &Path, line: &Value) -> Result<(), StoreError> {
     let io = |source| StoreError::Io { action: "write", path: path.to_owned(), source };
+    let is_new = !path.exists();
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
+    if is_new {
+        access::restrict(path).map_err(io)?;
+    }
     file.write_all(format!("{line}\n").as_bytes()).map_err(io)
 }
 

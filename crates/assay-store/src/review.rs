@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::access;
 use crate::error::StoreError;
 use crate::files::{sync_folder, write_new};
 use crate::run::is_run_name;
@@ -57,7 +58,7 @@ impl Store {
     /// The store cannot be read or written.
     pub fn add_sheet(&self, sheet: &Sheet) -> Result<AddedSheet, StoreError> {
         let folder = self.review_folder(sheet.name());
-        fs::create_dir_all(&folder).map_err(io("create", &folder))?;
+        access::create_folder(&folder).map_err(io("create", &folder))?;
         let path = folder.join("items.jsonl");
         let bytes = sheet.lines();
         if write_new(&path, bytes.as_bytes())? {

@@ -8,6 +8,7 @@ use assay_diagnostic::chain;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::access;
 use crate::error::StoreError;
 use crate::files::{append_line, pretty, read_json, write_atomically, write_json, write_new};
 use crate::origin::ImportedFrom;
@@ -76,7 +77,7 @@ impl Store {
             let path = self.run_folder(&folder.run).join("plan.json");
             if !path.exists() {
                 let io = |source| StoreError::Io { action: "create", path: path.clone(), source };
-                fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(io)?;
+                access::create_folder(path.parent().unwrap_or(Path::new("."))).map_err(io)?;
                 // Another process may take the name at this moment: its plan is then compared like
                 // any other.
                 if write_new(&path, &pretty(&folder, &path)?)? {

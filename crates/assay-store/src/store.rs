@@ -26,6 +26,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::access;
 use crate::error::StoreError;
 use crate::files::{append_line, pretty, read_json, write_atomically, write_new};
 use crate::identity::TrialId;
@@ -72,15 +73,21 @@ fn attempt_folder(trial: &Path, attempt: u32) -> PathBuf {
 struct Header {
     schema: String,
     label: String,
+    /// Whether the group of the store's folder keeps its rights.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
 }
 
 impl Store {
-    /// Opens a store, and creates it if it does not exist.
+    /// Opens a store, and creates it if it does not exist. Only its owner may read it; with `"shared": true` in
+    /// `store.json` the group of its folder keeps its rights. A store of this user that is open to others is closed;
+    /// see [`Store::close_to_others`].
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let io = |action, path: &Path| {
             let path = path.to_owned();
             move |source| StoreError::Io { action, path, source }
         };
+        let is_new = !root.exists();
         fs::create_dir_all(root).map_err(io("create", root))?;
         let root = root.canonicalize().map_err(io("open", root))?;
         #[cfg(target_os = "linux")]
@@ -90,19 +97,24 @@ impl Store {
         // Other systems only read stores, and so need no name that is unique among all that live.
         #[cfg(not(target_os = "linux"))]
         let process_label = std::process::id();
+        if is_new {
+            access::close(&root, false).map_err(io("change the rights of", &root))?;
+        }
         let path = root.join("store.json");
         if !path.exists() {
             let label = blake3::hash(format!("{} {process_label}", root.display()).as_bytes()).to_hex();
-            let header = Header { schema: SCHEMA.to_owned(), label: label[..12].to_owned() };
+            let header = Header { schema: SCHEMA.to_owned(), label: label[..12].to_owned(), shared: false };
             write_new(&path, &pretty(&header, &path)?)?;
         }
         let header: Header = read_json(&path)?;
         if header.schema != SCHEMA {
             return Err(StoreError::Version { path, found: header.schema, reads: SCHEMA });
         }
+        // A folder that cannot be changed can still be read.
+        let _ = access::close(&root, header.shared);
         for folder in ["trials", "runs", "made", "skills", "scratch"] {
             let folder = root.join(folder);
-            fs::create_dir_all(&folder).map_err(io("create", &folder))?;
+            access::create_folder(&folder).map_err(io("create", &folder))?;
         }
         Ok(Self {
             verified: Arc::new(VerifiedEvidence::of(&root)),
@@ -111,6 +123,24 @@ impl Store {
             keys: Arc::default(),
             #[cfg(target_os = "linux")]
             process: Arc::new(process),
+        })
+    }
+
+    /// Closes an existing store of this user to other users, as [`Store::open`] does, and returns whether it was open to
+    /// them. A folder without a store is left as it is.
+    ///
+    /// # Errors
+    /// `store.json` cannot be read, or the rights of the folder not be changed.
+    pub fn close_to_others(root: &Path) -> Result<bool, StoreError> {
+        let path = root.join("store.json");
+        if !path.is_file() {
+            return Ok(false);
+        }
+        let header: Header = read_json(&path)?;
+        access::close(root, header.shared).map_err(|source| StoreError::Io {
+            action: "change the rights of",
+            path: root.to_owned(),
+            source,
         })
     }
 
@@ -157,7 +187,7 @@ impl Store {
     pub fn write_imported_skill(&self, hex: &str, document: &[u8]) -> Result<(), StoreError> {
         let path = self.imported_skill_path(hex);
         let folder = path.parent().unwrap_or(&self.root);
-        fs::create_dir_all(folder).map_err(|source| StoreError::Io {
+        access::create_folder(folder).map_err(|source| StoreError::Io {
             action: "create",
             path: folder.to_owned(),
             source,

@@ -44,6 +44,6 @@ pub use run::prep_cache::{Base, PrepCache};
 pub use run::resolve::{ResolveError, Resolver, Sources};
 pub use run::route::{CliAgentContext, ModelRoute};
 pub use run::single::{SingleTrial, SingleTrialError, run_single};
-pub use run::slurm::{SlurmError, SlurmOptions};
+pub use run::slurm::{SlurmError, SlurmOptions, find_slurm};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
 pub use run::workers::{BatchError, SharedBatch, execute_shared};

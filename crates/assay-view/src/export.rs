@@ -61,11 +61,25 @@ pub fn export(
         let path = path.to_owned();
         move |source| ExportError::Write { path, source }
     };
-    fs::create_dir_all(folder).map_err(write_error(folder))?;
-    let mut entries = fs::read_dir(folder).map_err(write_error(folder))?;
-    if entries.next().is_some() {
-        return Err(ExportError::NotEmpty(folder.to_owned()));
+    match fs::read_dir(folder) {
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                return Err(ExportError::NotEmpty(folder.to_owned()));
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(write_error(folder)(error)),
     }
+    // All of it or nothing: the pages are written beside the folder, which they replace when they are complete.
+    let target = folder;
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(write_error(parent))?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".assay-view-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    let fresh = builder.tempdir_in(parent).map_err(write_error(parent))?;
+    let folder = fresh.path();
     let site = Arc::new(site.for_export(run));
     let mut writer = Writer { site, folder, files: BTreeMap::new(), found: Exported::default() };
     let mut waiting: VecDeque<String> = VecDeque::from(["/".to_owned()]);
@@ -81,7 +95,11 @@ pub fn export(
         }
         progress(writer.found.pages);
     }
-    Ok(writer.found)
+    let found = writer.found;
+    // An empty folder is replaced.
+    fs::rename(fresh.path(), target).map_err(write_error(target))?;
+    let _ = fresh.keep();
+    Ok(found)
 }
 
 struct Writer<'a> {

@@ -13,6 +13,7 @@ mod error;
 mod export;
 mod live;
 mod pages;
+mod peer;
 mod reply;
 mod requests;
 mod server;

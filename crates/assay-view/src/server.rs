@@ -1,6 +1,6 @@
 //! The HTTP server of pages and of JSON services.
 //!
-//! Reads from this machine need no token. Reads from elsewhere and writes do. The only writes are forms below
+//! Reads by this user on this machine need no token. Reads by other users or from elsewhere, and writes, do. The only writes are forms below
 //! `/review/`, which add people's marks to the store, and below `/draft/`, which write people's decisions to the
 //! draft's folder; no other page changes anything.
 //! A page of another site cannot read anything: the Host header must name this machine unless the request has
@@ -27,6 +27,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::live::Progress;
 use crate::pages::{reply, reply_to_form};
+use crate::peer::is_own_user;
 use crate::reply::{Content, Reply};
 use crate::requests::{is_foreign, is_form, is_from_own_page, names_this_machine, read_body};
 use crate::site::{RunState, Site};
@@ -39,7 +40,8 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 /// Pages below these addresses have forms that write.
 const FORMS: [&str; 2] = ["/review/", "/draft/"];
 
-/// The cookie that keeps the token.
+/// The beginning of the name of the cookie that keeps the token. Its end is the port: browsers send cookies to every
+/// port of a host.
 const COOKIE: &str = "assay_token";
 
 /// How long requests may take to end after the server was stopped.
@@ -137,12 +139,19 @@ impl Serving {
 #[derive(Debug, Clone)]
 pub struct Access {
     token: String,
+    /// The port of the server.
+    port: u16,
 }
 
 impl Access {
-    /// Reads from this machine are free; others need the token.
+    /// Reads by this user on this machine are free; others need the token.
     pub fn new(token: String) -> Self {
-        Self { token }
+        Self { token, port: 0 }
+    }
+
+    /// The name of the cookie.
+    fn cookie(&self) -> String {
+        format!("{COOKIE}_{}", self.port)
     }
 
     fn is_token(&self, text: &str) -> bool {
@@ -167,7 +176,13 @@ pub fn new_token() -> Result<String, ServeError> {
 ///
 /// # Errors
 /// The server cannot start, or ended.
-pub fn serve_site(serving: Serving, site: Arc<Site>, access: Access, stop: &Stop) -> Result<(), ServeError> {
+pub fn serve_site(
+    serving: Serving,
+    site: Arc<Site>,
+    mut access: Access,
+    stop: &Stop,
+) -> Result<(), ServeError> {
+    access.port = serving.address().port();
     let limit = Arc::new(Semaphore::new(AT_ONCE));
     let app = Router::new()
         .route("/runs/{run}/events", get(events))
@@ -259,11 +274,18 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
     }
     let given = urls::field(uri.query().unwrap_or_default(), "token");
     let by_link = given.as_deref().is_some_and(|token| access.is_token(token));
-    let has_token = by_link || cookie(headers).is_some_and(|token| access.is_token(token));
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let is_local = peer.is_some_and(|ip| ip.to_canonical().is_loopback()) && names_this_machine(headers);
+    let has_token = by_link || cookie(headers, &access.cookie()).is_some_and(|token| access.is_token(token));
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
+    let local = peer.filter(|peer| peer.ip().to_canonical().is_loopback() && names_this_machine(headers));
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !(has_token || is_local && is_read) {
+    let is_own = match local {
+        Some(peer) if is_read && !has_token => {
+            let port = access.port;
+            tokio::task::spawn_blocking(move || is_own_user(peer, port)).await.unwrap_or(false)
+        }
+        _ => false,
+    };
+    if !(has_token || is_own) {
         return refuse(
             StatusCode::FORBIDDEN,
             "open the address that `assay view` printed: it contains the token",
@@ -286,7 +308,7 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
         let query: Vec<&str> = uri.query().unwrap_or_default().split('&').collect();
         let rest: Vec<&str> = query.into_iter().filter(|field| !field.starts_with("token=")).collect();
         let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-        let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
+        let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", access.cookie());
         // One slash only: `//name` would be another machine.
         let path = format!("/{}", uri.path().trim_start_matches(['/', '\\']));
         let headers = [(header::LOCATION, format!("{path}{query}")), (header::SET_COOKIE, cookie)];
@@ -295,10 +317,10 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
     harden(next.run(request).await, is_review)
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+fn cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let cookies = headers.get(header::COOKIE)?.to_str().ok()?.split(';');
     let mut pairs = cookies.filter_map(|cookie| cookie.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+    pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
 /// Adds what every response has. With the policy `no-referrer` browsers send forms without their origin, so

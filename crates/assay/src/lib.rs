@@ -64,6 +64,14 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         let message = format!("only `lint` has the format {}", args.format.name());
         return ui.fail(&Failure::bad_input(message)).into();
     }
+    // A store that cannot be read is reported by the command that needs it.
+    if assay_store::Store::close_to_others(&settings.store).unwrap_or(false) {
+        ui.note(&format!(
+            "other users could read the store {}; from now on only you can (with `\"shared\": true` in its store.json \
+             its group keeps its rights)",
+            settings.store.display()
+        ));
+    }
     let result = match args.command {
         Command::Lint(args) => commands::lint::run(&args, &settings, &ui),
         Command::Search(args) => commands::search::run(&args, &ui),

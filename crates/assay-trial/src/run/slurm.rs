@@ -43,6 +43,9 @@ pub struct SlurmOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SlurmError {
+    /// A command is not installed here.
+    #[error("cannot find {0} on the PATH")]
+    NotInstalled(&'static str),
     /// A command could not be started.
     #[error("cannot start {command}: {source}")]
     Start {
@@ -85,7 +88,61 @@ pub(crate) struct Slurm {
     /// Where workers log.
     logs: PathBuf,
     jobs: usize,
+    user: User,
     state: RefCell<State>,
+}
+
+/// Who submits jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct User {
+    id: u64,
+    /// `None` if it is unknown.
+    name: Option<String>,
+}
+
+impl User {
+    fn current() -> Self {
+        let output = Command::new("id").arg("-un").stdin(Stdio::null()).stderr(Stdio::null()).output().ok();
+        let name = output
+            .filter(|output| output.status.success())
+            .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        Self { id: rustix::process::geteuid().as_raw().into(), name: name.filter(|name| !name.is_empty()) }
+    }
+
+    /// Whether a job of the queue is this user's. Anybody may give a job any name.
+    fn owns(&self, job: &Value) -> bool {
+        let name = job.get("user_name").and_then(Value::as_str).filter(|name| !name.is_empty());
+        match (number(job, "user_id"), name) {
+            (Some(id), _) => id == self.id,
+            (None, Some(name)) => self.name.as_deref() == Some(name),
+            // Every version of Slurm has one of them.
+            (None, None) => true,
+        }
+    }
+}
+
+/// A number of a job, which is an object in later versions.
+fn number(job: &Value, key: &str) -> Option<u64> {
+    let value = job.get(key)?;
+    value.as_u64().or_else(|| value.get("number")?.as_u64())
+}
+
+/// Looks for the commands that submit jobs and read the queue, before anything is executed.
+///
+/// # Errors
+/// One of them is not on the PATH.
+pub fn find_slurm() -> Result<(), SlurmError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |command: &str| {
+        std::env::split_paths(&path).any(|folder| {
+            let file = fs::metadata(folder.join(command));
+            file.is_ok_and(|file| file.is_file() && std::os::unix::fs::MetadataExt::mode(&file) & 0o111 != 0)
+        })
+    };
+    match ["sbatch", "squeue"].into_iter().find(|command| !is_there(command)) {
+        Some(command) => Err(SlurmError::NotInstalled(command)),
+        None => Ok(()),
+    }
 }
 
 #[derive(Default)]
@@ -149,6 +206,7 @@ impl Slurm {
             worker,
             logs: root.join("runs").join(run).join("slurm"),
             jobs,
+            user: User::current(),
             state: RefCell::default(),
         }
     }
@@ -279,7 +337,8 @@ impl Slurm {
 
     fn queue(&self) -> Result<Vec<Entry>, SlurmError> {
         let text = run("squeue", ["--json", "--states=all"])?;
-        parse_queue(&text, &self.name).map_err(|message| SlurmError::Output { command: "squeue", message })
+        let entries = parse_queue(&text, &self.name, &self.user);
+        entries.map_err(|message| SlurmError::Output { command: "squeue", message })
     }
 
     fn submit(&self, workers: usize, broken: &BTreeSet<String>) -> Result<u64, SlurmError> {
@@ -382,34 +441,31 @@ fn run(
     Ok(text.into_owned())
 }
 
-/// The tasks of a job name. Filters of squeue do not hold for `--json` in every version (22.05 ignores them), and
+/// The tasks of a user's jobs of a name. Filters of squeue do not hold for `--json` in every version (22.05 ignores them), and
 /// fields have changed between versions: numbers may be objects with a `number`, and the state a list.
-fn parse_queue(text: &str, name: &str) -> Result<Vec<Entry>, String> {
+fn parse_queue(text: &str, name: &str, user: &User) -> Result<Vec<Entry>, String> {
     #[derive(Deserialize)]
     struct Queue {
         jobs: Vec<Value>,
     }
     let queue: Queue = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let jobs = queue.jobs.iter().filter(|job| job.get("name").and_then(Value::as_str) == Some(name));
+    let is_named = |job: &&Value| job.get("name").and_then(Value::as_str) == Some(name);
+    let jobs = queue.jobs.iter().filter(is_named).filter(|job| user.owns(job));
     jobs.map(entry).collect()
 }
 
 fn entry(job: &Value) -> Result<Entry, String> {
-    let number = |key: &str| {
-        let value = job.get(key)?;
-        value.as_u64().or_else(|| value.get("number")?.as_u64())
-    };
     let text = |key: &str| job.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let states: Vec<&str> = match job.get("job_state") {
         Some(Value::String(state)) => vec![state],
         Some(Value::Array(states)) => states.iter().filter_map(Value::as_str).collect(),
         _ => return Err("a job has no `job_state`".to_owned()),
     };
-    let id = number("job_id").ok_or("a job has no `job_id`")?;
+    let id = number(job, "job_id").ok_or("a job has no `job_id`")?;
     let tasks = text("array_task_string");
     Ok(Entry {
         job: id,
-        array: number("array_job_id").filter(|array| *array > 0).unwrap_or(id),
+        array: number(job, "array_job_id").filter(|array| *array > 0).unwrap_or(id),
         tasks: if tasks.is_empty() { 1 } else { count_tasks(&tasks)? },
         state: states.first().copied().unwrap_or_default().to_owned(),
         reason: text("state_reason"),
@@ -434,7 +490,26 @@ fn count_tasks(expression: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, count_tasks, parse_queue};
+    use super::{Entry, User, count_tasks, parse_queue};
+
+    fn user() -> User {
+        User { id: 1000, name: Some("ann".to_owned()) }
+    }
+
+    #[test]
+    fn jobs_of_other_users_are_not_ours() {
+        let check = |owner: &str, expected: usize| {
+            let job = format!(r#"{{"job_id": 2, "name": "a", {owner} "job_state": "RUNNING"}}"#);
+            let found = parse_queue(&format!(r#"{{"jobs": [{job}]}}"#), "a", &user()).unwrap();
+            assert_eq!(found.len(), expected, "{owner}");
+        };
+        check(r#""user_id": 1000, "user_name": "ann","#, 1);
+        check(r#""user_id": {"set": true, "number": 1000},"#, 1);
+        check(r#""user_name": "ann","#, 1);
+        check(r#""user_id": 1001, "user_name": "ann","#, 0);
+        check(r#""user_id": 1001,"#, 0);
+        check(r#""user_name": "mallory","#, 0);
+    }
 
     #[test]
     fn tasks_of_an_array_are_counted() {
@@ -466,7 +541,7 @@ mod tests {
              "job_state": "PENDING", "state_reason": "None", "nodes": ""},
             {"job_id": 9, "array_job_id": 9, "name": "other", "job_state": "RUNNING"}]}"#;
         let expected = vec![task(2, 1, "RUNNING", "n1"), task(1, 6, "PENDING", "")];
-        assert_eq!(parse_queue(old, "a"), Ok(expected));
+        assert_eq!(parse_queue(old, "a", &user()), Ok(expected));
         let new = r#"{"jobs": [
             {"job_id": 2, "array_job_id": {"set": true, "infinite": false, "number": 1},
              "array_task_id": {"set": true, "infinite": false, "number": 0}, "array_task_string": "", "name": "a",
@@ -474,10 +549,10 @@ mod tests {
             {"job_id": 7, "array_job_id": {"set": true, "infinite": false, "number": 0}, "name": "a",
              "job_state": ["RUNNING"], "state_reason": "None", "nodes": "n2"}]}"#;
         let alone = Entry { array: 7, ..task(7, 1, "RUNNING", "n2") };
-        assert_eq!(parse_queue(new, "a"), Ok(vec![task(2, 1, "FAILED", "n1"), alone]));
-        assert_eq!(parse_queue(new, "b"), Ok(Vec::new()));
+        assert_eq!(parse_queue(new, "a", &user()), Ok(vec![task(2, 1, "FAILED", "n1"), alone]));
+        assert_eq!(parse_queue(new, "b", &user()), Ok(Vec::new()));
         for bad in ["", "{}", r#"{"jobs": [{"name": "a", "job_id": 1}]}"#] {
-            assert!(parse_queue(bad, "a").is_err(), "{bad}");
+            assert!(parse_queue(bad, "a", &user()).is_err(), "{bad}");
         }
     }
 }

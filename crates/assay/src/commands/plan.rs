@@ -132,7 +132,7 @@ fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(format!("{}.json", spec.id));
         let text = spec.document().and_then(|document| serde_json::to_vec_pretty(&document));
         let text = text.map_err(|error| failed(&path, &error))?;
-        std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        assay_fs::replace_file(&path, &text).map_err(|error| failed(&path, &error))?;
     }
     Ok(())
 }

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         }
         Some(out) => {
             let text = render_report(&report, format, shown(Style::default()))?;
-            std::fs::write(out, text)
+            assay_fs::replace_file(out, text.as_bytes())
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("wrote the report to {}", out.display()));
         }
@@ -136,7 +136,7 @@ fn write_plot(
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
         None => ui.raw(&svg)?,
         Some(out) => {
-            std::fs::write(out, svg)
+            assay_fs::replace_file(out, svg.as_bytes())
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("wrote the plot to {}", out.display()));
         }

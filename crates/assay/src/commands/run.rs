@@ -427,6 +427,8 @@ fn slurm_options(args: &RunArgs) -> Result<SlurmOptions, Failure> {
             Failure::bad_input(format!("`--sbatch` cannot contain {}", assay_report::clean(word))).hint(hint)
         );
     }
+    // Before the checks of tasks, which take a while.
+    assay_trial::find_slurm().map_err(assay_trial::RunError::from)?;
     let permissions = args.permissions.permissions();
     Ok(SlurmOptions { program, sbatch, cancel_on_interrupt: args.cancel_on_interrupt, permissions })
 }

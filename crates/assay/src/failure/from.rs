@@ -104,7 +104,9 @@ impl From<RunError> for Failure {
             RunError::Store(error) => error.into(),
             RunError::Slurm(error) => {
                 let hint = match &error {
-                    SlurmError::Start { .. } => "start this where Slurm's commands are installed",
+                    SlurmError::Start { .. } | SlurmError::NotInstalled(_) => {
+                        "start this where Slurm's commands are installed"
+                    }
                     SlurmError::Failed { command: "sbatch", .. } => "check the options given with `--sbatch`",
                     SlurmError::Fruitless(_) => {
                         "repair what the log names, and start this again: finished trials are not executed again"

@@ -27,6 +27,19 @@ fn container(object: &Value) -> &Value {
     &object["spec"]["template"]["spec"]["containers"][0]
 }
 
+/// Kubernetes replaces `$(NAME)` in commands by variables, which may be keys.
+#[test]
+fn words_of_commands_are_literal() {
+    let lab = suite::lab(1).experiment(|e| e);
+    let args = ["--folder", "/shared/$(OPENAI_API_KEY)", "--", "--only", "task=$(HOME)"];
+    let items = items(&lab, &args);
+    let planner = json!(container(object(&items, "Job", "-run"))["command"]).to_string();
+    assert!(
+        planner.contains("/shared/$$(OPENAI_API_KEY)/.assay") && planner.contains("task=$$(HOME)"),
+        "{planner}"
+    );
+}
+
 #[test]
 fn objects_share_a_volume_and_name_secrets() {
     let lab = suite::lab(1).env("OPENAI_API_KEY", "sk-not-to-be-exported").experiment(|e| e);
@@ -72,6 +85,11 @@ fn objects_share_a_volume_and_name_secrets() {
         assert_eq!(pod["volumes"][0]["persistentVolumeClaim"]["claimName"], "disk");
         assert_eq!(pod["containers"][0]["image"], "example/assay:1");
         assert_eq!(pod["automountServiceAccountToken"], false);
+        assert_eq!(
+            (&pod["securityContext"]["runAsNonRoot"], &pod["securityContext"]["seccompProfile"]["type"]),
+            (&json!(true), &json!("RuntimeDefault"))
+        );
+        assert_eq!(pod["containers"][0]["securityContext"]["allowPrivilegeEscalation"], false);
     }
     // The service leads to the gateway's pods, and its policy admits the others to its port.
     let service = object(&items, "Service", "-gateway");

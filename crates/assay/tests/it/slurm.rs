@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -347,6 +347,18 @@ fn bad_options_for_slurm_are_reported() {
     check(&["--cancel-on-interrupt"], 2, "need `--executor slurm`");
     check(&["--executor", "slurm", "--sbatch", "'x"], 2, "a quote without its end");
     check(&["--executor", "slurm", "--sbatch", "-p x --array=0-3"], 2, "cannot contain --array=0-3");
+}
+
+#[test]
+fn slurm_is_looked_for_before_anything_is_executed() {
+    if ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join("sbatch").exists()) {
+        assay_test::report_skip("Slurm is installed here");
+        return;
+    }
+    let lab = local_lab();
+    let ran = lab.assay(&["run", "experiment.toml", "--executor", "slurm"]).ended(3);
+    assert!(ran.stderr.contains("cannot find sbatch on the PATH"), "{}", ran.stderr);
+    assert!(lab.trials().is_empty());
 }
 
 /// The ratio of the times is printed by the same command; docs/lab/PERFORMANCE.md has it.

@@ -73,6 +73,12 @@ impl Viewer {
         Self { child, address, token: token.to_owned() }
     }
 
+    /// The cookie that the viewer sets.
+    fn cookie(&self) -> String {
+        let port = self.address.rsplit(':').next().unwrap();
+        format!("assay_token_{port}={}", self.token)
+    }
+
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -129,17 +135,66 @@ fn reads_are_for_this_machine_and_writes_for_nobody() {
     // The token moves from the address into a cookie.
     let (head, _) = check(&format!("GET //evil.example/?token={token}&q=1"), &own, 303);
     assert!(
-        head.contains("location: /evil.example/?q=1\r\n") && head.contains("HttpOnly; SameSite=Strict"),
+        head.contains("location: /evil.example/?q=1\r\n")
+            && head.contains(&format!("set-cookie: {}; HttpOnly; SameSite=Strict", viewer.cookie())),
         "{head}"
     );
     check(&format!("GET /?token={token}x"), "Host: evil.example\r\n", 403);
-    check("GET /", &format!("Host: evil.example\r\nCookie: a=b; assay_token={token}\r\n"), 200);
+    check("GET /", &format!("Host: evil.example\r\nCookie: a=b; {}\r\n", viewer.cookie()), 200);
+    // That of another port is another viewer's.
+    check("GET /", &format!("Host: evil.example\r\nCookie: assay_token_1={token}\r\n"), 403);
     for method in ["POST", "PUT", "DELETE"] {
         check(&format!("{method} /runs/lab/"), &own, 403);
-        check(&format!("{method} /runs/lab/"), &format!("{own}Cookie: assay_token={token}\r\n"), 405);
+        check(&format!("{method} /runs/lab/"), &format!("{own}Cookie: {}\r\n", viewer.cookie()), 405);
     }
     let (head, _) = check("GET /compare/?a=lab&b=lab", &own, 303);
     assert!(head.contains("location: /compare/lab/lab/"), "{head}");
+}
+
+#[test]
+fn other_users_of_this_machine_need_the_token() {
+    use std::os::unix::process::CommandExt;
+
+    if !rustix::process::geteuid().is_root() {
+        assay_test::report_skip("only root can be another user");
+        return;
+    }
+    let lab = Fixture::new().file(".assay/store.json", r#"{"schema": "assay.store/1", "label": "x"}"#);
+    let viewer = Viewer::start(&lab);
+    let (host, port) = viewer.address.rsplit_once(':').unwrap();
+    let status = |user: u32, path: &str, headers: &str| {
+        let script = format!(
+            "exec 3<>/dev/tcp/{host}/{port}; printf 'GET {path} HTTP/1.1\\r\\nHost: localhost\\r\\n{headers}Connection: close\\r\\n\\r\\n' >&3; head -1 <&3"
+        );
+        let mut command = std::process::Command::new("bash");
+        let output = command.args(["-c", &script]).uid(user).gid(user).current_dir("/").output().unwrap();
+        String::from_utf8(output.stdout).unwrap().split(' ').nth(1).map(str::to_owned)
+    };
+    let nobody = 65_534;
+    assert_eq!(status(0, "/", "").as_deref(), Some("200"));
+    assert_eq!(status(nobody, "/", "").as_deref(), Some("403"));
+    let cookie = format!("Cookie: {}\\r\\n", viewer.cookie());
+    assert_eq!(status(nobody, "/", &cookie).as_deref(), Some("200"));
+    assert_eq!(status(nobody, &format!("/?token={}", viewer.token), "").as_deref(), Some("303"));
+}
+
+#[test]
+fn an_export_is_complete_or_absent() {
+    let lab = Fixture::new().file(".assay/store.json", r#"{"schema": "assay.store/1", "label": "x"}"#);
+    lab.write("site/old.html", "old");
+    lab.assay(&["view", "--export", "site"]).ended(2);
+    assert_eq!(fs::read_to_string(lab.path("site/old.html")).unwrap(), "old");
+    fs::remove_file(lab.path("site/old.html")).unwrap();
+    // No file may be larger than 512 bytes, as on a full disk.
+    let script = "trap '' XFSZ; ulimit -f 1; \"$0\" view --export site";
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_assay")]).current_dir(lab.folder());
+    assert!(!command.status().unwrap().success());
+    assert_eq!(fs::read_dir(lab.path("site")).unwrap().count(), 0);
+    let names = fs::read_dir(lab.folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with(".assay-view")));
+    lab.assay(&["view", "--export", "site"]).ok();
+    assert!(lab.path("site/index.html").is_file());
 }
 
 #[test]

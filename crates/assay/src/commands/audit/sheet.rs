@@ -49,7 +49,7 @@ pub(in crate::commands) fn print_sheet(
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::Infrastructure {
+    assay_fs::replace_file(path, text.as_bytes()).map_err(|error| Failure::Infrastructure {
         message: format!("cannot write {}", path.display()),
         hint: None,
         source: Some(error.into()),

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         Some(out) => {
             let format = format_of(out, settings.format)?;
             let text = render_view(&shown, format, COLUMNS, Style::default())?;
-            std::fs::write(out, text)
+            assay_fs::replace_file(out, text.as_bytes())
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("wrote {}", out.display()));
         }

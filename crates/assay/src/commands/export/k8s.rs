@@ -17,6 +17,9 @@ const WAIT_SECONDS: u32 = 600;
 /// Longest name of an object from which pods and hosts are named (RFC 1123: 63), with room for their suffixes.
 const NAME: usize = 40;
 
+/// The user and group of all pods.
+const USER: u32 = 1000;
+
 /// Networks that are not public (RFC 1918, RFC 6598, RFC 3927): those of the cluster are among them.
 const PRIVATE: [&str; 5] =
     ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"];
@@ -45,6 +48,12 @@ pub(super) fn run(args: &ExportK8sArgs, ui: &Ui) -> Result<Status, Failure> {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": export.items() });
     ui.document(&list)?;
     Ok(Status::Done)
+}
+
+/// A word of a command as Kubernetes gives it to the program: it expands `$(NAME)` to variables, also to keys, and
+/// `$$(NAME)` to `$(NAME)`.
+fn literal(word: &str) -> String {
+    word.replace("$(", "$$(")
 }
 
 /// The name of a run as a label of RFC 1123.
@@ -121,8 +130,8 @@ impl Export<'_> {
             .map(|name| json!({ "secretRef": { "name": name } }))
             .collect();
         let store = format!("{}/.assay", self.folder);
-        let mut words = vec!["assay", "--store", &store];
-        words.extend(command);
+        let words = ["assay", "--store", &store].into_iter().chain(command.iter().copied());
+        let words: Vec<String> = words.map(literal).collect();
         let resources = if component == "worker" {
             json!({ "requests": { "cpu": self.args.cpu, "memory": self.args.memory }, "limits": { "memory": self.args.memory } })
         } else {
@@ -132,7 +141,11 @@ impl Export<'_> {
             json!({ "privileged": true })
         } else if component == "worker" {
             // bubblewrap makes namespaces, which the usual profile forbids.
-            json!({ "seccompProfile": { "type": "Unconfined" } })
+            json!({
+                "allowPrivilegeEscalation": false,
+                "capabilities": { "drop": ["ALL"] },
+                "seccompProfile": { "type": "Unconfined" },
+            })
         } else {
             json!({ "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } })
         };
@@ -141,6 +154,15 @@ impl Export<'_> {
             "spec": {
                 "restartPolicy": restart,
                 "automountServiceAccountToken": false,
+                // One user for all pods: the store is for its owner only.
+                "securityContext": {
+                    "runAsNonRoot": true,
+                    "runAsUser": USER,
+                    "runAsGroup": USER,
+                    "fsGroup": USER,
+                    "fsGroupChangePolicy": "OnRootMismatch",
+                    "seccompProfile": { "type": "RuntimeDefault" },
+                },
                 "terminationGracePeriodSeconds": 60,
                 "containers": [{
                     "name": component,

@@ -208,10 +208,14 @@ pub(super) fn reason(
 fn markdown(text: &str) -> String {
     let mut escaped = String::new();
     for c in clean(text).chars() {
-        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '@' | '#' | '\\') {
+        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' | '\\') {
             escaped.push('\\');
         }
         escaped.push(if c == '\n' { ' ' } else { c });
+        // A backslash does not prevent a mention; an invisible word joiner does.
+        if c == '@' {
+            escaped.push('\u{2060}');
+        }
     }
     escaped
 }

@@ -160,8 +160,8 @@ fn written(scenario: &Scenario, args: &ImportRubricArgs) -> Result<String, Strin
             if file.symlink_metadata().is_ok() {
                 return Err(format!("{} exists", file.display()));
             }
-            let write =
-                fs::create_dir_all(&args.out).and_then(|()| fs::write(&file, scenario.rubric.to_json()));
+            let write = fs::create_dir_all(&args.out)
+                .and_then(|()| assay_fs::replace_file(&file, scenario.rubric.to_json().as_bytes()));
             write.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         }
         return Ok(file.display().to_string());

@@ -4,7 +4,6 @@ pub(super) mod batch;
 pub(super) mod panel;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use assay_judge::planted::BLOCKED;
@@ -76,6 +75,7 @@ fn no_answer() -> (Ruling, f64) {
         item: String::new(),
         verdict: Verdict::CannotTell,
         undecided: Some(assay_judge::Undecided::NoAnswer),
+        part: None,
         quote: None,
         reason: String::new(),
     };
@@ -122,7 +122,7 @@ fn write(out: &Path, args: &ItemsArgs, rows: &[ItemRow], decided: &[(Ruling, f64
         text.push_str(&serde_json::Value::Object(object).to_string());
         text.push('\n');
     }
-    fs::write(out, text)
+    assay_fs::replace_file(out, text.as_bytes())
         .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", out.display())))
 }
 

@@ -4,7 +4,6 @@ mod batch;
 mod rows;
 mod table;
 
-use std::fs;
 use std::path::Path;
 
 use assay_judge::planted::BLOCKED;
@@ -199,7 +198,7 @@ fn write(out: &Path, rows: &[PairRow], decided: &[Decided]) -> Result<(), Failur
         text.push_str(&Value::Object(object).to_string());
         text.push('\n');
     }
-    fs::write(out, text)
+    assay_fs::replace_file(out, text.as_bytes())
         .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", out.display())))
 }
 

@@ -327,14 +327,15 @@ fn write_runs(folder: &Path, queries: &[Query], runs: &[Run]) -> Result<(), Fail
         Failure::infrastructure(format!("cannot write {}: {error}", folder.display()))
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
-    std::fs::write(folder.join("qrels.txt"), write_qrels(queries)).map_err(failed)?;
+    assay_fs::replace_file(&folder.join("qrels.txt"), write_qrels(queries).as_bytes()).map_err(failed)?;
     for run in runs {
         let name: String = run
             .retriever
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "-_.=,".contains(c) { c } else { '_' })
             .collect();
-        std::fs::write(folder.join(format!("{name}.trec")), write_run(queries, run)).map_err(failed)?;
+        assay_fs::replace_file(&folder.join(format!("{name}.trec")), write_run(queries, run).as_bytes())
+            .map_err(failed)?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 mod label;
 mod model;
 
-use std::fs;
 use std::path::Path;
 
 use assay_corpus::Record;
@@ -150,6 +149,6 @@ fn write_lines<T: Serialize>(path: &Path, lines: &[T]) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text)
+    assay_fs::replace_file(path, text.as_bytes())
         .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))
 }

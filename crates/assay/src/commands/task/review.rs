@@ -160,7 +160,8 @@ pub(in crate::commands) fn write_reviews(
                 .hint("check that the path is writable and has free space")
         };
         fs::create_dir_all(out).map_err(failed)?;
-        fs::write(&file, redact(&markdown::review(&review), &machine::secrets()) + &mark).map_err(failed)?;
+        let text = redact(&markdown::review(&review), &machine::secrets()) + &mark;
+        assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
     }
     if let Some(executor) = executor {
         executor.finish(ui);
@@ -178,7 +179,8 @@ fn print(document: &Document, out: Option<&Path>, ui: &Ui) -> Result<(), Failure
         fs::create_dir_all(out).map_err(failed)?;
         for review in &document.tasks {
             let text = redact(&markdown::review(review), &secrets);
-            fs::write(out.join(format!("{}.md", review.task.name)), text).map_err(failed)?;
+            let file = out.join(format!("{}.md", review.task.name));
+            assay_fs::replace_file(&file, text.as_bytes()).map_err(failed)?;
         }
     }
     if ui.json() {

@@ -47,7 +47,8 @@ pub(super) fn run(args: &ConvertArgs, ui: &Ui) -> Result<Status, Failure> {
             let file = folder.join(free(path, &mut taken));
             let text = serde_json::to_string_pretty(&transcript.trajectory)
                 .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
-            fs::write(&file, text + "\n").map_err(|error| cannot_write(&file, &error))?;
+            assay_fs::replace_file(&file, (text + "\n").as_bytes())
+                .map_err(|error| cannot_write(&file, &error))?;
             ui.note(&format!("{}: {} as {}", named(path), transcript.format, file.display()));
         }
     }

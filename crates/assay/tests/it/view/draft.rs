@@ -89,7 +89,7 @@ fn decisions_need_the_token_and_are_written_to_the_draft() {
         "Host: {0}\r\nOrigin: http://{0}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n",
         viewer.address
     );
-    let with_token = format!("{own}Cookie: assay_token={}\r\n", viewer.token);
+    let with_token = format!("{own}Cookie: {}\r\n", viewer.cookie());
     let check = |path: &str, headers: &str, form: &str, expected: u16| {
         let (status, head, body) = post(&viewer, path, headers, form);
         assert_eq!(status, expected, "{path} {form}: {head} {body}");

@@ -64,9 +64,10 @@ pub(super) fn post(viewer: &Viewer, path: &str, headers: &str, form: &str) -> (u
 /// The headers that a browser sends with a form of the viewer's own page.
 fn own(viewer: &Viewer) -> String {
     format!(
-        "Host: {0}\r\nOrigin: http://{0}\r\nSec-Fetch-Site: same-origin\r\nCookie: assay_token={1}\r\n\
+        "Host: {0}\r\nOrigin: http://{0}\r\nSec-Fetch-Site: same-origin\r\nCookie: {1}\r\n\
          Content-Type: application/x-www-form-urlencoded\r\n",
-        viewer.address, viewer.token
+        viewer.address,
+        viewer.cookie()
     )
 }
 
@@ -145,9 +146,9 @@ fn pages_show_the_item_and_nothing_that_is_hidden() {
 fn marks_are_taken_from_own_pages_only() {
     let lab = lab();
     let viewer = Viewer::start(&lab);
-    let (address, token) = (&viewer.address, &viewer.token);
+    let address = &viewer.address;
     let host = format!("Host: {address}\r\n");
-    let cookie = format!("Cookie: assay_token={token}\r\n");
+    let cookie = format!("Cookie: {}\r\n", viewer.cookie());
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";
     let origin = format!("Origin: http://{address}\r\n");
     let site = "Sec-Fetch-Site: same-origin\r\n";

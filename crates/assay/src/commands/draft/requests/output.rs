@@ -1,7 +1,6 @@
 //! The files that are written: requests, negatives, the sheet for people, and what was dropped.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_draft::requests::{Pool, Prompt, Review, Skill};
@@ -55,7 +54,7 @@ pub(super) fn write_lines(path: &Path, lines: &[Value]) -> Result<(), Failure> {
         return Ok(());
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    fs::write(path, text)
+    assay_fs::replace_file(path, text.as_bytes())
         .map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", path.display())))
 }
 

@@ -14,10 +14,7 @@ pub(in crate::commands::lab) fn write_to(
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         write(&mut out).and_then(|()| out.flush())
     } else {
-        std::fs::File::create(path).and_then(|file| {
-            let mut out = std::io::BufWriter::new(file);
-            write(&mut out).and_then(|()| out.flush())
-        })
+        assay_fs::replace_file_with(path, write)
     };
     match result {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),

@@ -11,7 +11,8 @@ const FAILURES: usize = 30;
 /// A text in a line of Markdown: neither a table's border nor a tag.
 fn inline(text: &str) -> String {
     let text = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    text.replace('|', "\\|").replace('<', "&lt;")
+    // An invisible word joiner prevents mentions.
+    text.replace('|', "\\|").replace('<', "&lt;").replace('@', "@\u{2060}")
 }
 
 fn percent(share: f64) -> String {
