@@ -30,7 +30,7 @@ pub use passage::Passage;
 pub use recover::files_shown;
 pub use run_evidence::RunEvidence;
 pub(crate) use score::Cohort;
-pub use score::{Known, adherences};
+pub use score::{Known, adherences, attainable, can_adopt};
 
 /// What a run shows of one directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

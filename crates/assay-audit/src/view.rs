@@ -188,8 +188,8 @@ pub struct Side {
     pub exposure: Exposed,
     /// The step in which the skill had been read.
     pub opened_at: Option<usize>,
-    /// The adoption score, against the other run alone.
-    pub adoption: f64,
+    /// The adoption score, against the other run alone; `None` where nothing of the skill can be adopted measurably.
+    pub adoption: Option<f64>,
     /// How many directives have which status.
     pub directives: DirectiveCounts,
 }
@@ -327,7 +327,7 @@ pub fn view(task: &str, skill_name: &str, prompt: &str, skill: &SkillText, with:
             tokens: run.tokens,
             exposure: audit.exposure,
             opened_at: audit.opened_at,
-            adoption: audit.adherence.score,
+            adoption: audit.adoption,
             directives: audit.adherence.counts(),
         })
         .collect();

@@ -25,7 +25,7 @@
 //! score = evidence / (evidence + 4.5)
 //! ```
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::assess::assess;
 use super::matching::Matcher;
@@ -77,6 +77,38 @@ impl Known {
         let entry = [skill.name.as_str(), skill.description.as_str()];
         self.texts.iter().map(String::as_str).chain(entry).any(|text| matcher.is_in(text))
     }
+}
+
+/// The most that directives of a skill can weigh in a run of a task: in a run that followed all of them, and no other run did.
+///
+/// 0 if following them shows nothing, because the task, its inputs or the description have what they demand, or many would do
+/// it without the skill. The score then says nothing about the skill, and is unknown rather than 0.
+pub fn attainable(skill: &SkillText, known: &Known) -> f64 {
+    let mut heaviest: HashMap<&str, f64> = HashMap::new();
+    for directive in skill.directives.iter().filter(|directive| directive.modality == Modality::Required) {
+        let weight = own_weight(directive);
+        if weight > 0.0 && !known.has(directive, skill) {
+            let most = heaviest.entry(&directive.subject).or_default();
+            *most = most.max(weight);
+        }
+    }
+    // Sorted, so that the sum does not depend on the order of a hash map.
+    let mut weights: Vec<f64> = heaviest.into_values().collect();
+    weights.sort_by(f64::total_cmp);
+    weights.iter().sum()
+}
+
+/// Whether a run can reach [`super::ADOPTED`] with directives of this weight and whatever text of the skill.
+pub fn can_adopt(attainable: f64) -> bool {
+    let evidence = attainable + TEXT;
+    // All of what text can weigh takes endless text.
+    evidence / (evidence + HALF) > super::ADOPTED
+}
+
+/// The weight of a directive that no other run follows.
+fn own_weight(directive: &Directive) -> f64 {
+    let share = if directive.example { EXAMPLE } else { 1.0 };
+    share * distinctiveness(&directive.probe, &directive.subject)
 }
 
 /// What each run of a task shows of a skill, in their order. All runs are treated alike; copies of a
@@ -168,8 +200,7 @@ impl<'a> Cohort<'a> {
             if background <= 0.0 || self.known.has(directive, self.skill) {
                 return 0.0;
             }
-            let share = if directive.example { EXAMPLE } else { 1.0 };
-            share * background * distinctiveness(&directive.probe, &directive.subject)
+            background * own_weight(directive)
         };
         self.skill.directives.iter().enumerate().map(weight).collect()
     }

@@ -343,6 +343,35 @@ fn scores_are_those_computed_by_hand() {
 }
 
 #[test]
+fn what_can_be_adopted_is_what_only_the_skill_explains() {
+    let check = |skill: &SkillText, prompt: &str, weight: f64, reaches: bool| {
+        let known = Known::new(prompt, &[wrote("x")]);
+        let found = attainable(skill, &known);
+        assert!((found - weight).abs() < 1e-9, "{found} and not {weight}");
+        assert_eq!(can_adopt(found), reaches, "{found}");
+        // No run has more, and one that follows everything has it.
+        let all: String = skill.directives.iter().map(|one| format!("{}\n", one.subject)).collect();
+        let runs = [wrote(&all), wrote("x")];
+        let best = adherences(skill, &runs, &known)[0].score;
+        assert!((best - weight / (weight + 4.5)).abs() < 1e-9, "{best}");
+    };
+    check(&bare_skill(&[]), "", 0.0, false);
+    // Common; in the description; in the task.
+    check(&bare_skill(&["import json"]), "", 0.0, false);
+    check(&bare_skill(&["zqx_flux"]), "", 0.0, false);
+    check(&bare_skill(&["zqx_oven", "zqx_kiln"]), "Write zqx_oven and zqx_kiln.", 0.0, false);
+    // One subject counts once.
+    check(&bare_skill(&["zqx_oven", "zqx_oven"]), "", 1.0, false);
+    check(&bare_skill(&["zqx_oven", "zqx_kiln"]), "", 2.0, true);
+    let mut skill = bare_skill(&["zqx_oven", "zqx_kiln"]);
+    skill.directives[0].example = true;
+    check(&skill, "", 1.5, true);
+    skill.directives[1].modality = Modality::Forbidden;
+    let known = Known::new("", &[]);
+    assert!((attainable(&skill, &known) - 0.5).abs() < 1e-9);
+}
+
+#[test]
 fn inputs_are_what_was_seen_before_the_first_write() {
     let skill = bare_skill(&["zqx_oven"]);
     let with_input = |calls: &[Call<'_>]| [material(calls, &[]), wrote("x")];

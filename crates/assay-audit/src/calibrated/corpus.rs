@@ -64,10 +64,10 @@ pub struct TraceLine {
 /// What a run adopted of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AdoptionLine {
-    /// The score, in [0, 1].
-    pub score: f64,
-    /// Whether it reaches the threshold.
-    pub adopted: bool,
+    /// The score, in [0, 1]; `None` where nothing of the skill can be adopted measurably.
+    pub score: Option<f64>,
+    /// Whether it reaches the threshold; `None` where no run could.
+    pub adopted: Option<bool>,
     /// How many directives have which status.
     pub directives: DirectiveCounts,
 }
@@ -270,8 +270,8 @@ impl CorpusAudit {
                         exposure: run.exposure,
                         name: run.name.clone(),
                         adoption: AdoptionLine {
-                            score: run.adherence.score,
-                            adopted: run.adherence.adopted(),
+                            score: run.adoption,
+                            adopted: run.adopted,
                             directives: run.adherence.counts(),
                         },
                         best_placebo: run.other_skills.iter().copied().max_by(f64::total_cmp),

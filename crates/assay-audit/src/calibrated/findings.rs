@@ -43,11 +43,12 @@ pub struct ArmFindings {
     pub runs_without: usize,
     /// Exposure of the runs with the skill.
     pub exposure: ArmExposure,
-    /// Mean score of runs with the skill beyond that of runs without, per task.
+    /// Mean score of runs with the skill beyond that of runs without, per task in which a score can be more than 0. `None`
+    /// without such a task.
     pub adoption: Option<Excess>,
-    /// Runs at or above the threshold.
-    pub adopted: Adopted,
-    /// The same for other thresholds.
+    /// Runs at or above the threshold, of those that could be; `None` if no run of the arm could.
+    pub adopted: Option<Adopted>,
+    /// The same for other thresholds; empty if `adopted` is unknown.
     pub sensitivity: Vec<AtThreshold>,
     /// Each pattern, found in pairs with the skill against without, beyond pairs without it.
     pub patterns: Vec<PatternFindings>,
@@ -164,8 +165,8 @@ pub struct Bucket {
     pub tasks: usize,
     /// Runs that read the skill.
     pub opened: usize,
-    /// Those of them that reach the threshold.
-    pub adopted: usize,
+    /// Those of them that reach the threshold; `None` if none of them could.
+    pub adopted: Option<usize>,
     /// Findings in runs that read the skill, by effect.
     pub findings: BTreeMap<&'static str, usize>,
 }
@@ -177,8 +178,8 @@ pub struct TopTask {
     pub task: String,
     /// Findings in its runs that read the skill.
     pub findings: usize,
-    /// The largest score among them.
-    pub adoption: f64,
+    /// The largest score among them; `None` where it cannot be measured.
+    pub adoption: Option<f64>,
 }
 
 /// A run that read the skill.
@@ -195,8 +196,10 @@ pub struct Reader {
     pub trace: String,
     /// The step in which the skill had been read.
     pub opened_at: Option<usize>,
-    /// Its score.
-    pub adoption: f64,
+    /// Its score; `None` where it cannot be measured.
+    pub adoption: Option<f64>,
+    /// Whether it reaches the threshold; `None` where no run could.
+    pub adopted: Option<bool>,
     /// The highest score for another skill; `None` without another.
     pub best_placebo: Option<f64>,
     /// The directives that it followed and that count for its score, the heaviest first.
@@ -325,7 +328,7 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
     let with: Vec<&RunAudit> = runs.iter().copied().filter(|run| run.with).collect();
     let controls: Vec<&RunAudit> = runs.iter().copied().filter(|run| !run.with).collect();
     let units = |part: &Part<'_>| {
-        let scores: Vec<f64> = part.runs().map(|run| run.adherence.score).collect();
+        let scores: Vec<f64> = part.runs().map(|run| run.adoption).collect::<Option<_>>()?;
         Unit::of_runs(&part.task.task, &part.labels(), &scores)
     };
     let adoption = test(&parts.iter().filter_map(units).collect::<Vec<_>>(), LEVEL, SEED);
@@ -338,12 +341,6 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
     let opened = with.iter().filter(|run| run.exposure.opened).count();
     let beyond_chance =
         opened > 0 && adoption.as_ref().is_some_and(|excess| excess.p <= LEVEL && excess.excess > 0.0);
-    let at_least = |runs: &[&RunAudit], opened: Option<bool>, threshold: f64| -> (usize, usize) {
-        let kept =
-            || runs.iter().filter(move |run| opened.is_none_or(|opened| run.exposure.opened == opened));
-        (kept().filter(|run| run.adherence.score >= threshold).count(), kept().count())
-    };
-    let rate = |(count, of)| Rate::new(count, of);
     let readers: Vec<Reader> = parts
         .iter()
         .enumerate()
@@ -353,7 +350,7 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
     let evidence = evidence(&readers);
     let exposure = exposure(&with, &controls);
     let exclusive = |reader: &&Reader| {
-        reader.adoption >= ADOPTED && reader.spans.iter().any(|span| span.followed_without == 0)
+        reader.adopted == Some(true) && reader.spans.iter().any(|span| span.followed_without == 0)
     };
     let sentence = sentence(&Basis {
         subject: subject(arm, with.first().copied(), alone),
@@ -362,7 +359,9 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
         opened,
         contaminated: exposure.contaminated,
         exclusive: readers.iter().filter(exclusive).count(),
-        adopted: readers.iter().filter(|reader| reader.adoption >= ADOPTED).count(),
+        adopted: readers.iter().filter(|reader| reader.adopted == Some(true)).count(),
+        measured: readers.iter().filter(|reader| reader.adoption.is_some()).count(),
+        decided: readers.iter().filter(|reader| reader.adopted.is_some()).count(),
         adoption: adoption.as_ref(),
         evidence: &evidence,
     });
@@ -374,20 +373,8 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
         runs_with: with.len(),
         runs_without: controls.len(),
         exposure,
-        adopted: Adopted {
-            read: rate(at_least(&with, Some(true), ADOPTED)),
-            unread: rate(at_least(&with, Some(false), ADOPTED)),
-            controls: rate(at_least(&controls, None, ADOPTED)),
-        },
-        sensitivity: THRESHOLDS
-            .into_iter()
-            .map(|threshold| AtThreshold {
-                threshold,
-                read: at_least(&with, Some(true), threshold).0,
-                unread: at_least(&with, Some(false), threshold).0,
-                controls: at_least(&controls, None, threshold).0,
-            })
-            .collect(),
+        adopted: adopted(&with, &controls),
+        sensitivity: sensitivity(&with, &controls),
         adoption,
         patterns,
         beyond_chance,
@@ -397,6 +384,36 @@ fn of_arm(arm: &str, tasks: &[TaskAudit], alone: bool) -> ArmFindings {
         top_tasks: top_tasks(&parts, &found),
         readers,
     }
+}
+
+/// How many runs reach a threshold, of those that could reach [`ADOPTED`]; with or without having opened the skill, or either.
+fn at_least(runs: &[&RunAudit], opened: Option<bool>, threshold: f64) -> (usize, usize) {
+    let kept = || {
+        let is_kept = |run: &&&RunAudit| {
+            run.adopted.is_some() && opened.is_none_or(|opened| run.exposure.opened == opened)
+        };
+        runs.iter().filter(is_kept)
+    };
+    (kept().filter(|run| run.adherence.score >= threshold).count(), kept().count())
+}
+
+fn adopted(with: &[&RunAudit], controls: &[&RunAudit]) -> Option<Adopted> {
+    let rate = |(count, of)| Rate::new(count, of);
+    with.iter().chain(controls).any(|run| run.adopted.is_some()).then(|| Adopted {
+        read: rate(at_least(with, Some(true), ADOPTED)),
+        unread: rate(at_least(with, Some(false), ADOPTED)),
+        controls: rate(at_least(controls, None, ADOPTED)),
+    })
+}
+
+fn sensitivity(with: &[&RunAudit], controls: &[&RunAudit]) -> Vec<AtThreshold> {
+    let at = |threshold| AtThreshold {
+        threshold,
+        read: at_least(with, Some(true), threshold).0,
+        unread: at_least(with, Some(false), threshold).0,
+        controls: at_least(controls, None, threshold).0,
+    };
+    adopted(with, controls).map_or_else(Vec::new, |_| THRESHOLDS.into_iter().map(at).collect())
 }
 
 /// What a headline is about: the condition where that is enough, else the arm.
@@ -528,6 +545,7 @@ fn buckets(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -
         let here: Vec<usize> =
             (0..parts.len()).filter(|&at| bucket(parts[at].task.baseline) == name).collect();
         let readers = || here.iter().flat_map(|&at| parts[at].readers());
+        let decided: Vec<bool> = readers().filter_map(|(_, run)| run.adopted).collect();
         let mut findings: BTreeMap<&'static str, usize> = BTreeMap::new();
         for finding in
             found.iter().filter(|((at, _), _)| here.contains(at)).flat_map(|(_, findings)| findings)
@@ -538,7 +556,7 @@ fn buckets(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -
             bucket: name,
             tasks: here.len(),
             opened: readers().count(),
-            adopted: readers().filter(|(_, run)| run.adherence.score >= ADOPTED).count(),
+            adopted: (!decided.is_empty()).then(|| decided.iter().filter(|adopted| **adopted).count()),
             findings,
         }
     };
@@ -549,11 +567,12 @@ fn top_tasks(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>)
     let of = |(at, part): (usize, &Part<'_>)| TopTask {
         task: part.task.task.clone(),
         findings: found.iter().filter(|((task, _), _)| *task == at).map(|(_, findings)| findings.len()).sum(),
-        adoption: part.readers().map(|(_, run)| run.adherence.score).fold(0.0, f64::max),
+        adoption: part.readers().filter_map(|(_, run)| run.adoption).max_by(f64::total_cmp),
     };
     let mut tasks: Vec<TopTask> = parts.iter().enumerate().map(of).filter(|task| task.findings > 0).collect();
     tasks.sort_by(|a, b| {
-        b.findings.cmp(&a.findings).then(b.adoption.total_cmp(&a.adoption)).then(a.task.cmp(&b.task))
+        let adoption = |task: &TopTask| task.adoption.unwrap_or_default();
+        b.findings.cmp(&a.findings).then(adoption(b).total_cmp(&adoption(a))).then(a.task.cmp(&b.task))
     });
     tasks.truncate(TOP);
     tasks
@@ -611,7 +630,8 @@ fn reader(part: &Part<'_>, run: &RunAudit, findings: &[Finding]) -> Reader {
         name: run.name.clone(),
         trace: run.trace.clone(),
         opened_at: run.opened_at,
-        adoption: run.adherence.score,
+        adoption: run.adoption,
+        adopted: run.adopted,
         best_placebo: run.other_skills.iter().copied().max_by(f64::total_cmp),
         spans,
         findings: findings.iter().map(named).collect(),

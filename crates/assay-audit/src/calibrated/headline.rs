@@ -45,6 +45,10 @@ pub(super) struct Basis<'a> {
     pub(super) exclusive: usize,
     /// Runs that opened the skill and reach the threshold.
     pub(super) adopted: usize,
+    /// Runs that opened the skill, of tasks in which a score can be more than 0.
+    pub(super) measured: usize,
+    /// Runs that opened the skill, of tasks in which a run can reach the threshold.
+    pub(super) decided: usize,
     pub(super) adoption: Option<&'a Excess>,
     pub(super) evidence: &'a [Evidence],
 }
@@ -108,10 +112,12 @@ pub(super) fn sentence(basis: &Basis<'_>) -> String {
         };
         return format!("{subject}: {none}, so nothing is attributed to it.");
     }
-    let readers = match opened {
-        1 => "the one run that opened the skill".to_owned(),
-        opened => format!("the {opened} runs that opened the skill"),
-    };
+    if basis.measured == 0 {
+        return format!(
+            "{subject}: adoption cannot be measured: what the skill demands is common or stands in the task, so that following \
+             it does not show that a run used the skill."
+        );
+    }
     let Some(excess) = basis.adoption else {
         let reason = if basis.runs_without == 0 {
             "there is no run without the skill"
@@ -121,20 +127,28 @@ pub(super) fn sentence(basis: &Basis<'_>) -> String {
         return format!("{subject}: adoption cannot be compared with chance, because {reason}.");
     };
     let scores = format!("mean adoption {} against {}", share(excess.treatment), share(excess.null));
-    let what = if *exclusive > 0 {
-        let count = share_of_runs(*exclusive, *opened);
+    let decided = basis.decided;
+    let what = if decided == 0 {
+        "a single run cannot show adoption, because the skill demands too little that is not common or in the task".to_owned()
+    } else if *exclusive > 0 {
+        let count = share_of_runs(*exclusive, decided);
         format!("{count}, the agent followed directives that no run of the task without it follows")
     } else if *adopted > 0 {
-        let count = share_of_runs(*adopted, *opened);
+        let count = share_of_runs(*adopted, decided);
         format!("{count}, the agent followed directives that few runs of the task without it follow")
-    } else if *opened == 1 {
-        format!("{readers} shows no adoption")
+    } else if decided == 1 {
+        "the one run that opened the skill shows no adoption".to_owned()
     } else {
-        format!("none of {readers} shows adoption")
+        format!("none of the {decided} runs that opened the skill shows adoption")
     };
     let significant = excess.p <= LEVEL && excess.excess > 0.0;
     let mut text = if significant && *adopted > 0 {
         format!("{subject} changed what the agent did: {what} ({scores}, {})", p_value(excess.p))
+    } else if significant && decided == 0 {
+        format!(
+            "{subject}: {what}; together the runs with the skill differ from those without it ({scores}, {})",
+            p_value(excess.p)
+        )
     } else if significant {
         format!(
             "{subject}: {what} by itself, but the runs with the skill differ from those without it ({scores}, {})",
@@ -161,6 +175,13 @@ pub(super) fn sentence(basis: &Basis<'_>) -> String {
         text.push_str(&format!("; e.g. {}, “{}”", line_of(first), quote(&first.span.skill_text)));
     }
     text.push('.');
+    if decided > 0 && decided < *opened {
+        let left = *opened - decided;
+        text.push_str(&format!(
+            " {left} more opened it in tasks in which no run can show adoption: what the skill demands there is common or in the \
+             task."
+        ));
+    }
     match basis.contaminated {
         0 => {}
         1 => text.push_str(" One run without the skill opened it as well."),

@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 
 use super::guards::guards;
-use crate::adherence::{Adherence, Assessment, Change, Location, Status, TestCheck, changed};
+use crate::adherence::{
+    Adherence, Assessment, Change, Known, Location, Status, TestCheck, attainable, changed,
+};
 use crate::behaviour::{Action, Verb};
 use crate::directive::{Directive, Kind, Probe};
 use crate::evidence::{Manner, SkillText, words};
@@ -128,6 +130,8 @@ pub(super) struct Pair<'a> {
     pub(super) of_other: &'a Adherence,
     pub(super) skill: &'a SkillText,
     pub(super) prompt: &'a str,
+    /// What the task and its inputs say.
+    pub(super) known: &'a Known,
 }
 
 /// What a run gained by its verifier.
@@ -614,6 +618,10 @@ fn inertia(pair: &Pair<'_>, evidence: &[Followed<'_>], found: &mut Vec<Finding>)
         && shown > 0
         && counts.followed as f64 <= FOLLOWED_ANYWAY * shown as f64;
     if !unused || tokens as f64 <= DEARER * fewer as f64 {
+        return;
+    }
+    // Where using the skill cannot be seen, not seeing it is no finding.
+    if attainable(pair.skill, pair.known) <= 0.0 {
         return;
     }
     let nothing = match pair.gain() {

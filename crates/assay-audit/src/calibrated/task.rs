@@ -8,7 +8,10 @@ use serde::Serialize;
 
 use super::pattern::{Finding, Pair as PatternPair, Pattern, RunFacts, patterns};
 use crate::Exposed;
-use crate::adherence::{Adherence, Delivery, Known, Left, RunEvidence, TestCheck, adherences, deliveries};
+use crate::adherence::{
+    ADOPTED, Adherence, Delivery, Known, Left, RunEvidence, TestCheck, adherences, attainable, can_adopt,
+    deliveries,
+};
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
 use crate::cta::Mode;
 use crate::directive::Directive;
@@ -121,6 +124,11 @@ pub struct RunAudit {
     pub opened_at: Option<usize>,
     /// What it shows of the skill's directives.
     pub adherence: Adherence,
+    /// Its adoption score; `None` where nothing of the skill can be adopted measurably: what its directives demand shows
+    /// nothing in this task, and no run wrote out its text.
+    pub adoption: Option<f64>,
+    /// Whether it reaches the threshold; `None` where no run could.
+    pub adopted: Option<bool>,
     /// The adoption score it would get for each other skill of the library, in their order.
     pub other_skills: Vec<f64>,
     /// The checks of the verifier.
@@ -199,6 +207,8 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
         .collect();
     let seen = Known::new(&task.prompt, &materials);
     let adherence = adherences(task.skill, &materials, &seen);
+    let weight = attainable(task.skill, &seen);
+    let is_measurable = weight > 0.0 || adherence.iter().any(|adherence| adherence.score > 0.0);
     let others = library.iter().filter(|skill| skill.body != task.skill.body);
     let other_skills: Vec<Vec<Adherence>> =
         others.map(|skill| adherences(skill, &materials, &seen)).collect();
@@ -213,6 +223,7 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
             let run = &task.runs[at];
             let (exposure, opened_at) = exposed(task, run);
             let deliveries = delivered(&task.skill.directives, run, exposure);
+            let reaches = adherence.score >= ADOPTED;
             RunAudit {
                 trace: run.trace.clone(),
                 name: run.name.clone(),
@@ -221,6 +232,8 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
                 tokens: run.tokens,
                 exposure,
                 opened_at,
+                adoption: is_measurable.then_some(adherence.score),
+                adopted: can_adopt(weight).then_some(reaches),
                 adherence: Adherence { deliveries, ..adherence },
                 other_skills: other_skills.iter().map(|skill| skill[at].score).collect(),
                 checks: run.checks.clone(),
@@ -230,8 +243,8 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
         })
         .collect();
     let names: BTreeSet<&str> = task.runs.iter().map(|run| run.arm.as_str()).collect();
-    let seen = Compared { task, facts: &facts, library, other_skills: &other_skills };
-    let arms = names.into_iter().map(|arm| pairs(arm, &runs, &seen)).collect();
+    let compared = Compared { task, facts: &facts, library, other_skills: &other_skills, known: &seen };
+    let arms = names.into_iter().map(|arm| pairs(arm, &runs, &compared)).collect();
     let directives = task.skill.directives.clone();
     TaskAudit {
         task: task.task.clone(),
@@ -251,6 +264,8 @@ struct Compared<'a> {
     library: &'a [SkillText],
     /// What each run shows of each other skill of the library.
     other_skills: &'a [Vec<Adherence>],
+    /// What the task and its inputs say.
+    known: &'a Known,
 }
 
 impl Compared<'_> {
@@ -269,6 +284,7 @@ impl Compared<'_> {
             of_other: of(other),
             skill,
             prompt: &self.task.prompt,
+            known: self.known,
         })
     }
 }

@@ -52,7 +52,7 @@ fn nothing_is_found_where_nobody_read_and_something_where_they_did(audit: &Corpu
     assert!(excess(nudged) > 0.01 && excess(plain) < 0.01, "{} {}", excess(nudged), excess(plain));
     // What was adopted has spans, and no finding is before the skill was read.
     for reader in &nudged.readers {
-        assert!(!reader.spans.is_empty() || reader.adoption < ADOPTED, "{}", reader.trace);
+        assert!(!reader.spans.is_empty() || reader.adoption < Some(ADOPTED), "{}", reader.trace);
         let opened = reader.opened_at.expect("it was read");
         assert!(reader.findings.iter().all(|found| found.finding.step == 0 || found.finding.step > opened));
     }

@@ -21,7 +21,8 @@ pub(crate) struct Behaviour {
 pub(crate) struct Trace {
     pub(crate) trial: TrialId,
     pub(crate) opened_at: Option<usize>,
-    pub(crate) adoption: f64,
+    /// `None` where nothing of the skill can be adopted measurably.
+    pub(crate) adoption: Option<f64>,
     pub(crate) followed: usize,
     pub(crate) violated: usize,
     pub(crate) total: usize,
@@ -46,7 +47,7 @@ impl Behaviour {
                 traces.push(Trace {
                     trial,
                     opened_at: run.opened_at,
-                    adoption: run.adherence.score,
+                    adoption: run.adoption,
                     followed: counts.followed,
                     violated: counts.violated,
                     total: counts.total,

@@ -346,10 +346,17 @@ fn behaviour(site: &Site, data: &RunData, digest: &str) -> (String, Vec<TraceLin
     };
     let opened = traces.iter().filter(|trace| trace.opened_at.is_some()).count();
     let followed = traces.iter().filter(|trace| trace.followed > 0).count();
-    let text = format!(
+    let mut text = format!(
         "Of {}, {opened} opened the skill and {followed} followed at least one of its directives.",
         counted(traces.len(), "trial with the skill", "trials with the skill")
     );
+    let unknown = traces.iter().filter(|trace| trace.adoption.is_none()).count();
+    if unknown > 0 {
+        let of = if unknown == traces.len() { String::new() } else { format!(" in {unknown} of them") };
+        text.push_str(&format!(
+            " Adoption cannot be measured{of}: what the skill demands is common or stands in the task."
+        ));
+    }
     let run = &data.plan.run;
     let baseline = data.baseline().unwrap_or_default();
     let lines = traces
@@ -370,7 +377,7 @@ fn behaviour(site: &Site, data: &RunData, digest: &str) -> (String, Vec<TraceLin
                 condition: clean(&cell.condition),
                 repetition: row.repetition,
                 opened: trace.opened_at.map_or_else(|| "no".to_owned(), |step| format!("step {step}")),
-                score: format!("{:.2}", trace.adoption),
+                score: trace.adoption.map_or_else(|| "–".to_owned(), |score| format!("{score:.2}")),
                 followed: format!("{} of {}", trace.followed, trace.total),
                 violated: trace.violated,
             })

@@ -139,10 +139,11 @@ fn what_the_task_says_is_no_evidence_in_a_pair() {
         ];
         let found = lines(&lab.assay(&[&args[..], more, &["--format", "json"]].concat()).ok().stdout);
         let trace = found.iter().find(|line| line["kind"] == "trace" && line["condition"] == "with").unwrap();
-        trace["adoption"]["score"].as_f64().unwrap()
+        trace["adoption"]["score"].as_f64()
     };
-    assert!(score(&[]) > 0.25);
-    assert!(score(&["--task", "task.md"]).abs() < 1e-9);
+    assert!(score(&[]) > Some(0.25));
+    // Nothing is left that only the skill explains.
+    assert_eq!(score(&["--task", "task.md"]), None);
 }
 
 #[test]
@@ -178,4 +179,97 @@ fn what_cannot_be_audited_is_told_and_the_rest_is() {
     let ran = lab.assay(&["audit", "corpus", "data"]).ok();
     assert!(ran.stderr.contains("no SKILL.md for the task lost"), "{}", ran.stderr);
     assert!(ran.stdout.contains("opened in 1"));
+}
+
+/// A corpus of one skill with this body: one run that read it and wrote this, and three controls.
+fn lab_of(body: &str, written: &str) -> Fixture {
+    let skill = format!("---\nname: ledger\ndescription: Exports.\n---\n{body}");
+    let at = "data/traces/arm/ledger";
+    (0..3).fold(
+        Fixture::new()
+            .file("data/skills/ledger/SKILL.md", &skill)
+            .file("data/tasks/ledger.md", "Export the ledger.")
+            .file(&format!("{at}/with/r1/a.jsonl"), log("a", "/s/skills/ledger/SKILL.md", &skill, written)),
+        |lab, run| {
+            let words = log(&format!("b{run}"), "README.md", "text", &format!("totals {run}"));
+            lab.file(&format!("{at}/without/r{run}/b.jsonl"), words)
+        },
+    )
+}
+
+/// A skill of which nothing can be adopted measurably, a skill of which no single run can show adoption, and one of which it can.
+#[test]
+fn adoption_is_unknown_where_nothing_can_be_adopted_measurably() {
+    const CANNOT: &str = "adoption cannot be measured";
+    let check = |body: &str, written: &str, measured: bool, decided: bool, says: &str| {
+        let lab = lab_of(body, written);
+        let found = lines(&lab.assay(&["audit", "corpus", "data", "--format", "json"]).ok().stdout);
+        let arm = &found.last().unwrap()["arms"][0];
+        let trace = found.iter().find(|line| line["kind"] == "trace" && line["condition"] == "with").unwrap();
+        let known = |value: &Value, known: bool, what: &str| {
+            assert_eq!(!value.is_null(), known, "{body:?}: {what} in {arm:#}");
+        };
+        known(&arm["adoption"], measured, "adoption");
+        known(&trace["adoption"]["score"], measured, "score");
+        known(&arm["readers"][0]["adoption"], measured, "adoption of the reader");
+        known(&arm["adopted"], decided, "adopted");
+        known(&trace["adoption"]["adopted"], decided, "whether it adopted");
+        known(&arm["readers"][0]["adopted"], decided, "whether the reader adopted");
+        known(&arm["buckets"][0]["adopted"], decided, "adopted in the bucket");
+        assert_eq!(arm["sensitivity"].as_array().unwrap().is_empty(), !decided, "{arm:#}");
+        let sentence = arm["sentence"].as_str().unwrap();
+        assert!(sentence.contains(says), "{body:?}: {sentence}");
+        assert_eq!(sentence.contains(CANNOT), !measured, "{sentence}");
+        assert!(decided || !sentence.contains("none of") && !sentence.contains("shows"), "{sentence}");
+        for args in [&["--details"][..], &[]] {
+            let shown = lab.assay(&[&["audit", "corpus", "data"], args].concat()).ok().stdout;
+            let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains(says), "{body:?}: {shown}");
+            assert_eq!(flat.contains("adopted cannot be measured"), !decided, "{shown}");
+            assert_eq!(flat.contains(" of 1 runs that opened it"), decided, "{shown}");
+        }
+        let pair = ["with/r1/a", "without/r0/b"].map(|run| format!("data/traces/arm/ledger/{run}.jsonl"));
+        let show = [
+            "audit",
+            "show",
+            "--with",
+            &pair[0],
+            "--without",
+            &pair[1],
+            "--skill",
+            "data/skills/ledger/SKILL.md",
+            "--task",
+            "data/tasks/ledger.md",
+        ];
+        let document = lab.assay(&[&show[..], &["--format", "json"]].concat()).ok().json();
+        known(&document["with"]["adoption"], measured, "adoption of a pair");
+        known(&document["without"]["adoption"], measured, "adoption of a pair");
+        for format in ["terminal", "html"] {
+            let page = lab.assay(&[&show[..], &["--format", format]].concat()).ok().stdout;
+            assert_eq!(page.contains("cannot be measured"), !measured, "{body:?} as {format}: {page}");
+        }
+    };
+    let nothing = "what the skill demands is common or stands in the task";
+    // Round limits are what anyone would choose; prose demands nothing that can be seen.
+    check(
+        "- A flood is a ratio above 20.\n- A scan has a share above 0.7.\n",
+        "flood\n",
+        false,
+        false,
+        nothing,
+    );
+    check("Be careful with totals.\n", "totals\n", false, false, nothing);
+    // What the task itself demands.
+    check("Export `the ledger`.\n", "the ledger\n", false, false, nothing);
+    // One directive is less than one and a half.
+    let little = "a single run cannot show adoption";
+    check("Write the code `RH-7731` above the totals.\n", "RH-7731\n", true, false, little);
+    let more = "Name the column `closing_zq_month`.\n\nWrite the code `SG-4482` below the totals.\n";
+    check(
+        &format!("Write the code `RH-7731`.\n\n{more}"),
+        "nothing of it\n",
+        true,
+        true,
+        "shows no adoption",
+    );
 }

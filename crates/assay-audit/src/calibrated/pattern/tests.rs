@@ -71,7 +71,8 @@ fn found(one: &Case<'_>, other: &Case<'_>, prompt: &str) -> Vec<Finding> {
     let skill = skill();
     let traces = [trajectory(one.calls), trajectory(other.calls)];
     let evidence = traces.each_ref().map(|trace| RunEvidence::new(trace, &Left::default(), [&skill]));
-    let of = adherences(&skill, &evidence, &Known::new(prompt, &evidence));
+    let known = Known::new(prompt, &evidence);
+    let of = adherences(&skill, &evidence, &known);
     let facts = |at: usize, case: &Case<'_>| {
         let check = |(name, passed): &(&str, bool)| TestCheck {
             name: (*name).to_owned(),
@@ -82,7 +83,8 @@ fn found(one: &Case<'_>, other: &Case<'_>, prompt: &str) -> Vec<Finding> {
         RunFacts::new(actions(&traces[at]), HashSet::new(), case.tokens, checks, case.passed)
     };
     let (one, other) = (facts(0, one), facts(1, other));
-    patterns(&Pair { one: &one, other: &other, of_one: &of[0], of_other: &of[1], skill: &skill, prompt })
+    let (of_one, of_other) = (&of[0], &of[1]);
+    patterns(&Pair { one: &one, other: &other, of_one, of_other, skill: &skill, prompt, known: &known })
 }
 
 /// Pattern, line of the skill, step.

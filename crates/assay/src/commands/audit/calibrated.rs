@@ -103,14 +103,18 @@ fn arm(audit: &CorpusAudit, arm: &ArmFindings, details: bool, width: usize) -> S
             exposure.only_listed
         ),
     );
-    let adopted = &arm.adopted;
     row(
         "adopted",
-        &format!(
-            "{} runs that opened it, {} that did not, {} without the skill",
-            share(adopted.read),
-            share(adopted.unread),
-            share(adopted.controls)
+        &arm.adopted.as_ref().map_or_else(
+            || "cannot be measured".to_owned(),
+            |adopted| {
+                format!(
+                    "{} runs that opened it, {} that did not, {} without the skill",
+                    share(adopted.read),
+                    share(adopted.unread),
+                    share(adopted.controls)
+                )
+            },
         ),
     );
     if let Some(excess) = &arm.adoption {
@@ -201,10 +205,12 @@ fn amount(arm: &ArmFindings) -> String {
         .iter()
         .map(|at| format!("{:.2}: {}/{}/{}", at.threshold, at.read, at.unread, at.controls))
         .collect();
-    text.push_str(&format!(
-        "  at other thresholds (opened/not opened/controls)  {}\n",
-        thresholds.join(", ")
-    ));
+    if !thresholds.is_empty() {
+        text.push_str(&format!(
+            "  at other thresholds (opened/not opened/controls)  {}\n",
+            thresholds.join(", ")
+        ));
+    }
     let steps = &arm.steps;
     if let (Some(constructive), Some(destructive)) = (steps.constructive_share, steps.destructive_share) {
         let range = |(low, high): (f64, f64)| format!("{:.0}% to {:.0}%", 100.0 * low, 100.0 * high);
@@ -226,11 +232,13 @@ fn amount(arm: &ArmFindings) -> String {
         let findings: Vec<String> =
             bucket.findings.iter().map(|(effect, n)| format!("{n} {effect}")).collect();
         text.push_str(&format!(
-            "  baseline {}: {} tasks, {} readers, {} adopted; findings: {}\n",
+            "  baseline {}: {} tasks, {} readers, {}; findings: {}\n",
             bucket.bucket,
             bucket.tasks,
             bucket.opened,
-            bucket.adopted,
+            bucket
+                .adopted
+                .map_or_else(|| "adoption cannot be measured".to_owned(), |count| format!("{count} adopted")),
             if findings.is_empty() { "none".to_owned() } else { findings.join(", ") }
         ));
     }
@@ -239,7 +247,7 @@ fn amount(arm: &ArmFindings) -> String {
             "  most findings: {} ({}, adoption {})\n",
             clean(&task.task),
             task.findings,
-            number(task.adoption)
+            measured(task.adoption)
         ));
     }
     text
@@ -253,7 +261,7 @@ fn reader(reader: &Reader, width: usize) -> String {
             &format!(
                 "opened the skill in step {}; adoption {}{}",
                 reader.opened_at.map_or_else(|| "?".to_owned(), |step| step.to_string()),
-                number(reader.adoption),
+                measured(reader.adoption),
                 reader.best_placebo.map_or_else(String::new, |score| {
                     format!(", highest among other skills {}", number(score))
                 })
@@ -281,6 +289,11 @@ fn reader(reader: &Reader, width: usize) -> String {
         ));
     }
     text
+}
+
+/// A score, or that there is none.
+fn measured(score: Option<f64>) -> String {
+    score.map_or_else(|| "cannot be measured".to_owned(), number)
 }
 
 fn number(value: f64) -> String {
