@@ -15,8 +15,8 @@ pub(crate) struct DeliveryFacts {
     skills: Option<ProvidedSkills>,
     /// `None` if the record does not say.
     pub(crate) written: Option<WrittenSkills>,
-    /// Whether a model replied to the prompt, and so has read it.
-    is_read: bool,
+    /// Whether the condition's text was in what a model was sent that replied; `None` if that is unknown.
+    is_sent: Option<bool>,
     /// Whether there is no model that could be told of anything.
     has_no_model: bool,
 }
@@ -61,7 +61,7 @@ impl DeliveryFacts {
         Self {
             skills: (!exposure.is_empty()).then_some(skills),
             written,
-            is_read: replied,
+            is_sent: record.text_sent.filter(|_| replied),
             has_no_model: record.agent.model.is_none(),
         }
     }
@@ -70,8 +70,7 @@ impl DeliveryFacts {
     pub(crate) fn delivered(self, treatment: Treatment, eager: bool) -> Option<bool> {
         match treatment {
             Treatment::Nothing | Treatment::Unknown => None,
-            // Without a reply it is unknown whether the prompt arrived.
-            Treatment::Text => self.is_read.then_some(true),
+            Treatment::Text => self.is_sent,
             Treatment::WrittenSkills => self.written.map(|written| written.skills > 0),
             Treatment::Skills | Treatment::Library => {
                 let skills = self.skills?;
@@ -134,7 +133,7 @@ mod tests {
 
     #[test]
     fn skills_are_delivered_if_they_are_there_and_the_model_was_told_of_them() {
-        use ConditionRole::{Curated, Documents, Full, None as Bare, Other, Placebo, SelfGenerated};
+        use ConditionRole::{Curated, Full, None as Bare, Other, Placebo, SelfGenerated};
         let check =
             |role: ConditionRole, exposure: &[(bool, bool, bool)], eager: bool, expected: Option<bool>| {
                 let found = DeliveryFacts::of(&record(exposure), true).delivered(role.treatment(), eager);
@@ -154,14 +153,32 @@ mod tests {
         check(Curated, &[], false, None);
         check(Bare, &[told], false, None);
         check(Other, &[untold], false, None);
-        check(Documents, &[], false, Some(true));
         check(SelfGenerated, &[], false, None);
-        let facts = DeliveryFacts::of(&record(&[]), false);
-        assert_eq!(facts.delivered(Documents.treatment(), false), None);
         // An agent without a model is told of nothing.
         let mut alone = record(&[untold]);
         alone.agent.model = None;
         assert_eq!(DeliveryFacts::of(&alone, false).delivered(Curated.treatment(), false), Some(true));
+    }
+
+    #[test]
+    fn a_text_is_delivered_if_the_model_was_sent_it_and_replied() {
+        use ConditionRole::{Documents, Plain};
+        for role in [Documents, Plain] {
+            let check = |text_sent: Option<bool>, replied: bool, expected: Option<bool>| {
+                let facts = DeliveryFacts::of(&Record { text_sent, ..record(&[]) }, replied);
+                assert_eq!(
+                    facts.delivered(role.treatment(), false),
+                    expected,
+                    "{role} {text_sent:?} {replied}"
+                );
+            };
+            check(Some(true), true, Some(true));
+            check(Some(false), true, Some(false));
+            // Records of before do not say; without a reply it is unknown whether it arrived.
+            check(None, true, None);
+            check(Some(true), false, None);
+            check(Some(false), false, None);
+        }
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub(crate) fn judged(
         domains: sets::domains(run, &gathered.tables),
         items: items::items(run, &gathered.tables),
         corrected: gathered.calibration.as_ref().map_or_else(Vec::new, |calibration| {
-            corrected::lifts(run, &gathered.tables, calibration, clusters)
+            corrected::lifts(run, &gathered.tables, comparisons, calibration, clusters)
         }),
     })
 }

@@ -109,12 +109,12 @@ impl Shared {
         self.release(ordinal, used);
     }
 
-    /// Scans a request for the watched skills. What the model wrote itself is skipped: it exposes
+    /// Scans a request for the watched skills and the text that it should contain. What the model wrote itself is skipped: it exposes
     /// nothing new.
     pub(crate) fn follow(&self, ordinal: usize, request: &ChatRequest) {
         let mut state = lock(&self.state);
-        let State { watches, texts, .. } = &mut *state;
-        if watches.is_empty() {
+        let State { watches, text: wanted, texts, .. } = &mut *state;
+        if watches.is_empty() && wanted.is_none() {
             return;
         }
         let mut is_new = |text: &str| {
@@ -136,6 +136,9 @@ impl Shared {
                 } else {
                     watch.deliver(text);
                 }
+            }
+            if let Some(wanted) = wanted {
+                wanted.read(text);
             }
         };
         read(&request.system, &|watch| watch.is_advertised(&request.system, true));
@@ -177,6 +180,7 @@ impl Shared {
             exchanges: state.exchanges.clone(),
             refused: state.refused.clone(),
             exposure: exposure.collect(),
+            text_sent: state.text.as_ref().and_then(assay_trace::SentText::is_sent),
             capped: state.capped.clone(),
             paused_seconds: self.waited().as_secs_f64(),
             silent_seconds: self.silent().as_secs_f64(),

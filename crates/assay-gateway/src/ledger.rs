@@ -27,6 +27,9 @@ pub struct Ledger {
     pub refused: Vec<Refused>,
     /// Exposure of the watched skills.
     pub exposure: Vec<SkillExposure>,
+    /// Whether requests contained the text that they should contain; `None` without one, and before the first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_sent: Option<bool>,
     /// The cap that stopped the trial.
     pub capped: Option<Capped>,
     /// Seconds in which at least one request waited for the provider's limits.

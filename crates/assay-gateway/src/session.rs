@@ -44,6 +44,8 @@ pub struct SessionConfig {
     pub concurrency: usize,
     /// Skills to look for in requests.
     pub skills: Vec<WatchedSkill>,
+    /// A text that requests should contain; empty if there is none.
+    pub text: String,
     /// Types of the provider's own tools that are allowed (`web_search`); none by default.
     pub provider_tools: Vec<String>,
     /// What the agent varies by itself, for recording and replay.
@@ -72,6 +74,7 @@ impl SessionConfig {
             prices: None,
             concurrency: 4,
             skills: Vec::new(),
+            text: String::new(),
             provider_tools: Vec::new(),
             varying: Varying::default(),
             cassette: Cassette::Off,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use assay_trace::{Prices, Watch};
+use assay_trace::{Prices, SentText, Watch};
 
 use crate::budget::Reservation;
 use crate::cassette::{Cassette, Recorder, Recording};
@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub(crate) totals: Totals,
     pub(crate) refused: Vec<Refused>,
     pub(crate) watches: Vec<Watched>,
+    /// The text that requests should contain, if there is one.
+    pub(crate) text: Option<SentText>,
     /// Texts that were already scanned: agents send their whole conversation each time.
     pub(crate) texts: BTreeSet<[u8; 16]>,
     pub(crate) capped: Option<Capped>,
@@ -92,11 +94,12 @@ impl Shared {
             opened: None,
         };
         let watches = session.skills.iter().map(watched).collect();
+        let text = (!session.text.is_empty()).then(|| SentText::new(&session.text));
         Self {
             token: blake3::hash(token.as_bytes()),
             recordings,
             records: matches!(session.cassette, Cassette::Record(_)),
-            state: Mutex::new(State { watches, ..State::default() }),
+            state: Mutex::new(State { watches, text, ..State::default() }),
             waiting: Mutex::default(),
             silence: Mutex::default(),
             slots: Mutex::new(session.concurrency),

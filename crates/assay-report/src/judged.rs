@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::judged::{ItemGain, JudgedReport, Pair};
-use assay_analysis::{INTERIM, Report};
+use assay_analysis::judged::{ItemGain, JudgedReport, Pair, SetScoreRow};
+use assay_analysis::{INTERIM, Reason, Report};
 
 use crate::doc::{Block, Cell, Grid, Level, Section};
 use crate::labels::Labels;
@@ -97,7 +97,7 @@ fn sets(judged: &JudgedReport, labels: &Labels) -> Option<Grid> {
         let mut cells = pair_cells(&row.pair, labels);
         cells.extend([
             Cell::Name(clean(&row.set)),
-            row.verdict.as_deref().unwrap_or(INTERIM).into(),
+            set_verdict(row),
             row.tasks.into(),
             score(row.without).into(),
             score(row.with).into(),
@@ -108,6 +108,14 @@ fn sets(judged: &JudgedReport, labels: &Labels) -> Option<Grid> {
         grid.rows.push(cells);
     }
     (!grid.rows.is_empty()).then_some(grid)
+}
+
+/// The verdict on a set, with the reason that no number in the row shows.
+fn set_verdict(row: &SetScoreRow) -> Cell {
+    match (row.verdict.as_deref(), row.reason) {
+        (Some(word), Some(Reason::NotDelivered)) => Cell::from(format!("{word} (not delivered)")),
+        (word, _) => Cell::from(word.unwrap_or(INTERIM)),
+    }
 }
 
 fn domains(judged: &JudgedReport, labels: &Labels) -> Option<Grid> {

@@ -88,6 +88,10 @@ pub struct Record {
     /// The exposure of each offered skill; `null` if unknown: the agent never started, or nobody
     /// observed an imported trial.
     pub exposure: Option<Vec<Exposure>>,
+    /// Whether the text that the condition adds to the prompt was in what the model was sent; absent if the condition adds
+    /// none, and if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_sent: Option<bool>,
     /// The skills that the agent wrote, where its condition asks for some; absent for other trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<Vec<GeneratedSkill>>,
@@ -302,6 +306,7 @@ impl Record {
             replied_models: BTreeMap::new(),
             seconds: Seconds::default(),
             exposure: None,
+            text_sent: None,
             generated: None,
             contaminated: Vec::new(),
             tampered: Vec::new(),

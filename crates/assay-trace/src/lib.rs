@@ -9,6 +9,7 @@ mod exposure;
 mod price;
 pub mod read;
 mod reference;
+mod sent_text;
 mod shell;
 mod stats;
 mod trajectory;
@@ -22,6 +23,7 @@ pub use exposure::{
     Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, mentions,
 };
 pub use price::{DatedPrice, Prices};
+pub use sent_text::SentText;
 pub use stats::{
     Cost, ModelUse, Repeated, SkillUse, Stats, duplicate, fuller, partial_duplicate, repeated, stats,
     stats_of,

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::PairedTask;
 use assay_stats::judge::{Calibration, Figure, Judged, Labelled, equal_errors};
+use assay_stats::{PairedTask, Reason};
 use assay_store::{Judgement, RunFolder};
 use serde::Serialize;
 
-use super::pair::{Pair, means, paired, pairs};
+use super::pair::{Pair, means, paired, pairs, undelivered_share};
 use crate::calibration::CalibrationSet;
 use crate::gather::{Slot, Table};
+use crate::model::Comparison;
 
 /// Below this p-value error rates count as different between conditions.
 const DIFFERENT: f64 = 0.01;
@@ -49,6 +50,8 @@ pub struct CorrectedLift {
     pub ci95: Option<[f64; 2]>,
     /// Why there is no corrected difference.
     pub refused: Option<String>,
+    /// `not-delivered`, if that is why.
+    pub reason: Option<Reason>,
     /// Sensitivity in the calibration set.
     pub sensitivity: Option<f64>,
     /// Specificity in the calibration set.
@@ -63,6 +66,7 @@ pub struct CorrectedLift {
 pub(super) fn lifts(
     run: &RunFolder,
     tables: &[Table],
+    comparisons: &[Comparison],
     calibration: &CalibrationSet,
     clusters: &BTreeMap<&str, u64>,
 ) -> Vec<CorrectedLift> {
@@ -88,13 +92,19 @@ pub(super) fn lifts(
             let lift = assay_stats::lift(&units, 0.95)?;
             let raw = Figure { value: lift.mean, interval: lift.interval };
             let number = lift.clusters.unwrap_or(tasks.len());
-            let found = match (&rates, &unequal) {
-                (Err(error), _) => Err(error.to_string()),
-                (_, Some(reason)) => Err(reason.clone()),
-                (Ok(_), None) if lift.interval.is_none() => {
+            let missing = undelivered_share(comparisons, &pair);
+            let found = match (missing, &rates, &unequal) {
+                (Some(share), ..) => {
+                    Err(format!("its treatment was available in {:.0}% of its trials only", 100.0 * share))
+                }
+                (None, Err(error), _) => Err(error.to_string()),
+                (None, _, Some(reason)) => Err(reason.clone()),
+                (None, Ok(_), None) if lift.interval.is_none() => {
                     Err("at least 5 tasks or effective clusters are needed".to_owned())
                 }
-                (Ok(rates), None) => rates.score_difference(raw, number).map_err(|error| error.to_string()),
+                (None, Ok(rates), None) => {
+                    rates.score_difference(raw, number).map_err(|error| error.to_string())
+                }
             };
             let ends = |figure: Figure| figure.interval.map(|interval| [interval.low, interval.high]);
             let corrected = found.as_ref().ok().map(|found| found.corrected);
@@ -109,6 +119,7 @@ pub(super) fn lifts(
                 corrected: corrected.map(|figure| figure.value),
                 ci95: corrected.and_then(ends),
                 refused: found.err(),
+                reason: missing.map(|_| Reason::NotDelivered),
                 sensitivity: rates.as_ref().ok().map(Calibration::sensitivity),
                 specificity: rates.as_ref().ok().map(Calibration::specificity),
                 labels_by: calibration.labels_by.clone(),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use assay_store::RunFolder;
 use serde::Serialize;
 
+use crate::delivered::is_undelivered;
 use crate::gather::Table;
-use crate::model::AgentKey;
+use crate::model::{AgentKey, Comparison};
 use crate::result::TrialResult;
 
 /// What two conditions of a table have in common: for each task, the values of the baseline and of the condition.
@@ -47,6 +48,12 @@ pub struct Pair {
     pub baseline: String,
     /// The condition.
     pub condition: String,
+}
+
+/// The share of a condition's trials that had its treatment, if it is too small to say anything of it.
+pub(super) fn undelivered_share(comparisons: &[Comparison], pair: &Pair) -> Option<f64> {
+    let own = comparisons.iter().find(|one| one.who == pair.who && one.condition == pair.condition)?;
+    own.delivered.filter(|share| is_undelivered(Some(*share)))
 }
 
 /// Every agent with every condition that is compared with its baseline.

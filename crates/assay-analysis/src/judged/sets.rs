@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::{PairedTask, VerdictKind};
+use assay_stats::{PairedTask, Reason, VerdictKind};
 use assay_store::{Outcome, RunFolder, SET_SCORE};
 use serde::Serialize;
 
-use super::pair::{Pair, means, paired, pairs};
+use super::pair::{Pair, means, paired, pairs, undelivered_share};
 use crate::comparisons::{judge_tasks, level};
 use crate::gather::{Slot, Table};
 use crate::model::{Comparison, FamilyInterval};
@@ -37,6 +37,8 @@ pub struct SetScoreRow {
     /// `improves`, `worsens`, `negligible` or `inconclusive`; for the overall score the verdict of the comparison. `null`
     /// while the run is not complete.
     pub verdict: Option<String>,
+    /// Why it is inconclusive; `null` otherwise.
+    pub reason: Option<Reason>,
 }
 
 /// The overall score of a domain under a condition, against the baseline.
@@ -71,6 +73,12 @@ pub(super) fn sets(
         for set in sets {
             rows.extend(row(run, table, &pair, &set, clusters, family, is_interim));
         }
+        if undelivered_share(comparisons, &pair).is_some() {
+            for row in rows.iter_mut().filter(|row| row.pair == pair && row.verdict.is_some()) {
+                row.verdict = Some(VerdictKind::Inconclusive.word().to_owned());
+                row.reason = Some(Reason::NotDelivered);
+            }
+        }
         let own = comparisons.iter().find(|one| one.who == pair.who && one.condition == pair.condition);
         let overall = paired(table, &pair.baseline, &pair.condition, |result| {
             result.score.filter(|_| result.judgement.is_some())
@@ -85,6 +93,7 @@ pub(super) fn sets(
                 ci95: comparison.ci95,
                 family: comparison.family,
                 verdict: comparison.verdict.map(|verdict| verdict.word().to_owned()),
+                reason: comparison.reason.filter(|_| comparison.verdict.is_some()),
                 pair,
             });
         }
@@ -150,6 +159,7 @@ fn row(
             high: interval.high,
         }),
         verdict: (!is_interim).then(|| word.to_owned()),
+        reason: found.reason.filter(|_| !is_interim),
     })
 }
 

@@ -14,7 +14,7 @@ use assay_gateway::{
 };
 use assay_sandbox::{FreezeSignal, Mount, Network};
 use assay_store::{Cause, Metered, Store};
-use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
+use assay_trace::{DatedPrice, Exposure, Price, Prices, SentText, Source, Trajectory};
 
 use crate::run::attempt::Attempt;
 use crate::run::broken::{Broken, create_folder};
@@ -68,6 +68,7 @@ impl ProxyHandle {
                 body: skill.body.clone(),
             })
             .collect();
+        session.text = condition_text(trial).unwrap_or_default().to_owned();
         session.script_context = trial.script_context();
         session.varying.clone_from(&route.varying);
         session.cassette = match &route.cli_agents.replay {
@@ -277,6 +278,24 @@ pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, route: &ModelRou
     }
 }
 
+/// The text of the condition in the prompt; `None` if there is none that is the same for every agent.
+fn condition_text(trial: &ResolvedTrial) -> Option<&str> {
+    let preface = trial.provision.preface.as_str();
+    (!preface.is_empty() && !trial.provision.writes_skills).then_some(preface)
+}
+
+/// Whether the condition's text was in what the model was sent: by the requests, or by the conversation of an agent that
+/// makes them itself.
+pub(crate) fn text_sent(trial: &ResolvedTrial, run: &AgentRun, ledger: Option<&Ledger>) -> Option<bool> {
+    let mut text = SentText::new(condition_text(trial)?);
+    if let Some(ledger) = ledger {
+        return ledger.text_sent;
+    }
+    let prompts = run.trajectory.steps.iter().filter(|step| step.source != Source::Agent);
+    prompts.for_each(|step| text.read(&step.message));
+    text.is_sent()
+}
+
 /// The requests take precedence over the transcript.
 pub(crate) fn correct_exposure(found: &mut [Exposure], trajectory: &Trajectory, ledger: &Ledger) {
     let turns: Vec<usize> = trajectory
@@ -324,6 +343,7 @@ mod tests {
             exchanges: exchanges.to_vec(),
             refused: Vec::new(),
             exposure: Vec::new(),
+            text_sent: None,
             capped: None,
             paused_seconds: 0.0,
             silent_seconds,

@@ -16,6 +16,8 @@ use crate::run::verifier::Reward;
 pub(crate) struct Findings {
     pub(crate) run: Option<AgentRun>,
     pub(crate) exposure: Vec<Exposure>,
+    /// Whether the condition's text was in what the model was sent, if there is one.
+    pub(crate) text_sent: Option<bool>,
     /// The skills that the agent wrote, if it was asked to.
     pub(crate) generated: Option<Vec<GeneratedSkill>>,
     pub(crate) reward: Option<Reward>,

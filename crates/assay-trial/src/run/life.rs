@@ -434,8 +434,10 @@ impl<'a> Attempt<'a> {
         findings.task_skills =
             stopped.task_skills().iter().map(|path| assay_diagnostic::escape_path(path)).collect();
         findings.exposure = self.exposure(&run, &mounts);
+        findings.text_sent = cli_agents::text_sent(trial, &run, None);
         if let Some((proxy, route)) = proxy {
             let ledger = proxy.close();
+            findings.text_sent = cli_agents::text_sent(trial, &run, Some(&ledger));
             findings.metered = Some(cli_agents::metered(&run.trajectory, &ledger, route));
             let time = assay_diagnostic::duration_of_seconds(trial.agent_timeout);
             cli_agents::apply_ledger(&mut run, &ledger, time);
@@ -677,6 +679,7 @@ fn record(
         replied_models,
         seconds: findings.seconds,
         exposure: findings.run.is_some().then_some(findings.exposure),
+        text_sent: findings.text_sent,
         generated: findings.generated,
         contaminated: findings.contaminated,
         tampered: findings.tampered,

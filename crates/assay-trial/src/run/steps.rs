@@ -223,6 +223,11 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
                 all => *all = Some(run),
             }
         }
+        // In every step.
+        findings.text_sent = match (findings.text_sent, own.text_sent) {
+            (Some(all), Some(own)) => Some(all && own),
+            (all, own) => all.or(own),
+        };
         tests.extend(named_tests(own.ctrf, step.name()));
         if let Some(reason) = own.no_reward {
             findings.no_reward.get_or_insert(format!("step `{}`: {reason}", escape(step.name())));

@@ -49,14 +49,9 @@ fn skills_that_were_never_written_are_not_compared() {
         assert!(text.contains("Not delivered"), "{format}");
     }
     // Records of earlier versions do not say what was written: the kept files do.
-    for trial in lab.trials() {
-        let path = trial.join("record.json");
-        let mut record: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        let keys = record.as_object_mut().unwrap();
-        keys.remove("generated");
-        keys.remove("signature");
-        std::fs::write(&path, record.to_string()).unwrap();
-    }
+    lab.edit_records(|record| {
+        record.as_object_mut().unwrap().remove("generated");
+    });
     let again = lab.assay(&["report", "lab", "--format", "json"]).ok().json();
     assert_eq!(comparison(&again), expected, "{again:#}");
 }
@@ -97,4 +92,50 @@ fn a_skill_that_is_announced_and_not_opened_is_delivered() {
     assert_eq!(found, [&json!(1.0), &json!(1.0)], "{document:#}");
     assert_eq!(document["report"]["arms"][1]["exposure"]["opened"], json!(0.0));
     assert!(comparisons.iter().all(|comparison| comparison["reason"] != "not-delivered"));
+}
+
+/// A text is delivered if it was in what the model was sent; records of before do not say.
+#[test]
+fn a_text_of_the_prompt_is_delivered_if_the_model_was_sent_it() {
+    needs_bubblewrap!();
+    let lab = suite::lab(6)
+        .file("docs/style.md", "# Style\n\nA report ends with the agreed word, which is right.\n")
+        .script(&[
+            json!({ "turn": 0, "seen": "agreed word for this kind of report is `right`", "run": "echo right > answer.txt" }),
+            json!({ "turn": 0, "run": "echo wrong > answer.txt" }),
+        ])
+        .experiment(|design| suite::paired(design.conditions(&["none", "plain", "documents"]), 6));
+    let (document, _) = lab.run(&["--no-checks"]);
+    let delivered = |document: &Value| -> Vec<Value> {
+        let comparisons = document["comparisons"].as_array().unwrap();
+        comparisons.iter().map(|comparison| comparison["delivered"].clone()).collect()
+    };
+    assert_eq!(delivered(&document["report"]), [json!(1.0), json!(1.0)], "{document:#}");
+    assert_eq!(document["report"]["comparisons"][0]["verdict"], "helps");
+    for record in lab.records() {
+        let has_text = record["condition"] != "none";
+        assert_eq!(record.get("text_sent"), has_text.then_some(&json!(true)), "{record:#}");
+    }
+    let report = || lab.assay(&["report", "lab", "--format", "json"]).ok().json();
+    // A prompt that came without its text.
+    lab.edit_records(|record| {
+        if record["condition"] == "plain" {
+            record["text_sent"] = json!(false);
+        }
+    });
+    let found = report();
+    assert_eq!(delivered(&found), [json!(0.0), json!(1.0)], "{found:#}");
+    assert_eq!(
+        (&found["comparisons"][0]["verdict"], &found["comparisons"][0]["reason"]),
+        (&json!("inconclusive"), &json!("not-delivered"))
+    );
+    let text = lab.assay(&["report", "lab"]).ok().stdout;
+    assert!(text.contains("Not delivered"), "{text}");
+    // Records of earlier versions.
+    lab.edit_records(|record| {
+        record.as_object_mut().unwrap().remove("text_sent");
+    });
+    let found = report();
+    assert_eq!(delivered(&found), [Value::Null, Value::Null], "{found:#}");
+    assert_eq!(found["comparisons"][0]["verdict"], "helps");
 }

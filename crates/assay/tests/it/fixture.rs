@@ -142,6 +142,17 @@ impl Fixture {
         (ran.json(), ran.code)
     }
 
+    /// Changes all records; their signatures are removed.
+    pub(crate) fn edit_records(&self, edit: impl Fn(&mut Value)) {
+        for trial in self.trials() {
+            let path = trial.join("record.json");
+            let Some(mut record) = read_json(&path) else { continue };
+            edit(&mut record);
+            record.as_object_mut().unwrap().remove("signature");
+            std::fs::write(&path, record.to_string()).unwrap();
+        }
+    }
+
     /// The folders of the store's trials.
     pub(crate) fn trials(&self) -> Vec<PathBuf> {
         let list = |path: &Path| -> Vec<PathBuf> {

@@ -6,6 +6,7 @@ use assay_store::{ConditionSettings, Store, TrialId};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, Ran, needs_bubblewrap};
+use crate::server::{Answer, Server};
 use crate::suite::body;
 
 const POLICY: &str = r#"schema = "assay.gate-policy/1"
@@ -337,4 +338,65 @@ fn guards_that_do_not_hold_fail() {
             && reason.contains("link-broken"),
         "{reason}"
     );
+}
+
+/// A policy for one skill, and the gate's row for it.
+fn gate_of_reports(lab: &Fixture, more: &[&str]) -> (Value, i32) {
+    lab.write(
+        "gate.toml",
+        POLICY.replace("\"skills/reports\", \"skills/invoices\", \"skills/letters\"", "\"skills/reports\""),
+    );
+    let ran = lab.assay(&[&["gate", "gate.toml", "--create-ledger", "--format", "json"], more].concat());
+    assert!(!ran.stdout.is_empty(), "{}", ran.stderr);
+    (ran.json()["skills"][0].clone(), ran.code)
+}
+
+#[test]
+fn a_skill_that_was_not_there_blocks_the_gate() {
+    needs_bubblewrap!();
+    let lab = repository();
+    let (row, code) = gate_of_reports(&lab, &[]);
+    assert_eq!((code, &row["verdict"]), (0, &json!("pass")), "{row:#}");
+    lab.edit_records(|record| {
+        for skill in record["exposure"].as_array_mut().into_iter().flatten() {
+            skill["offered"] = json!(false);
+        }
+    });
+    let (row, code) = gate_of_reports(&lab, &[]);
+    assert_eq!((code, &row["verdict"]), (3, &json!("blocked")), "{row:#}");
+    assert_eq!(row["reason"], "the skill was available in 0% of its trials only");
+}
+
+/// A part of the trials decides nothing, however clear it looks; the rest is executed by the next gate.
+#[test]
+fn a_run_that_is_not_complete_blocks_the_gate() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        let text = request.body.to_string();
+        let word = |word: &str| text.contains(&format!("agreed word for this kind of report is `{word}`"));
+        match request.turn() {
+            0 if text.contains("Skills are folders") => Answer::bash("cat /skills/reports/SKILL.md"),
+            1 if word("right") => Answer::bash("echo right > answer.txt"),
+            _ => Answer::done("Done."),
+        }
+    });
+    let lab = repository().env("OPENAI_API_KEY", "k");
+    let text = std::fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    let model = format!(
+        "model = \"openai:m\"\nbase_url = \"{}\"\nprice = {{ input = 1000, output = 0 }}",
+        server.url()
+    );
+    lab.write("experiment.toml", text.replace("model = \"scripted:turns.jsonl\"", &model));
+    let (row, code) = gate_of_reports(&lab, &["--max-usd", "30"]);
+    assert_eq!((code, &row["verdict"]), (3, &json!("blocked")), "{row:#}");
+    let recorded = lab.records_of("loop").len();
+    assert!(recorded > 0 && recorded < 36, "{recorded}: {row:#}");
+    let ledger = std::fs::read_to_string(lab.path("ledger.jsonl")).unwrap_or_default();
+    assert!(!ledger.contains("\"pass\"") && !ledger.contains("\"fail\""), "{ledger}");
+    // Nor does the report of what there is.
+    let report = lab.assay(&["report", "gate-skills-reports", "--format", "json"]).ok().json();
+    assert_eq!((&report["interim"], &report["comparisons"][0]["verdict"]), (&json!(true), &Value::Null));
+    let (row, code) = gate_of_reports(&lab, &["--no-cap"]);
+    assert_eq!((code, &row["verdict"]), (0, &json!("pass")), "{row:#}");
+    assert_eq!(row["trials_reused"], json!(recorded), "{row:#}");
 }

@@ -217,6 +217,69 @@ fn nothing_in_a_sandbox_sees_the_key() {
     assert!(!holds(&lab.path(".assay"), key.trim()), "the file");
 }
 
+/// Without a sandbox, processes run as the user: they get no variable, and their own home has no key. The user's files and
+/// the environment of assay itself can be read by absolute path, as docs/SECURITY.md says.
+#[test]
+fn nothing_without_a_sandbox_is_given_the_key() {
+    let spy = "env; cat ~/.local/state/assay/record.key";
+    let lab = || {
+        suite::lab(1)
+            .task("t1", |task| {
+                task.toml("version = \"1.0\"\n[verifier.env]\nSTOLEN = \"${ASSAY_RECORD_KEY:-nothing}\"\n")
+                    .test_sh(&format!("{spy}\n[ \"$(cat answer.txt)\" = right ] && reward 1 || reward 0\n"))
+                    .solve_sh(&format!("{spy} > /logs/artifacts/seen.txt\necho right > answer.txt\n"))
+            })
+            .script(&[json!({ "turn": 0, "run": spy })])
+            .experiment(|e| {
+                let design =
+                    e.conditions(&["none", "curated"]).no_sandbox().top("allow_env = [\"ASSAY_RECORD_KEY\"]");
+                suite::paired(design, 1).table("[sandbox]\nkind = \"none\"\n")
+            })
+    };
+    // The verifier's folder for rewards is in sandboxes only, so that no trial counts; all three are executed.
+    let run = |lab: &Fixture| {
+        let (checked, _) = lab.run(&["--allow-unsandboxed"]);
+        assert_eq!(checked["checks_executed"], json!(2), "{checked:#}");
+        let (document, _) = lab.run(&["--no-checks", "--allow-unsandboxed"]);
+        assert_eq!(document["executed"], json!(2), "{document:#}");
+        for seen in ["trajectory.json", "verifier"] {
+            let spied = lab.records_of("loop").iter().any(|record| {
+                let path = attempt(record, seen);
+                if path.is_dir() {
+                    holds(&path, "PATH=")
+                } else {
+                    fs::read_to_string(path).unwrap().contains("PATH=")
+                }
+            });
+            assert!(spied, "{seen}");
+        }
+        assert!(lab.records_of("oracle").iter().any(|record| holds(&attempt(record, "artifacts"), "PATH=")));
+    };
+    let with_variable = lab().env(VARIABLE, KEY);
+    run(&with_variable);
+    assert!(!holds(&with_variable.path(".assay"), KEY), "the variable");
+    let with_file = lab();
+    run(&with_file);
+    let key = fs::read_to_string(key_file(&with_file)).unwrap();
+    assert!(!holds(&with_file.path(".assay"), key.trim()), "the file");
+}
+
+#[test]
+#[ignore = "needs Docker"]
+fn nothing_in_a_container_sees_the_key() {
+    let docker =
+        "[sandbox]\nkind = \"docker\"\nimages = { \"python:3.11-slim-bookworm\" = \"base:bookworm\" }\n";
+    let lab = spying(docker).env(VARIABLE, KEY);
+    let (document, _) = lab.run(&[]);
+    assert_eq!(document["report"]["keys"]["signed"], json!(2), "{document:#}");
+    assert!(!holds(&lab.path(".assay"), KEY), "the variable");
+    let lab = spying(docker);
+    let (document, _) = lab.run(&[]);
+    assert_eq!(document["report"]["keys"]["signed"], json!(2), "{document:#}");
+    let key = fs::read_to_string(key_file(&lab)).unwrap();
+    assert!(!holds(&lab.path(".assay"), key.trim()), "the file");
+}
+
 /// An archive of an experiment's run whose results are turned around, and whose skill is another text.
 fn edited_archive() -> Vec<u8> {
     let theirs = lab(2);
