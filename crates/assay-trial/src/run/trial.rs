@@ -123,10 +123,15 @@ impl ResolvedTrial {
     }
 
     /// Its position in the experiment, for scripted models. What a script draws at random depends on what identified
-    /// the trial at first, so that demonstrations keep their figures when the id schema changes.
+    /// the trial at first, so that demonstrations keep their figures when the id schema changes. It does not depend on who
+    /// judges the work: another judge decides on the same.
     pub fn script_context(&self) -> ScriptContext {
-        let earlier = self.specify_earlier(&self.specification);
-        let seed = earlier.map_or_else(|| self.id.seed(), |earlier| TrialId::of(&earlier).seed());
+        let work = work_of(&self.specification);
+        let mut identity = self.specify_earlier(&self.specification).unwrap_or_else(|| work.clone());
+        if let Some(keys) = identity.as_object_mut() {
+            keys.shift_remove("judge");
+        }
+        let seed = TrialId::of(&identity).seed();
         ScriptContext {
             task: self.task.name.clone(),
             condition: self.condition.clone(),

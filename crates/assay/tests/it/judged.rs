@@ -1,5 +1,6 @@
 //! Trials that judges decide: what they see, what counts, and what happens without an answer.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::fixture::{Fixture, attempt, needs_bubblewrap, read_json};
 use crate::server::{Answer, Request, Server};
 
 /// Five tasks whose agent writes `style` into notes.md if it has read the skill, and a rubric of two sets.
-fn lab(judge: &str) -> Fixture {
+pub(crate) fn lab(judge: &str) -> Fixture {
     let rubric = json!({
         "schema": "assay.rubric/1",
         "sets": [
@@ -57,7 +58,7 @@ fn lab(judge: &str) -> Fixture {
     })
 }
 
-fn judge_at(url: &str) -> String {
+pub(crate) fn judge_at(url: &str) -> String {
     format!("[judge]\nmodels = [\"openai:judge\"]\nbase_url = \"{url}\"\n")
 }
 
@@ -118,11 +119,19 @@ fn answers((items, material): &(Vec<Value>, String)) -> Vec<Value> {
         .collect()
 }
 
-fn reply(request: &Request) -> Answer {
+pub(crate) fn reply(request: &Request) -> Answer {
     if request.is_preflight() {
         return Answer::done("ok");
     }
     Answer::done(&json!({ "items": answers(&parts(request)) }).to_string())
+}
+
+/// What a judge answers that overlooks planted items.
+pub(crate) fn careless(request: &Request) -> Answer {
+    let answers = answers(&parts(request)).into_iter();
+    let items: Vec<Value> =
+        answers.filter(|answer| !answer["id"].as_str().unwrap().starts_with("planted")).collect();
+    Answer::done(&json!({ "items": items }).to_string())
 }
 
 fn run(lab: &Fixture) -> (Value, i32) {
@@ -328,6 +337,31 @@ fn another_judge_decides_on_the_same_work() {
     assert_eq!((&document["executed"], &document["cached"]), (&json!(0), &json!(4)));
 }
 
+/// What a script draws does not depend on who judges the work: another judge decides on the same.
+#[test]
+fn the_work_does_not_depend_on_the_judge() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let works = ["openai:judge", "openai:second"].map(|judge| {
+        let lab = lab(&judge_at(&server.url()).replace("openai:judge", judge)).script(&[
+            json!({"turn": 0, "chance": 0.5, "draw": "notes", "run": ["echo 'Some notes.' >notes.md"]}),
+            json!({"turn": 0, "run": ["echo 'Other notes.' >notes.md"]}),
+            json!({"say": "The notes are in notes.md."}),
+        ]);
+        let (document, code) = run(&lab);
+        assert_eq!((code, &document["executed"]), (0, &json!(20)), "{document:#}");
+        let work = |record: &Value| {
+            let id = record["work"].as_str().unwrap().to_owned();
+            let diff = lab.path(&format!(".assay/trials/{}/{id}/attempts/1/workspace.diff", &id[..2]));
+            (id, fs::read_to_string(diff).unwrap())
+        };
+        lab.records().iter().map(work).collect::<BTreeMap<_, _>>()
+    });
+    let texts: BTreeSet<&String> = works[0].values().collect();
+    assert!(texts.len() == 2 && works[0].len() == 20, "{works:#?}");
+    assert_eq!(works[0], works[1]);
+}
+
 #[test]
 fn a_judge_of_the_candidates_family_is_refused_before_any_trial() {
     let lab = lab("[judge]\nmodels = [\"openai:o3\"]\nbase_url = \"http://127.0.0.1:9/v1\"\n");
@@ -378,11 +412,7 @@ fn two_wrong_answers_to_planted_items_block_the_verdict() {
         if request.is_preflight() {
             return Answer::done("ok");
         }
-        let (items, material) = parts(request);
-        let answers = answers(&(items, material)).into_iter();
-        let items: Vec<Value> =
-            answers.filter(|answer| !answer["id"].as_str().unwrap().starts_with("planted")).collect();
-        Answer::done(&json!({ "items": items }).to_string())
+        careless(request)
     });
     let lab = lab(&judge_at(&server.url()));
     // A twentieth of 150 items is planted; which ones, the ids of the trials decide.
@@ -669,6 +699,54 @@ fn labels_correct_the_lift_of_a_report() {
     let pairs = ["judge", "export", "lab", "--as", "pairs", "--sample", "4", "--out", "pairs.jsonl"];
     lab.assay(&pairs).ok();
     assert_eq!(fs::read_to_string(lab.path("pairs.jsonl")).unwrap().lines().count(), 4);
+}
+
+/// Without the treatment there is no verdict on a set, and no corrected lift.
+#[test]
+fn a_skill_that_was_not_there_gives_no_verdict_on_a_set_and_no_corrected_lift() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| reply(request));
+    let lab = lab(&judge_at(&server.url()));
+    let (document, _) = run(&lab);
+    let before = sets(&document["report"]);
+    assert!(before.iter().any(|(_, _, _, verdict)| verdict == "improves"), "{before:?}");
+    lab.assay(&["judge", "export", "lab", "--as", "items", "--out", "items.jsonl"]).ok();
+    let text = fs::read_to_string(lab.path("items.jsonl")).unwrap();
+    let labels = text.lines().map(|line| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        row["label"] = row["verdict"].clone();
+        format!("{row}\n")
+    });
+    lab.write("labels.jsonl", labels.collect::<String>());
+    lab.edit_records(|record| {
+        for skill in record["exposure"].as_array_mut().into_iter().flatten() {
+            skill["offered"] = json!(false);
+        }
+    });
+    let args = ["report", "lab", "--calibration", "labels.jsonl", "--labels-by", "people"];
+    let report = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
+    let judged = &report["judged"];
+    for row in judged["sets"].as_array().unwrap() {
+        assert_eq!(
+            (&row["verdict"], &row["reason"]),
+            (&json!("inconclusive"), &json!("not-delivered")),
+            "{row:#}"
+        );
+    }
+    let corrected = &judged["corrected"][0];
+    assert_eq!(
+        (&corrected["corrected"], &corrected["ci95"], &corrected["reason"]),
+        (&Value::Null, &Value::Null, &json!("not-delivered")),
+        "{corrected:#}"
+    );
+    assert_eq!(corrected["refused"], "its treatment was available in 0% of its trials only");
+    for format in ["terminal", "markdown", "html"] {
+        let shown = lab.assay(&[&args[..], &["--format", format]].concat()).ok().stdout;
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("inconclusive (not delivered)"), "{format}: {shown}");
+        assert!(flat.contains("its treatment was available in 0% of its trials only"), "{format}: {shown}");
+        assert!(!flat.contains("improves"), "{format}: {shown}");
+    }
 }
 
 /// Scenarios that others published: imported, run by a scripted agent, judged by rule.
