@@ -441,11 +441,13 @@ def _(c):
     run = c.assay("run", "experiment.toml")
     need(run.code == 0, run.text[-160:])
     tests = c.assay("report", "checks-in-rewards", "--tests")
-    need("exists" in tests.out and "house_format" in tests.out, "report --tests lists no check")
+    # Only checks whose result differs are listed.
+    need("house_format" in tests.out and "report 10 checks" in tests.out, "report --tests lists no check")
     audit = c.assay("audit", "corpus", "checks-in-rewards")
     need("no check passed" not in audit.text, "a finding of inertia")
     c.assay("export", "data", "checks-in-rewards", "--as", "csv", "--out", "data")
-    need(len(list(csv.reader((c.at / "data" / "checks.csv").open()))) == 21, "rows of checks.csv")
+    rows = list(csv.reader((c.at / "data" / "checks.csv").open()))
+    need(len(rows) == 21 and all(any(name in row for row in rows) for name in ("exists", "house_format")), "rows of checks.csv")
     lift = c.report("checks-in-rewards", ".assay")["comparisons"][0]
     need("+100" in c.assay("report", "checks-in-rewards").out, f"lift {json.dumps(lift)[:80]}")
 
@@ -525,8 +527,8 @@ def _(c):
     steps = re.findall(r"`(assay [^`]+)`", shown.out)
     need(re.search(r"(?i)next", shown.out), "no next step")
     for step in steps:
-        words = step.split()[1:]
-        ran = c.assay("--store", "s", *words)
+        # A command names the store, if it is another than the default one.
+        ran = c.assay(*step.split()[1:])
         need(ran.code == 0, f"{step}: exit {ran.code}")
     need(steps or "audit corpus" not in done.out.split("error")[0], "no command")
 

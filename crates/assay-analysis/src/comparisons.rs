@@ -305,7 +305,12 @@ pub(crate) fn compare_arms(pairing: &Pairing<'_>, rounds: Option<(Rounds, &mut P
         p_interval_adjusted: p.map(|p| (p * family.max(1) as f64).min(1.0)),
         loss_bounds: losses.lifts(),
         tipping_shift: tipping,
+        tasks_lost: slots
+            .iter()
+            .filter(|(task, arm, base)| !shared.contains(task) && arm.lost() + base.lost() > 0)
+            .count(),
         normalized_gain: gain.map(|gain| gain.value),
+        hake_gain: gain.map(|gain| gain.hake),
         normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval).filter(|_| is_fixed)),
         p: fixed(assay_stats::sign_flip(&units, pairing.seed)),
         p_adjusted: None,

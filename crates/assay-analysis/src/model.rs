@@ -205,7 +205,9 @@ pub struct Comparison {
     pub p_interval_adjusted: Option<f64>,
     /// Lift as a share of 1 − baseline; for losses, as a share of the baseline.
     pub normalized_gain: Option<f64>,
-    /// Its 95% CI.
+    /// Hake's gain: lift as a share of 1 − baseline, for losses too.
+    pub hake_gain: Option<f64>,
+    /// The 95% CI of `normalized_gain`.
     pub normalized_gain_ci95: Option<[f64; 2]>,
     /// Sign-flip permutation, two-sided. Not used for the verdict, and in the JSON only.
     pub p: Option<f64>,
@@ -219,6 +221,9 @@ pub struct Comparison {
     /// The least such difference, from 0 to 1, at which the lost trials change the verdict that the others have; `null` if they
     /// have none, if no trial was lost, and if no difference changes it.
     pub tipping_shift: Option<f64>,
+    /// Tasks with lost trials that have no valid trial under one of the conditions: the lift leaves them out, and
+    /// `loss_bounds` counts them.
+    pub tasks_lost: usize,
     /// 95th percentile of the same comparison between two halves of the baseline.
     pub run_to_run_noise: Option<f64>,
     /// The minimum detectable effect of this design with 80% power, at the observed variance.

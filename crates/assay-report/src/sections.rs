@@ -463,6 +463,23 @@ fn exclusions(report: &Report) -> Section {
     Section { title: "Excluded", level: Level::Summary, blocks }
 }
 
+/// Hake's gain of conditions that lost, for which the normalized gain is another quantity.
+fn hake_gains(report: &Report) -> String {
+    let of = |comparison: &Comparison| {
+        let gain = comparison.hake_gain.filter(|gain| *gain < 0.0)?;
+        let gain = format!("{gain:+.2}").replace('-', "−");
+        Some(format!("{gain} for `{}`", clean(&comparison.condition)))
+    };
+    let gains: Vec<String> = report.comparisons.iter().filter_map(of).collect();
+    if gains.is_empty() {
+        return String::new();
+    }
+    format!(
+        " Hake's gain, which divides a negative lift by the same as a positive one, is {}.",
+        gains.join(", ")
+    )
+}
+
 fn reading(report: &Report, labels: &Labels) -> Section {
     let margin = 100.0 * report.margin;
     let trial = "Trial: one execution of the agent on one task under one condition. Repetitions: the number of trials of each task \
@@ -509,8 +526,9 @@ fn reading(report: &Report, labels: &Labels) -> Section {
             .to_owned(),
         format!(
             "Normalized gain: a positive lift divided by 1 minus the baseline's {rate}, or a negative lift divided by the \
-             baseline's {rate}. The normalized gain does not affect the verdict. Tasks better/equal/worse: the number of tasks on \
-             which the condition's {rate} is higher than the baseline's, equal to the baseline's, and lower."
+             baseline's {rate}.{} The normalized gain does not affect the verdict. Tasks better/equal/worse: the number of tasks on \
+             which the condition's {rate} is higher than the baseline's, equal to the baseline's, and lower.",
+            hake_gains(report)
         ),
         "p (CI): the p-value that belongs to the confidence interval, for the hypothesis that the true lift is 0; `p_interval` in \
          the report as JSON (`--format json`). Adjusted p (CI): the same times the number of comparisons that are adjusted \

@@ -44,6 +44,13 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         return format!("No CI: {few} results in both conditions, and at least {least} needed.{lost}");
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
+        let left_out = match comparison.tasks_lost {
+            0 => String::new(),
+            1 => " The lift leaves out 1 task without a valid trial under one of the conditions, and these two count it.".to_owned(),
+            tasks => format!(
+                " The lift leaves out {tasks} tasks without a valid trial under one of the conditions, and these two count them."
+            ),
+        };
         let decided = comparison.verdict.is_some_and(|kind| kind != VerdictKind::Inconclusive);
         let tipping = match comparison.tipping_shift {
             Some(shift) => format!(" The verdict changes from {:.0} pp on.", 100.0 * shift),
@@ -51,7 +58,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             None => String::new(),
         };
         format!(
-            " If the trials with infrastructure errors had passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the lift would be {} or {} pp.{tipping}",
+            " If the trials with infrastructure errors had passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the lift would be {} or {} pp.{tipping}{left_out}",
             points(low),
             points(high)
         )

@@ -22,6 +22,8 @@ const STEPS: u32 = 400;
 pub struct Gain {
     /// In [−1, 1]: above 0 a share of the possible gain, below 0 a share of the possible loss.
     pub value: f64,
+    /// Hake's (1998) gain, (arm − base)/(1 − base) on either side of 0; equal to `value` above it.
+    pub hake: f64,
     /// `None` under 5 tasks or clusters, or if the level is not between 0 and 1.
     pub interval: Option<Interval>,
 }
@@ -46,7 +48,7 @@ pub fn normalized_gain(tasks: &[PairedTask], level: f64) -> Option<Gain> {
         .filter(|_| sample.has(FEWEST_UNITS))
         .and_then(|tail| Quantiles::of(sample.n, tail))
         .map(|quantiles| fieller(&sample, quantiles, value));
-    Some(Gain { value, interval })
+    Some(Gain { value, hake: lift / (1.0 - base), interval })
 }
 
 fn fieller(sample: &Sample, quantiles: Quantiles, value: f64) -> Interval {

@@ -134,6 +134,12 @@ fn relevant_or_uneven_losses_are_inconclusive() {
     close(bounds.map(|[low, _]| low), -0.05);
     close(bounds.map(|[_, high]| high), 0.45);
     assert_eq!(Suite::uniform(&["none", "curated"], &["F", "P"]).compared().loss_bounds, None);
+    // A task of which nothing is left is counted in the bounds alone.
+    let conditions = ["none", "curated"];
+    let lost = Suite::new(&conditions, &[("a", &["FF", "PP"]), ("b", &["FF", "ii"])]).compared();
+    assert_eq!((lost.tasks, lost.tasks_lost), (1, 1));
+    let none = Suite::new(&conditions, &[("a", &["FF", "PP"]), ("b", &["FF", "Pi"])]).compared();
+    assert_eq!((none.tasks, none.tasks_lost), (2, 0));
 }
 
 /// The least difference among lost trials that changes the verdict of the others.

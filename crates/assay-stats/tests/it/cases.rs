@@ -411,6 +411,11 @@ fn normalised_gain_by_hand() {
     assert_eq!(value(&[(4, 0); 5]), Some(1.0));
     assert_eq!(value(&[(0, 1); 5]), Some(-1.0));
     assert_eq!(normalized_gain(&suite(4, &[(3, 2); 4]), 0.95).unwrap().interval, None);
+    // Hake's: (.25 − .5)/(1 − .5), and (0 − .25)/(1 − .25).
+    let hake = |passes: &[(usize, usize)]| normalized_gain(&suite(4, passes), 0.95).map(|g| g.hake);
+    assert_eq!(hake(&[(3, 2); 5]), Some(0.5));
+    assert_eq!(hake(&[(1, 2); 5]), Some(-0.5));
+    close(hake(&[(0, 1); 5]).unwrap(), -0.25 / 0.75, 1e-12, "a loss");
 }
 
 #[test]

@@ -87,10 +87,6 @@ fn execution(plan: &Plan, store: &Store) -> Result<Execution, Failure> {
 
 /// What missing trials may cost, in words. Judges are apart.
 pub(super) fn cost_words(cost: &CostForecast) -> String {
-    let between = |[low, high]: [f64; 2]| {
-        let (low, high) = (format!("${low:.2}"), format!("${high:.2}"));
-        if low == high { low } else { format!("{low} to {high}") }
-    };
     if cost.trials == 0 {
         return "none (all trials are recorded)".to_owned();
     }
@@ -100,16 +96,22 @@ pub(super) fn cost_words(cost: &CostForecast) -> String {
     let sources: Vec<&str> = cost.from.iter().copied().filter_map(source_words).collect();
     let sources = if sources.is_empty() { String::new() } else { format!(" ({})", sources.join("; ")) };
     match (cost.range, cost.known) {
-        (Some(range), _) => format!("{}{sources}", between(range)),
+        (Some(range), _) => format!("{}{sources}", dollars(range)),
         (None, known) => {
             let known =
-                known.map_or(String::new(), |known| format!("; the rest {}{sources}", between(known)));
+                known.map_or(String::new(), |known| format!("; the rest {}{sources}", dollars(known)));
             format!(
                 "unknown for {}: no recorded trials like these, and no price or cap that bounds it{known}",
                 clean(&cost.unknown.join(", "))
             )
         }
     }
+}
+
+/// A range in US dollars.
+fn dollars([low, high]: [f64; 2]) -> String {
+    let (low, high) = (format!("${low:.2}"), format!("${high:.2}"));
+    if low == high { low } else { format!("{low} to {high}") }
 }
 
 fn source_words(source: CostSource) -> Option<&'static str> {
@@ -164,7 +166,10 @@ fn format_forecast(forecast: &PlanForecast) -> String {
         let cost = match arm.cost_usd_each {
             _ if is_free => "no cost".to_owned(),
             Some(usd) => format!("${usd:.4} each"),
-            None => "cost unknown".to_owned(),
+            None => arm.cost_usd_missing.map_or_else(
+                || "cost unknown".to_owned(),
+                |range| format!("cost {}", dollars([range.low, range.high])),
+            ),
         };
         let time =
             arm.seconds_each.map_or_else(|| "time unknown".to_owned(), |s| format!("{} each", seconds(s)));

@@ -86,6 +86,8 @@ fn a_priced_model_on_this_machine_needs_a_cap_and_has_a_range_of_cost() {
     let plan = paid.assay(&["plan", "experiment.toml", "--format", "json"]).json();
     assert_eq!((&plan["cost_usd_low"], &plan["cost_usd_high"]), (&0.0.into(), &30.0.into()), "{plan:#}");
     assert_eq!(plan["arms"][0]["cost_usd_missing"]["from"], "caps");
+    let plan = paid.assay(&["plan", "experiment.toml"]).stdout;
+    assert!(plan.contains(", cost $0.00 to $30.00, ") && !plan.contains("cost unknown"), "{plan}");
     // A price of 0 is none.
     lab("{ input = 0, output = 0 }").assay(&run).ended(3);
 }
