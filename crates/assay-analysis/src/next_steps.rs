@@ -50,6 +50,8 @@ pub enum NextStep {
     },
     /// The effect is within the equivalence margin.
     Negligible {
+        /// The run.
+        run: String,
         /// The condition.
         condition: String,
         /// Its mean tokens in relation to the baseline's; absent if either is unknown.
@@ -58,6 +60,8 @@ pub enum NextStep {
         cost_ratio: Option<f64>,
         /// Why; may be empty.
         causes: Vec<Cause>,
+        /// Whether another program executed the trials.
+        imported: bool,
     },
     /// The skill of a condition was opened in few trials.
     NotOpened {
@@ -96,6 +100,13 @@ pub enum NextStep {
         /// The first of the failed trials.
         trial: TrialId,
     },
+    /// The curated skills help, and so does a placebo.
+    PlaceboHelps {
+        /// The condition.
+        condition: String,
+        /// The placebo.
+        placebo: String,
+    },
     /// The curated skills help, and no placebo shows that it is their content.
     NoPlacebo {
         /// The condition.
@@ -132,7 +143,7 @@ pub(crate) fn next_steps(run: &RunFolder, findings: &Findings<'_>) -> Vec<NextSt
     let inconclusive = of(VerdictKind::Inconclusive)
         .filter(|found| !matches!(found.reason, Some(Reason::Judge | Reason::NotDelivered)))
         .map(|found| inconclusive(run, findings, found));
-    let negligible = of(VerdictKind::Negligible).map(|found| negligible(arms, found));
+    let negligible = of(VerdictKind::Negligible).map(|found| negligible(run, arms, found));
     let harms = of(VerdictKind::Harms).map(|found| harms(run, findings, found));
     let told = |step: Option<&NextStep>| {
         let causes = match step {
@@ -171,10 +182,19 @@ pub(crate) fn next_steps(run: &RunFolder, findings: &Findings<'_>) -> Vec<NextSt
     let has_placebo = run.conditions.iter().any(|name| run.role_of(name) == ConditionRole::Placebo);
     let helps =
         of(VerdictKind::Helps).filter(|found| run.role_of(&found.condition) == ConditionRole::Curated);
+    let explained = helps.filter(|_| !is_imported).and_then(|found| {
+        let is_helping = |other: &&Comparison| {
+            other.who == found.who
+                && run.role_of(&other.condition) == ConditionRole::Placebo
+                && other.verdict == Some(VerdictKind::Helps)
+        };
+        let placebo = comparisons.iter().find(is_helping)?.condition.clone();
+        Some(NextStep::PlaceboHelps { condition: found.condition.clone(), placebo })
+    });
     let placebo = helps.filter(|_| !has_placebo && !is_imported);
     let placebo = placebo.map(|found| NextStep::NoPlacebo { condition: found.condition.clone() });
 
-    let all = [finish, undelivered, harms, inconclusive, negligible, unnoticed, still, placebo];
+    let all = [finish, undelivered, harms, inconclusive, negligible, explained, unnoticed, still, placebo];
     all.into_iter().flatten().take(MOST).collect()
 }
 
@@ -202,7 +222,7 @@ fn inconclusive(run: &RunFolder, findings: &Findings<'_>, found: &Comparison) ->
     }
 }
 
-fn negligible(arms: &[Arm], found: &Comparison) -> NextStep {
+fn negligible(run: &RunFolder, arms: &[Arm], found: &Comparison) -> NextStep {
     let arm = |condition: &str| arms.iter().find(|arm| arm.who == found.who && arm.condition == condition);
     let (base, own) = (arm(&found.baseline), arm(&found.condition));
     let ratio = |of: fn(&Arm) -> Option<f64>| {
@@ -210,10 +230,12 @@ fn negligible(arms: &[Arm], found: &Comparison) -> NextStep {
         (base > 0.0).then(|| own / base)
     };
     NextStep::Negligible {
+        run: run.run.clone(),
         condition: found.condition.clone(),
         token_ratio: ratio(|arm| arm.tokens),
         cost_ratio: ratio(|arm| arm.cost_usd),
         causes: found.causes.clone(),
+        imported: run.imported.is_some(),
     }
 }
 

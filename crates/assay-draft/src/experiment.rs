@@ -34,7 +34,7 @@ models = ["anthropic:claude-opus-4-5"] # replace it: not of the family of an age
 /// The experiment of a draft: baseline, the skill, and a placebo.
 pub fn experiment(name: &str, has_rubrics: bool) -> String {
     let head = format!(
-        "# Drafted by `assay draft`. Replace the model, then: assay plan experiment.toml\n\
+        "# Drafted by assay draft. Replace the model, then: assay plan experiment.toml\n\
          schema = \"assay.experiment/1\"\n\
          name = \"{name}\"\n\
          suite = [\"tasks/*\"]\n\
@@ -68,7 +68,7 @@ pub fn solver(
         agent.push_str(&format!("price = {{ input = {input:?}, output = {output:?} }}\n"));
     }
     format!(
-        "# The solver of `assay draft`: another model than the author's attempts each task, up to the first pass.\n\
+        "# The solver of a draft: another model than the author's attempts each task, up to the first pass.\n\
          schema = \"assay.experiment/1\"\n\
          name = \"solver\"\n\
          suite = [\"tasks/*\"]\n\
@@ -91,7 +91,7 @@ pub fn needs_model(text: &str) -> bool {
 /// The pilot of a draft: the baseline alone, three times.
 pub fn pilot(name: &str, has_rubrics: bool) -> String {
     let head = format!(
-        "# The pilot of `assay draft`: tasks that pass every time without the skill cannot show that it helps.\n\
+        "# The pilot of a draft: tasks that pass every time without the skill cannot show that it helps.\n\
          # Replace the model, then: assay run pilot.toml, and assay draft headroom\n\
          schema = \"assay.experiment/1\"\n\
          name = \"{name}-pilot\"\n\

@@ -37,7 +37,7 @@ pub fn next_step(step: &NextStep, experiment: Option<&Path>) -> String {
             let also: String = rest.iter().map(|cause| format!(" Also: {}.", cause_words(cause))).collect();
             format!("`{condition}` is inconclusive: {}. {}{also}", cause_words(first), advice.on(first))
         }
-        NextStep::Negligible { condition, token_ratio, cost_ratio, causes } => {
+        NextStep::Negligible { run, condition, token_ratio, cost_ratio, causes, imported } => {
             let times = match (cost_ratio, token_ratio) {
                 (Some(ratio), _) => format!(" and costs {ratio:.1} × as much as the baseline"),
                 (None, Some(ratio)) => format!(" and costs {ratio:.1} × the tokens of the baseline"),
@@ -45,8 +45,26 @@ pub fn next_step(step: &NextStep, experiment: Option<&Path>) -> String {
             };
             let why: String =
                 causes.iter().take(1).map(|cause| format!(" ({})", cause_words(cause))).collect();
+            let how = if *imported {
+                format!("; `assay report {run} --details` lists what it passes")
+            } else {
+                " (`assay init task --help`)".to_owned()
+            };
             format!(
-                "`{condition}` has a negligible effect{why}{times}: drop it, or test it on tasks that the baseline fails."
+                "`{condition}` has a negligible effect{why}{times}: drop it, or test it on tasks that the baseline fails{how}."
+            )
+        }
+        NextStep::PlaceboHelps { condition, placebo } => {
+            let how = match command(experiment, "run") {
+                Some(run) => format!(
+                    "Put `{placebo}` first in `conditions`: `{run}` then compares `{condition}` with it"
+                ),
+                None => format!(
+                    "Run the experiment with `{placebo}` as the first condition to compare `{condition}` with it"
+                ),
+            };
+            format!(
+                "`{condition}` helps, and so does `{placebo}`, which teaches nothing of the tasks. {how}, from the same trials."
             )
         }
         NextStep::NotOpened { condition, opened, trial } => {
@@ -74,9 +92,13 @@ pub fn next_step(step: &NextStep, experiment: Option<&Path>) -> String {
                 trial.short()
             )
         }
-        NextStep::NoPlacebo { condition } => format!(
-            "`{condition}` helps: add the condition `placebo` to see whether any text of this length would."
-        ),
+        NextStep::NoPlacebo { condition } => {
+            let how = command(experiment, "run")
+                .map_or(String::new(), |run| format!(" `{run}` then executes only its trials."));
+            format!(
+                "`{condition}` helps: add the condition `placebo` to see whether any text of this length would.{how}"
+            )
+        }
     }
 }
 

@@ -395,6 +395,8 @@ fn next_steps_follow_from_the_findings_at_most_three() {
     check(Suite::uniform(&conditions, &["FF", "PP"]).each(opened), &["NoPlacebo"]);
     let with_placebo = Suite::uniform(&["none", "curated", "placebo"], &["FF", "PP", "FF"]);
     check(with_placebo.plan(|run| run.primary = Some("curated".to_owned())).each(opened), &[]);
+    let explained = Suite::uniform(&["none", "curated", "placebo"], &["FF", "PP", "PP"]);
+    check(explained.plan(|run| run.primary = Some("curated".to_owned())).each(opened), &["PlaceboHelps"]);
     check(Suite::uniform(&conditions, &["FF", "PP"]).each(unread), &["NotOpened", "NoPlacebo"]);
     check(Suite::uniform(&conditions, &["PP", "FF"]).each(opened), &["Harms", "StillFails"]);
     check(Suite::uniform(&conditions, &["PF", "PF"]).each(opened), &["Inconclusive", "StillFails"]);

@@ -13,7 +13,7 @@ use assay_gate::{
     Claim, Ledger, LedgerEntry, LedgerError, Missing, Policy, Requirement, SkillEntry, SkillTerms, Terms,
     best_case, decide, level_of_look, weakened,
 };
-use assay_report::{counted, pp};
+use assay_report::{counted, pp, shell_word};
 use assay_stats::{mcnemar, p_above};
 use assay_trial::MachineContext;
 
@@ -140,7 +140,7 @@ fn row(name: &str, terms: &SkillTerms, base: Option<&Base>, policy: &Policy) -> 
     let (verdict, reason) = if !changed {
         (Word::Unchanged, "same as at the base revision".to_owned())
     } else if terms.package.is_none() {
-        (Word::Fail, "its SKILL.md cannot be read: `assay lint` says why".to_owned())
+        (Word::Fail, format!("its SKILL.md cannot be read: `assay lint {}` says why", shell_word(name)))
     } else if terms.experiment.is_none() || terms.tasks.is_empty() {
         let why = terms.problem.clone().unwrap_or_else(|| "the policy names no experiment for it".to_owned());
         let verdict = if policy.without_experiment == Missing::Warn { Word::Warn } else { Word::Fail };

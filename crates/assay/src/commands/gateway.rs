@@ -26,7 +26,7 @@ pub(crate) fn run(args: &GatewayArgs, settings: &Settings, ui: &Ui) -> Result<St
     match (&args.what, &args.proxy) {
         (Some(GatewayWhat::Serve(args)), _) => serve::run(args, settings, ui),
         (None, Some(args)) => run_proxy(args, ui),
-        (None, None) => Err(Failure::bad_input("`assay gateway` needs `--provider NAME`")),
+        (None, None) => Err(Failure::bad_input("`--provider NAME` is missing")),
     }
 }
 

@@ -1,7 +1,12 @@
 //! Every command that a message prints works in the situation that prints it.
 //!
 //! A situation is made, the messages of some commands are read in it, and each `assay …` in backticks is executed there by a shell,
-//! word for word. Commands in the sources that no situation prints are listed with a reason; the list may only shrink.
+//! word for word, or completed where the message leaves that to the reader: with the arguments of a command that it names, or
+//! with what a placeholder stands for. Each command in the sources is printed and executed in a situation.
+
+mod drafts;
+mod hints;
+mod people;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +17,9 @@ use serde_json::json;
 
 use crate::fixture::{Fixture, needs_bubblewrap};
 use crate::suite;
+
+/// What is executed for a command that a message leaves open: `assay run EXPERIMENT`, or the name of a command.
+type Completion = Box<dyn Fn(&Fixture) -> String>;
 
 /// A situation, the commands whose messages are read in it, and what must be said.
 struct Situation {
@@ -25,8 +33,14 @@ struct Situation {
     says: Vec<&'static str>,
     /// Words that they do not contain.
     never: Vec<&'static str>,
-    /// Exit codes of printed commands other than 0, by a part of the command.
+    /// Exit codes of executed commands other than 0, by a part of the command.
     codes: Vec<(&'static str, i32)>,
+    /// What is executed for printed commands that leave something open.
+    completions: Vec<(&'static str, Completion)>,
+    /// Texts that are read too: pages, files.
+    texts: Vec<String>,
+    /// Commands that work once the printed ones were executed.
+    afterwards: Vec<Vec<&'static str>>,
 }
 
 impl Situation {
@@ -39,6 +53,9 @@ impl Situation {
             says: Vec::new(),
             never: Vec::new(),
             codes: Vec::new(),
+            completions: Vec::new(),
+            texts: Vec::new(),
+            afterwards: Vec::new(),
         }
     }
 
@@ -79,9 +96,55 @@ impl Situation {
         self
     }
 
-    /// Makes the situation and executes what it prints. The executed commands.
+    /// What is executed where a message prints `printed`, which leaves something open.
+    fn complete(self, printed: &'static str, command: &'static str) -> Self {
+        self.complete_with(printed, move |_| command.to_owned())
+    }
+
+    fn complete_with(
+        mut self,
+        printed: &'static str,
+        command: impl Fn(&Fixture) -> String + 'static,
+    ) -> Self {
+        self.completions.push((printed, Box::new(command)));
+        self
+    }
+
+    /// A text that is read too.
+    fn text(mut self, text: impl Into<String>) -> Self {
+        self.texts.push(text.into());
+        self
+    }
+
+    /// Changes the folder before anything is executed.
+    fn change(self, change: impl FnOnce(&Fixture)) -> Self {
+        change(&self.lab);
+        self
+    }
+
+    /// Executes the commands that make the situation.
+    fn make(mut self) -> Self {
+        for (args, code) in std::mem::take(&mut self.made_by) {
+            let ran = self.lab.assay(&args).ended(code);
+            self.texts.push(ran.stdout + &ran.stderr);
+        }
+        self
+    }
+
+    /// Executes the commands that make the situation, and does not read what they say.
+    fn make_quietly(self) -> Self {
+        let texts = self.texts.clone();
+        Self { texts, ..self.make() }
+    }
+
+    fn then(mut self, args: &[&'static str]) -> Self {
+        self.afterwards.push(args.to_vec());
+        self
+    }
+
+    /// Makes the situation and executes what it prints, in the order in which it is printed. The printed commands.
     fn check(self) -> BTreeSet<String> {
-        let mut said = String::new();
+        let mut said = self.texts.join("\n");
         for (args, code) in self.made_by.iter().chain(&self.read) {
             let ran = self.lab.assay(args);
             assert_eq!(ran.code, *code, "{}: {args:?}: {ran:#?}", self.name);
@@ -96,37 +159,71 @@ impl Situation {
         for words in &self.never {
             assert!(!flat.contains(words), "{}: {words:?} is in:\n{said}", self.name);
         }
-        let commands: BTreeSet<String> =
-            commands_in(&flat).into_iter().filter(|it| !has_placeholder(it)).collect();
-        for command in &commands {
+        let mut executed = BTreeSet::new();
+        for printed in commands_in(&flat) {
+            if !executed.insert(printed.clone()) {
+                continue;
+            }
+            let command = self.completed(&printed);
             let code =
                 self.codes.iter().find(|(part, _)| command.contains(part)).map_or(0, |(_, code)| *code);
-            let (found, output) = self.execute(command);
+            let (found, output) = self.execute(&command);
             assert_eq!(found, code, "{}: `{command}`:\n{output}", self.name);
         }
-        commands
+        for (printed, _) in &self.completions {
+            assert!(executed.contains(*printed), "{}: `{printed}` is not printed:\n{said}", self.name);
+        }
+        for args in &self.afterwards {
+            self.lab.assay(args).ok();
+        }
+        executed
+    }
+
+    /// The command to execute for a printed one.
+    fn completed(&self, printed: &str) -> String {
+        let Some((_, completion)) = self.completions.iter().find(|(own, _)| *own == printed) else {
+            assert!(!has_placeholder(printed), "{}: `{printed}` has a placeholder", self.name);
+            return printed.to_owned();
+        };
+        let command = completion(&self.lab);
+        // It is the printed command, with its placeholders filled and more after it.
+        let mut words = command.split_whitespace();
+        for word in printed.split_whitespace().filter(|word| !has_placeholder(word)) {
+            assert!(words.any(|own| own == word), "{}: `{command}` is not `{printed}`", self.name);
+        }
+        command
     }
 
     fn execute(&self, command: &str) -> (i32, String) {
-        let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.parent().unwrap().display());
-        let output = Command::new("bash")
-            .args(["-c", command])
-            .current_dir(self.lab.folder())
-            .env_clear()
-            .env("PATH", path)
-            .env("HOME", self.lab.path("home"))
-            .env("ASSAY_SCRATCH", self.lab.path(".assay/scratch"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
+        let output = in_shell(&self.lab, command).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
     }
 }
 
+/// A command line for a shell in the folder, with the variables of the fixture, and first of all programs `assay` and those
+/// in its folder `bin`.
+pub(crate) fn in_shell(lab: &Fixture, command: &str) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let own = lab.path("bin");
+    let path = format!(
+        "{}:{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        program.parent().unwrap().display(),
+        own.display()
+    );
+    let mut shell = Command::new("bash");
+    shell.args(["-c", command]).current_dir(lab.folder()).env_clear().stdin(Stdio::null());
+    for (name, value) in lab.command(&[]).get_envs() {
+        if let Some(value) = value {
+            shell.env(name, value);
+        }
+    }
+    shell.env("PATH", path);
+    shell
+}
+
 /// What begins with `assay` between backticks.
-fn commands_in(text: &str) -> Vec<String> {
+pub(crate) fn commands_in(text: &str) -> Vec<String> {
     let quoted = text.match_indices("`assay ").filter_map(|(at, _)| text[at + 1..].split('`').next());
     quoted.map(|command| command.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
@@ -244,6 +341,12 @@ fn runs() -> Vec<Situation> {
             .says("`assay --store 'my store' show "),
         Situation::run("a treatment that was not there", without_skills(), 0)
             .says("`self-generated` was not tested: its treatment was available in 0% of its trials only"),
+        Situation::run("a placebo that helps as well", any_skill(), 0)
+            .says("`curated` helps, and so does `placebo`")
+            .says("`assay run experiment.toml` then compares `curated` with it"),
+        Situation::run("a negligible effect", without_effect(), 0)
+            .says("`curated` has a negligible effect")
+            .says("drop it, or test it on tasks that the baseline fails (`assay init task --help`)"),
         Situation::new("a decided run", decided())
             .made(&["run", "experiment.toml", "--no-checks"], 0)
             .read(&["run", "longer.toml", "--no-checks"], 2)
@@ -258,6 +361,28 @@ fn without_skills() -> Fixture {
     lab(&[rule], "right").experiment(|design| design.conditions(&["none", "self-generated"]))
 }
 
+/// An agent that passes with any skill.
+fn any_skill() -> Fixture {
+    let reads = json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/*/SKILL.md" });
+    let passes = json!({ "turn": 1, "seen": "name: reports", "run": "echo right > answer.txt" });
+    lab(&[reads, passes], "right").experiment(|design| {
+        suite::paired(design.conditions(&["none", "curated", "placebo"]).top("primary = \"curated\""), 6)
+    })
+}
+
+/// An agent that reads its skill and passes half of the tasks with and without it, under a wide margin.
+fn without_effect() -> Fixture {
+    let mut rules =
+        vec![json!({ "turn": 0, "seen": "Skills are folders", "run": "cat /skills/reports/SKILL.md" })];
+    for turn in [0, 1] {
+        for task in ["t1", "t2", "t3"] {
+            rules.push(json!({ "task": task, "turn": turn, "run": "echo right > answer.txt" }));
+        }
+    }
+    lab(&rules, "right")
+        .experiment(|design| suite::paired(design.conditions(&["none", "curated"]).top("margin = 0.45"), 6))
+}
+
 /// A design with rounds, and `longer.toml`, which is the same with more of them.
 fn decided() -> Fixture {
     let lab = lab(&suite::diligent(), "right").experiment(|design| {
@@ -270,17 +395,24 @@ fn decided() -> Fixture {
 
 fn others() -> Vec<Situation> {
     vec![
-        Situation::new("nothing yet", Fixture::new())
+        Situation::new("nothing yet", lab(&suite::diligent(), "right"))
             .read(&["show"], 0)
             .read(&["show", "--history"], 0)
             .read(&["report", "x"], 2)
             .read(&["plan", "x.toml"], 2)
             .read(&["gate", "gate.toml"], 2)
-            .ends("show", 0),
-        // It has no task yet.
-        Situation::new("a new experiment", Fixture::new())
+            .complete("assay run EXPERIMENT", "assay run experiment.toml --no-checks")
+            .complete("assay init experiment", "assay init experiment mine"),
+        // The model of the skeleton is to be replaced.
+        Situation::new("a new experiment", suite::lab(0))
             .made(&["init", "experiment", "mine"], 0)
+            .complete(
+                "assay init task mine/skills/NAME --out mine/tasks/NAME",
+                "cp -r skills/reports mine/skills/ && assay init task mine/skills/reports --out mine/tasks/reports",
+            )
             .ends("run mine/experiment.toml", 2),
+        // It names no skill yet.
+        Situation::new("a new gate", Fixture::new()).made(&["init", "ci"], 0),
         Situation::new(
             "a new task",
             Fixture::new().skill("reports", "Ends reports with the agreed word.", &suite::body("right")),
@@ -376,83 +508,27 @@ fn a_design_without_a_possible_verdict_is_refused_before_its_first_trial() {
     alone.assay(&run).ok();
 }
 
-const NAME: &str = "names a command and leaves its arguments to the help";
-const PLACEHOLDER: &str = "has a placeholder that the message explains";
-const MACHINE: &str = "is printed where something of the machine is missing";
-const PEOPLE: &str = "needs a model that writes or judges, or labels of people";
-const DRAFT: &str = "is printed by a draft, whose tests execute it";
-const FILES: &str = "needs files that an earlier command was given";
-
-/// Commands in messages that no situation above prints, with the reason.
-const NOT_TESTED: &[(&str, &str)] = &[
-    ("assay --help", NAME),
-    ("assay --store {store} show", FILES),
-    ("assay --store {store} show {trial}", FILES),
-    ("assay --store {} gateway serve --run {run}", FILES),
-    ("assay --store {} worker --run {run}", FILES),
-    ("assay --version", NAME),
-    ("assay agent doctor {name}", MACHINE),
-    ("assay agent install {0}", MACHINE),
-    ("assay agent install {}", MACHINE),
-    ("assay compare", NAME),
-    ("assay doctor", MACHINE),
-    ("assay draft", NAME),
-    ("assay draft headroom", DRAFT),
-    ("assay draft headroom {root} --run {run}-pilot", DRAFT),
-    ("assay draft requests --out FILE", PLACEHOLDER),
-    ("assay draft run", NAME),
-    ("assay draft run --resume", DRAFT),
-    ("assay draft run SKILL --model PROVIDER:MODEL", PLACEHOLDER),
-    ("assay draft skill", NAME),
-    ("assay draft skill from-task", NAME),
-    ("assay export run", NAME),
-    ("assay gate gate.toml", FILES),
-    ("assay gateway", NAME),
-    ("assay gc", NAME),
-    ("assay import", NAME),
-    ("assay import rubric", NAME),
-    ("assay init task", NAME),
-    ("assay init task {} --out {}", PLACEHOLDER),
-    ("assay judge calibrate", NAME),
-    ("assay judge check {}", PEOPLE),
-    ("assay judge labels", NAME),
-    ("assay judge labels NAME --out FILE", PLACEHOLDER),
-    ("assay judge pairs", NAME),
-    ("assay judge regrade", NAME),
-    ("assay judge sheet", NAME),
-    ("assay judge sheet --help", NAME),
-    ("assay judge sheet FILE", PLACEHOLDER),
-    ("assay judge sheet {}", PEOPLE),
-    ("assay lab corpus build", NAME),
-    ("assay lab search train --adapter", NAME),
-    ("assay lab taxonomy cluster", NAME),
-    ("assay lint", NAME),
-    ("assay lint explain", NAME),
-    ("assay plan", NAME),
-    ("assay plan --specs DIR", PLACEHOLDER),
-    ("assay report", NAME),
-    ("assay report RUN", PLACEHOLDER),
-    ("assay run", NAME),
-    ("assay run EXPERIMENT", PLACEHOLDER),
-    ("assay run pilot.toml", DRAFT),
-    ("assay run {root}/experiment.toml", DRAFT),
-    ("assay run {root}/pilot.toml", DRAFT),
-    ("assay search index", NAME),
-    ("assay show --history", NAME),
-    ("assay show TRIAL", PLACEHOLDER),
-    ("assay task run", NAME),
-    ("assay view", NAME),
-    ("assay {new}", NAME),
-    ("assay {old}", NAME),
+/// Commands that other tests take from the output and execute: the command, and the file with the test, which names it.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("assay --store {} gateway serve --run {run}", "limiter.rs"),
+    ("assay --store {} worker --run {run}", "worker.rs"),
 ];
 
-/// Those that the situations print, as they stand in the sources: of tables, of runs, and others.
+/// Those that the situations print, as they stand in the sources.
 const OF_TABLES: &[&str] =
     &["assay report {run} --details", "assay report {run} --tests", "assay report {}", "assay show {}"];
 const OF_RUNS: &[&str] =
     &["assay audit corpus {run}", "assay init task --help", "assay report {run}", "assay show {run}"];
-const OF_OTHERS: &[&str] =
-    &["assay show", "assay init experiment", "assay init ci", "assay run {}", "assay task check {}"];
+const OF_OTHERS: &[&str] = &[
+    "assay show",
+    "assay init experiment",
+    "assay init ci",
+    "assay run {}",
+    "assay task check {}",
+    "assay run EXPERIMENT",
+    "assay init task {} --out {}",
+    "assay gate gate.toml",
+];
 
 /// Fails unless each of the commands, as it is written in the sources, is among the executed ones.
 #[track_caller]
@@ -482,14 +558,31 @@ fn commands_in_sources_are_covered_or_listed() {
     for file in files {
         found.extend(commands_of(&fs::read_to_string(file).unwrap()));
     }
-    let listed: BTreeSet<&str> = NOT_TESTED.iter().map(|(command, _)| *command).collect();
-    let tested: BTreeSet<&str> = [OF_TABLES, OF_RUNS, OF_OTHERS].concat().into_iter().collect();
-    let is_known = |command: &str| listed.contains(command) || tested.contains(command);
-    let new: Vec<&String> = found.iter().filter(|command| !is_known(command)).collect();
-    assert!(new.is_empty(), "add a situation that prints these commands, or a reason: {new:#?}");
-    let gone: Vec<&&str> = listed.union(&tested).filter(|command| !found.contains(**command)).collect();
+    let groups =
+        [OF_TABLES, OF_RUNS, OF_OTHERS, hints::COMMANDS, drafts::COMMANDS, people::COMMANDS].concat();
+    let elsewhere = ELSEWHERE.iter().map(|(command, file)| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(file);
+        let text = fs::read_to_string(path).unwrap();
+        let end = command.rsplit('}').nth(1).unwrap_or_default().split('{').next().unwrap_or_default().trim();
+        assert!(
+            text.contains("advice::printed(") && text.contains(end),
+            "{file} does not execute `{command}`"
+        );
+        *command
+    });
+    let tested: BTreeSet<&str> = groups.iter().copied().chain(elsewhere).collect();
+    let new: Vec<&String> = found.iter().filter(|command| !tested.contains(command.as_str())).collect();
+    assert!(new.is_empty(), "add a situation that prints these commands: {new:#?}");
+    let gone: Vec<&&str> = tested.iter().filter(|command| !found.contains(**command)).collect();
     assert!(gone.is_empty(), "no message prints these commands any more: {gone:#?}");
-    assert!(listed.is_disjoint(&tested), "a command is tested and listed");
+}
+
+/// The command in a message that begins with these words, as it is printed.
+#[track_caller]
+pub(crate) fn printed(text: &str, words: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = commands_in(&flat).into_iter().find(|command| command.contains(words));
+    found.unwrap_or_else(|| panic!("no command with {words:?} in:\n{text}"))
 }
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -17,7 +17,7 @@ const RULE: &str = "Amounts in the export are always in minor units of the curre
 
 const SALES: &str = "shop,cents\nNorth,1250\nSouth,980\nNorth,50\n";
 
-fn lab() -> Fixture {
+pub(crate) fn lab() -> Fixture {
     let body = format!("# Ledger export\n\n{RULE}\n\nRound half up, and write shops in alphabetical order.");
     Fixture::new().env("OPENAI_API_KEY", "k").skill("ledger-export", "Exports ledgers.", &body)
 }
@@ -78,7 +78,7 @@ fn instruction(name: &str) -> String {
 }
 
 /// The files of a task. The solution of `totals` is wrong.
-fn files(name: &str) -> Value {
+pub(crate) fn files(name: &str) -> Value {
     let solve = if name == "totals" { "#!/bin/bash\necho '{}' > /app/revenue.json\n" } else { SOLVE };
     let files = json!([
         file("instruction.md", &instruction(name)),
@@ -91,7 +91,7 @@ fn files(name: &str) -> Value {
     json!({"files": files, "rubric": []})
 }
 
-fn text_of(request: &Request) -> String {
+pub(crate) fn text_of(request: &Request) -> String {
     let messages = request.body["messages"].as_array().unwrap();
     let user = messages.iter().rfind(|message| message["role"] == "user").unwrap();
     user["content"].as_str().unwrap().to_owned()
@@ -214,7 +214,12 @@ fn a_skill_becomes_a_suite_that_runs() {
     let pilot = lab.assay(&["run", "draft/pilot.toml", "--format", "json"]).ok().json();
     assert_eq!(pilot["executed"], 6, "{pilot:#}");
     let headroom = ["draft", "headroom", "draft", "--run", "ledger-export-pilot", "--format", "json"];
-    let found = lab.assay(&headroom).ok().json();
+    // One task with headroom is too few for a verdict.
+    let ran = lab.assay(&headroom).ended(1);
+    let found = ran.json();
+    assert_eq!(found["remaining"], 1);
+    let few = "1 with headroom, and a verdict needs at least 5; add ideas to draft/ideas.json";
+    assert!(ran.stderr.contains(few), "{}", ran.stderr);
     assert_eq!(found["tasks"]["revenue"], json!({"trials": 3, "passed": 3, "score": 1.0, "removed": true}));
     assert_eq!(found["tasks"]["totals"], json!({"trials": 3, "passed": 0, "score": 0.0, "removed": false}));
     assert_eq!(found["removed_share"], 0.5);

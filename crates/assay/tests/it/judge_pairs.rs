@@ -52,7 +52,7 @@ fn reply(answer: &str, quote: &str) -> Answer {
 }
 
 /// What an attentive judge answers: the result with the total, or with the code that a planted pair asks for.
-fn honest(request: &Request) -> Answer {
+pub(crate) fn honest(request: &Request) -> Answer {
     let (task, results) = parts(request);
     let code =
         task.strip_prefix("Reply with the code ").map(|rest| rest.split(' ').next().unwrap().to_owned());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::advice;
 use crate::fixture::{Fixture, Running, needs_bubblewrap, within};
 use crate::server::{Answer, Request, Server};
 use crate::suite;
@@ -89,7 +90,10 @@ fn caps_hold_for_all_workers_while_the_gateway_is_restarted() {
     assert!(within(Duration::from_mins(1), waits), "{}", shared.workers[0].stderr());
     assert_eq!(arrivals.all().len(), 0);
 
-    let gateway = serve(&lab, &[]);
+    // As the workers say.
+    let command = advice::printed(&shared.workers[0].stderr(), "gateway serve --run lab");
+    let gateway =
+        Running::start(&mut advice::in_shell(&lab, &format!("exec {command} --listen 127.0.0.1:0")));
     assert!(within(Duration::from_mins(1), || arrivals.all().len() >= 6), "{}", gateway.stderr());
     gateway.signal(Signal::KILL);
     gateway.wait();

@@ -19,7 +19,7 @@ const QUERIES: &str = r#"{"qid":"q1","query":"summarise a spreadsheet","gold_ids
 {"qid":"q3","query":"   ","gold_ids":["s3"]}
 "#;
 
-fn lab() -> Fixture {
+pub(crate) fn lab() -> Fixture {
     Fixture::new().file("corpus.jsonl", CORPUS).file("queries.jsonl", QUERIES)
 }
 
@@ -77,7 +77,7 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// A server that knows what things are about.
-fn knowing(_: usize, asked: &Request) -> Answer {
+pub(crate) fn knowing(_: usize, asked: &Request) -> Answer {
     let body = &asked.body;
     Answer::of(
         200,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::advice;
 use crate::fixture::{Fixture, Ran, Running, needs_bubblewrap, within};
 use crate::suite;
 
@@ -39,6 +40,19 @@ fn a_worker_executes_what_a_run_leaves_to_it() {
     // Nothing is left to do, and nothing to wait for.
     let again = lab.assay(&["worker", "--run", "lab", "--format", "json"]).ok();
     assert_eq!((again.stdout.as_str(), again.stderr.as_str()), ("", "executed 0 trials\n"));
+}
+
+#[test]
+fn a_run_that_waits_for_workers_says_how_to_start_one() {
+    needs_bubblewrap!();
+    let lab = lab();
+    let run = start_run(&lab);
+    let says = || run.stderr().contains("no trial has ended for 30 s");
+    assert!(within(Duration::from_mins(2), says), "{}", run.stderr());
+    let command = advice::printed(&run.stderr(), "worker --run lab");
+    let worker = Running::start(&mut advice::in_shell(&lab, &command)).wait().ok();
+    assert!(worker.stderr.contains("executed 8 trials"), "{worker:#?}");
+    assert_eq!(run.wait().ok().json()["executed"], json!(8));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_draft::experiment::PILOT_REPETITIONS;
-use assay_report::{clean, counted, percent};
+use assay_report::{clean, counted, percent, shell_word};
 use assay_store::{ConditionRole, Outcome, RunOutcomes};
 use assay_task::Task;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::machine;
 use crate::ui::Ui;
 
 /// Fewest tasks of an experiment that can have a verdict (docs/STATISTICS.md).
-const FEWEST_TASKS: usize = 5;
+pub(super) const FEWEST_TASKS: usize = 5;
 
 pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let folder = DraftFolder { root: args.dir.clone() };
@@ -75,22 +75,30 @@ pub(super) fn run(args: &HeadroomArgs, settings: &Settings, ui: &Ui) -> Result<S
         };
         folder.write("headroom.json", &headroom)?;
     }
+    let remaining = results.values().filter(|result| !result.removed).count();
     if ui.json() {
         ui.document(&json!({
             "schema": "assay.draft-headroom/1", "run": run.run, "tasks": results, "removed_share": removed_share,
-            "unmeasured": unmeasured, "dry_run": args.dry_run,
+            "unmeasured": unmeasured, "remaining": remaining, "dry_run": args.dry_run,
         }))?;
     } else {
         ui.out(&render(&results, &unmeasured))?;
     }
-    let left = results.values().filter(|result| !result.removed).count();
-    if left < FEWEST_TASKS {
-        ui.note(&format!(
-            "warning: {}, and a verdict needs at least {FEWEST_TASKS}: an experiment on them has none; draft more tasks",
-            if left == 1 { "1 task stays".to_owned() } else { format!("{left} tasks stay") }
-        ));
+    let is_enough = remaining >= FEWEST_TASKS;
+    if !is_enough {
+        ui.note(&too_few(&folder, &format!("{remaining} with headroom")));
     }
-    Ok(if unmeasured.is_empty() { Status::Done } else { Status::DidNotHold })
+    Ok(if unmeasured.is_empty() && is_enough { Status::Done } else { Status::DidNotHold })
+}
+
+/// What to do about tasks that are too few for a verdict.
+pub(super) fn too_few(folder: &DraftFolder, tasks: &str) -> String {
+    format!(
+        "too few tasks: {tasks}, and a verdict needs at least {FEWEST_TASKS}; add ideas to {}, then `assay draft run SKILL \
+         --resume --out {}` drafts them",
+        folder.path("ideas.json").display(),
+        shell_word(&folder.root.display().to_string())
+    )
 }
 
 /// The mean outcome value, where it is not the share of trials that passed.

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::ask::DraftModel;
 use super::folder::{DraftFolder, State, make_folder};
 use super::forecast::forecast;
+use super::headroom::{FEWEST_TASKS, too_few};
 use super::inputs::{copy_inputs, list_inputs};
 use super::intents::{Intents, read_intents};
 use super::subject::{Subject, describe_packages, digest_of, folders_of, names_of, open_skill, subject};
@@ -274,6 +275,10 @@ fn print_next(folder: &DraftFolder, state: &State, name: &str, ui: &Ui) {
     let root = folder.root.display();
     let run = run_name(name);
     let next = match state.stage {
+        Some(DraftStage::Experiment) if folder.tasks().len() < FEWEST_TASKS => {
+            ui.note(&too_few(folder, &folder.tasks().len().to_string()));
+            return;
+        }
         Some(DraftStage::Experiment) => format!(
             "{}`assay run {root}/pilot.toml` and `assay draft headroom {root} --run {run}-pilot`, then `assay run \
              {root}/experiment.toml`",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_diagnostic::Severity;
 use assay_draft::needs;
 use assay_draft::prompts::{InputFile, Intent, SkillText, describe_needs};
-use assay_report::{clean, counted};
+use assay_report::{clean, counted, shell_word};
 use assay_safety::Bundle;
 use assay_skill::{FileKind, Package};
 use serde_json::Value;
@@ -75,7 +75,7 @@ pub(super) fn open_skill(path: &Path, ui: &Ui) -> Result<Package, Failure> {
         clean(&package.name),
         counted(errors.len(), "safety error", "safety errors")
     ))
-    .hint("`assay lint` explains them"))
+    .hint(format!("`assay lint {}` explains them", shell_word(&path.display().to_string()))))
 }
 
 /// The folder that a path to a skill means: the folder itself, or that of its document.

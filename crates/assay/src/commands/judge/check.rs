@@ -44,7 +44,9 @@ pub(super) fn run(args: &CheckArgs, ui: &Ui) -> Result<Status, Failure> {
         );
     }
     if checked.is_empty() && unreadable.is_empty() {
-        return Err(Failure::bad_input("no rubric found").hint("`assay import rubric` lists the formats"));
+        return Err(
+            Failure::bad_input("no rubric found").hint("`assay import rubric --help` lists the formats")
+        );
     }
     let mut counts: BTreeMap<Defect, usize> = BTreeMap::new();
     for finding in checked.iter().flat_map(|one| &one.findings) {
