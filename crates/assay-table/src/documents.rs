@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::ReadError;
-use crate::read::decompressed;
+use crate::read::{decompressed, read_error};
 
 /// Most bytes of a file, after decompression: it is in memory while its documents are read.
 const CAP: u64 = 96 << 20;
@@ -40,7 +40,8 @@ pub fn read_documents(path: &Path) -> Result<Documents, ReadError> {
     let io = |action| move |source: io::Error| ReadError::Io { action, path: path.to_owned(), source };
     let file = File::open(path).map_err(io("open"))?;
     let compressed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zst"));
-    let bytes = assay_fs::read_up_to(decompressed(file, compressed, path)?, CAP).map_err(io("read"))?;
+    let bytes = assay_fs::read_up_to(decompressed(file, compressed, path)?, CAP)
+        .map_err(|source| read_error(path, source))?;
     Ok(Documents::new(bytes))
 }
 

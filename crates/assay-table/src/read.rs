@@ -214,6 +214,14 @@ pub(crate) fn decompressed(file: File, compressed: bool, path: &Path) -> Result<
     open().map_err(|source| ReadError::Io { action: "read", path: path.to_owned(), source })
 }
 
+/// A failed read, or an input beyond a bound.
+pub(crate) fn read_error(path: &Path, source: io::Error) -> ReadError {
+    match source.get_ref().and_then(|error| error.downcast_ref::<CapExceeded>()) {
+        Some(cap) => ReadError::Invalid { path: path.to_owned(), message: cap.to_string() },
+        None => ReadError::Io { action: "read", path: path.to_owned(), source },
+    }
+}
+
 fn check_columns(count: usize, path: &Path) -> Result<(), ReadError> {
     if count <= MOST_COLUMNS {
         return Ok(());
@@ -225,9 +233,7 @@ fn check_columns(count: usize, path: &Path) -> Result<(), ReadError> {
 fn csv_error(path: &Path, error: csv::Error) -> ReadError {
     let line = error.position().map(csv::Position::line);
     let message = match error.into_kind() {
-        csv::ErrorKind::Io(source) => {
-            return ReadError::Io { action: "read", path: path.to_owned(), source };
-        }
+        csv::ErrorKind::Io(source) => return read_error(path, source),
         csv::ErrorKind::Utf8 { .. } => "not valid UTF-8".to_owned(),
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("{len} values for {expected_len} columns")
@@ -289,7 +295,7 @@ fn json_row(
                 return Some(Err(ReadError::Invalid { path: path.to_owned(), message }));
             }
             Err(source) => {
-                return Some(Err(ReadError::Io { action: "read", path: path.to_owned(), source }));
+                return Some(Err(read_error(path, source)));
             }
         }
         let text = bytes.trim_ascii();
@@ -417,8 +423,8 @@ mod tests {
         check("T.CSV.ZST", &packed, &["a"], &["2 [Integer(1)]", "3 [Integer(2)]"]);
         let (_, rows) = read("t.jsonl.zst", &packed[..packed.len() - 3]).unwrap();
         assert!(rows.last().unwrap().starts_with("cannot read t: "), "{rows:?}");
-        let (_, rows) = read("t.jsonl.zst", b"no zstd").unwrap();
-        assert!(rows.last().unwrap().starts_with("cannot read t: "), "{rows:?}");
+        let error = read("t.jsonl.zst", b"no zstd").unwrap_err();
+        assert_eq!(error, "cannot read t: not compressed with Zstandard");
     }
 
     #[test]
@@ -431,7 +437,7 @@ mod tests {
             assert_eq!(found, expected, "{name}");
         };
         let long = |bytes: u64| "x".repeat(usize::try_from(bytes).unwrap());
-        let row = "cannot read t: a line or row has more than 8 MiB";
+        let row = "t: a line or row has more than 8 MiB";
         check("t.csv", format!("a\n{}\n", long(LONGEST_ROW + (1 << 18))).into_bytes(), row);
         check("t.csv", long(LONGEST_ROW + (1 << 18)).into_bytes(), row);
         // In quotes, a row may have many lines.

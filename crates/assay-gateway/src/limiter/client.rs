@@ -58,7 +58,7 @@ struct Inner {
     count: AtomicU64,
     permits: Mutex<BTreeSet<u64>>,
     /// Reservations of requests under way.
-    holds: Mutex<BTreeSet<u64>>,
+    reservations: Mutex<BTreeSet<u64>>,
     /// Reports that the limiter does not have yet, in order.
     reports: Mutex<VecDeque<Ask>>,
 }
@@ -85,7 +85,7 @@ impl LimiterClient {
             is_away: AtomicBool::new(false),
             count: AtomicU64::new(0),
             permits: Mutex::default(),
-            holds: Mutex::default(),
+            reservations: Mutex::default(),
             reports: Mutex::default(),
         });
         let (sender, receiver) = channel();
@@ -136,7 +136,7 @@ impl Inner {
                 continue;
             }
             let permits: Vec<String> = lock(&self.permits).iter().map(|permit| self.name(*permit)).collect();
-            let is_idle = permits.is_empty() && lock(&self.holds).is_empty();
+            let is_idle = permits.is_empty() && lock(&self.reservations).is_empty();
             if is_idle && !self.is_away.load(Ordering::Relaxed) {
                 continue;
             }
@@ -255,11 +255,11 @@ impl SharedBudget for LimiterClient {
     fn reserve(&self, ceiling: Ceiling) -> SharedTurn {
         let number = self.inner.next();
         let LimiterClientOptions { budget, process, .. } = &self.inner.options;
-        let hold = self.inner.name(number);
-        let ask = Ask::Hold { budget: budget.clone(), process: process.clone(), hold, ceiling };
+        let reservation = self.inner.name(number);
+        let ask = Ask::SetAside { budget: budget.clone(), process: process.clone(), reservation, ceiling };
         match self.inner.send(&ask) {
             Some(Answer::Turn { granted: true, .. }) => {
-                lock(&self.inner.holds).insert(number);
+                lock(&self.inner.reservations).insert(number);
                 SharedTurn::Granted(number)
             }
             Some(Answer::Turn { capped: Some(capped), .. }) => SharedTurn::Capped(capped),
@@ -271,9 +271,9 @@ impl SharedBudget for LimiterClient {
     }
 
     fn release(&self, reservation: u64, used: Option<Ceiling>) {
-        lock(&self.inner.holds).remove(&reservation);
+        lock(&self.inner.reservations).remove(&reservation);
         let budget = self.inner.options.budget.clone();
-        self.inner.report(Ask::Release { budget, hold: self.inner.name(reservation), used });
+        self.inner.report(Ask::Release { budget, reservation: self.inner.name(reservation), used });
     }
 
     fn end(&self, permit: u64, is_last: bool) {

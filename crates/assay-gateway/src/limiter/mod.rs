@@ -31,9 +31,9 @@ enum Ask {
     /// The trial of a permit, or an attempt of it, has ended.
     End { budget: String, permit: String, is_last: bool },
     /// May a request be sent that may use so much? The process chooses the reservation's name.
-    Hold { budget: String, process: String, hold: String, ceiling: Ceiling },
+    SetAside { budget: String, process: String, reservation: String, ceiling: Ceiling },
     /// A request with a reservation has ended.
-    Release { budget: String, hold: String, used: Option<Ceiling> },
+    Release { budget: String, reservation: String, used: Option<Ceiling> },
     /// Is a cap reached, and may anything start?
     State { budget: String },
     /// May a request be sent to a provider?

@@ -121,7 +121,7 @@ struct Account {
     /// Which process has a permit.
     owners: HashMap<String, String>,
     /// What is set aside for requests under way, and for which process.
-    holds: HashMap<String, (Reservation, String)>,
+    reservations: HashMap<String, (Reservation, String)>,
     seen: HashMap<String, Instant>,
     charged: HashSet<String>,
     /// Whether trials may be under way that this server has not admitted.
@@ -151,7 +151,7 @@ impl Account {
             budget,
             permits: HashMap::new(),
             owners: HashMap::new(),
-            holds: HashMap::new(),
+            reservations: HashMap::new(),
             seen: HashMap::new(),
             charged,
             resumed,
@@ -181,7 +181,7 @@ impl Account {
         let owners = &self.owners;
         self.permits.retain(|permit, _| owners.get(permit).is_none_or(|process| !silent.contains(process)));
         self.owners.retain(|permit, _| self.permits.contains_key(permit));
-        self.holds.retain(|_, (_, process)| !silent.contains(process));
+        self.reservations.retain(|_, (_, process)| !silent.contains(process));
         self.seen.retain(|_, at| now.duration_since(*at) < SILENCE);
     }
 }
@@ -214,7 +214,7 @@ impl State {
             Ask::Admit { ref budget, .. }
             | Ask::Charge(Charge { ref budget, .. })
             | Ask::End { ref budget, .. }
-            | Ask::Hold { ref budget, .. }
+            | Ask::SetAside { ref budget, .. }
             | Ask::Release { ref budget, .. }
             | Ask::State { ref budget }
             | Ask::Alive { ref budget, .. } => budget.clone(),
@@ -246,26 +246,26 @@ impl State {
                 };
                 Answer::Admission { admission }
             }
-            Ask::Hold { process, hold, ceiling, .. } => {
+            Ask::SetAside { process, reservation, ceiling, .. } => {
                 account.seen.insert(process.clone(), now);
                 // The reply to an earlier request may have been lost.
-                if account.holds.contains_key(&hold) {
+                if account.reservations.contains_key(&reservation) {
                     return Ok(Answer::Turn { granted: true, capped: None });
                 }
                 match account.budget.reserve(ceiling) {
                     Turn::Granted(granted) => {
-                        account.holds.insert(hold, (granted, process));
+                        account.reservations.insert(reservation, (granted, process));
                         Answer::Turn { granted: true, capped: None }
                     }
                     Turn::Deferred => Answer::Turn { granted: false, capped: None },
                     Turn::Capped(capped) => Answer::Turn { granted: false, capped: Some(capped) },
                 }
             }
-            Ask::Release { hold, used, .. } => {
-                if let Some((mut reservation, _)) = account.holds.remove(&hold)
+            Ask::Release { reservation, used, .. } => {
+                if let Some((mut ended, _)) = account.reservations.remove(&reservation)
                     && let Some(used) = used
                 {
-                    reservation.set_used(used);
+                    ended.set_used(used);
                 }
                 Answer::Done
             }

@@ -345,6 +345,206 @@ fn the_screen_of_run() {
           --max-usd <AMOUNT>
               Spend at most this many US dollars in this invocation
               
+              Each paid model needs a `price` in its [[agents]] table of the
+              experiment. A trial that would probably exceed the cap is not started.
+              Each request under way sets aside what it may cost (its prompt, and
+              its limit of output tokens, else 8,192), and others wait while that
+              does not fit: at most one request exceeds the cap. If the provider
+              reports no usage for a reply, its cost is estimated from characters,
+              and the report says so.
+
+          --max-tokens <N>
+              Use at most N tokens in this invocation, input and output
+              
+              At most one request exceeds the cap, as with --max-usd. If the
+              provider reports no usage for a request, it counts as 0 tokens, and
+              the report says so.
+
+          --no-cap
+              Allow models of remote providers without --max-usd, --max-tokens or
+              --max-trials
+              
+              Without --no-cap, one of these three options is required for such
+              models.
+
+          --allow-no-verdict
+              Run a design that has too few tasks for any verdict
+              
+              A confidence interval needs at least five tasks, or effective clusters
+              of tasks. Without this option such a design is refused before its
+              first trial, unless --only or --max-trials select a part of it, or all
+              its trials are recorded.
+
+          --no-retry
+              Do not retry trials that had an infrastructure error in an earlier
+              invocation
+
+          --reuse-imported
+              Use results of imported runs instead of executing their trials
+              
+              `assay import run` brings results that others produced. They are no
+              results of this store: without this option their trials are executed
+              here. With it, the plan records how many results were imported, and so
+              does the report.
+
+          --no-preflight
+              Skip the preflight, a first request to each model that shows whether
+              the model replies
+
+          --no-checks
+              Skip the oracle and no-op checks of tasks
+              
+              Tasks that cannot be solved, or that pass without any work, are then
+              not detected.
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --store <DIR>
+              Folder where trials and runs are stored [default: .assay]
+              
+              [env: ASSAY_STORE]
+
+          --format <FORMAT>
+              Output format
+
+              Possible values:
+              - terminal: Human-readable text
+              - markdown: Markdown; `report` only
+              - html:     One self-contained page; `report` and `audit show`
+              - json:     JSON; some commands print JSON Lines, and their help says
+                so
+              - sarif:    SARIF 2.1.0; `lint` only
+              - junit:    JUnit XML; `lint` only
+              - github:   GitHub Actions annotations; `lint` only
+              
+              [default: terminal]
+
+          --color <WHEN>
+              When to use colors [default: auto]
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [env: ASSAY_COLOR]
+
+      -q, --quiet
+              Print nothing but errors to standard error; standard output is not
+              affected
+
+      -v, --verbose...
+              Print more details
+
+    Examples:
+      assay run experiment.toml --dry-run
+      assay run experiment.toml --jobs 8 --max-usd 20
+      assay run experiment.toml --executor slurm --jobs 64 --sbatch
+      '--partition=long --mem=4G'
+    ");
+    insta::assert_snapshot!(screen(120, &["run", "--help"]), @r"
+    Run an experiment: agents with and without skills
+
+    Executes every trial that has no result in the store, retries trials that ended in an infrastructure
+    error, and prints the report. You can interrupt the command at any time; the next `assay run`
+    resumes. The run is named after the experiment. A changed experiment gets a new run, whose name has
+    a number appended (my-suite-2).
+
+    Before the trials, each task is checked once: the reference solution must pass the task's tests
+    (oracle check), and the tests must fail if nothing is done (no-op check). Tasks that fail a check
+    are excluded.
+
+    Usage: assay run [OPTIONS] <EXPERIMENT>
+
+    Arguments:
+      <EXPERIMENT>
+              The experiment: a file, or a folder with an experiment.toml
+
+    Options:
+          --prices <FILE>
+              File with prices of models for agents without a price [default: assay's list prices]
+              
+              Has the format of `assay trace stats --prices`. Unlike it, only models of the experiment
+              are priced; a model that is not listed has no cost.
+
+          --same-server <SERVER>
+              Reuse results of another server: an address, or a `server` name; repeatable
+              
+              Results belong to the server that the experiment declares, and those of another server are
+              not reused. With this option, trials without a result use one of SERVER, and the plan and
+              the report say so. `unknown` means results of assay 0.1.0 of whose server nothing is
+              known.
+
+          --only <KEY=VALUE,…>
+              Run only the trials that match, such as task=pivot*,agent=claude; repeatable
+              
+              KEY is task, condition, agent or repetition. Names may contain *. A trial must match every
+              key that is given. If a key is given several times, one of the key's values must match.
+
+          --dry-run
+              Print what would be run, and run nothing
+
+          --allow-unsandboxed
+              Allow sandbox `none`, in which commands of the experiment run with your permissions
+              
+              Only for experiments that you trust: nothing is isolated. docs/SECURITY.md describes the
+              sandboxes.
+
+          --allow-outside
+              Allow the experiment to name paths outside of its Git work tree
+              
+              Without a work tree: outside of the nearest folder with an assay.toml, else of the
+              experiment's folder. Texts of such paths can enter prompts, which are sent to the model's
+              provider.
+
+          --allow-unsafe
+              Give agents skills that have a safety error
+              
+              `assay lint` lists and explains the errors, and `assay plan` names the skills.
+
+          --replay <DIR>
+              Do not call the models of CLI agents; use recorded replies
+              
+              DIR is the store that contains the recorded replies. The built-in agent `loop` is not
+              replayed: it still calls its model.
+
+      -j, --jobs <N>
+              Concurrent trials [default: as in the experiment]
+
+          --executor <EXECUTOR>
+              What executes the trials: threads of this process, or workers
+              
+              With `workers`, this process plans, checks and reports, and `assay worker` executes the
+              trials, on any number of machines that have the store, the tasks and the skills in the
+              same folders. If this process ends, workers finish what it has begun.
+              
+              With `slurm`, this process submits workers as a job array of --jobs tasks, each with one
+              trial at a time, and submits further ones in place of those that are lost. Started again,
+              in any shell of the cluster, it follows the workers that are in the queue.
+
+              Possible values:
+              - local:   This process
+              - workers: `assay worker`, on any machine
+              - slurm:   `assay worker`, started by Slurm
+              
+              [default: local]
+
+          --sbatch <OPTIONS>
+              Options of sbatch, in one string; with --executor slurm
+              
+              Slurm's environment variables, such as SBATCH_PARTITION, hold as well.
+
+          --cancel-on-interrupt
+              Cancel the Slurm jobs when this process is interrupted [default: they go on]
+
+          --max-trials <N>
+              Execute at most N trials now; the next `assay run` resumes
+
+          --max-usd <AMOUNT>
+              Spend at most this many US dollars in this invocation
+              
               Each paid model needs a `price` in its [[agents]] table of the experiment. A trial that
               would probably exceed the cap is not started. Each request under way sets aside what it
               may cost (its prompt, and its limit of output tokens, else 8,192), and others wait while
