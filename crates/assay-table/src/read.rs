@@ -193,7 +193,11 @@ impl Iterator for TableReader {
             }
             #[cfg(feature = "parquet")]
             Decoder::Parquet(decoder) => decoder.next_row().map(|row| {
-                row.map_err(|(line, message)| ReadError::Row { path: self.path.clone(), line, message })
+                // A damaged page spoils every row after it.
+                row.map_err(|(line, message)| ReadError::Invalid {
+                    path: self.path.clone(),
+                    message: format!("row {line}: {message}"),
+                })
             }),
         };
         self.rows += 1;
