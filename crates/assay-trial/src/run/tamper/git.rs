@@ -70,7 +70,7 @@ const PATHS: [(&str, &str); 4] =
 
 /// A setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Setting {
+struct ConfigEntry {
     section: String,
     subsection: String,
     key: String,
@@ -111,12 +111,12 @@ fn is_repository(folder: &Path, after: &Manifest) -> bool {
 pub(super) fn new_commands(before: &str, now: &str) -> Vec<String> {
     let before = settings(before);
     let added = settings(now).into_iter().filter(|setting| !before.contains(setting));
-    let mut names: Vec<String> = added.filter(Setting::runs_code).map(|setting| setting.name()).collect();
+    let mut names: Vec<String> = added.filter(ConfigEntry::runs_code).map(|setting| setting.name()).collect();
     names.dedup();
     names
 }
 
-impl Setting {
+impl ConfigEntry {
     fn name(&self) -> String {
         let parts = [&self.section, &self.subsection, &self.key];
         let parts = parts.into_iter().filter(|part| !part.is_empty()).cloned();
@@ -160,7 +160,7 @@ impl Setting {
 
 /// Reads settings as Git does (`git help config`, "Syntax"): section and key in any case of letters,
 /// several in a line, values over several lines and in quotes.
-fn settings(text: &str) -> Vec<Setting> {
+fn settings(text: &str) -> Vec<ConfigEntry> {
     let mut found = Vec::new();
     let (mut section, mut subsection) = (String::new(), String::new());
     let joined = text.replace("\\\r\n", "").replace("\\\n", "");
@@ -183,7 +183,7 @@ fn settings(text: &str) -> Vec<Setting> {
         }
         let after = rest.get(key.len()..).unwrap_or_default().trim_start();
         let value = after.strip_prefix('=').map_or_else(String::new, value);
-        found.push(Setting {
+        found.push(ConfigEntry {
             section: section.clone(),
             subsection: subsection.clone(),
             key: key.to_ascii_lowercase(),
