@@ -138,7 +138,8 @@ impl RunFolder {
     /// How another plan with the same trials differs from this one, in words: `other labels (cluster)`.
     pub fn describe_relabeled(&self, other: &Self) -> String {
         let labels = self.changed_labels(other).join(", ");
-        let rule = |plan: &Self| plan.outcome.map_or("none", OutcomeRule::word);
+        // Plans that name no rule compared the mean of all rewards.
+        let rule = |plan: &Self| plan.outcome.map_or("mean", OutcomeRule::word);
         let mut changes = Vec::new();
         if !labels.is_empty() {
             changes.push(format!("other labels ({labels})"));
@@ -370,12 +371,12 @@ mod tests {
         check(|plan| plan.tasks[1].negative_control = true, "other labels (negative_control)");
         check(|plan| plan.tasks[1].difficulty = Some("easy".into()), "other labels (difficulty)");
         check(|plan| plan.tasks[1].category = Some("data".into()), "other labels (category)");
-        check(|plan| plan.outcome = Some(OutcomeRule::Pass), "another outcome (none, here pass)");
+        check(|plan| plan.outcome = Some(OutcomeRule::Pass), "another outcome (mean, here pass)");
         let both = |plan: &mut RunFolder| {
             plan.tasks[0].cluster = None;
             plan.outcome = Some(OutcomeRule::Auto);
         };
-        check(both, "other labels (cluster) and another outcome (none, here auto)");
+        check(both, "other labels (cluster) and another outcome (mean, here auto)");
         for change in [
             |plan: &mut RunFolder| plan.margin = 0.2,
             |plan: &mut RunFolder| plan.tasks[1].digest = "z".into(),

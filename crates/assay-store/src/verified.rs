@@ -222,7 +222,7 @@ mod tests {
         let third = VerifiedEvidence::of(folder.path());
         assert!(third.contains(&two) && !third.contains(&one));
         // A store that cannot be written is read all the same.
-        let nowhere = VerifiedEvidence::of(&folder.path().join("none"));
+        let nowhere = VerifiedEvidence::of(&folder.path().join("absent"));
         nowhere.insert(one.clone());
         assert!(nowhere.contains(&one));
     }
