@@ -354,7 +354,7 @@ def _(c):
 def _(c):
     done = c.script()
     second = c.assay("--store", "s", "import", "table", "t.csv", "--name", "x", "--cluster", "repo")
-    named = re.findall(r"`assay report (\S+?)`", second.text)
+    named = re.findall(r"`assay (?:--store \S+ )?report (\S+?)`", second.text)
     if second.code == 0:
         need(named and named[-1] != "x", f"the run is {named}")
         report = c.assay("--store", "s", "report", named[-1])
