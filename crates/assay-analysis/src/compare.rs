@@ -122,13 +122,7 @@ pub fn compare_gathered(
             .map(|(task, _, _)| *task)
             .collect();
         if shared.len() < LEAST_TASKS {
-            let few = match shared.len() {
-                0 => "no task has".to_owned(),
-                1 => "only 1 task has".to_owned(),
-                few => format!("only {few} tasks have"),
-            };
-            let least = format!("a comparison needs at least {LEAST_TASKS}");
-            excluded.push(exclude_arm(who, condition, format!("{few} results in both runs; {least}")));
+            excluded.push(exclude_arm(who, condition, too_few(shared.len())));
             continue;
         }
         let trials =
@@ -203,6 +197,16 @@ pub fn compare_gathered(
         shared_trials: mine.intersection(&theirs).count(),
         notes,
     }
+}
+
+/// Why so few tasks are not compared.
+fn too_few(tasks: usize) -> String {
+    let few = match tasks {
+        0 => "no task has".to_owned(),
+        1 => "only 1 task has".to_owned(),
+        few => format!("only {few} tasks have"),
+    };
+    format!("{few} results in both runs; a comparison needs at least {LEAST_TASKS}")
 }
 
 /// The tasks of each arm of a run.

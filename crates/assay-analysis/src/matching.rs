@@ -63,7 +63,9 @@ fn of_role(role: ConditionRole, first: &RunFolder, second: &RunFolder) -> Vec<Ma
         return matched;
     }
     let same: BTreeSet<String> = news.iter().filter(|name| olds.contains(name)).cloned().collect();
-    same.iter().for_each(|name| pair(name, name));
+    for name in &same {
+        pair(name, name);
+    }
     for names in [&mut olds, &mut news] {
         names.retain(|name| !same.contains(name));
     }

@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(link.symlink_metadata().unwrap().is_symlink());
         let broken = replace_file_with(&path, |file| {
-            file.write_all(&[b'x'; 100_000])?;
+            file.write_all(&b"x".repeat(100_000))?;
             Err(io::Error::other("the disk is full"))
         });
         assert_eq!(broken.unwrap_err().to_string(), "the disk is full");

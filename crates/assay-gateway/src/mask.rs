@@ -93,7 +93,7 @@ impl<'a> KeyMask<'a> {
                 || matches!(&self.open[..], b"\n" | b"\r\n");
             if is_end {
                 let event = std::mem::take(&mut self.open);
-                self.take(event);
+                self.take_event(event);
             }
         }
         let is_too_much =
@@ -105,14 +105,14 @@ impl<'a> KeyMask<'a> {
     fn end(&mut self) -> Vec<u8> {
         let rest = std::mem::take(&mut self.open);
         if !rest.is_empty() {
-            self.take(rest);
+            self.take_event(rest);
         }
         self.begun.clear();
         self.ready()
     }
 
     /// Takes a complete event.
-    fn take(&mut self, raw: Vec<u8>) {
+    fn take_event(&mut self, raw: Vec<u8>) {
         let raw = self.plain(raw);
         let document = document(&raw).unwrap_or_default();
         let number = self.first + self.held.len();

@@ -23,11 +23,7 @@ pub fn note(note: &Note) -> String {
             counted(*trials, "trial", "trials"),
             outcomes(*timed_out, *silent, *infrastructure)
         ),
-        Note::OtherModelReplied(RepliedModel { agent, requested, replied, trials, .. }) => format!(
-            "Warning: {agent} requested {requested}, but {replied} replied in {}. Unless both are names of one model, the results \
-             are not about {requested}.",
-            counted(*trials, "trial", "trials")
-        ),
+        Note::OtherModelReplied(replied) => other_model_replied(replied),
         Note::Scripted { names } => format!(
             "{} {} replies from a script: the figures are a demonstration and do not measure a model.",
             names.join(", "),
@@ -94,18 +90,10 @@ pub fn note(note: &Note) -> String {
             counted(*trials, "trial of", "trials of"),
             name(arm)
         ),
-        Note::EnvironmentDependent { arm, trials, executed } => format!(
-            "Environment-dependent: {} of {executed} {} of {} lost, because they pass only with what the agent changed \
-             outside its work folders. The conditions differ in this by 5 points or more.",
-            trials,
-            if *executed == 1 { "trial" } else { "trials" },
-            name(arm)
-        ),
-        Note::EvidenceLost { arm, trials } => format!(
-            "Evidence: of {} {} logs, artifacts or other files could not be kept; `assay show` lists them.",
-            counted(*trials, "trial of", "trials of"),
-            name(arm)
-        ),
+        Note::EnvironmentDependent { arm, trials, executed } => {
+            environment_dependent(arm, *trials, *executed)
+        }
+        Note::EvidenceLost { arm, trials } => evidence_lost(arm, *trials),
         Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
         Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Sequential { rounds, looks, more_tasks } => sequential(*rounds, *looks, *more_tasks),
@@ -126,6 +114,31 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Control(note) => control(note),
     }
+}
+
+fn other_model_replied(RepliedModel { agent, requested, replied, trials, .. }: &RepliedModel) -> String {
+    format!(
+        "Warning: {agent} requested {requested}, but {replied} replied in {}. Unless both are names of one model, the results \
+         are not about {requested}.",
+        counted(*trials, "trial", "trials")
+    )
+}
+
+fn environment_dependent(arm: &ArmName, trials: usize, executed: usize) -> String {
+    format!(
+        "Environment-dependent: {trials} of {executed} {} of {} lost, because they pass only with what the agent changed \
+         outside its work folders. The conditions differ in this by 5 points or more.",
+        if executed == 1 { "trial" } else { "trials" },
+        name(arm)
+    )
+}
+
+fn evidence_lost(arm: &ArmName, trials: usize) -> String {
+    format!(
+        "Evidence: of {} {} logs, artifacts or other files could not be kept; `assay show` lists them.",
+        counted(trials, "trial of", "trials of"),
+        name(arm)
+    )
 }
 
 fn delivery_unknown(conditions: &[String]) -> String {

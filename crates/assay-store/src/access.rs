@@ -90,7 +90,8 @@ pub(crate) fn close(_root: &Path, _is_shared: bool) -> io::Result<bool> {
     Ok(false)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

@@ -116,7 +116,8 @@ fn state(_: &Path, _: i64) -> Option<String> {
     None
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
     use std::sync::Arc;

@@ -309,11 +309,15 @@ fn json_row(
         let object: serde_json::Map<String, serde_json::Value> = match parse_json(text) {
             Ok(object) => object,
             Err(error) => {
-                let message = match error {
-                    JsonError::TooLarge(_) => error.to_string(),
-                    JsonError::Invalid(error) => format!("not a JSON object: {error}"),
-                };
-                return Some(Err(ReadError::Row { path: path.to_owned(), line: *line, message }));
+                let path = path.to_owned();
+                return Some(Err(match error {
+                    JsonError::TooLarge(_) => {
+                        ReadError::Invalid { path, message: format!("line {line}: {error}") }
+                    }
+                    JsonError::Invalid(error) => {
+                        ReadError::Row { path, line: *line, message: format!("not a JSON object: {error}") }
+                    }
+                }));
             }
         };
         let mut values = vec![Value::Null; columns.len()];

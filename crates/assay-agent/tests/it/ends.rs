@@ -48,13 +48,17 @@ fn tokens_are_limited() {
             with(forever(), |fixture| fixture.options = LoopOptions { max_tokens, ..fixture.options });
         assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::TokenLimit, turns), "{max_tokens}");
     }
-    // Without a reported usage, tokens are estimated, and an estimate reaches no cap: other limits
-    // apply.
-    let uncounted = (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
+    // Without a reported usage, tokens are estimated. An estimate reaches a cap in USD, and none in tokens: other
+    // limits apply.
+    let uncounted = || (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
     let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
     let cost_cap = Some(CostCap { usd: 300.0, price });
-    let outcome = with(uncounted, |fixture| {
-        fixture.options = LoopOptions { max_tokens: 300, cost_cap, max_turns: 9, ..fixture.options };
+    let outcome = with(uncounted(), |fixture| {
+        fixture.options = LoopOptions { cost_cap, max_turns: 9, ..fixture.options };
+    });
+    assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::CostLimit, 2));
+    let outcome = with(uncounted(), |fixture| {
+        fixture.options = LoopOptions { max_tokens: 300, max_turns: 9, ..fixture.options };
     });
     assert_eq!((outcome.run.ended, outcome.requests.len()), (Ended::TurnLimit, 9));
     assert_eq!(outcome.run.estimated.requests, 9);

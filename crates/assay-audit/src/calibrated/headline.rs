@@ -114,7 +114,7 @@ pub(super) fn sentence(basis: &Basis<'_>) -> String {
     }
     if basis.measured == 0 {
         return format!(
-            "{subject}: adoption cannot be measured: what the skill demands is common or stands in the task, so that following \
+            "{subject}: adoption cannot be measured: what the skill demands is common or already in the task, so that following \
              it does not show that a run used the skill."
         );
     }

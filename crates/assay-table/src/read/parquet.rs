@@ -1,6 +1,7 @@
 //! Parquet, row by row.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -36,9 +37,12 @@ impl Decoder {
 
     /// The next row, or the number of one that cannot be read, with the reason.
     pub(super) fn next_row(&mut self) -> Option<Result<Row, (u64, String)>> {
-        let row = self.rows.next()?;
         self.row += 1;
-        Some(match row {
+        // The decoder panics on some damaged pages. It is not used again after that.
+        let Ok(row) = catch_unwind(AssertUnwindSafe(|| self.rows.next())) else {
+            return Some(Err((self.row, "damaged".to_owned())));
+        };
+        Some(match row? {
             Ok(row) => {
                 let values = row.into_columns().into_iter().map(|(_, field)| value(field)).collect();
                 Ok(Row { line: self.row, values })

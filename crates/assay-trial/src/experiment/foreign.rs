@@ -95,7 +95,9 @@ impl Requests {
             }
         }
         for documents in tables(table.get("tasks")).filter_map(|task| task.get("documents")) {
-            texts(documents).into_iter().for_each(|(value, place)| self.add_path("documents", value, place));
+            for (value, place) in texts(documents) {
+                self.add_path("documents", value, place);
+            }
         }
         let agents = table.get("agents").and_then(|agents| agents.get_ref().as_array());
         let agents = agents.into_iter().flatten().filter_map(|agent| agent.get_ref().as_table());

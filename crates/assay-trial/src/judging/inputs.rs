@@ -9,7 +9,7 @@ use assay_judge::{FILE, Rubric};
 use assay_store::JudgeInput;
 use assay_trace::{Source, Step, Trajectory};
 
-use super::room::{Rank, share_room};
+use super::room_shares::{Rank, share_room};
 use super::work_list::{WorkFile, WorkList};
 
 /// The folder of an attempt with what is judged.

@@ -10,7 +10,7 @@ mod inputs;
 mod panel;
 mod regrade;
 mod replies;
-mod room;
+mod room_shares;
 mod work;
 mod work_list;
 

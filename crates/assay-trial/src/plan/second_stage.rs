@@ -18,7 +18,7 @@ pub(super) type Candidate<'a> = (&'a str, Option<&'a str>);
 
 /// Draws at most `most` tasks. The tasks of a cluster stay together, since the two stages must be independent; a cluster
 /// that does not fit is passed over.
-pub(super) fn draw<'a>(tasks: &[Candidate<'a>], most: usize, seed: u64) -> BTreeSet<&'a str> {
+pub(super) fn draw_tasks<'a>(tasks: &[Candidate<'a>], most: usize, seed: u64) -> BTreeSet<&'a str> {
     let mut groups: BTreeMap<(bool, &str), Vec<&'a str>> = BTreeMap::new();
     for (name, cluster) in tasks {
         groups.entry((cluster.is_some(), cluster.unwrap_or(name))).or_default().push(name);
@@ -49,7 +49,7 @@ impl Plan {
             .map(|task| (task.name.as_str(), task.cluster.as_deref()))
             .collect();
         let all = candidates.len();
-        let drawn = draw(&candidates, most as usize, self.experiment.seed);
+        let drawn = draw_tasks(&candidates, most as usize, self.experiment.seed);
         let drawn: BTreeSet<String> = drawn.into_iter().map(str::to_owned).collect();
         let fewest = FEWEST_TASKS as usize;
         if drawn.len() < fewest || all - drawn.len() < fewest {
@@ -100,19 +100,19 @@ mod tests {
     fn the_seed_draws_tasks_and_keeps_clusters_together() {
         let names: Vec<String> = (0..12).map(|number| format!("t{number}")).collect();
         let alone: Vec<Candidate<'_>> = names.iter().map(|name| (name.as_str(), None)).collect();
-        let drawn = draw(&alone, 5, 1);
-        assert_eq!((drawn.len(), &draw(&alone, 5, 1)), (5, &drawn));
-        assert!((2..9).any(|seed| draw(&alone, 5, seed) != drawn));
+        let drawn = draw_tasks(&alone, 5, 1);
+        assert_eq!((drawn.len(), &draw_tasks(&alone, 5, 1)), (5, &drawn));
+        assert!((2..9).any(|seed| draw_tasks(&alone, 5, seed) != drawn));
         // One task more changes the draw of at most one.
         let more: Vec<Candidate<'_>> = alone.iter().copied().chain([("new", None)]).collect();
-        assert!(draw(&more, 5, 1).difference(&drawn).count() <= 1);
+        assert!(draw_tasks(&more, 5, 1).difference(&drawn).count() <= 1);
         let clustered: Vec<Candidate<'_>> = names
             .iter()
             .enumerate()
             .map(|(number, name)| (name.as_str(), Some(["a", "b", "c", "d"][number / 3])))
             .collect();
         for seed in 0..9 {
-            let drawn = draw(&clustered, 7, seed);
+            let drawn = draw_tasks(&clustered, 7, seed);
             assert_eq!(drawn.len(), 6, "{seed}");
             for three in clustered.chunks(3) {
                 let of_cluster = three.iter().filter(|(name, _)| drawn.contains(name)).count();

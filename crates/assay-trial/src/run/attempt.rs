@@ -67,12 +67,9 @@ impl Attempt<'_> {
         }
     }
 
-    /// The same of a folder that the daemon may have been unable to read.
-    pub(crate) fn note_fetched(&self, fetched: Option<Option<CopyReport>>, name: &str) {
-        match fetched {
-            Some(report) => self.note_left_out(report.as_ref(), name),
-            None => self.evidence.lost(&self.folder.join(name), "cannot be read from the container"),
-        }
+    /// Notes that the daemon could not read a folder.
+    pub(crate) fn note_unread(&self, name: &str) {
+        self.evidence.lost(&self.folder.join(name), "cannot be read from the container");
     }
 
     /// Where commands start.

@@ -68,7 +68,7 @@ impl ProxyHandle {
                 body: skill.body.clone(),
             })
             .collect();
-        session.text = condition_text(trial).unwrap_or_default().to_owned();
+        condition_text(trial).unwrap_or_default().clone_into(&mut session.text);
         session.script_context = trial.script_context();
         session.varying.clone_from(&route.varying);
         session.cassette = match &route.cli_agents.replay {

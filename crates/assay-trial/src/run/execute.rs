@@ -141,7 +141,9 @@ pub fn run_rounds(
     if let Some(next) = next {
         for round in 1.. {
             let mut part = next(round)?;
-            std::mem::take(&mut part.notes).into_iter().for_each(|note| events(Event::Note(note)));
+            for note in std::mem::take(&mut part.notes) {
+                events(Event::Note(note));
+            }
             let takes_part = |cell: &Cell| part.has(cell, round, &plan.second_stage);
             let specs = specs(&takes_part);
             let is_round = selected.iter().any(|cell| takes_part(cell));

@@ -249,7 +249,7 @@ fn adoption_is_unknown_where_nothing_can_be_adopted_measurably() {
             assert_eq!(page.contains("cannot be measured"), !measured, "{body:?} as {format}: {page}");
         }
     };
-    let nothing = "what the skill demands is common or stands in the task";
+    let nothing = "what the skill demands is common or already in the task";
     // Round limits are what anyone would choose; prose demands nothing that can be seen.
     check(
         "- A flood is a ratio above 20.\n- A scan has a share above 0.7.\n",

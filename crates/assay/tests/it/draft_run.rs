@@ -249,7 +249,7 @@ fn tasks_that_no_other_model_solves_are_removed() {
     lab.write("solver.jsonl", rules.map(|rule| rule.to_string()).join("\n"));
     let same = lab.assay(&args(&url, &[&NEW[..], &["--solver", "openai:gpt-5"]].concat())).ended(2);
     assert!(same.stderr.contains("cannot be their solver"), "{}", same.stderr);
-    let solver = ["--solver", "scripted:../solver.jsonl", "--format", "json"];
+    let solver = ["--solver", "scripted:../solver.jsonl", "--allow-outside", "--format", "json"];
     let ran = lab.assay(&args(&url, &[&NEW[..], &solver].concat())).ok().json();
     let revenue = task_state(&ran, "revenue");
     assert_eq!((&revenue["state"], &revenue["solved"]), (&json!("accepted"), &json!(true)), "{ran:#}");

@@ -91,7 +91,8 @@ fn the_report_reads_well() {
     Next steps
      `curated`: the task `t6` fails in 1 of 1 trial. `assay show ############` shows one, `assay
        report lab --tests` lists all.
-     `curated` helps: add the condition `placebo` to see whether any text of this length would.
+     `curated` helps: add the condition `placebo` to see whether any text of this length would. `assay
+       run experiment.toml` then executes only its trials.
 
     Definitions of all terms and columns: `assay report lab --details` and docs/guide/reports.md
     ");

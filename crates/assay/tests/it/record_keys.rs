@@ -180,7 +180,7 @@ fn spying(sandbox: &str) -> Fixture {
         .task("t1", |task| {
             task.toml("version = \"1.0\"\n[verifier.env]\nSTOLEN = \"${ASSAY_RECORD_KEY:-nothing}\"\n")
                 .test_sh(&format!("{spy}\n[ \"$(cat answer.txt)\" = right ] && reward 1 || reward 0\n"))
-                .solve_sh(&format!("{spy} > /logs/artifacts/seen.txt\necho right > answer.txt\n"))
+                .solve_sh(&format!("{spy}\necho right > answer.txt\n"))
         })
         .script(&[json!({ "turn": 0, "run": spy })])
         .experiment(|e| {
@@ -227,7 +227,7 @@ fn nothing_without_a_sandbox_is_given_the_key() {
             .task("t1", |task| {
                 task.toml("version = \"1.0\"\n[verifier.env]\nSTOLEN = \"${ASSAY_RECORD_KEY:-nothing}\"\n")
                     .test_sh(&format!("{spy}\n[ \"$(cat answer.txt)\" = right ] && reward 1 || reward 0\n"))
-                    .solve_sh(&format!("{spy} > /logs/artifacts/seen.txt\necho right > answer.txt\n"))
+                    .solve_sh(&format!("{spy}\necho right > answer.txt\n"))
             })
             .script(&[json!({ "turn": 0, "run": spy })])
             .experiment(|e| {
@@ -253,7 +253,8 @@ fn nothing_without_a_sandbox_is_given_the_key() {
             });
             assert!(spied, "{seen}");
         }
-        assert!(lab.records_of("oracle").iter().any(|record| holds(&attempt(record, "artifacts"), "PATH=")));
+        let solved = |record: &Value| fs::read_to_string(attempt(record, "trajectory.json")).unwrap();
+        assert!(lab.records_of("oracle").iter().any(|record| solved(record).contains("PATH=")));
     };
     let with_variable = lab().env(VARIABLE, KEY);
     run(&with_variable);

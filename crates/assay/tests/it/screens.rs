@@ -35,17 +35,19 @@ fn the_screen_of_report() {
      inconclusive  curated against none: +30 pp (−86 to +100, 95% CI), 5 tasks. If
                    the trials with infrastructure errors had passed at a rate 25 pp
                    higher than the valid trials in one condition and 25 pp lower in
-                   the other, the lift would be +29 or +38 pp. This design had too
-                   little power to detect an effect. ≈64 tasks in total would be
-                   needed to detect a lift of +30 pp, and ≈552 tasks to detect a
-                   lift of ±10 pp (80% power).
+                   the other, the lift would be +29 or +38 pp. The lift leaves out 1
+                   task without a valid trial under one of the conditions, and these
+                   two count it. This design had too little power to detect an
+                   effect. ≈64 tasks in total would be needed to detect a lift of
+                   +30 pp, and ≈552 tasks to detect a lift of ±10 pp (80% power).
      inconclusive  placebo against none: −40 pp (−100 to +28, 95% CI), 5 tasks. If
                    the trials with infrastructure errors had passed at a rate 25 pp
                    higher than the valid trials in one condition and 25 pp lower in
-                   the other, the lift would be −46 or −32 pp. The data show neither
-                   an effect nor its absence (±10 pp). ≈18 tasks in total would be
-                   needed to detect a lift of −40 pp, and ≈239 tasks to detect a
-                   lift of ±10 pp (80% power).
+                   the other, the lift would be −46 or −32 pp. The lift leaves out 1
+                   task without a valid trial under one of the conditions, and these
+                   two count it. The data show neither an effect nor its absence
+                   (±10 pp). ≈18 tasks in total would be needed to detect a lift of
+                   −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80% power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI
@@ -100,12 +102,10 @@ fn the_screen_of_report() {
      `curated` is inconclusive: the scores give partial credit, and the pass rate
        differs by +40 pp. A verdict on passes alone may differ.
      `curated`: the task `harmed` fails in 1 of 1 trial. `assay --store store show
-       dd2810de33d7`
-       shows one, `assay --store store report demo --tests` lists all.
+       dd2810de33d7` shows one, `assay --store store report demo --tests` lists all.
 
     Definitions of all terms and columns: `assay --store store report demo
-      --details` and
-    docs/guide/reports.md
+    --details` and docs/guide/reports.md
     ");
     insta::assert_snapshot!(wide, @r"
     Run: demo · outcome: mean of the rewards (older plan)
@@ -119,12 +119,15 @@ fn the_screen_of_report() {
     Verdicts
      inconclusive  curated against none: +30 pp (−86 to +100, 95% CI), 5 tasks. If the trials with infrastructure errors had
                    passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the
-                   lift would be +29 or +38 pp. This design had too little power to detect an effect. ≈64 tasks in total
-                   would be needed to detect a lift of +30 pp, and ≈552 tasks to detect a lift of ±10 pp (80% power).
+                   lift would be +29 or +38 pp. The lift leaves out 1 task without a valid trial under one of the
+                   conditions, and these two count it. This design had too little power to detect an effect. ≈64 tasks in
+                   total would be needed to detect a lift of +30 pp, and ≈552 tasks to detect a lift of ±10 pp (80% power).
      inconclusive  placebo against none: −40 pp (−100 to +28, 95% CI), 5 tasks. If the trials with infrastructure errors had
                    passed at a rate 25 pp higher than the valid trials in one condition and 25 pp lower in the other, the
-                   lift would be −46 or −32 pp. The data show neither an effect nor its absence (±10 pp). ≈18 tasks in total
-                   would be needed to detect a lift of −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80% power).
+                   lift would be −46 or −32 pp. The lift leaves out 1 task without a valid trial under one of the
+                   conditions, and these two count it. The data show neither an effect nor its absence (±10 pp). ≈18 tasks
+                   in total would be needed to detect a lift of −40 pp, and ≈239 tasks to detect a lift of ±10 pp (80%
+                   power).
 
      Comparisons with the baseline (lift, CIs, run-to-run noise and MDE in pp):
      condition  lift  pass rate lift       95% CI  fixed-tasks 95% CI  normalized gain  p (CI)  adjusted p (CI)
@@ -168,8 +171,7 @@ fn the_screen_of_report() {
      `curated` is inconclusive: the scores give partial credit, and the pass rate differs by +40 pp. A verdict on passes
        alone may differ.
      `curated`: the task `harmed` fails in 1 of 1 trial. `assay --store store show dd2810de33d7` shows one, `assay --store
-       store report demo --tests`
-       lists all.
+       store report demo --tests` lists all.
 
     Definitions of all terms and columns: `assay --store store report demo --details` and docs/guide/reports.md
     ");

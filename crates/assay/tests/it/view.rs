@@ -368,7 +368,7 @@ fn hostile() -> Fixture {
         .script(&[say])
         .experiment(|e| e.conditions(&["none", "curated"]).pair("one", &["ledger"]));
     lab.assay(&["import", "table", "table.csv", "--baseline", "none"]).ok();
-    lab.run(&["--no-checks"]);
+    lab.run(&["--no-checks", "--allow-unsafe"]);
     // What no agent of the fixture writes: a message of 50 MB, and artifacts that are not what they are called.
     let records = lab.records();
     let folder = PathBuf::from(records[0]["folder"].as_str().unwrap()).join("attempts/1");

@@ -97,7 +97,7 @@ pub(super) fn role(path: &Path, is_link: bool, after: &Manifest) -> Option<Role>
     let in_hooks = parent.file_name().is_some_and(|folder| folder == "hooks");
     let is_hook = in_hooks && parent.parent().is_some_and(is_ours);
     // Git runs no sample.
-    let is_run = !Path::new(name).extension().is_some_and(|ending| ending == "sample");
+    let is_run = Path::new(name).extension().is_none_or(|ending| ending != "sample");
     (is_hook && is_run || is_link && name == "hooks" && is_ours(parent)).then_some(Role::Hook)
 }
 

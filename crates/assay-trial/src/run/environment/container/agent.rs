@@ -169,7 +169,10 @@ impl<'a> AgentPhase for AgentInContainer<'a> {
             if environment.has_changes(&changes, &inside) {
                 let fetched = container.fetch(&inside, &environment.logs.join(name), &LOG_CAPS);
                 let fetched = environment.seen(&inside.display().to_string(), fetched, &mut beyond)?;
-                environment.attempt.note_fetched(fetched, name);
+                match fetched {
+                    Some(report) => environment.attempt.note_left_out(report.as_ref(), name),
+                    None => environment.attempt.note_unread(name),
+                }
             }
         }
         if trial.provision.writes_skills {
@@ -178,7 +181,10 @@ impl<'a> AgentPhase for AgentInContainer<'a> {
             let own = environment.account().path(Path::new(trial.agent.skills_dir()));
             let fetched = container.fetch(&own, &to, &LOG_CAPS);
             let fetched = environment.seen(&own.display().to_string(), fetched, &mut beyond)?;
-            environment.attempt.note_fetched(fetched, "generated-skills");
+            match fetched {
+                Some(report) => environment.attempt.note_left_out(report.as_ref(), "generated-skills"),
+                None => environment.attempt.note_unread("generated-skills"),
+            }
         }
         Ok(StoppedContainer { environment, container, given, used, changes, beyond })
     }

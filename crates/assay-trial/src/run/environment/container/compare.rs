@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::escape_path;
 use assay_fs::{ChangeKind, Entry, FileKind, Manifest};
 use assay_sandbox::docker::{Changed, Container};
 use assay_sandbox::{Usage, unified_diff};
@@ -212,15 +213,8 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         let shown: Vec<&&Changed> = shown.collect();
-        let system: Vec<String> = shown
-            .iter()
-            .take(OUTSIDE)
-            .filter(|change| !change.path.starts_with("/logs") && !is_cache(&change.path))
-            .map(|change| assay_diagnostic::escape_path(&change.path))
-            .collect();
-        found.outside.extend(
-            shown.into_iter().take(OUTSIDE).map(|change| assay_diagnostic::escape_path(&change.path)),
-        );
+        let system = system_files(&shown);
+        found.outside.extend(shown.iter().take(OUTSIDE).map(|change| escape_path(&change.path)));
         check_special_files(container, &elsewhere, &mut found)?;
         if environment.workdir != Path::new("/")
             && environment.has_changes(&self.changes, &environment.workdir)
@@ -256,22 +250,9 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             }
         }
         pristine.into_inner().finish()?;
-        let other: Vec<&Changed> =
-            work.into_iter().filter(|change| !change.path.starts_with(&environment.workdir)).collect();
-        for change in other {
-            found.outside.push(assay_diagnostic::escape_path(&change.path));
-        }
-        if let Some(logs) = container.stat(Path::new("/logs"))?
-            && !logs.is_dir
-        {
-            found.tampered.push("/logs: replaced".to_owned());
-        }
-        if let Some(there) = container.stat(Path::new(VERIFIER_LOGS))?
-            && !there.is_dir
-            && !trial.agent.needs_solution()
-        {
-            found.tampered.push(format!("{VERIFIER_LOGS}: not a folder"));
-        }
+        let other = work.into_iter().filter(|change| !change.path.starts_with(&environment.workdir));
+        found.outside.extend(other.map(|change| escape_path(&change.path)));
+        check_logs(container, trial.agent.needs_solution(), &mut found)?;
         let Self { environment, container, given, changes, .. } = self;
         let compared = found.tampered.is_empty().then_some(ComparedContainer {
             environment,
@@ -287,4 +268,21 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         });
         Ok((found, compared))
     }
+}
+
+/// The changed files of the system, among those that are shown.
+fn system_files(shown: &[&&Changed]) -> Vec<String> {
+    let system = |change: &&&&Changed| !change.path.starts_with("/logs") && !is_cache(&change.path);
+    shown.iter().take(OUTSIDE).filter(system).map(|change| escape_path(&change.path)).collect()
+}
+
+/// Whether the folders of logs are still folders.
+fn check_logs(container: &Container, has_solution: bool, found: &mut Changes) -> Result<(), Broken> {
+    if container.stat(Path::new("/logs"))?.is_some_and(|logs| !logs.is_dir) {
+        found.tampered.push("/logs: replaced".to_owned());
+    }
+    if container.stat(Path::new(VERIFIER_LOGS))?.is_some_and(|there| !there.is_dir) && !has_solution {
+        found.tampered.push(format!("{VERIFIER_LOGS}: not a folder"));
+    }
+    Ok(())
 }
