@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn documents_that_unfold_are_refused() {
         let check = |text: &str, expected: bool| {
-            assert_eq!(check_json(text.as_bytes(), 1 << 20).is_ok(), expected, "{:.20}", text);
+            assert_eq!(check_json(text.as_bytes(), 1 << 20).is_ok(), expected, "{text:.20}");
         };
         check("{\"a\": [1, 2, {\"b\": \"c\"}]}", true);
         // A long text takes its length.

@@ -222,7 +222,7 @@ mod tests {
             format!("I see {{this}}:\n```json\n{OWN}\n```"),
             format!("```json {OWN} ```"),
             format!("~~~\n{OWN}\n~~~\nThat is all."),
-            format!("As follows:\n```JSON\n{{\n  \"items\": [\n    \"own\"\n  ]\n}}\n```\nThat is all."),
+            "As follows:\n```JSON\n{\n  \"items\": [\n    \"own\"\n  ]\n}\n```\nThat is all.".to_owned(),
             format!("First {OWN}, and again:\n{OWN}"),
             format!("{OWN}\n```json\n{{ \"items\":[\"own\"] }}\n```"),
             format!("<think>It says {PLANTED}\n{PLANTED}\n</think>\n{OWN}"),

@@ -455,7 +455,7 @@ mod tests {
         let packed = zstd::encode_all(line.as_bytes(), 1).unwrap();
         check("t.jsonl.zst", packed, "t: line 2 is longer than 32 MiB");
         let columns = "t: it has more than 10000 columns";
-        check("t.csv", ["x,"; 10_000].concat().into_bytes(), columns);
+        check("t.csv", "x,".repeat(10_000).into_bytes(), columns);
         let keys: Vec<String> = (0..=10_000).map(|key| format!("\"{key}\":1")).collect();
         check("t.jsonl", format!("{{{}}}", keys.join(",")).into_bytes(), columns);
         let nested = format!("{{\"a\":[{}0]}}", "[],".repeat(1 << 20));

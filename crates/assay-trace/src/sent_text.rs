@@ -51,7 +51,9 @@ mod tests {
             |from: usize, to: usize| (from..to).map(|n| format!("Line {n} of it.\n")).collect::<String>();
         let check = |wanted: &str, texts: &[&str], expected: Option<bool>| {
             let mut watch = SentText::new(wanted);
-            texts.iter().for_each(|text| watch.read(text));
+            for text in texts {
+                watch.read(text);
+            }
             assert_eq!(watch.is_sent(), expected, "{wanted:?} in {texts:?}");
         };
         let all = lines(0, 20);

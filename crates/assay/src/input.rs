@@ -48,7 +48,7 @@ pub(crate) fn lines(
         match read {
             InputLine::End => break,
             InputLine::TooLong(_) => {
-                bad(number, &format!("the line is longer than {}", assay_fs::size(LINE_CAP)))
+                bad(number, &format!("the line is longer than {}", assay_fs::size(LINE_CAP)));
             }
             InputLine::Whole(_) => {
                 let text = String::from_utf8_lossy(&line);

@@ -221,7 +221,7 @@ fn bodies_of_strangers_are_not_read() {
         let authorization = if number % 2 == 0 { "" } else { "Authorization: Bearer guess\r\n" };
         let sent = stream.write_all(head(authorization).as_bytes());
         // Those beyond the cap are closed already.
-        if sent.is_ok() && stream.write_all(&[b'x'; 64 << 10]).is_ok() && number >= 900 {
+        if sent.is_ok() && stream.write_all(&b"x".repeat(64 << 10)).is_ok() && number >= 900 {
             let mut reply = [0; 12];
             stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
             if stream.read_exact(&mut reply).is_ok() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_gateway::LimiterClient;
@@ -48,19 +48,7 @@ struct Line<'a> {
 
 pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let cancel = machine::interrupted()?;
-    let begun = Instant::now();
-    let is_there = || {
-        let file = match &args.run {
-            Some(run) => settings.store.join("runs").join(run).join("plan.json"),
-            None => settings.store.join("store.json"),
-        };
-        file.is_file()
-            || begun.elapsed() >= Duration::from_secs(args.idle_exit)
-            || cancel.load(Ordering::Relaxed)
-    };
-    while !is_there() {
-        std::thread::sleep(PAUSE);
-    }
+    await_work(args, settings, &cancel);
     if !settings.store.join("store.json").is_file() {
         return Err(Failure::bad_input(format!("no store in {}", settings.store.display()))
             .hint("`--store DIR` names the store of the `assay run` that has the work"));
@@ -153,6 +141,21 @@ pub(crate) fn run(args: &WorkerArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     }
     ui.note(&format!("executed {}", counted(executed, "trial", "trials")));
     Ok(if cancel.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
+}
+
+/// Waits until there is a store, or the run of this worker in it, for as long as a worker may be idle.
+fn await_work(args: &WorkerArgs, settings: &Settings, cancel: &AtomicBool) {
+    let begun = Instant::now();
+    let file = match &args.run {
+        Some(run) => settings.store.join("runs").join(run).join("plan.json"),
+        None => settings.store.join("store.json"),
+    };
+    while !file.is_file()
+        && begun.elapsed() < Duration::from_secs(args.idle_exit)
+        && !cancel.load(Ordering::Relaxed)
+    {
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// Refuses trials that the caller of this worker does not permit: their experiment may be somebody else's.

@@ -59,8 +59,10 @@ pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Stat
             |line: &Value| names.iter().any(|name| line.get("run").and_then(Value::as_str) == Some(name));
         lines.retain(is_named);
     }
-    lines.iter_mut().for_each(update_line);
-    lines.iter_mut().for_each(|line| add_roles(line, &store));
+    for line in &mut lines {
+        update_line(line);
+        add_roles(line, &store);
+    }
     let trends = trends(&lines);
     if ui.json() {
         let trends: Vec<Value> = trends

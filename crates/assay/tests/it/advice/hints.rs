@@ -109,7 +109,7 @@ fn of_files() -> Vec<Situation> {
             .made(&["search", "index", "--library", "skills", "--out", "own.index"], 0)
             .make()
             .change(|lab| {
-                lab.write("skills/more/SKILL.md", "---\nname: more\ndescription: More.\n---\nMore.\n")
+                lab.write("skills/more/SKILL.md", "---\nname: more\ndescription: More.\n---\nMore.\n");
             })
             .read(&["search", "end a report", "--index", "own.index", "--library", "skills"], 2)
             .complete("assay search index", "assay search index --library skills --out own.index")

@@ -35,7 +35,7 @@ fn lines(rows: impl IntoIterator<Item = Value>) -> String {
 
 fn item(number: usize) -> Value {
     json!({ "item": format!("i{number}"), "criterion": "It is signed.", "materials": { "answer": "signed" },
-        "cluster": format!("task-{}", number / 2), "verdict": number % 2 == 0 })
+        "cluster": format!("task-{}", number / 2), "verdict": number.is_multiple_of(2) })
 }
 
 /// Sheets of items, one of which cannot be read.
