@@ -7,7 +7,7 @@ use assay_task::TaskError;
 
 use crate::experiment::foreign::NotPermitted;
 use crate::judging::PanelError;
-use crate::plan::safety::UnsafeSkills;
+use crate::plan::unsafe_skills::UnsafeSkills;
 use crate::run::open_agent::AgentError;
 
 /// Why nothing can be planned.

@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod preflight;
 pub(crate) mod safety;
 mod second_stage;
+pub(crate) mod unsafe_skills;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -370,7 +371,7 @@ impl Plan {
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.diagnostics
             .iter()
-            .filter(|found| [CAPPED, safety::UNSAFE].contains(&found.code))
+            .filter(|found| [CAPPED, unsafe_skills::UNSAFE].contains(&found.code))
             .map(|found| found.message.as_str())
     }
 

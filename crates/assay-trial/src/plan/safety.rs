@@ -9,18 +9,8 @@ use assay_store::{ConditionRole, Store};
 
 use crate::plan::Plan;
 use crate::plan::error::PlanError;
+use crate::plan::unsafe_skills::{UNSAFE, UnsafeSkills};
 use crate::run::context::MachineContext;
-
-/// The code of the diagnostic for them.
-pub(crate) const UNSAFE: &str = "skill-unsafe";
-
-/// Skills with safety errors that agents would be given.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{} (hint: `assay lint` explains the rules; if you trust the skill, pass --allow-unsafe)",
-    .0.join("; ")
-)]
-pub struct UnsafeSkills(pub Vec<String>);
 
 impl Plan {
     /// Checks the skills that agents would be given: that none is outside of the project by a link, and that

@@ -10,7 +10,7 @@ use assay_gateway::{Budget, EgressLedger};
 use crate::run::broken::Broken;
 use crate::run::evidence::EvidenceLog;
 use crate::run::prep_cache::PrepCache;
-use crate::run::references::References;
+use crate::run::task_references::TaskReferences;
 use crate::run::trial::ResolvedTrial;
 
 /// One attempt at a trial.
@@ -33,7 +33,7 @@ pub(crate) struct Attempt<'a> {
     /// The attempts at the steps of the task, if it has any.
     pub(crate) steps: Option<&'a [Attempt<'a>]>,
     /// The references of the task, unless this is one.
-    pub(crate) references: Option<&'a References<'a>>,
+    pub(crate) references: Option<&'a dyn TaskReferences>,
 }
 
 impl Attempt<'_> {

@@ -39,6 +39,7 @@ use crate::run::prep_cache::PrepCache;
 use crate::run::references::References;
 use crate::run::sandbox_record;
 use crate::run::steps;
+use crate::run::task_references::TaskReferences;
 use crate::run::trial::ResolvedTrial;
 use crate::run::verifier::{self, Reward};
 
@@ -183,7 +184,7 @@ impl Runner<'_> {
                 let (own_folder, own_scratch) = (folder.clone(), scratch.clone());
                 let references =
                     References { cache, cancel, budget, trial, folder: own_folder, scratch: own_scratch };
-                let references = Some(&references);
+                let references = Some(&references as &dyn TaskReferences);
                 let (folder, evidence) = (&*folder, &evidence);
                 let whole = Attempt {
                     cache,

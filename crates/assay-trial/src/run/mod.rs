@@ -33,6 +33,7 @@ pub(crate) mod single;
 pub(crate) mod slurm;
 pub(crate) mod steps;
 pub(crate) mod tamper;
+pub(crate) mod task_references;
 pub(crate) mod trial;
 pub(crate) mod verifier;
 pub(crate) mod workers;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::image_scan::{ImageInventory, ImageScan};
-use crate::run::references::NoopGrade;
+use crate::run::task_references::NoopGrade;
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
 /// Largest file that is read in the search for skills.

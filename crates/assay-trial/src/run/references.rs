@@ -22,6 +22,7 @@ use super::evidence::EvidenceLog;
 use super::findings::Findings;
 use super::prep_cache::PrepCache;
 use super::steps;
+use super::task_references::{NoopGrade, TaskReferences};
 use super::trial::ResolvedTrial;
 use super::verifier::Reward;
 use crate::condition::Provision;
@@ -29,15 +30,6 @@ use crate::condition::Provision;
 /// The folders of an attempt with the files of its references.
 const NOOP: &str = "no-op";
 const ORACLE: &str = "oracle";
-
-/// What a task's verifier makes of the untouched environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoopGrade {
-    /// It gives a reward.
-    Graded,
-    /// It gives none, for this reason.
-    Broken(String),
-}
 
 /// The references of a trial's task, under the conditions of the trial.
 pub(crate) struct References<'a> {
@@ -52,9 +44,8 @@ pub(crate) struct References<'a> {
     pub(crate) scratch: PathBuf,
 }
 
-impl References<'_> {
-    /// Grades the no-op in a fresh environment, once per task and process.
-    pub(crate) fn noop(&self) -> Result<Arc<NoopGrade>, Broken> {
+impl TaskReferences for References<'_> {
+    fn noop(&self) -> Result<Arc<NoopGrade>, Broken> {
         let trial = reference(self.trial, &(Arc::new(Nop) as Arc<dyn Agent>));
         self.cache.noop(key(&trial), || {
             let (result, findings) = self.execute(&trial, NOOP)?;
@@ -67,9 +58,7 @@ impl References<'_> {
         })
     }
 
-    /// In which environment the task's work is graded: restored, wherever the oracle passes that
-    /// way. Found once per task, and kept in the store.
-    pub(crate) fn verifier_environment(&self) -> Result<VerifierEnvironment, Broken> {
+    fn verifier_environment(&self) -> Result<VerifierEnvironment, Broken> {
         if self.trial.task.solution_digest.is_none() {
             return Ok(VerifierEnvironment::Kept);
         }
@@ -86,11 +75,12 @@ impl References<'_> {
         })
     }
 
-    /// Keeps what a trial of the oracle has shown.
-    pub(crate) fn keep_verifier_environment(&self, found: VerifierEnvironment) -> Result<(), Broken> {
+    fn keep_verifier_environment(&self, found: VerifierEnvironment) -> Result<(), Broken> {
         self.cache.verifier_environment(key(&self.oracle()), || Ok(found)).map(drop)
     }
+}
 
+impl References<'_> {
     fn oracle(&self) -> ResolvedTrial {
         reference(self.trial, &(Arc::new(Oracle) as Arc<dyn Agent>))
     }
