@@ -1,4 +1,4 @@
-use assay_analysis::Arm;
+use assay_analysis::{Arm, Note};
 use assay_store::{Cause, Outcome};
 use assay_trace::{Execution, Exposure};
 use assay_usage::Usage;
@@ -146,6 +146,36 @@ fn contamination_counts_valid_trials_only() {
     let suite = Suite::new(&["none"], &[("a", &["PFi"])])
         .each(|record| record.contaminated = vec!["skill in /data/x.md".into()]);
     assert_eq!(arm(&suite, "none").contaminated, 2);
+}
+
+#[test]
+fn losses_by_the_environment_are_noted_from_five_points_of_difference() {
+    let check = |none: &str, curated: &str, expected: &[(&str, usize, usize)]| {
+        let suite = Suite::new(&["none", "curated"], &[("a", &[none, curated])]).each(|record| {
+            if record.outcome == Outcome::Infrastructure {
+                record.cause = Some(Cause::Environment);
+            }
+        });
+        let report = suite.report();
+        let found: Vec<(&str, usize, usize)> = report
+            .notes
+            .iter()
+            .filter_map(|note| match note {
+                Note::EnvironmentDependent { arm, trials, executed } => {
+                    Some((arm.condition.as_str(), *trials, *executed))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(found, expected, "{none} {curated}");
+    };
+    check("PPPP", "PPPP", &[]);
+    // As many in both conditions favour neither.
+    check("PiPP", "PPiP", &[]);
+    check("PPPP", "PPPi", &[("none", 0, 4), ("curated", 1, 4)]);
+    // 1 of 24 is 4 points, and 1 of 20 is 5.
+    check(&"P".repeat(24), &format!("{}i", "P".repeat(23)), &[]);
+    check(&"P".repeat(20), &format!("{}i", "P".repeat(19)), &[("none", 0, 20), ("curated", 1, 20)]);
 }
 
 #[test]

@@ -268,8 +268,7 @@ fn nothing_without_a_sandbox_is_given_the_key() {
 #[test]
 #[ignore = "needs Docker"]
 fn nothing_in_a_container_sees_the_key() {
-    let docker =
-        "[sandbox]\nkind = \"docker\"\nimages = { \"python:3.11-slim-bookworm\" = \"base:bookworm\" }\n";
+    let docker = "[sandbox]\nkind = \"docker\"\nimages = { \"debian:12-slim\" = \"base:bookworm\" }\n";
     let lab = spying(docker).env(VARIABLE, KEY);
     let (document, _) = lab.run(&[]);
     assert_eq!(document["report"]["keys"]["signed"], json!(2), "{document:#}");
