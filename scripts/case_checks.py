@@ -228,11 +228,11 @@ def _(c):
         done = c.assay("plan", "one.toml", env={"OPENAI_API_KEY": "k"})
         if "is not installed" in done.text and key not in done.text:
             raise NotRun("needs Codex (`assay agent install codex`)")
-        if key == "temperature" and done.code == 0:
+        if key == "temperature" and done.code in (0, 1):
             # The gateway puts it into each request, whatever the agent asks for.
             end = c.server(18790)
             try:
-                c.assay("run", "one.toml", "--no-checks", "--no-cap", "--max-trials", "1", env={"OPENAI_API_KEY": "k"}, limit=120)
+                c.assay("run", "one.toml", "--no-checks", "--no-cap", "--allow-no-verdict", "--max-trials", "1", env={"OPENAI_API_KEY": "k"}, limit=120)
             finally:
                 end()
             seen = [json.loads(line) for line in c.text("seen.log").splitlines()]
