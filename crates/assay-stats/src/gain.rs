@@ -7,8 +7,9 @@
 //! The interval is Fieller's (1954) with the default interval in place of Student's: it contains
 //! every g for which the default interval of the mean of uᵢ(g) contains 0, where uᵢ(g) = (armᵢ −
 //! baseᵢ) − g·(1 − baseᵢ) on the side of gains and (armᵢ − baseᵢ) − g·baseᵢ on the side of losses.
-//! At g = 0 both are the lift, so this interval contains 0 exactly if the lift's does. The set can
-//! have a gap if the denominator is poorly known; the interval then spans it, within [−1, 1].
+//! At g = 0 both are the lift, so this interval contains 0 if the lift's does. The set can have a
+//! gap if the denominator is poorly known; the interval then spans it, within [−1, 1], and contains
+//! 0 if the gap does.
 
 use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
 use crate::moments::{Moments, Quantiles};

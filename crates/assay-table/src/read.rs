@@ -459,7 +459,7 @@ mod tests {
         let keys: Vec<String> = (0..=10_000).map(|key| format!("\"{key}\":1")).collect();
         check("t.jsonl", format!("{{{}}}", keys.join(",")).into_bytes(), columns);
         let nested = format!("{{\"a\":[{}0]}}", "[],".repeat(1 << 20));
-        check("t.jsonl", nested.into_bytes(), "t:1: its values would take more than 192 MiB of memory");
+        check("t.jsonl", nested.into_bytes(), "t: line 1: its values would take more than 192 MiB of memory");
     }
 
     #[test]
