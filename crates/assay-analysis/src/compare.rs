@@ -181,7 +181,7 @@ pub fn compare_gathered(
     }
     let (mine, theirs) = (second.trials(), first.trials());
     let mut notes: Vec<Note> = renamed(first, second, &matched).into_iter().collect();
-    notes.extend(settings::planned(first, second, &matched));
+    notes.extend(settings::planned_differences(first, second, &matched));
     notes.extend(different_times(second, comparisons.iter()));
     RunComparison {
         schema: "assay.compare/2",

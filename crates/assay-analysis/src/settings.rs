@@ -21,7 +21,11 @@ const SETTINGS: [(&str, &str); 8] = [
 ];
 
 /// Differences that the plans show: disclosure, and placement by agent.
-pub(crate) fn planned(first: &RunFolder, second: &RunFolder, matched: &[MatchedCondition]) -> Vec<Note> {
+pub(crate) fn planned_differences(
+    first: &RunFolder,
+    second: &RunFolder,
+    matched: &[MatchedCondition],
+) -> Vec<Note> {
     let mut notes = Vec::new();
     for MatchedCondition { first: old, second: new, .. } in matched {
         let mut differs = |setting, first: String, second: String| {

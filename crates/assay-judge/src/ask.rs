@@ -143,7 +143,7 @@ impl Case<'_> {
         let context = self.introduction();
         let mut contents = vec![self.instruction, &context, &requirements];
         contents.extend(self.material.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]));
-        let mark = mark(&contents);
+        let mark = content_mark(&contents);
         let material: String =
             self.material.iter().map(|(name, text)| format!("--- {name} {mark}\n{text}\n")).collect();
         let text = format!(
@@ -243,7 +243,7 @@ impl Case<'_> {
             (None, _) => return Some(Undecided::NoPart),
             (Some(part), parts) => text_of(parts, part),
         };
-        fault(text.map_or("", String::as_str), quote)
+        quotation_fault(text.map_or("", String::as_str), quote)
     }
 }
 
@@ -263,7 +263,7 @@ fn text_of<'a>(parts: &'a [(String, String)], name: &str) -> Option<&'a String> 
 }
 
 /// A mark that no content contains, and that the same contents always have.
-pub(crate) fn mark(contents: &[&str]) -> String {
+pub(crate) fn content_mark(contents: &[&str]) -> String {
     mark_of(contents, MARK)
 }
 
@@ -282,7 +282,7 @@ fn mark_of(contents: &[&str], digits: usize) -> String {
 }
 
 /// What is wrong with a quotation from a text. White space counts as one space.
-pub(crate) fn fault(text: &str, quote: &str) -> Option<Undecided> {
+pub(crate) fn quotation_fault(text: &str, quote: &str) -> Option<Undecided> {
     let quote = spaced(quote);
     if !spaced(text).contains(&quote) {
         return Some(Undecided::QuoteNotFound);

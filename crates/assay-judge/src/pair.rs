@@ -6,7 +6,7 @@
 use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{Request, Undecided, fault, mark, quotation};
+use crate::ask::{Request, Undecided, content_mark, quotation, quotation_fault};
 
 /// Two results of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Pair<'_> {
     pub fn request(&self) -> Request {
         let Pair { first, second, .. } = self;
         let (instruction, criteria) = (self.instruction.trim(), self.criteria.trim());
-        let mark = mark(&[instruction, criteria, first, second]);
+        let mark = content_mark(&[instruction, criteria, first, second]);
         let criteria = match criteria {
             "" => String::new(),
             criteria => format!("CRITERIA\n\n{criteria}\n\n"),
@@ -118,7 +118,7 @@ impl Pair<'_> {
         let undecided = match (better, &quote) {
             (None, _) => (choice == Choice::Undecided).then_some(Undecided::NoAnswer),
             (Some(_), None) => Some(Undecided::NoQuote),
-            (Some(better), Some(quote)) => fault(better, quote),
+            (Some(better), Some(quote)) => quotation_fault(better, quote),
         };
         let choice = if undecided.is_some() { Choice::Undecided } else { choice };
         Ok(PairRuling { choice, undecided, quote, reason })

@@ -21,14 +21,14 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
-        Ok(()) => restrict(path),
+        Ok(()) => restrict_access(path),
     }
 }
 
 /// Gives a new file or folder the rights that others than its owner have to its folder: none of all users, and those of
 /// the group only if the folder itself is closed to all users.
 #[cfg(unix)]
-pub(crate) fn restrict(path: &Path) -> io::Result<()> {
+pub(crate) fn restrict_access(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -50,7 +50,7 @@ pub(crate) fn restrict_tree(folder: &Path) -> io::Result<()> {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() || kind.is_file() {
-            restrict(&entry.path())?;
+            restrict_access(&entry.path())?;
         }
         if kind.is_dir() {
             restrict_tree(&entry.path())?;
@@ -66,14 +66,14 @@ pub(crate) fn restrict_tree(_folder: &Path) -> io::Result<()> {
 
 /// Elsewhere, folders have the rights of the one that they are in.
 #[cfg(not(unix))]
-pub(crate) fn restrict(_path: &Path) -> io::Result<()> {
+pub(crate) fn restrict_access(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// Closes a store to all users, and unless it is shared to its group. Returns whether it was open. A folder of another
 /// user is left as it is.
 #[cfg(unix)]
-pub(crate) fn close(root: &Path, is_shared: bool) -> io::Result<bool> {
+pub(crate) fn close_folder(root: &Path, is_shared: bool) -> io::Result<bool> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     let there = fs::metadata(root)?;
@@ -86,7 +86,7 @@ pub(crate) fn close(root: &Path, is_shared: bool) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn close(_root: &Path, _is_shared: bool) -> io::Result<bool> {
+pub(crate) fn close_folder(_root: &Path, _is_shared: bool) -> io::Result<bool> {
     Ok(false)
 }
 

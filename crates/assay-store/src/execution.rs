@@ -106,7 +106,7 @@ impl Store {
         })?;
         for number in 1_u32.. {
             let path = attempts.join(number.to_string());
-            match fs::create_dir(&path).and_then(|()| access::restrict(&path)) {
+            match fs::create_dir(&path).and_then(|()| access::restrict_access(&path)) {
                 Ok(()) => return Ok((number, path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(StoreError::Io { action: "create", path, source }),

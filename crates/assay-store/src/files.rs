@@ -31,7 +31,7 @@ fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreErro
     let mut draft = tempfile::NamedTempFile::new_in(folder_of(path))
         .map_err(failed("create a temporary file for", path))?;
     draft.write_all(bytes).map_err(failed("write", path))?;
-    access::restrict(draft.path()).map_err(failed("change the rights of", path))?;
+    access::restrict_access(draft.path()).map_err(failed("change the rights of", path))?;
     draft.as_file().sync_all().map_err(failed("write", path))?;
     Ok(draft)
 }
@@ -62,7 +62,7 @@ pub(crate) fn append_line(path: &Path, line: &Value) -> Result<(), StoreError> {
     let is_new = !path.exists();
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
     if is_new {
-        access::restrict(path).map_err(io)?;
+        access::restrict_access(path).map_err(io)?;
     }
     file.write_all(format!("{line}\n").as_bytes()).map_err(io)
 }

@@ -98,7 +98,7 @@ impl Store {
         #[cfg(not(target_os = "linux"))]
         let process_label = std::process::id();
         if is_new {
-            access::close(&root, false).map_err(io("change the rights of", &root))?;
+            access::close_folder(&root, false).map_err(io("change the rights of", &root))?;
         }
         let path = root.join("store.json");
         if !path.exists() {
@@ -111,7 +111,7 @@ impl Store {
             return Err(StoreError::Version { path, found: header.schema, reads: SCHEMA });
         }
         // A folder that cannot be changed can still be read.
-        let _ = access::close(&root, header.shared);
+        let _ = access::close_folder(&root, header.shared);
         for folder in ["trials", "runs", "made", "skills", "scratch"] {
             let folder = root.join(folder);
             access::create_folder(&folder).map_err(io("create", &folder))?;
@@ -137,7 +137,7 @@ impl Store {
             return Ok(false);
         }
         let header: Header = read_json(&path)?;
-        access::close(root, header.shared).map_err(|source| StoreError::Io {
+        access::close_folder(root, header.shared).map_err(|source| StoreError::Io {
             action: "change the rights of",
             path: root.to_owned(),
             source,

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-use assay_diagnostic::ConfigError;
+use assay_diagnostic::{ConfigError, escape_path};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -279,9 +279,9 @@ impl Experiment {
             "`{}` leads outside of {} {}: {:?} is {} (hint: read the experiment; if you trust it, pass --allow-outside)",
             named.key,
             project.what,
-            project.root.display(),
+            escape_path(&project.root),
             named.value,
-            found.display()
+            escape_path(&found)
         );
         Err(self.not_permitted(named.place.clone(), message))
     }

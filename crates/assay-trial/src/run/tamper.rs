@@ -209,7 +209,7 @@ fn git_fault<F: FnOnce() -> Vec<(PathBuf, String)>>(
         return None;
     }
     let name = change.path.file_name()?.to_string_lossy();
-    match git::role(&change.path, is_link, folder.after)? {
+    match git::git_role(&change.path, is_link, folder.after)? {
         git::Role::Hook => (!request.names_hook(&name)).then(|| "a hook, which Git runs".to_owned()),
         git::Role::Config if is_link => Some("a link in place of Git's settings".to_owned()),
         git::Role::Config => {

@@ -153,3 +153,11 @@ fn the_error_names_file_line_path_and_option() {
     );
     assert_eq!(error.excerpt[0], "6 | documents = \"../docs\"");
 }
+
+#[test]
+fn a_path_of_an_error_steers_no_terminal() {
+    let lab = Folder::new();
+    let lines = "[sandbox]\nkind = \"bubblewrap\"\nroots = { \"a\" = \"../../x\\u001b[2J\" }";
+    let error = lab.check(lines, Permissions::default()).unwrap_err().to_string();
+    assert!(error.contains("[2J") && !error.contains('\u{1b}'), "{error:?}");
+}

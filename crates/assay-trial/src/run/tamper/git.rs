@@ -87,7 +87,7 @@ pub(super) enum Role {
 }
 
 /// The role of a path, if it has one.
-pub(super) fn role(path: &Path, is_link: bool, after: &Manifest) -> Option<Role> {
+pub(super) fn git_role(path: &Path, is_link: bool, after: &Manifest) -> Option<Role> {
     let name = path.file_name()?.to_str().unwrap_or_default();
     let parent = path.parent()?;
     let is_ours = |folder: &Path| is_repository(folder, after);
@@ -322,7 +322,7 @@ mod tests {
             ("config", false, None),
             (".git/HEAD", false, None),
         ] {
-            assert_eq!(role(Path::new(path), is_link, &after), expected, "{path}");
+            assert_eq!(git_role(Path::new(path), is_link, &after), expected, "{path}");
         }
     }
 }

@@ -90,12 +90,12 @@ fn links_are_followed_as_the_kernel_does() {
 #[test]
 fn real_folders_are_found_behind_links_of_the_image() {
     let tree =
-        Planted([("/work", "/srv/app"), ("/logs", "/var/logs")].map(|(a, b)| (a.into(), b.into())).into());
-    let links = Links::new(&tree, &[PathBuf::from("/work")], &[PathBuf::from("/scratch/tests")]).unwrap();
+        Planted([("/task", "/srv/app"), ("/logs", "/var/logs")].map(|(a, b)| (a.into(), b.into())).into());
+    let links = Links::new(&tree, &[PathBuf::from("/task")], &[PathBuf::from("/scratch/tests")]).unwrap();
     for (path, target, expected) in [
         ("/srv/app/x", "../logs", "leaves"),
         ("/srv/app/x", "data", ""),
-        ("/srv/app/x", "/work/data", ""),
+        ("/srv/app/x", "/task/data", ""),
         ("/srv/app/x", "/var/logs/verifier/reward.txt", "a link into /logs/verifier"),
         ("/srv/app/x", "/scratch/tests/a", "a link into /scratch/tests"),
     ] {
