@@ -2,9 +2,10 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use assay_diagnostic::chain;
+use assay_diagnostic::{chain, escape};
 use assay_fs::Caps;
 use assay_sandbox::SandboxError;
 use assay_store::Cause;
@@ -18,11 +19,13 @@ pub(crate) const LOG_CAPS: Caps =
 pub(crate) struct Broken {
     pub(crate) cause: Cause,
     pub(crate) message: String,
+    /// Whether it is certainly one of the machine, and no agent's work can be the reason.
+    pub(crate) is_of_machine: bool,
 }
 
 impl Broken {
     pub(crate) fn new(cause: Cause, message: impl Into<String>) -> Self {
-        Self { cause, message: message.into() }
+        Self { cause, message: message.into(), is_of_machine: false }
     }
 
     /// An error of assay itself.
@@ -30,7 +33,12 @@ impl Broken {
         Self::new(Cause::Harness, message)
     }
 
-    /// The same, from an error.
+    /// The same in a step of a task.
+    pub(crate) fn in_step(self, name: &str) -> Self {
+        Self { message: format!("step `{}`: {}", escape(name), self.message), ..self }
+    }
+
+    /// An error of assay itself, from an error.
     pub(crate) fn harness_error(error: &dyn Error) -> Self {
         Self::harness(chain(error))
     }
@@ -40,7 +48,12 @@ impl From<SandboxError> for Broken {
     fn from(error: SandboxError) -> Self {
         // A full disk is the host's problem, even if the sandbox's output hits it first.
         let cause = if matches!(error, SandboxError::Io { .. }) { Cause::Harness } else { Cause::Sandbox };
-        Self::new(cause, chain(&error))
+        let is_of_machine = match &error {
+            SandboxError::Unavailable { .. } | SandboxError::Daemon { gone: true, .. } => true,
+            SandboxError::Io { source, .. } => source.kind() == ErrorKind::StorageFull,
+            _ => false,
+        };
+        Self { is_of_machine, ..Self::new(cause, chain(&error)) }
     }
 }
 

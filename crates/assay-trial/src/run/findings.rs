@@ -15,6 +15,9 @@ use crate::run::verifier::Reward;
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) run: Option<AgentRun>,
+    /// Whether the agent's part is over, and its sandbox did not break meanwhile: errors from now on
+    /// may come from its work.
+    pub(crate) has_worked: bool,
     pub(crate) exposure: Vec<Exposure>,
     /// Whether the condition's text was in what the model was sent, if there is one.
     pub(crate) text_sent: Option<bool>,
@@ -22,7 +25,7 @@ pub(crate) struct Findings {
     pub(crate) generated: Option<Vec<GeneratedSkill>>,
     pub(crate) reward: Option<Reward>,
     pub(crate) ctrf: Option<serde_json::Value>,
-    /// Why the verifier gave no reward, if the agent's work is the reason.
+    /// Why there is no reward from the verifier, if the agent's work is the reason.
     pub(crate) no_reward: Option<String>,
     /// The score of the tests of a task that judges decide too.
     pub(crate) judged_numbers: BTreeMap<String, f64>,

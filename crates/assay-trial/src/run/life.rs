@@ -235,6 +235,9 @@ impl Runner<'_> {
     }
 }
 
+/// The agent's work as the next step gets it, or why it cannot be kept.
+pub(crate) type KeptWork<S> = Result<S, Broken>;
+
 /// The work of an agent, or why there is none.
 enum Work {
     /// It ended.
@@ -273,13 +276,36 @@ impl<'a> Attempt<'a> {
     }
 
     /// Runs the phases of an environment. If another step follows, returns the agent's work as it
-    /// was before it was graded.
+    /// was before it was graded, or why it cannot be kept.
     pub(crate) fn run_phases<E: Environment>(
         &self,
         open: impl FnOnce() -> Result<E, Broken>,
         findings: &mut Findings,
         another_follows: bool,
-    ) -> Result<Option<E::Snapshot>, Broken> {
+    ) -> Result<Option<KeptWork<E::Snapshot>>, Broken> {
+        let mut kept = None;
+        let result = self.run_each_phase(open, findings, another_follows.then_some(&mut kept));
+        if let Err(broken) = result {
+            if !findings.has_worked {
+                return Err(broken);
+            }
+            findings.no_reward = Some(self.blame(broken)?);
+            findings.reward = Some(Reward::nothing());
+        }
+        // Part of the score, with any judge.
+        let is_judged = self.trial.judge.is_some() && self.trial.task.graded_by.has_tests();
+        if let Some(tests) = findings.reward.as_ref().filter(|_| is_judged) {
+            findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests.value);
+        }
+        Ok(kept)
+    }
+
+    fn run_each_phase<E: Environment>(
+        &self,
+        open: impl FnOnce() -> Result<E, Broken>,
+        findings: &mut Findings,
+        kept: Option<&mut Option<KeptWork<E::Snapshot>>>,
+    ) -> Result<(), Broken> {
         let clock = Instant::now();
         create_folder(&self.folder.join("agent"))?;
         create_folder(&self.folder.join("verifier"))?;
@@ -292,11 +318,11 @@ impl<'a> Attempt<'a> {
         findings.seconds.agent = Some(clock.elapsed().as_secs_f64());
         let stopped = stopped?;
         if self.cancel.load(Ordering::Relaxed) {
-            return Ok(None);
+            return Ok(());
         }
 
         let clock = Instant::now();
-        let verdict = self.grade(stopped, findings, another_follows);
+        let verdict = self.grade(stopped, findings, kept);
         findings.seconds.verify = Some(clock.elapsed().as_secs_f64());
         verdict
     }
@@ -307,8 +333,8 @@ impl<'a> Attempt<'a> {
         &self,
         stopped: S,
         findings: &mut Findings,
-        another_follows: bool,
-    ) -> Result<Option<S::Snapshot>, Broken> {
+        kept: Option<&mut Option<KeptWork<S::Snapshot>>>,
+    ) -> Result<(), Broken> {
         let (changes, compared) = stopped.compare()?;
         let Changes { tampered, outside, changed, diff } = changes;
         findings.tampered = tampered;
@@ -318,31 +344,24 @@ impl<'a> Attempt<'a> {
             let path = self.folder.join("workspace.diff");
             self.evidence.written(&path, fs::write(&path, diff));
         }
-        let Some(mut compared) = compared else { return Ok(None) };
+        let Some(mut compared) = compared else { return Ok(()) };
         // Before the verifier writes to it: what is judged is what the agent left.
         if let Some(judge) = &self.trial.judge {
             self.keep_judged(judge, &mut compared, &changed)?;
         }
         // Before the verifier writes to it: the next step gets nothing of the tests.
-        let snapshot = if another_follows { Some(compared.snapshot()?) } else { None };
+        if let Some(kept) = kept {
+            *kept = Some(compared.snapshot());
+        }
         if self.trial.task.graded_by.has_tests() {
-            if let Err(broken) = self.grade_work(compared, findings) {
-                findings.no_reward = Some(self.blame(broken)?);
-                findings.reward = Some(Reward::nothing());
-            }
+            self.grade_work(compared, findings)?;
         } else {
             drop(compared);
         }
-        if self.trial.judge.is_some() {
-            match &findings.reward {
-                // A part of the score, with any judge.
-                Some(tests) => {
-                    findings.judged_numbers.insert(judging::TESTS_NUMBER.to_owned(), tests.value);
-                }
-                None => return Err(Broken::new(Cause::Judge, "its rubric is decided by judges")),
-            }
+        if self.trial.judge.is_some() && findings.reward.is_none() {
+            return Err(Broken::new(Cause::Judge, "its rubric is decided by judges"));
         }
-        Ok(snapshot)
+        Ok(())
     }
 
     /// Keeps what judges need: the rubric, the instruction, and the work folder as the agent left it.
@@ -428,6 +447,7 @@ impl<'a> Attempt<'a> {
             },
             session,
         );
+        findings.has_worked = !matches!(run.ended, Ended::Broken { .. });
         // No process of the agent survives this line.
         let stopped = phase.stop()?;
         findings.doubles = doubles.map(|doubles| doubles.close(stopped.logs())).transpose()?;

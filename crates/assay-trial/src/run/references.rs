@@ -1,8 +1,9 @@
 //! Reference trials of a task beside a trial: its no-op and its oracle.
 //!
-//! The no-op is graded after a verifier gave no reward for an agent's work. A verifier that grades
-//! the untouched environment and ends without a reward on an agent's work failed because of that
-//! work: the agent must not be able to discard its own trial.
+//! The no-op is graded after an agent's work could not be graded, or not be kept for the next step:
+//! the verifier gave no reward, or files of the agent are too large, too deep or of the wrong kind. If
+//! the untouched environment can be graded, the agent's work is the reason: the agent must not be able
+//! to discard its own trial.
 //!
 //! The oracle shows in which environment a task's work can be graded.
 
@@ -46,16 +47,12 @@ pub(crate) struct References<'a> {
 
 impl TaskReferences for References<'_> {
     fn noop(&self) -> Result<Arc<NoopGrade>, Broken> {
-        let trial = reference(self.trial, &(Arc::new(Nop) as Arc<dyn Agent>));
-        self.cache.noop(key(&trial), || {
-            let (result, findings) = self.execute(&trial, NOOP)?;
-            match result {
-                Ok(()) if findings.reward.is_some() => Ok(NoopGrade::Graded),
-                Ok(()) => Ok(NoopGrade::Broken(findings.tampered.join("; "))),
-                Err(Broken { cause: Cause::Verifier, message }) => Ok(NoopGrade::Broken(message)),
-                Err(broken) => Err(broken),
-            }
-        })
+        let trial = self.noop_trial();
+        self.cache.noop(key(&trial), || self.grade_noop(&trial))
+    }
+
+    fn noop_now(&self) -> Result<NoopGrade, Broken> {
+        self.grade_noop(&self.noop_trial())
     }
 
     fn verifier_environment(&self) -> Result<VerifierEnvironment, Broken> {
@@ -81,6 +78,20 @@ impl TaskReferences for References<'_> {
 }
 
 impl References<'_> {
+    fn noop_trial(&self) -> ResolvedTrial {
+        reference(self.trial, &(Arc::new(Nop) as Arc<dyn Agent>))
+    }
+
+    fn grade_noop(&self, trial: &ResolvedTrial) -> Result<NoopGrade, Broken> {
+        let (result, findings) = self.execute(trial, NOOP)?;
+        match result {
+            Ok(()) if findings.reward.is_some() => Ok(NoopGrade::Graded),
+            Ok(()) => Ok(NoopGrade::Broken(findings.tampered.join("; "))),
+            Err(Broken { cause: Cause::Verifier, message, .. }) => Ok(NoopGrade::Broken(message)),
+            Err(broken) => Err(broken),
+        }
+    }
+
     fn oracle(&self) -> ResolvedTrial {
         reference(self.trial, &(Arc::new(Oracle) as Arc<dyn Agent>))
     }
@@ -89,6 +100,8 @@ impl References<'_> {
     fn execute(&self, trial: &ResolvedTrial, name: &str) -> Result<(Result<(), Broken>, Findings), Broken> {
         let folder = self.folder.join(name);
         let scratch = self.scratch.join(name);
+        // Only the last grading of a reference is kept.
+        remove_tree(&folder).map_err(|error| Broken::harness_error(&error))?;
         create_folder(&folder)?;
         create_folder(&scratch)?;
         let Self { cache, cancel, budget, .. } = *self;
@@ -124,21 +137,32 @@ impl Attempt<'_> {
         self.trial.agent.needs_solution() || self.trial.agent.name() == Nop.name()
     }
 
-    /// Whether the agent's work is why a verifier gave no reward: what to record as the reason. An
-    /// error if it is not, or if that cannot be found out.
+    /// Whether the agent's work is why it could not be graded: what to record as the reason. An error
+    /// if it is not, or if that cannot be found out.
     pub(crate) fn blame(&self, broken: Broken) -> Result<String, Broken> {
-        let is_check = self.is_check();
-        let Some(references) = self.references.filter(|_| broken.cause == Cause::Verifier && !is_check)
-        else {
+        let may_be_of_work = match broken.cause {
+            Cause::Verifier | Cause::Sandbox | Cause::Harness | Cause::Image => !broken.is_of_machine,
+            _ => false,
+        };
+        let Some(references) = self.references.filter(|_| may_be_of_work && !self.is_check()) else {
             return Err(broken);
         };
-        match references.noop().as_deref() {
-            Ok(NoopGrade::Graded) => Ok(format!(
+        let is_verifier = broken.cause == Cause::Verifier;
+        let noop = if is_verifier {
+            references.noop().map(|grade| NoopGrade::clone(&grade))
+        } else {
+            references.noop_now()
+        };
+        match noop {
+            Ok(NoopGrade::Graded) if is_verifier => Ok(format!(
                 "the verifier gave no reward for the agent's work, although it grades a no-op: {}",
                 broken.message
             )),
+            Ok(NoopGrade::Graded) => {
+                Ok(format!("the agent's work could not be graded, although a no-op can: {}", broken.message))
+            }
             Ok(NoopGrade::Broken(reason)) => {
-                let reason = clean_start(reason, 200);
+                let reason = clean_start(&reason, 200);
                 let message = format!("{}; a no-op gets none either: {reason}", broken.message);
                 Err(Broken { message, ..broken })
             }

@@ -103,20 +103,48 @@ fn run_each<'a, E: Environment>(
         };
         let result = attempt.run_phases(environment, &mut own, number + 1 < attempts.len());
         own.seconds.total = added([own.seconds.prepare, own.seconds.agent, own.seconds.verify]);
+        let in_step = |broken: Broken| broken.in_step(step.name());
+        let result = match result {
+            // What the steps before have left is part of what a step starts with.
+            Err(broken) if number > 0 && own.enforcement.is_none() => match attempt.blame(broken) {
+                Ok(reason) => {
+                    own.no_reward = Some(reason);
+                    fail_from(number, &task.steps, own, each, results);
+                    return Ok(());
+                }
+                Err(broken) => Err(broken),
+            },
+            result => result,
+        };
         results.records.push(record(attempt.trial, step, &own, &result));
         let gate = unmet(step, own.reward.as_ref());
         let is_tampered = !own.tampered.is_empty();
+        let no_reward = own.no_reward.clone();
         each.push(own);
-        snapshot = result.map_err(|Broken { cause, message }| {
-            Broken::new(cause, format!("step `{}`: {message}", escape(step.name())))
-        })?;
+        let kept = result.map_err(in_step)?;
         if is_tampered || whole.cancel.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if let Some(gate) = gate.filter(|_| number + 1 < attempts.len()) {
+        if number + 1 == attempts.len() {
+            return Ok(());
+        }
+        if let Some(gate) = gate {
             let left = attempts.len() - number - 1;
             let steps = if left == 1 { "1 step was".to_owned() } else { format!("{left} steps were") };
             results.stopped = Some(format!("step `{}`: {gate}, so {steps} not run", escape(step.name())));
+            return Ok(());
+        }
+        let lost = match kept {
+            Some(Ok(kept)) => {
+                snapshot = Some(kept);
+                None
+            }
+            Some(Err(broken)) => Some(attempt.blame(broken).map_err(in_step)?),
+            None => no_reward,
+        };
+        if lost.is_some() {
+            let own = Findings { no_reward: lost, ..Findings::default() };
+            fail_from(number + 1, &task.steps, own, each, results);
             return Ok(());
         }
         // The snapshot is all that the next step needs.
@@ -125,6 +153,29 @@ fn run_each<'a, E: Environment>(
         }
     }
     Ok(())
+}
+
+/// Records the steps from one on as failed: what the agent left before cannot be handed over to it.
+fn fail_from(
+    number: usize,
+    steps: &[Step],
+    own: Findings,
+    each: &mut Vec<Findings>,
+    results: &mut StepResults,
+) {
+    let nothing = Reward::nothing();
+    results.records.extend(steps.iter().skip(number).map(|step| {
+        StepRecord {
+            name: step.name().to_owned(),
+            outcome: Some(Outcome::Failed),
+            reason: own.no_reward.clone(),
+            reward: Some(nothing.value),
+            rewards: nothing.keys.clone(),
+            ..StepRecord::default()
+        }
+        .scored()
+    }));
+    each.push(own);
 }
 
 /// Why the gate of a step is not met: a key of the reward is missing or too small.

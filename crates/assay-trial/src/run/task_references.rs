@@ -20,6 +20,9 @@ pub(crate) trait TaskReferences {
     /// Grades the no-op in a fresh environment, once per task and process.
     fn noop(&self) -> Result<Arc<NoopGrade>, Broken>;
 
+    /// Grades the no-op again: this machine may be the reason for an error.
+    fn noop_now(&self) -> Result<NoopGrade, Broken>;
+
     /// In which environment the task's work is graded: restored, wherever the oracle passes that way.
     /// Found once per task, and kept in the store.
     fn verifier_environment(&self) -> Result<VerifierEnvironment, Broken>;

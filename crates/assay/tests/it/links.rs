@@ -156,6 +156,95 @@ fn no_agent_discards_its_own_trial_in_docker() {
     check_discards(in_docker, Some(FIXED));
 }
 
+/// Each step has its reward for a file that the agent makes in the first one.
+const STEPS: &str = "version = \"1.0\"\n[[steps]]\nname = \"make\"\n[[steps]]\nname = \"use\"\n";
+
+/// What agents leave so that the next step cannot start from it, in addition to work that passes, and
+/// what the reason says in bubblewrap and in Docker; nothing where the step starts.
+const STEP_DISCARDS: [(&str, &str, Option<&str>, Option<&str>); 7] = [
+    ("honest", "true", None, None),
+    ("large", "truncate -s 300M big", Some("cannot keep /app/big"), None),
+    // Bubblewrap's limit on storage does not let it come into being.
+    ("sparse", "truncate -s 1T big || true", None, Some("larger than 8 GiB")),
+    ("deep", "for n in {1..80}; do mkdir d; cd d; done", Some("cannot keep /app/d/d"), None),
+    ("pipe", "mkfifo pipe", Some("neither file nor folder"), Some("neither file nor folder")),
+    ("closed", "mkdir -p a/b; touch a/b/c; chmod 000 a/b a", None, None),
+    ("in-the-way", "mkdir ready", Some("setup.sh"), Some("setup.sh")),
+];
+
+fn check_step_discards(design: impl Fn(Design) -> Design, dockerfile: Option<&str>, is_docker: bool) {
+    let task = |lab: Fixture, name: &str| {
+        lab.task(name, |task| {
+            let task = task
+                .toml(STEPS)
+                .test_sh("[ -f work.txt ] && reward 1 || reward 0\n")
+                .file("steps/make/instruction.md", "Make.\n")
+                .file("steps/use/instruction.md", "Use.\n")
+                .file("steps/use/workdir/setup.sh", "echo > ready\n");
+            match dockerfile {
+                Some(dockerfile) => task.dockerfile(dockerfile),
+                None => task,
+            }
+        })
+    };
+    let rule = |(name, run, ..): &(&str, &str, Option<&str>, Option<&str>)| json!({ "task": name, "seen": "Make", "turn": 0, "run": format!("touch work.txt; {run}") });
+    let rules: Vec<Value> = STEP_DISCARDS.iter().map(rule).collect();
+    let lab = STEP_DISCARDS.iter().fold(Fixture::new(), |lab, (name, ..)| task(lab, name)).script(&rules);
+    let lab = lab.experiment(design);
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["infrastructure"]), (0, &json!(0)), "{document:#}");
+    for (name, _, in_bubblewrap, in_docker) in STEP_DISCARDS {
+        let record = lab.record(name);
+        let Some(part) = (if is_docker { in_docker } else { in_bubblewrap }) else {
+            assert_eq!(record["outcome"], "passed", "{name}: {record:#}");
+            continue;
+        };
+        let reason = record["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains(part), "{name}: {record:#}");
+        if record["outcome"] == "tampered" {
+            continue;
+        }
+        assert!(reason.contains("although a no-op can"), "{name}: {record:#}");
+        let steps = record["steps"].as_array().unwrap();
+        let steps: Vec<_> = steps.iter().map(|step| (&step["outcome"], &step["reward"])).collect();
+        assert_eq!(steps, [(&json!("passed"), &json!(1.0)), (&json!("failed"), &json!(0.0))], "{record:#}");
+        assert_eq!((&record["outcome"], &record["reward"]), (&json!("failed"), &json!(0.5)), "{name}");
+    }
+}
+
+#[test]
+fn no_agent_discards_its_own_trial_between_steps() {
+    needs_bubblewrap!();
+    check_step_discards(|e| e, None, false);
+}
+
+#[test]
+#[ignore = "needs Docker"]
+fn no_agent_discards_its_own_trial_between_steps_in_docker() {
+    check_step_discards(in_docker, Some(FIXED), true);
+}
+
+/// A set-up that fails for everybody is no agent's failure.
+#[test]
+fn a_broken_step_blames_no_agent() {
+    needs_bubblewrap!();
+    let lab = Fixture::new()
+        .task("broken", |task| {
+            task.toml(STEPS)
+                .test_sh("reward 1\n")
+                .file("steps/make/instruction.md", "Make.\n")
+                .file("steps/use/instruction.md", "Use.\n")
+                .file("steps/use/workdir/setup.sh", "exit 3\n")
+        })
+        .script(&[json!({ "turn": 0, "run": "true" })])
+        .experiment(|e| e);
+    let (document, _) = lab.run(&["--no-checks"]);
+    assert_eq!(document["infrastructure"], json!(1), "{document:#}");
+    let record = lab.record("broken");
+    let reason = record["reason"].as_str().unwrap();
+    assert!(reason.contains("step `use`") && reason.contains("the no-op could not be graded"), "{reason}");
+}
+
 /// A verifier that ends without a reward for everybody is broken, and no agent's failure.
 #[test]
 fn a_broken_verifier_blames_no_agent() {

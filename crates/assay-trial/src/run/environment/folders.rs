@@ -132,6 +132,15 @@ impl<'a> Folders<'a> {
     /// Copies the writable folders as they are now.
     fn snapshot(&self, name: &str) -> Result<Arc<Base>, Broken> {
         let root = self.attempt.scratch.join(name);
+        let copied = self.copy_writable(root.clone());
+        if copied.is_err() {
+            // The disk may be needed for what follows.
+            let _ = assay_fs::remove_tree(&root);
+        }
+        copied
+    }
+
+    fn copy_writable(&self, root: PathBuf) -> Result<Arc<Base>, Broken> {
         let mut writable = Vec::new();
         for Mount { source, target, .. } in &self.writable {
             let copy = inside(&root, target);
@@ -140,7 +149,8 @@ impl<'a> Folders<'a> {
             let report = report.map_err(|error| Broken::harness_error(&error))?;
             if let Some(left) = report.left_out.first() {
                 let path = target.join(&left.path);
-                let message = format!("cannot keep {} for the next step: {}", path.display(), left.reason);
+                let path = assay_diagnostic::escape_path(&path);
+                let message = format!("cannot keep {path} for the next step: {}", left.reason);
                 return Err(Broken::harness(message));
             }
             let manifest = Manifest::scan(&copy, &Caps::default());

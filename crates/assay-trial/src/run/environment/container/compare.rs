@@ -19,7 +19,7 @@ use crate::run::image_scan::WORK_CAPS;
 use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
 
 /// Most changed paths of a large work folder that the daemon is asked about, one by one.
-const MOST_CHECKED: usize = 20_000;
+pub(super) const MOST_CHECKED: usize = 20_000;
 
 /// Most bytes of a file that is read to classify it.
 const READ: u64 = 64 << 10;

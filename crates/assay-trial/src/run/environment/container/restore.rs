@@ -13,6 +13,7 @@ use assay_fs::{Caps, ChangeKind};
 use assay_sandbox::docker::{Changed, Container, Owner};
 use assay_store::Cause;
 
+use super::compare::MOST_CHECKED;
 use super::verifier::{ComparedContainer, VerifierInContainer};
 use crate::run::broken::Broken;
 use crate::run::egress_proxy;
@@ -88,7 +89,7 @@ impl<'a> ComparedContainer<'a> {
                 environment.has_changes(&self.changes, folder) || self.changes.iter().any(is_new)
             })
             .collect();
-        self.check_size(&changed)?;
+        self.check_size(&changed, Cause::Verifier)?;
         let cleared: Vec<String> = changed
             .iter()
             .copied()
@@ -109,21 +110,21 @@ impl<'a> ComparedContainer<'a> {
         Ok(())
     }
 
-    /// A work folder that is too large to be copied cannot be graded.
-    fn check_size(&self, folders: &[&Path]) -> Result<(), Broken> {
-        if !self.container.is_read_directly() {
-            return Ok(());
-        }
-        let mut bytes = 0;
-        for change in self.changes.iter().filter(|change| change.kind != ChangeKind::Removed) {
-            if folders.iter().any(|folder| change.path.starts_with(folder)) {
-                let found = self.container.stat(&change.path)?;
-                bytes += found.filter(|found| found.is_file).map_or(0, |found| found.size);
-            }
+    /// Files that are too large to be copied cannot be graded, or kept for the next step. Their sizes
+    /// are what they claim: a sparse file is filled when it is copied.
+    pub(super) fn check_size(&self, folders: &[&Path], cause: Cause) -> Result<(), Broken> {
+        let changes = self.changes.iter().filter(|change| change.kind != ChangeKind::Removed);
+        let changes = changes.filter(|change| folders.iter().any(|folder| change.path.starts_with(folder)));
+        // Otherwise the daemon is asked about each, which takes a while.
+        let most = if self.container.is_read_directly() { usize::MAX } else { MOST_CHECKED };
+        let mut bytes = 0_u64;
+        for change in changes.take(most) {
+            let found = self.container.stat(&change.path)?.filter(|found| found.is_file);
+            bytes = bytes.saturating_add(found.map_or(0, |found| found.size));
         }
         if bytes > MOST_BYTES {
             let message = format!("the changed files are larger than {} GiB", MOST_BYTES >> 30);
-            return Err(Broken::new(Cause::Verifier, message));
+            return Err(Broken::new(cause, message));
         }
         Ok(())
     }

@@ -121,6 +121,7 @@ impl ComparedContainer<'_> {
     pub(super) fn keep_files(&self) -> Result<ContainerSnapshot, Broken> {
         let environment = &self.environment;
         environment.check_volumes()?;
+        self.check_size(&[Path::new("/")], Cause::Harness)?;
         let files = self.container.snapshot(&environment.prepared.image, environment.snapshot.as_ref())?;
         let prepared = Prepared {
             image: files.image().clone(),
