@@ -15,6 +15,8 @@ pub use decide::{Claim, Decision, best_case, decide, level_of_look};
 pub use drift::{Session, detectable_drift, drift_sd};
 pub use error::PolicyError;
 pub use ledger::{Ledger, LedgerEntry, LedgerError, SkillEntry};
-pub use policy::{Guards, LedgerPlace, LedgerSpec, Missing, Policy, Requirement, Reuse, Rule};
+pub use policy::{
+    BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
+};
 pub use self_check::{NullSplits, null_splits};
 pub use terms::{SkillTerms, Terms, weakened};

@@ -16,6 +16,12 @@ const ERROR_BUDGET: f64 = 0.05;
 /// The default margin of `not-harmful` and `non-inferior`.
 const MARGIN: f64 = 0.10;
 
+/// The lift whose power is printed for `helps` by default.
+const LIFT: f64 = 0.20;
+
+/// The default of the lowest power for an equal version with which a gate runs.
+const MIN_POWER: f64 = 0.5;
+
 /// A policy, read and checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -25,11 +31,21 @@ pub struct Policy {
     pub directory: PathBuf,
     /// The original bytes.
     pub source: String,
-    /// The probability of passing any skill that does not meet its requirement, shared by all skills of a gate and all
-    /// looks at a skill.
+    /// The probability of passing a skill that does not meet its requirement, shared by all versions of the skill and
+    /// all looks at them, and with [`BudgetScope::PullRequest`] by all skills of a pull request.
     pub error_budget: f64,
+    /// Whose budget it is.
+    pub budget_scope: BudgetScope,
     /// What happens to a changed skill without an experiment.
     pub without_experiment: Missing,
+    /// What happens to a new skill whose tasks are not trusted yet.
+    pub new_skill: Missing,
+    /// What happens to a claim that is neither shown nor refuted.
+    pub on_undecided: OnUndecided,
+    /// The gate runs no trial of a `non-inferior` claim that an equal version would pass with a lower probability.
+    pub min_power: f64,
+    /// Whether agents, verifiers and solutions may run outside a sandbox.
+    pub allow_unsandboxed: bool,
     /// Where looks are counted.
     pub ledger: Option<LedgerSpec>,
     /// Whether recorded trials of the baseline may be used again.
@@ -47,6 +63,30 @@ pub enum Missing {
     /// The gate fails.
     #[default]
     Fail,
+}
+
+/// What happens to a claim that is neither shown nor refuted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnUndecided {
+    /// The gate exits with the status of an undecided gate.
+    #[default]
+    Fail,
+    /// It is printed, and does not change the exit status.
+    Warn,
+    /// Trials are executed in rounds until the claim is decided; what is undecided after the last round is as `fail`.
+    Extend,
+}
+
+/// Who shares an error budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BudgetScope {
+    /// Each skill has it.
+    #[default]
+    Skill,
+    /// The claims of `helps` of a pull request share it, by Holm's procedure.
+    PullRequest,
 }
 
 /// What a rule requires of a skill.
@@ -85,6 +125,9 @@ pub struct Rule {
     /// The largest lift to the worse that is accepted by `not-harmful` and `non-inferior`.
     #[serde(default = "default_margin")]
     pub margin: f64,
+    /// The lift whose power is printed for `helps` before any trial.
+    #[serde(default = "default_lift")]
+    pub lift: f64,
     /// The condition compared with, if not the experiment's first.
     pub baseline: Option<String>,
     /// A limit of the two-sided p of McNemar's exact test over paired trials.
@@ -115,6 +158,8 @@ pub struct Guards {
 pub struct LedgerSpec {
     /// Where it is kept.
     pub place: LedgerPlace,
+    /// The remote that `git_ref` is fetched from and pushed to, if not `origin`.
+    pub remote: Option<String>,
     /// Whether a missing ledger blocks the gate.
     pub required: bool,
 }
@@ -146,6 +191,10 @@ fn default_margin() -> f64 {
     MARGIN
 }
 
+fn default_lift() -> f64 {
+    LIFT
+}
+
 fn default_sentinel() -> f64 {
     0.1
 }
@@ -156,7 +205,16 @@ struct File {
     schema: toml::Spanned<String>,
     error_budget: Option<toml::Spanned<f64>>,
     #[serde(default)]
+    budget_scope: BudgetScope,
+    #[serde(default)]
     without_experiment: Missing,
+    #[serde(default)]
+    new_skill: Missing,
+    #[serde(default)]
+    on_undecided: OnUndecided,
+    min_power: Option<toml::Spanned<f64>>,
+    #[serde(default)]
+    allow_unsandboxed: bool,
     ledger: Option<toml::Spanned<LedgerTable>>,
     reuse_baseline: Option<toml::Spanned<Reuse>>,
     rules: toml::Spanned<Vec<toml::Spanned<Rule>>>,
@@ -167,6 +225,7 @@ struct File {
 struct LedgerTable {
     path: Option<PathBuf>,
     git_ref: Option<String>,
+    remote: Option<String>,
     artifact: Option<PathBuf>,
     #[serde(default = "default_required")]
     required: bool,
@@ -174,6 +233,58 @@ struct LedgerTable {
 
 fn default_required() -> bool {
     true
+}
+
+impl LedgerTable {
+    fn check(self) -> Result<LedgerSpec, &'static str> {
+        let Self { path, git_ref, remote, artifact, required } = self;
+        let place = match (path, git_ref, artifact) {
+            (Some(path), None, None) => LedgerPlace::File(path),
+            (None, Some(name), None) if name.starts_with("refs/") => LedgerPlace::GitRef(name),
+            (None, Some(_), None) => return Err("`git_ref` must begin with `refs/`"),
+            (None, None, Some(path)) => LedgerPlace::Artifact(path),
+            _ => return Err("`[ledger]` takes one of `path`, `git_ref` and `artifact`"),
+        };
+        match &remote {
+            Some(_) if !matches!(place, LedgerPlace::GitRef(_)) => {
+                return Err("`remote` is that of a `git_ref`");
+            }
+            Some(name) if name.is_empty() || name.starts_with('-') => {
+                return Err("`remote` must be the name of a Git remote, such as \"origin\"");
+            }
+            _ => {}
+        }
+        Ok(LedgerSpec { place, remote, required })
+    }
+}
+
+impl Rule {
+    /// The first mistake of a rule.
+    fn check(&self) -> Result<(), String> {
+        let check = |holds: bool, message: &str| if holds { Ok(()) } else { Err(message.to_owned()) };
+        check(!self.skills.is_empty(), "`skills` names no folder: write `skills = [\"skills/*\"]`")?;
+        check(
+            self.margin > 0.0 && self.margin < 1.0,
+            "`margin` must be between 0 and 1: the largest deterioration that is accepted",
+        )?;
+        check(self.lift > 0.0 && self.lift <= 1.0, "`lift` must be above 0 and at most 1")?;
+        check(self.exact_p.is_none_or(|p| p > 0.0 && p < 1.0), "`exact_p` must be between 0 and 1")?;
+        check(
+            self.expected_baseline.is_none_or(|[passed, all]| passed <= all && all > 0),
+            "`expected_baseline` takes trials passed, and all trials, such as [15, 18]",
+        )?;
+        check(
+            self.guards.cost_ratio.is_none_or(|ratio| ratio.is_finite() && ratio >= 1.0),
+            "`cost_ratio` must be at least 1",
+        )?;
+        for (name, severity) in [("lint", &self.guards.lint), ("scanner", &self.guards.scanner)] {
+            check(
+                severity.as_deref().is_none_or(|word| matches!(word, "error" | "warning")),
+                &format!("the guard `{name}` takes \"error\" or \"warning\""),
+            )?;
+        }
+        Ok(())
+    }
 }
 
 impl Policy {
@@ -218,24 +329,14 @@ impl Policy {
             offset,
             "`error_budget` must be above 0 and at most 0.5",
         )?;
+        let (min_power, offset) =
+            file.min_power.map_or((MIN_POWER, 0), |given| (*given.get_ref(), given.span().start));
+        check((0.0..=1.0).contains(&min_power), offset, "`min_power` must be between 0 and 1")?;
         let ledger = match file.ledger {
             None => None,
             Some(table) => {
                 let offset = table.span().start;
-                let LedgerTable { path, git_ref, artifact, required } = table.into_inner();
-                let place = match (path, git_ref, artifact) {
-                    (Some(path), None, None) => LedgerPlace::File(path),
-                    (None, Some(name), None) if name.starts_with("refs/") => LedgerPlace::GitRef(name),
-                    (None, Some(_), None) => {
-                        return Err(at(offset, "`git_ref` must begin with `refs/`".to_owned()));
-                    }
-                    (None, None, Some(path)) => LedgerPlace::Artifact(path),
-                    _ => {
-                        let message = "`[ledger]` takes one of `path`, `git_ref` and `artifact`";
-                        return Err(at(offset, message.to_owned()));
-                    }
-                };
-                Some(LedgerSpec { place, required })
+                Some(table.into_inner().check().map_err(|message| at(offset, message.to_owned()))?)
             }
         };
         let reuse = match file.reuse_baseline {
@@ -265,38 +366,7 @@ impl Policy {
         for table in file.rules.into_inner() {
             let offset = table.span().start;
             let rule = table.into_inner();
-            check(
-                !rule.skills.is_empty(),
-                offset,
-                "`skills` names no folder: write `skills = [\"skills/*\"]`",
-            )?;
-            check(
-                rule.margin > 0.0 && rule.margin < 1.0,
-                offset,
-                "`margin` must be between 0 and 1: the largest deterioration that is accepted",
-            )?;
-            check(
-                rule.exact_p.is_none_or(|p| p > 0.0 && p < 1.0),
-                offset,
-                "`exact_p` must be between 0 and 1",
-            )?;
-            check(
-                rule.expected_baseline.is_none_or(|[passed, all]| passed <= all && all > 0),
-                offset,
-                "`expected_baseline` takes trials passed, and all trials, such as [15, 18]",
-            )?;
-            check(
-                rule.guards.cost_ratio.is_none_or(|ratio| ratio.is_finite() && ratio >= 1.0),
-                offset,
-                "`cost_ratio` must be at least 1",
-            )?;
-            for (name, severity) in [("lint", &rule.guards.lint), ("scanner", &rule.guards.scanner)] {
-                check(
-                    severity.as_deref().is_none_or(|word| matches!(word, "error" | "warning")),
-                    offset,
-                    &format!("the guard `{name}` takes \"error\" or \"warning\""),
-                )?;
-            }
+            rule.check().map_err(|message| at(offset, message))?;
             rules.push(rule);
         }
         let directory =
@@ -306,7 +376,12 @@ impl Policy {
             directory: directory.to_owned(),
             source: source.to_owned(),
             error_budget,
+            budget_scope: file.budget_scope,
             without_experiment: file.without_experiment,
+            new_skill: file.new_skill,
+            on_undecided: file.on_undecided,
+            min_power,
+            allow_unsandboxed: file.allow_unsandboxed,
             ledger,
             reuse,
             rules,
@@ -363,7 +438,34 @@ mod tests {
         let policy = Policy::parse(Path::new("ci/gate.toml"), &text).unwrap();
         assert_eq!((policy.error_budget, policy.without_experiment), (0.05, Missing::Fail));
         assert_eq!((policy.rules[0].margin, policy.directory.as_path()), (0.1, Path::new("ci")));
-        assert!(policy.ledger.is_some_and(|ledger| ledger.required));
+        assert!(policy.ledger.as_ref().is_some_and(|ledger| ledger.required && ledger.remote.is_none()));
+        assert_eq!((policy.budget_scope, policy.new_skill), (BudgetScope::Skill, Missing::Fail));
+        assert_eq!((policy.on_undecided, policy.min_power), (OnUndecided::Fail, 0.5));
+        assert!(!policy.allow_unsandboxed && policy.rules[0].lift == 0.2);
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let text = format!(
+            "schema = \"assay.gate-policy/1\"
+budget_scope = \"pull-request\"
+new_skill = \"warn\"
+on_undecided = \"extend\"
+min_power = 0.6
+allow_unsandboxed = true
+[ledger]
+git_ref = \"refs/assay/gate\"
+remote = \"upstream\"
+{RULE}lift = 0.15
+"
+        );
+        let policy = Policy::parse(Path::new("gate.toml"), &text).unwrap();
+        assert_eq!((policy.budget_scope, policy.new_skill), (BudgetScope::PullRequest, Missing::Warn));
+        assert_eq!((policy.on_undecided, policy.min_power), (OnUndecided::Extend, 0.6));
+        assert!(policy.allow_unsandboxed && policy.rules[0].lift == 0.15);
+        let ledger = policy.ledger.unwrap();
+        assert_eq!(ledger.remote.as_deref(), Some("upstream"));
+        assert_eq!(ledger.place, LedgerPlace::GitRef("refs/assay/gate".to_owned()));
     }
 
     #[test]
@@ -377,6 +479,15 @@ mod tests {
         check(&format!("[ledger]\n{RULE}"), "takes one of `path`, `git_ref` and `artifact`");
         check(&format!("[ledger]\ngit_ref = \"main\"\n{RULE}"), "must begin with `refs/`");
         check(&RULE.replace("helps", "wins"), "gate.toml:5:");
+        check(
+            &format!("[ledger]\npath = \"l\"\nremote = \"origin\"\n{RULE}"),
+            "`remote` is that of a `git_ref`",
+        );
+        check(&format!("[ledger]\ngit_ref = \"refs/a\"\nremote = \"-x\"\n{RULE}"), "name of a Git remote");
+        check(&format!("min_power = 1.5\n{RULE}"), "gate.toml:2:13: `min_power`");
+        check(&format!("on_undecided = \"pass\"\n{RULE}"), "gate.toml:2:");
+        check(&format!("budget_scope = \"week\"\n{RULE}"), "gate.toml:2:");
+        check(&format!("{RULE}lift = 0\n"), "`lift` must be above 0");
         check(&format!("{RULE}margin = 1.0\n"), "`margin` must be between 0 and 1");
         check(&format!("{RULE}expected_baseline = [19, 18]\n"), "such as [15, 18]");
         check(&format!("{RULE}guards = {{ lint = \"all\" }}\n"), "takes \"error\" or \"warning\"");
