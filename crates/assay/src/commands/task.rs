@@ -15,7 +15,7 @@ use assay_task::check::{self, Context, Finding, Verdict};
 use assay_trial::Experiment;
 use serde::Serialize;
 
-use self::execute::{Executed, Executor};
+use self::execute::{Executed, Executor, GradingEnvironment};
 use crate::args::permission::ForeignFlags;
 use crate::args::task::{TaskArgs, TaskCheckArgs, TaskWhat};
 use crate::config::Settings;
@@ -49,9 +49,9 @@ struct Summary {
     warn: usize,
     fail: usize,
     unchecked: usize,
-    /// Tasks whose oracle passes in a container, by the environment in which their work is graded.
+    /// Tasks that were graded in Docker, by the environment in which their work is graded.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    verifier_environments: BTreeMap<&'static str, usize>,
+    verifier_environments: BTreeMap<GradingEnvironment, usize>,
 }
 
 pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -195,7 +195,7 @@ fn summary(tasks: &[Checked]) -> Summary {
     let count = |verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
     let mut verifier_environments = BTreeMap::new();
     for environment in tasks.iter().filter_map(|task| task.executed.verifier_environment()) {
-        *verifier_environments.entry(environment.word()).or_default() += 1;
+        *verifier_environments.entry(environment).or_default() += 1;
     }
     Summary {
         tasks: tasks.len(),
@@ -256,14 +256,53 @@ fn render_text(document: &Document, only_static: bool, verbose: bool) -> String 
         sum.fail,
         sum.unchecked
     ));
-    if !sum.verifier_environments.is_empty() {
-        let counts = sum.verifier_environments.iter().map(|(word, count)| format!("{count} {word}"));
-        text.push_str(&format!("verifier environments: {}\n", counts.collect::<Vec<_>>().join(", ")));
-    }
+    text.push_str(&environments_line(&sum.verifier_environments));
     text
+}
+
+/// How many tasks are graded in which environment, and the share of the restored ones where it is
+/// known. Empty if no task was graded in Docker.
+fn environments_line(environments: &BTreeMap<GradingEnvironment, usize>) -> String {
+    if environments.is_empty() {
+        return String::new();
+    }
+    let number = |kind| environments.get(&kind).copied().unwrap_or_default();
+    let restored = number(GradingEnvironment::Restored);
+    let known = restored + number(GradingEnvironment::Kept);
+    let counts = environments.iter().map(|(kind, count)| {
+        let share = match kind {
+            GradingEnvironment::Restored => {
+                format!(" ({}% of {known})", (restored * 200 + known) / (2 * known))
+            }
+            _ => String::new(),
+        };
+        format!("{count} {}{share}", kind.word())
+    });
+    format!("verifier environments: {}\n", counts.collect::<Vec<_>>().join(", "))
 }
 
 /// What `args` say of the sandbox, for the executor.
 fn jobs(asked: Option<u16>) -> usize {
     asked.map_or(2, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_restored_environments_is_printed() {
+        use GradingEnvironment::{Kept, Restored, Separate, Undecided};
+        let check = |counts: &[(GradingEnvironment, usize)], expected: &str| {
+            assert_eq!(environments_line(&counts.iter().copied().collect()), expected);
+        };
+        check(&[], "");
+        check(&[(Restored, 1)], "verifier environments: 1 restored (100% of 1)\n");
+        check(
+            &[(Undecided, 1), (Kept, 2), (Restored, 27)],
+            "verifier environments: 27 restored (93% of 29), 2 kept, 1 undecided\n",
+        );
+        check(&[(Kept, 1), (Separate, 3)], "verifier environments: 1 kept, 3 separate\n");
+        check(&[(Restored, 199), (Kept, 1)], "verifier environments: 199 restored (100% of 200), 1 kept\n");
+    }
 }

@@ -83,6 +83,45 @@ fn the_work_folder_is_restored_as_the_agent_left_it() {
     assert!(record["outside"].as_array().unwrap().contains(&json!("/etc/added")), "{record:#}");
 }
 
+/// Where the instruction asks for results elsewhere, they are the agent's work as well.
+#[test]
+#[ignore = "needs Docker"]
+fn results_that_the_instruction_places_elsewhere_are_restored() {
+    let dockerfile =
+        "FROM python:3.12-slim\nWORKDIR /app\nRUN mkdir /output /ledger && echo old > /ledger/a.txt\n";
+    let instruction = "Write the word to /output/answer.txt and to /results/new/b.txt, and update /ledger/a.txt.\n\nUse /usr/bin/python3.\n";
+    let verifier = "for f in /output/answer.txt /results/new/b.txt /ledger/a.txt; do [ \"$(cat $f)\" = right ] || { reward 0; exit; }; done\n\
+        [ ! -e /output/other.txt ] && [ ! -e /ledger/b.txt ] && reward 1 || reward 0\n";
+    let solve = "mkdir -p /results/new; echo right | tee /output/answer.txt /results/new/b.txt > /ledger/a.txt; \
+        touch /output/other.txt /ledger/b.txt\n";
+    // One of the three does not stand in this instruction.
+    let unnamed = "Write the word to /output/answer.txt, and update /ledger/a.txt.\n";
+    let shape = |lab: Fixture, name: &str, instruction: &str, verifier: &str| {
+        lab.task(name, |task| {
+            task.dockerfile(dockerfile).instruction(instruction).test_sh(verifier).solve_sh(solve)
+        })
+    };
+    let lab = shape(Fixture::new(), "named", instruction, verifier);
+    let lab = shape(lab, "unnamed", unnamed, "[ -s /results/new/b.txt ] && reward 1 || reward 0\n")
+        .task("unsolved", |task| task.dockerfile(dockerfile).solve_sh("echo wrong > /app/answer.txt\n"))
+        .script(&[json!({ "turn": 0, "run": solve })])
+        .experiment(in_docker);
+    let checked = lab.assay(&["task", "check", "--experiment", "experiment.toml", "tasks"]).ended(1);
+    let printed = checked.stdout;
+    let line = "verifier environments: 1 restored (50% of 2), 1 kept, 1 undecided\n";
+    assert!(printed.ends_with(line), "{printed}");
+    assert!(printed.contains("kept, because the oracle changes "), "{printed}");
+    lab.run(&["--no-checks"]);
+    for (task, environment) in [("named", "restored"), ("unnamed", "kept")] {
+        let record = lab.record(task);
+        assert_eq!(
+            (&record["outcome"], &record["verifier_environment"]),
+            (&json!("passed"), &json!(environment)),
+            "{task}: {record:#}"
+        );
+    }
+}
+
 /// A verifier that needs a program which the solution installs.
 const NEEDS_TOOL: &str = "[ \"$(tool)\" = right ] && reward 1 || reward 0\n";
 

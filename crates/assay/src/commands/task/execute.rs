@@ -11,7 +11,7 @@ use assay_fs::{Caps, copy_tree};
 use assay_report::clean;
 use assay_store::{Cause, ConditionRole, Outcome, Record, Store, VerifierEnvironment};
 use assay_task::check::Finding;
-use assay_task::{Grading, RUBRIC_FILE, Task};
+use assay_task::{Grading, RUBRIC_FILE, Task, VerifierMode};
 use assay_trial::{
     AgentSpec, Experiment, MachineContext, Permissions, Plan, PlanError, Retries, RunOptions, SandboxKind,
     Sandboxes,
@@ -26,6 +26,48 @@ use crate::ui::Ui;
 
 /// The sandboxes that are tried in turn where no experiment says which.
 const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
+
+/// In which environment the work on a task is graded in Docker, as far as the checks show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum GradingEnvironment {
+    /// The image as it was, with the agent's work folders: the oracle passes that way.
+    Restored,
+    /// The agent's container: the oracle passes only there.
+    Kept,
+    /// The verifier has an environment of its own.
+    Separate,
+    /// No oracle passes, or the task has several steps.
+    Undecided,
+}
+
+impl GradingEnvironment {
+    /// As it is printed.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Kept => "kept",
+            Self::Separate => "separate",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// What the oracle and the no-op check of a task show.
+    fn of(task: &Task, executed: &Executed) -> Option<Self> {
+        if executed.sandbox.as_deref() != Some("docker") {
+            return None;
+        }
+        let passed = executed.oracle.as_ref().filter(|oracle| oracle.outcome == Outcome::Passed);
+        let counts = |trial: &&TrialSummary| trial.outcome.counts() || trial.cause == Some(Cause::Verifier);
+        match passed.and_then(|oracle| oracle.verifier_environment) {
+            Some(VerifierEnvironment::Restored) => Some(Self::Restored),
+            Some(VerifierEnvironment::Kept) => Some(Self::Kept),
+            None if task.config.verifier_mode == VerifierMode::Separate => Some(Self::Separate),
+            // Nothing was graded where no container started.
+            None => executed.oracle.iter().chain(&executed.nop).find(counts).map(|_| Self::Undecided),
+        }
+    }
+}
 
 /// What one trial came to.
 #[derive(Debug, Clone, Serialize)]
@@ -103,6 +145,9 @@ pub(in crate::commands) struct Executed {
     /// In which kind of sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<String>,
+    /// In which environment the work is graded, in Docker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verifier_environment: Option<GradingEnvironment>,
     /// What could not be checked, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unchecked: Vec<String>,
@@ -130,9 +175,9 @@ impl Executed {
         self.sandbox.as_deref()
     }
 
-    /// In which environment the work is graded, if the oracle passes in a container.
-    pub(super) fn verifier_environment(&self) -> Option<VerifierEnvironment> {
-        self.oracle.as_ref().filter(|oracle| oracle.outcome == Outcome::Passed)?.verifier_environment
+    /// In which environment the work is graded, in Docker.
+    pub(super) fn verifier_environment(&self) -> Option<GradingEnvironment> {
+        self.verifier_environment
     }
 
     /// One line for people.
@@ -149,10 +194,10 @@ impl Executed {
                 word(&self.nop)
             ));
         }
-        if let Some(oracle) = &self.oracle
-            && let Some(environment) = oracle.verifier_environment
-        {
-            text.push_str(&format!("  verifier environment: {}{}\n", environment.word(), oracle.needed()));
+        if let Some(environment) = self.verifier_environment {
+            let needed = self.oracle.as_ref().filter(|_| environment == GradingEnvironment::Kept);
+            let needed = needed.map(TrialSummary::needed).unwrap_or_default();
+            text.push_str(&format!("  verifier environment: {}{needed}\n", environment.word()));
         }
         for reason in &self.unchecked {
             text.push_str(&format!("  unchecked: {}\n", clean(reason)));
@@ -384,6 +429,7 @@ impl<'a> Executor<'a> {
         let nop = summarize("nop", 1, "the no-op check");
         (executed.oracle, executed.oracle_again, executed.nop) = (oracle, again, nop);
         executed.oracle_more = more;
+        executed.verifier_environment = GradingEnvironment::of(task, &executed);
         if task.solution_digest.is_none() {
             executed.unchecked.push("no solution/solve.sh: the oracle was not run".to_owned());
         }

@@ -10,6 +10,7 @@ use assay_sandbox::{Usage, unified_diff};
 
 use super::base::{Additions, ImageEnvironment};
 use super::files::{check_special_files, note_left_out};
+use super::named::named_paths;
 use super::pristine::Pristine;
 use super::step::ContainerSnapshot;
 use super::verifier::ComparedContainer;
@@ -213,7 +214,8 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         let shown: Vec<&&Changed> = shown.collect();
-        let system = system_files(&shown);
+        let named = named_paths(&task.instruction);
+        let system = system_files(&shown, &named);
         found.outside.extend(shown.iter().take(OUTSIDE).map(|change| escape_path(&change.path)));
         check_special_files(container, &elsewhere, &mut found)?;
         if environment.workdir != Path::new("/")
@@ -263,6 +265,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             closed,
             links_in_logs,
             system,
+            named,
             is_collected: false,
             was_restored: false,
         });
@@ -270,9 +273,14 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
     }
 }
 
-/// The changed files of the system, among those that are shown.
-fn system_files(shown: &[&&Changed]) -> Vec<String> {
-    let system = |change: &&&&Changed| !change.path.starts_with("/logs") && !is_cache(&change.path);
+/// The changed files of the system, among those that are shown: a restored environment has none of
+/// them.
+fn system_files(shown: &[&&Changed], named: &[PathBuf]) -> Vec<String> {
+    let system = |change: &&&&Changed| {
+        !change.path.starts_with("/logs")
+            && !is_cache(&change.path)
+            && !named.iter().any(|named| change.path.starts_with(named))
+    };
     shown.iter().take(OUTSIDE).filter(system).map(|change| escape_path(&change.path)).collect()
 }
 

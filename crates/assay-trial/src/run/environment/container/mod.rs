@@ -10,6 +10,7 @@ mod base;
 mod compare;
 mod files;
 mod links;
+mod named;
 mod pristine;
 mod restore;
 mod services;

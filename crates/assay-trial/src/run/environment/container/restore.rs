@@ -32,10 +32,12 @@ const MOST_BYTES: u64 = 8 << 30;
 const CLEAR: &str = "for path; do rm -rf -- \"$path\" && mkdir -p -- \"${path%/*}/\" || exit 1; done";
 
 impl<'a> ComparedContainer<'a> {
-    /// The folders with the agent's work, none of which is in another.
+    /// The folders with the agent's work, and files where the instruction names one; none of them
+    /// is in another.
     fn work_folders(&self) -> Vec<&Path> {
         let writable = &self.environment.attempt.trial.task.writable;
-        let all = std::iter::once(&self.environment.workdir).chain(writable).map(PathBuf::as_path);
+        let all = std::iter::once(&self.environment.workdir).chain(writable).chain(&self.named);
+        let all = all.map(PathBuf::as_path);
         let mut all: Vec<&Path> = all.filter(|folder| *folder != Path::new("/")).collect();
         all.sort();
         all.dedup_by(|below, above| below.starts_with(above));
@@ -85,7 +87,12 @@ impl<'a> ComparedContainer<'a> {
             .work_folders()
             .into_iter()
             .filter(|folder| {
-                let is_new = |change: &Changed| change.path == *folder && change.kind != ChangeKind::Modified;
+                // A folder is modified whenever something in it is; a file is so by itself.
+                let is_new = |change: &Changed| {
+                    change.path == *folder
+                        && (change.kind != ChangeKind::Modified
+                            || self.named.iter().any(|named| named == folder))
+                };
                 environment.has_changes(&self.changes, folder) || self.changes.iter().any(is_new)
             })
             .collect();

@@ -34,6 +34,8 @@ pub(crate) struct ComparedContainer<'a> {
     pub(super) links_in_logs: Vec<PathBuf>,
     /// What the agent changed outside its work folders.
     pub(super) system: Vec<String>,
+    /// Where the instruction asks for results outside of them.
+    pub(super) named: Vec<PathBuf>,
     /// Whether the task's artifacts were fetched.
     pub(super) is_collected: bool,
     /// Whether the work was graded in a restored environment before.
