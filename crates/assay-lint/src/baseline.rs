@@ -1,4 +1,8 @@
 //! Baselines: known findings, which are not reported again.
+//!
+//! Findings of safety rules are never known: a baseline may have come with the linted content,
+//! whose author must not be able to accept them. `[[lint.allow]]` in the caller's configuration
+//! accepts them, each with a reason.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -75,7 +79,7 @@ pub(crate) type Known = BTreeMap<Key, usize>;
 
 impl Baseline {
     /// The baseline of an outcome, for a file: paths are relative to its folder, so it applies from
-    /// any working folder.
+    /// any working folder. Findings of safety rules are left out.
     pub fn of(outcome: &Outcome, file: &Path) -> Result<Self, BaselineError> {
         let root = folder(file)?;
         let baseline = Self { schema: SCHEMA.to_owned(), findings: Vec::new(), root: Some(root) };
@@ -87,6 +91,9 @@ impl Baseline {
             .map(|skill| (skill.path.to_string_lossy().into_owned(), real(&skill.path)))
             .collect();
         let mut add = |found: &Diagnostic, path: &Path| {
+            if crate::safety::owns(found.code) {
+                return;
+            }
             let key = baseline.key(found, path, Path::new(""));
             let (code, file, line_digest) = key.clone();
             let message = || baseline.message(found, &folders);

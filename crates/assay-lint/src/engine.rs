@@ -512,9 +512,11 @@ impl FindingFilter<'_> {
             && *left > 0
         {
             *left -= 1;
-            self.summary.baselined += 1;
-            self.summary.baselined_safety += safety;
-            return None;
+            if safety == 0 {
+                self.summary.baselined += 1;
+                return None;
+            }
+            self.summary.baselined_safety += 1;
         }
         if found.severity < own {
             self.summary.lowered += 1;

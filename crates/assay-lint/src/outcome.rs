@@ -68,7 +68,7 @@ pub struct Summary {
     pub excluded: usize,
     /// Findings in the baseline.
     pub baselined: usize,
-    /// Of these, findings of safety rules.
+    /// Findings of safety rules that the baseline lists. They are reported all the same.
     pub baselined_safety: usize,
     /// For each client: packages that are valid, loaded, listed and truncated.
     pub clients: BTreeMap<&'static str, Tally>,

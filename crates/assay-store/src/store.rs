@@ -69,6 +69,18 @@ fn attempt_folder(trial: &Path, attempt: u32) -> PathBuf {
     trial.join("attempts").join(attempt.to_string())
 }
 
+/// The file by which Git ignores a store that lies in a repository.
+const IGNORE: &str = ".gitignore";
+
+/// Keeps a new store out of Git, so that nobody commits transcripts and records by mistake. A file that is there stays.
+fn ignore_in_git(root: &Path) -> std::io::Result<()> {
+    match fs::OpenOptions::new().write(true).create_new(true).open(root.join(IGNORE)) {
+        Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n"),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     schema: String,
@@ -102,6 +114,7 @@ impl Store {
         }
         let path = root.join("store.json");
         if !path.exists() {
+            ignore_in_git(&root).map_err(io("write", &root.join(IGNORE)))?;
             let label = blake3::hash(format!("{} {process_label}", root.display()).as_bytes()).to_hex();
             let header = Header { schema: SCHEMA.to_owned(), label: label[..12].to_owned(), shared: false };
             write_new(&path, &pretty(&header, &path)?)?;

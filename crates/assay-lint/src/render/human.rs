@@ -320,7 +320,7 @@ pub fn omitted(sum: &Summary) -> Vec<String> {
         (sum.suppressed, sum.suppressed_safety, "suppressed"),
         (sum.ignored, sum.ignored_safety, "ignored"),
         (sum.lowered, sum.lowered_safety, "with lowered severity"),
-        (sum.baselined, sum.baselined_safety, "in the baseline"),
+        (sum.baselined, 0, "in the baseline"),
         (sum.excluded, 0, if sum.excluded == 1 { "skill excluded" } else { "skills excluded" }),
     ];
     for (count, safety, word) in counts {
@@ -329,6 +329,10 @@ pub fn omitted(sum: &Summary) -> Vec<String> {
             (_, 0) => parts.push(format!("{} {word}", group_digits(count))),
             _ => parts.push(format!("{} {word} ({} safety)", group_digits(count), group_digits(safety))),
         }
+    }
+    if sum.baselined_safety > 0 {
+        let safety = counted(sum.baselined_safety, "safety finding", "safety findings");
+        parts.push(format!("{safety} reported although in the baseline"));
     }
     parts
 }

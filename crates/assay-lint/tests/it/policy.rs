@@ -223,10 +223,9 @@ fn unselected_findings_are_counted() {
 }
 
 #[test]
-fn lowered_severities_and_known_findings_are_counted_with_those_of_safety_rules() {
+fn lowered_severities_are_counted_with_those_of_safety_rules() {
     let temp = tempfile::tempdir().expect("a folder");
     disguised(temp.path());
-    let all = run(temp.path(), &Options::default());
     let mut options = Options::default();
     options.policy.safety.levels = vec![(name("safety"), Level::find("info").expect("a word"))];
     let lowered = run(temp.path(), &options);
@@ -239,15 +238,64 @@ fn lowered_severities_and_known_findings_are_counted_with_those_of_safety_rules(
     // A severity that is raised is not lowered.
     options.policy.safety.levels = vec![(name("safety"), Level::find("error").expect("a word"))];
     assert_eq!(run(temp.path(), &options).summary.lowered, 0);
+}
 
+/// The codes of the findings of safety rules, and of the others.
+fn findings(outcome: &Outcome) -> (Vec<&'static str>, Vec<&'static str>) {
+    let safety = Selector::parse("safety").expect("a group");
+    let all = outcome.skills.iter().flat_map(|skill| &skill.diagnostics).chain(&outcome.diagnostics);
+    all.map(|found| found.code).partition(|code| safety.covers(code))
+}
+
+#[test]
+fn a_baseline_accepts_no_safety_finding() {
+    let temp = tempfile::tempdir().expect("a folder");
+    disguised(temp.path());
+    let all = run(temp.path(), &Options::default());
+    let (safety, form) = findings(&all);
+    assert!(!safety.is_empty() && !form.is_empty(), "{safety:?} {form:?}");
     let file = temp.path().join("known.json");
     Baseline::of(&all, &file).expect("a folder").write(&file).expect("written");
-    let options = Options { baseline: Some(Baseline::read(&file).expect("read")), ..Options::default() };
-    let known = run(temp.path(), &options);
-    let summary = &known.summary;
-    assert!(summary.baselined_safety > 0 && summary.baselined > summary.baselined_safety, "{summary:?}");
-    let (count, safety) = (summary.baselined, summary.baselined_safety);
-    assert!(rendered(&known).contains(&format!("{count} in the baseline ({safety} safety)")));
+    let with = |file: &Path| {
+        let baseline = Some(Baseline::read(file).expect("read"));
+        run(temp.path(), &Options { baseline, ..Options::default() })
+    };
+    // They are not written.
+    let text = fs::read_to_string(&file).expect("read");
+    assert!(safety.iter().all(|code| !text.contains(&format!("\"code\": \"{code}\""))), "{text}");
+    let known = with(&file);
+    assert_eq!(findings(&known), (safety.clone(), Vec::new()));
+    assert_eq!((known.summary.baselined, known.summary.baselined_safety), (form.len(), 0));
+
+    // A file that somebody else wrote lists them, in each form that is read.
+    for schema in ["1", "2", "3"] {
+        let found =
+            all.skills.iter().flat_map(|skill| skill.diagnostics.iter().map(move |found| (skill, found)));
+        let entries: Vec<serde_json::Value> = found
+            .map(|(skill, found)| {
+                let file = if schema == "1" {
+                    found.file.clone()
+                } else {
+                    found.file.strip_prefix(temp.path()).expect("beneath").to_path_buf()
+                };
+                let mut entry = serde_json::json!({
+                    "code": found.code, "file": file, "message": skill.name, "count": 9,
+                });
+                if let Some(digest) = found.line_digest.as_ref().filter(|_| schema == "3") {
+                    entry["line_digest"] = serde_json::json!(digest);
+                }
+                entry
+            })
+            .collect();
+        let document =
+            serde_json::json!({ "schema": format!("assay.lint-baseline/{schema}"), "findings": entries });
+        fs::write(&file, document.to_string()).expect("written");
+        let known = with(&file);
+        assert_eq!(findings(&known), (safety.clone(), Vec::new()), "{schema}");
+        assert_eq!(known.summary.baselined_safety, safety.len(), "{schema}");
+        let text = render::human(&known, &Options::default().clients(), render::View::default());
+        assert!(text.contains("reported although in the baseline"), "{schema}: {text}");
+    }
 }
 
 #[test]

@@ -71,8 +71,8 @@ pub(crate) struct LintArgs {
     pub(crate) fix: bool,
     /// Report only findings that are not in the baseline FILE
     ///
-    /// A baseline lists findings that you accept for now. --update-baseline writes FILE; without
-    /// --update-baseline, FILE must exist.
+    /// A baseline lists findings that you accept for now; findings of safety rules are reported all the same, and
+    /// [[lint.allow]] in assay.toml accepts them. --update-baseline writes FILE; without it, FILE must exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Write all current findings to the file of --baseline, and exit with 0; needs --baseline

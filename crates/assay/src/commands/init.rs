@@ -40,6 +40,7 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
         })?;
         ui.out(&format!("{}/\n", folder.display()))?;
     }
+    ignore_store(dir, ui)?;
     let at = |path: &str| {
         let path = dir.join(path);
         shell_word(&path.strip_prefix(".").unwrap_or(&path).to_string_lossy())
@@ -63,6 +64,7 @@ fn ci(dir: &Path, ui: &Ui) -> Result<(), Failure> {
     ] {
         write(&dir.join(path), text, false, ui)?;
     }
+    ignore_store(dir, ui)?;
     ui.note("next: name skills and experiments in gate.toml, then try `assay gate gate.toml`");
     Ok(())
 }
@@ -115,6 +117,22 @@ fn run_name(name: &str) -> String {
         .take(80)
         .collect();
     if name.starts_with(|c: char| c.is_ascii_alphanumeric()) { name } else { "experiment".to_owned() }
+}
+
+/// Keeps the store and the files that a gate writes out of Git: adds to `.gitignore` what it does not have.
+fn ignore_store(dir: &Path, ui: &Ui) -> Result<(), Failure> {
+    let path = dir.join(".gitignore");
+    let failed = |error| Failure::infrastructure(format!("cannot write {}: {error}", path.display()));
+    let before = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(failed)?,
+    };
+    if before.lines().any(|line| matches!(line.trim().trim_matches('/'), ".assay" | "**/.assay")) {
+        return Ok(());
+    }
+    let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    fs::write(&path, format!("{before}{end}.assay/\n")).map_err(failed)?;
+    ui.out(&format!("{}\n", path.display()))
 }
 
 /// Writes a file that is not there yet.

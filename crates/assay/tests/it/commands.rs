@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_store::Store;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -32,7 +33,8 @@ fn what_init_writes_can_be_planned() {
         &suite::body("right"),
     );
     let written = lab.assay(&["init", "experiment", "my study"]).ok();
-    assert_eq!(written.stdout, "my study/experiment.toml\nmy study/skills/\nmy study/tasks/\n");
+    let listed = "my study/experiment.toml\nmy study/skills/\nmy study/tasks/\nmy study/.gitignore\n";
+    assert_eq!(written.stdout, listed);
     assert!(written.stderr.contains("next: "), "{}", written.stderr);
     let task = lab.assay(&["init", "task", "skills/reports"]).ok();
     let files =
@@ -54,6 +56,42 @@ fn what_init_writes_can_be_planned() {
     let planned = lab.assay(&["run", "my study", "--dry-run", "--format", "json"]);
     assert_eq!(planned.code, 0, "{planned:#?}\n{text}");
     assert!(planned.json()["planned"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn git_ignores_the_store() {
+    let check = |before: Option<&str>, after: &str, listed: bool| {
+        let lab = Fixture::new();
+        if let Some(before) = before {
+            lab.write("study/.gitignore", before);
+        }
+        let ran = lab.assay(&["init", "experiment", "study"]).ok();
+        assert_eq!(fs::read_to_string(lab.path("study/.gitignore")).unwrap(), after, "{before:?}");
+        assert_eq!(ran.stdout.contains(".gitignore"), listed, "{before:?}");
+    };
+    check(None, ".assay/\n", true);
+    check(Some("target\n"), "target\n.assay/\n", true);
+    check(Some("target"), "target\n.assay/\n", true);
+    check(Some("my.assay\n"), "my.assay\n.assay/\n", true);
+    for before in [".assay\n", "/.assay/\n", "**/.assay/\n", "a\n.assay/"] {
+        check(Some(before), before, false);
+    }
+
+    // A store in a repository that ignores nothing.
+    let lab = Fixture::new();
+    let git = |args: &[&str]| {
+        let output = std::process::Command::new("git").current_dir(lab.folder()).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    Store::open(&lab.path("records")).unwrap();
+    assert!(lab.path("records/store.json").is_file());
+    let status = git(&["status", "--porcelain", "--untracked-files=all"]);
+    assert!(!status.contains("records"), "{status}");
+    // Who wants it in Git removes the file, and it stays removed.
+    fs::remove_file(lab.path("records/.gitignore")).unwrap();
+    Store::open(&lab.path("records")).unwrap();
+    assert!(git(&["status", "--porcelain"]).contains("records"), "{status}");
 }
 
 #[test]

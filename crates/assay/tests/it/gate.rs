@@ -1,5 +1,7 @@
 //! The gate on a Git repository with skills that improve, worsen and stay.
 
+mod delivery;
+
 use std::process::Command;
 
 use assay_store::{ConditionSettings, Store, TrialId};

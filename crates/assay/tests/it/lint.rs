@@ -444,7 +444,7 @@ fn the_action_trusts_no_configuration_that_is_not_named() {
             .current_dir(lab.path("got"))
             .env("PATH", &path)
             .envs([("PATHS", "."), ("CLIENTS", ""), ("FORMAT", "github"), ("OUTPUT", "")])
-            .envs([("BASELINE", baseline), ("CONFIG", config)])
+            .envs([("BASELINE", baseline), ("CONFIG", config), ("BASE", "")])
             .output()
             .unwrap();
         (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
