@@ -72,8 +72,8 @@ pub use outcome_rule::OutcomeRule;
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{
-    AgentLabel, Cause, Estimated, Evidence, GeneratedSkill, LostEvidence, Metered, Outcome, Record,
-    RecordError, Seconds, VerifierEnvironment, score,
+    AgentLabel, Cause, Estimated, Evidence, GeneratedSkill, KeptBecause, LostEvidence, Metered, Outcome,
+    Record, RecordError, Seconds, VerifierEnvironment, score,
 };
 pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,

@@ -107,6 +107,9 @@ pub struct Record {
     /// In which environment the work was graded; absent without a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier_environment: Option<VerifierEnvironment>,
+    /// Why it is the agent's own container, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_because: Option<KeptBecause>,
     /// Paths of the task's own skills, as its Dockerfile bakes them in: given only to the oracle,
     /// whose solution may need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -312,6 +315,7 @@ impl Record {
             tampered: Vec::new(),
             outside: Vec::new(),
             verifier_environment: None,
+            kept_because: None,
             task_skills: Vec::new(),
             warnings: Vec::new(),
             evidence: None,
@@ -510,6 +514,32 @@ pub enum VerifierEnvironment {
     Restored,
     /// The agent's own container, in which the image's files of the system's folders were put back.
     Kept,
+}
+
+/// Why the work of an agent in a container is graded in the agent's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptBecause {
+    /// The task's oracle does not get the full reward in a restored one.
+    Oracle,
+    /// The task has no solution that could show that work can be graded in a restored one.
+    NoSolution,
+    /// A step starts with everything that the one before has left.
+    Steps,
+    /// Nothing is outside the work folder.
+    WorkFolder,
+}
+
+impl KeptBecause {
+    /// The reason, after "because".
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Oracle => "the oracle does not get the full reward in a restored one",
+            Self::NoSolution => "the task has no solution",
+            Self::Steps => "the task has several steps",
+            Self::WorkFolder => "its work folder is /",
+        }
+    }
 }
 
 impl VerifierEnvironment {

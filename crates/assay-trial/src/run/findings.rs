@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use assay_agent::{AgentRun, Ended};
 use assay_sandbox::Enforcement;
-use assay_store::{Cause, GeneratedSkill, Metered, Outcome, Seconds, StepRecord, VerifierEnvironment};
+use assay_store::{
+    Cause, GeneratedSkill, KeptBecause, Metered, Outcome, Seconds, StepRecord, VerifierEnvironment,
+};
 use assay_trace::{Exposure, Trajectory};
 
 use crate::run::doubles::DoubleCalls;
@@ -34,6 +36,8 @@ pub(crate) struct Findings {
     pub(crate) outside: Vec<String>,
     /// In which environment a container's work was graded.
     pub(crate) verifier_environment: Option<VerifierEnvironment>,
+    /// Why it is the agent's own, if it is.
+    pub(crate) kept_because: Option<KeptBecause>,
     pub(crate) task_skills: Vec<String>,
     pub(crate) enforcement: Option<Enforcement>,
     pub(crate) used: Option<assay_sandbox::Usage>,
@@ -45,6 +49,14 @@ pub(crate) struct Findings {
     pub(crate) doubles: Option<DoubleCalls>,
     /// The steps, and how they ended, of a task that has any.
     pub(crate) steps: Option<StepResults>,
+}
+
+impl Findings {
+    /// The work is graded in the agent's own container.
+    pub(crate) fn keep_environment(&mut self, reason: KeptBecause) {
+        self.verifier_environment = Some(VerifierEnvironment::Kept);
+        self.kept_because = Some(reason);
+    }
 }
 
 /// The steps of an attempt, and what follows from them.

@@ -13,8 +13,8 @@ use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
 use assay_sandbox::{Exec, Exit, Session, Sink, changed_lines};
 use assay_store::{
-    Cause, Claim, DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, Estimated, LINES_CHANGED, Lease, Outcome, Record,
-    Store, StoreError, VerifierEnvironment,
+    Cause, Claim, DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, Estimated, KeptBecause, LINES_CHANGED, Lease,
+    Outcome, Record, Store, StoreError, VerifierEnvironment,
 };
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
@@ -29,7 +29,7 @@ use crate::run::doubles::{self, DoubleCalls, DoublesHandle, DoublesSession};
 use crate::run::environment::container::ImageEnvironment;
 use crate::run::environment::folders::Folders;
 use crate::run::environment::phases::{
-    AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
+    AgentPhase, Changes, Compared, Environment, Graded, Restoring, StoppedAgent, VerifierPhase,
 };
 use crate::run::evidence::EvidenceLog;
 use crate::run::findings::{Findings, known_turns, outcome};
@@ -537,8 +537,13 @@ impl<'a> Attempt<'a> {
     /// Grades the agent's work: in a restored environment if the sandbox has one and the task's
     /// oracle passes in it, else where the agent worked.
     fn grade_work(&self, mut compared: impl Compared, findings: &mut Findings) -> Result<(), Broken> {
-        if !compared.can_restore() {
-            return self.verify(compared.start_verifier()?, VERIFIER, findings);
+        match compared.restoring() {
+            Restoring::NotNeeded => return self.verify(compared.start_verifier()?, VERIFIER, findings),
+            Restoring::Impossible(reason) => {
+                findings.keep_environment(reason);
+                return self.verify(compared.start_verifier()?, VERIFIER, findings);
+            }
+            Restoring::Possible => {}
         }
         let is_oracle = self.trial.agent.needs_solution();
         let environment = match self.references {
@@ -548,6 +553,12 @@ impl<'a> Attempt<'a> {
         };
         findings.verifier_environment = Some(environment);
         if environment == VerifierEnvironment::Kept {
+            let has_solution = self.trial.task.solution_digest.is_some();
+            findings.keep_environment(if has_solution {
+                KeptBecause::Oracle
+            } else {
+                KeptBecause::NoSolution
+            });
             return self.verify(compared.start_verifier()?, VERIFIER, findings);
         }
         let passes = |findings: &Findings| findings.reward.as_ref().is_some_and(Reward::is_full);
@@ -576,7 +587,7 @@ impl<'a> Attempt<'a> {
         }
         if is_oracle {
             keep(VerifierEnvironment::Kept)?;
-            findings.verifier_environment = Some(VerifierEnvironment::Kept);
+            findings.keep_environment(KeptBecause::Oracle);
             (findings.reward, findings.ctrf) = (other.reward, other.ctrf);
             return Ok(());
         }
@@ -706,6 +717,7 @@ fn record(
         tampered: findings.tampered,
         outside: findings.outside,
         verifier_environment: findings.verifier_environment,
+        kept_because: findings.kept_because,
         task_skills: findings.task_skills,
         warnings: trial.warnings.iter().cloned().chain(unknown_calls(findings.doubles)).collect(),
         enforcement: findings.enforcement.map(sandbox_record::enforcement),

@@ -283,6 +283,8 @@ fn combine(findings: &mut Findings, steps: &[Step], each: Vec<Findings>) {
         if let Some(reason) = own.no_reward {
             findings.no_reward.get_or_insert(format!("step `{}`: {reason}", escape(step.name())));
         }
+        findings.verifier_environment = findings.verifier_environment.or(own.verifier_environment);
+        findings.kept_because = findings.kept_because.or(own.kept_because);
         extend(&mut findings.contaminated, own.contaminated);
         extend(&mut findings.tampered, own.tampered);
         extend(&mut findings.outside, own.outside);

@@ -190,3 +190,52 @@ fn work_that_depends_on_the_agents_environment_is_lost() {
     let causes = &document["report"]["arms"][0]["infrastructure_causes"];
     assert_eq!(causes, &json!({ "environment": 1 }), "{document:#}");
 }
+
+/// Where no environment can be restored, the record and `task check` say why.
+#[test]
+#[ignore = "needs Docker"]
+fn the_reason_for_a_kept_environment_is_shown() {
+    let steps = "version = \"1.0\"\n[[steps]]\nname = \"one\"\n[[steps]]\nname = \"two\"\n";
+    let in_root = "[ \"$(cat /answer.txt)\" = right ] && reward 1 || reward 0\n";
+    let lab = Fixture::new()
+        .task("steps", |task| {
+            task.dockerfile(FIXED)
+                .toml(steps)
+                .file("steps/one/instruction.md", "One.\n")
+                .file("steps/two/instruction.md", "Two.\n")
+        })
+        .task("root", |task| {
+            task.dockerfile("FROM python:3.12-slim\nWORKDIR /\n")
+                .test_sh(in_root)
+                .solve_sh("echo right > /answer.txt\n")
+        })
+        .task("installs", |task| task.dockerfile(FIXED).test_sh(NEEDS_TOOL).solve_sh(INSTALL))
+        .task("restored", |task| task.dockerfile(FIXED))
+        .script(&[json!({ "turn": 0, "run": "true" })])
+        .experiment(in_docker);
+    let checked = lab.assay(&["task", "check", "tasks", "--experiment", "experiment.toml"]);
+    let text = checked.ok().stdout;
+    for line in [
+        "verifier environment: kept, because the task has several steps\n",
+        "verifier environment: kept, because its work folder is /\n",
+        "verifier environment: kept, because the oracle changes /usr/local/bin/tool\n",
+        "verifier environment: restored\n",
+        "verifier environments: 1 restored (25% of 4), 3 kept\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    lab.run(&["--no-checks"]);
+    for (task, environment, reason) in [
+        ("steps", "kept", json!("steps")),
+        ("root", "kept", json!("work_folder")),
+        ("installs", "kept", json!("oracle")),
+        ("restored", "restored", json!(null)),
+    ] {
+        let record = lab.record(task);
+        assert_eq!(
+            (&record["verifier_environment"], &record["kept_because"]),
+            (&json!(environment), &reason),
+            "{task}: {record:#}"
+        );
+    }
+}

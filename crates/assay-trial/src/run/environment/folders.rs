@@ -9,7 +9,8 @@ use assay_sandbox::{Mount, Root, Sandbox, Session, Spec, Usage, unified_diff};
 use assay_store::{Cause, NetworkPolicy};
 
 use super::phases::{
-    AgentPhase, Changes, Compared, DIFF_CAP, Environment, Graded, StepStart, StoppedAgent, VerifierPhase,
+    AgentPhase, Changes, Compared, DIFF_CAP, Environment, Graded, Restoring, StepStart, StoppedAgent,
+    VerifierPhase,
 };
 use crate::run::attempt::Attempt;
 use crate::run::broken::{Broken, create_folder, inside};
@@ -525,8 +526,8 @@ impl<'a> Compared for ComparedFolders<'a> {
     }
 
     /// The root is read-only: nothing has to be restored.
-    fn can_restore(&self) -> bool {
-        false
+    fn restoring(&self) -> Restoring {
+        Restoring::NotNeeded
     }
 
     fn start_restored(&mut self) -> Result<VerifierInFolders<'a>, Broken> {

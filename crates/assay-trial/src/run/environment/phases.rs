@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use assay_diagnostic::escape_path;
 use assay_fs::{Caps, Change, ChangeKind, LeftOut};
 use assay_sandbox::{Session, Usage};
+use assay_store::KeptBecause;
 use assay_task::Healthcheck;
 
 use crate::run::broken::Broken;
@@ -136,13 +137,24 @@ pub(crate) trait Compared {
 
     /// Whether the agent's work can be graded in a restored environment: the one before the agent,
     /// with the agent's work folders.
-    fn can_restore(&self) -> bool;
+    fn restoring(&self) -> Restoring;
 
     /// Starts the verifier's sandbox in a restored environment. What the agent left stays as it is.
     fn start_restored(&mut self) -> Result<Self::Verifier, Broken>;
 
     /// What the agent changed outside its work folders, and what a restored environment has not.
     fn system_changes(&self) -> &[String];
+}
+
+/// Whether an agent's work can be graded in a restored environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Restoring {
+    /// There is nothing to restore: an agent cannot change the verifier's environment.
+    NotNeeded,
+    /// It is graded where the agent worked.
+    Impossible(KeptBecause),
+    /// It can be.
+    Possible,
 }
 
 /// The verifier's sandbox is open.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_diagnostic::Severity;
 use assay_fs::{Caps, copy_tree};
 use assay_report::clean;
-use assay_store::{Cause, ConditionRole, Outcome, Record, Store, VerifierEnvironment};
+use assay_store::{Cause, ConditionRole, KeptBecause, Outcome, Record, Store, VerifierEnvironment};
 use assay_task::check::Finding;
 use assay_task::{Grading, RUBRIC_FILE, Task, VerifierMode};
 use assay_trial::{
@@ -33,11 +33,11 @@ const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
 pub(super) enum GradingEnvironment {
     /// The image as it was, with the agent's work folders: the oracle passes that way.
     Restored,
-    /// The agent's container: the oracle passes only there.
+    /// The agent's container: the oracle passes only there, or the task has no other.
     Kept,
     /// The verifier has an environment of its own.
     Separate,
-    /// No oracle passes, or the task has several steps.
+    /// No oracle passes.
     Undecided,
 }
 
@@ -82,6 +82,9 @@ pub(in crate::commands) struct TrialSummary {
     /// In which environment a container's work was graded.
     #[serde(skip_serializing_if = "Option::is_none")]
     verifier_environment: Option<VerifierEnvironment>,
+    /// Why it is the agent's own container, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_because: Option<KeptBecause>,
     /// What was changed outside the work folder, where the work is graded in the agent's own container.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outside: Vec<String>,
@@ -99,11 +102,14 @@ pub(in crate::commands) struct TrialSummary {
 }
 
 impl TrialSummary {
-    /// The files because of which the work is graded in the agent's own container.
-    fn needed(&self) -> String {
+    /// Why the work is graded in the agent's own container, with the files that make it so.
+    fn kept_reason(&self) -> String {
         const SHOWN: usize = 5;
-        if self.outside.is_empty() {
-            return String::new();
+        match self.kept_because {
+            // The files say why.
+            Some(KeptBecause::Oracle) if !self.outside.is_empty() => {}
+            Some(reason) => return format!(", because {}", reason.describe()),
+            None => return String::new(),
         }
         let shown = self.outside.iter().take(SHOWN).map(|path| clean(path)).collect::<Vec<_>>().join(", ");
         let more = self.outside.len().saturating_sub(SHOWN);
@@ -195,9 +201,9 @@ impl Executed {
             ));
         }
         if let Some(environment) = self.verifier_environment {
-            let needed = self.oracle.as_ref().filter(|_| environment == GradingEnvironment::Kept);
-            let needed = needed.map(TrialSummary::needed).unwrap_or_default();
-            text.push_str(&format!("  verifier environment: {}{needed}\n", environment.word()));
+            let reason = self.oracle.as_ref().filter(|_| environment == GradingEnvironment::Kept);
+            let reason = reason.map(TrialSummary::kept_reason).unwrap_or_default();
+            text.push_str(&format!("  verifier environment: {}{reason}\n", environment.word()));
         }
         for reason in &self.unchecked {
             text.push_str(&format!("  unchecked: {}\n", clean(reason)));
@@ -520,6 +526,7 @@ fn summary(record: &Record) -> TrialSummary {
         reason: record.reason.clone(),
         seconds: seconds.total,
         verifier_environment: record.verifier_environment,
+        kept_because: record.kept_because,
         outside: match record.verifier_environment {
             Some(VerifierEnvironment::Kept) => record.outside.clone(),
             _ => Vec::new(),

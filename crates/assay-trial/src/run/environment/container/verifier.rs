@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_fs::{Caps, ChangeKind, LeftOut};
 use assay_sandbox::Session;
 use assay_sandbox::docker::{Changed, Container, Owner};
+use assay_store::KeptBecause;
 use assay_task::{Artifact, VerifierMode};
 
 use super::base::{ImageEnvironment, Running};
@@ -12,7 +13,7 @@ use super::files::{kept_as, leave_out, write};
 use super::step::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
 use crate::run::commands::plain_command;
-use crate::run::environment::phases::{Compared, Graded, VerifierPhase};
+use crate::run::environment::phases::{Compared, Graded, Restoring, VerifierPhase};
 use crate::run::tamper::{VERIFIER_LOGS, image};
 use crate::run::{doubles, egress_proxy};
 
@@ -283,13 +284,16 @@ impl<'a> Compared for ComparedContainer<'a> {
         Ok(VerifierInContainer { environment, running, logs })
     }
 
-    fn can_restore(&self) -> bool {
+    fn restoring(&self) -> Restoring {
         let environment = &self.environment;
-        let config = &environment.attempt.trial.task.config;
-        // A step begins with what the one before has left, the system's files included.
-        config.verifier_mode != VerifierMode::Separate
-            && environment.attempt.trial.step.is_none()
-            && environment.workdir != Path::new("/")
+        let trial = environment.attempt.trial;
+        match () {
+            () if trial.task.config.verifier_mode == VerifierMode::Separate => Restoring::NotNeeded,
+            // It begins with what the one before has left, the system's files included.
+            () if trial.step.is_some() => Restoring::Impossible(KeptBecause::Steps),
+            () if environment.workdir == Path::new("/") => Restoring::Impossible(KeptBecause::WorkFolder),
+            () => Restoring::Possible,
+        }
     }
 
     fn start_restored(&mut self) -> Result<VerifierInContainer<'a>, Broken> {
