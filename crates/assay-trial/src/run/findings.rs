@@ -29,6 +29,9 @@ pub(crate) struct Findings {
     pub(crate) ctrf: Option<serde_json::Value>,
     /// Why there is no reward from the verifier, if the agent's work is the reason.
     pub(crate) no_reward: Option<String>,
+    /// Why the work may have failed in a restored environment: the agent changed what could control a
+    /// verifier.
+    pub(crate) had_no_effect: Option<String>,
     /// The score of the tests of a task that judges decide too.
     pub(crate) judged_numbers: BTreeMap<String, f64>,
     pub(crate) contaminated: Vec<String>,
@@ -89,7 +92,7 @@ pub(crate) fn outcome(findings: &Findings) -> (Outcome, Option<Cause>, Option<St
         }
         Some(_) if is_late => (Outcome::TimedOut, None, reason),
         Some(reward) if reward.is_full() && reason.is_none() => (Outcome::Passed, None, None),
-        Some(_) => (Outcome::Failed, None, reason),
+        Some(_) => (Outcome::Failed, None, reason.or_else(|| findings.had_no_effect.clone())),
     }
 }
 

@@ -358,7 +358,7 @@ impl<'a> Attempt<'a> {
         } else {
             drop(compared);
         }
-        if self.trial.judge.is_some() && findings.reward.is_none() {
+        if self.trial.judge.is_some() && findings.reward.is_none() && findings.tampered.is_empty() {
             return Err(Broken::new(Cause::Judge, "its rubric is decided by judges"));
         }
         Ok(())
@@ -559,6 +559,10 @@ impl<'a> Attempt<'a> {
             } else {
                 KeptBecause::NoSolution
             });
+            findings.tampered.extend_from_slice(compared.dangerous());
+            if !findings.tampered.is_empty() {
+                return Ok(());
+            }
             return self.verify(compared.start_verifier()?, VERIFIER, findings);
         }
         let passes = |findings: &Findings| findings.reward.as_ref().is_some_and(Reward::is_full);
@@ -575,7 +579,22 @@ impl<'a> Attempt<'a> {
         }
         let system = compared.system_changes().to_vec();
         let is_sure = restored.as_ref().is_err_and(|broken| broken.cause != Cause::Verifier);
-        if is_sure || passes(findings) || system.is_empty() || self.cancel.load(Ordering::Relaxed) {
+        if is_sure || passes(findings) || self.cancel.load(Ordering::Relaxed) {
+            return restored;
+        }
+        let dangerous = compared.dangerous();
+        if !dangerous.is_empty() {
+            // Whatever the kept container gives, it is not trusted. A solution that needs such
+            // changes has to declare them.
+            if is_oracle {
+                findings.tampered.extend_from_slice(dangerous);
+                findings.reward = None;
+                return Ok(());
+            }
+            findings.had_no_effect = Some(no_effect(dangerous));
+            return restored;
+        }
+        if system.is_empty() {
             return restored;
         }
         // What the agent changed elsewhere may be why it fails.
@@ -650,6 +669,16 @@ impl<'a> Attempt<'a> {
         findings.reward = Some(reward);
         Ok(())
     }
+}
+
+/// Why a trial that does not pass in the restored environment is not lost, as one that depends on the
+/// environment is.
+fn no_effect(dangerous: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = clean_start(&dangerous.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; "), 250);
+    let more = dangerous.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("changes that could control a verifier had no effect in the restored environment: {shown}{more}")
 }
 
 /// Why a trial is lost that passes only with the agent's changes outside its work folders.

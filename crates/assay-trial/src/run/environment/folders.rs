@@ -538,6 +538,10 @@ impl<'a> Compared for ComparedFolders<'a> {
         &[]
     }
 
+    fn dangerous(&self) -> &[String] {
+        &[]
+    }
+
     fn start_verifier(self) -> Result<VerifierInFolders<'a>, Broken> {
         let folders = self.folders;
         let trial = folders.attempt.trial;

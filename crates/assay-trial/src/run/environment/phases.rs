@@ -144,6 +144,9 @@ pub(crate) trait Compared {
 
     /// What the agent changed outside its work folders, and what a restored environment has not.
     fn system_changes(&self) -> &[String];
+
+    /// Those that could control a verifier in the agent's own environment, and why.
+    fn dangerous(&self) -> &[String];
 }
 
 /// Whether an agent's work can be graded in a restored environment.

@@ -2,8 +2,9 @@
 //!
 //! In a container the agent is often root and may change everything. What it *adds* (an `apt-get
 //! install`, a `pip install`) is work; replacing something that the verifier runs or loads is
-//! tampering. The two are distinguished by the original image: its programs by name and folder, its
-//! libraries by name, and whether a path was added or replaced.
+//! tampering, where the verifier runs in the agent's own container. The two are distinguished by the
+//! original image: its programs by name and folder, its libraries by name, and whether a path was
+//! added or replaced. In a restored environment nothing of this reaches the verifier.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -92,8 +93,10 @@ pub(crate) struct VerifierPrograms {
 /// The result of comparing a container with its image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// What makes the trial tampered.
+    /// What makes the trial tampered, in whatever environment it is graded.
     pub(crate) tampered: Vec<String>,
+    /// What could control a verifier in the agent's own container.
+    pub(crate) dangerous: Vec<String>,
     /// Whether there is bytecode that the image did not have: Python must not load it.
     pub(crate) bytecode: bool,
     /// Whether the linker's list of libraries is another: the image's own has to be put back.
@@ -137,7 +140,8 @@ pub(crate) fn classify_changes(
             && !is_new_home(path)
             && !(change.kind == ChangeKind::Modified && is_same(path))
         {
-            verdict.tampered.push(format!("{}: {reason}", escape_path(path)));
+            let fault = format!("{}: {reason}", escape_path(path));
+            if is_reserved(path) { &mut verdict.tampered } else { &mut verdict.dangerous }.push(fault);
         }
     }
     verdict
@@ -150,6 +154,11 @@ pub(crate) fn is_asked_for(task: &Task, name: &str) -> bool {
         return task.expected.iter().any(|expected| expected == name);
     }
     is_expected(task, name)
+}
+
+/// Whether a path is in a folder that is the verifier's in every environment.
+fn is_reserved(path: &Path) -> bool {
+    VERIFIER_FOLDERS.iter().any(|folder| path.starts_with(folder)) || path.starts_with(VERIFIER_LOGS)
 }
 
 fn reason(
@@ -318,7 +327,11 @@ mod tests {
     #[test]
     fn replacing_verifier_programs_is_tampering() {
         let check = |path: &str, kind: char, part: &str| {
-            let found = judged(&[(path, kind)]).tampered;
+            let Verdict { tampered, dangerous, .. } = judged(&[(path, kind)]);
+            // What is reserved for the verifier is tampering in every environment.
+            let is_reserved = ["/tests", "/solution", "/logs"].iter().any(|own| path.starts_with(own));
+            assert!(if is_reserved { dangerous.is_empty() } else { tampered.is_empty() }, "{kind} {path}");
+            let found = [tampered, dangerous].concat();
             let expected =
                 if part.is_empty() { found.is_empty() } else { found.iter().any(|one| one.contains(part)) };
             assert!(expected, "{kind} {path}: {found:?}");
@@ -370,7 +383,7 @@ mod tests {
             "/root/.bashrc",
             "/etc/profile",
         ] {
-            assert_eq!(judged(&[(path, '=')]).tampered, Vec::<String>::new(), "{path}");
+            assert_eq!(judged(&[(path, '=')]), Verdict::default(), "{path}");
         }
     }
 
@@ -402,6 +415,6 @@ mod tests {
             ("/var/lib/dpkg/status", 'C'),
         ];
         let verdict = judged(&installed);
-        assert_eq!(verdict, Verdict { tampered: Vec::new(), bytecode: true, loader_cache: true });
+        assert_eq!(verdict, Verdict { bytecode: true, loader_cache: true, ..Verdict::default() });
     }
 }

@@ -9,7 +9,7 @@ use assay_sandbox::docker::{Changed, Container};
 use assay_sandbox::{Usage, unified_diff};
 
 use super::base::{Additions, ImageEnvironment};
-use super::files::{check_special_files, note_left_out};
+use super::files::{note_left_out, special_files};
 use super::named::named_paths;
 use super::pristine::Pristine;
 use super::step::ContainerSnapshot;
@@ -94,6 +94,44 @@ impl StoppedContainer<'_> {
             }
         }
         Ok(closed)
+    }
+
+    /// Classifies the changes outside the work folder. What reaches a verifier in every environment
+    /// is tampering; the rest only where the work is graded in this container.
+    fn classify(
+        &self,
+        work: &[&Changed],
+        elsewhere: &[&Changed],
+        named: &[PathBuf],
+        pristine: &RefCell<Pristine<'_>>,
+        found: &mut Changes,
+    ) -> Result<image::Verdict, Broken> {
+        let (environment, container) = (&self.environment, &self.container);
+        let mut read = |path: &Path| container.read(path, READ).ok().flatten();
+        let mut is_same = |path: &Path| pristine.borrow_mut().has_the_same(container, path);
+        let task = &environment.attempt.trial.task;
+        let mut judge = |changes: &[&Changed]| {
+            image::classify_changes(task, &environment.scan.programs, changes, &mut read, &mut is_same)
+        };
+        let (named, elsewhere): (Vec<&Changed>, Vec<&Changed>) = elsewhere
+            .iter()
+            .copied()
+            .partition(|change| named.iter().any(|named| change.path.starts_with(named)));
+        // A restored environment has the other work folders, and what the instruction names.
+        let others = work.iter().copied().filter(|change| !change.path.starts_with(&environment.workdir));
+        let mut others: Vec<&Changed> = others.chain(named.iter().copied()).collect();
+        others.sort_by(|one, other| one.path.cmp(&other.path));
+        let reaching = judge(&others);
+        let mut verdict = judge(&elsewhere);
+        found.tampered.extend(reaching.tampered.into_iter().chain(reaching.dangerous));
+        found.tampered.append(&mut verdict.tampered);
+        found.tampered.extend(special_files(container, &named)?);
+        verdict.dangerous.extend(special_files(container, &elsewhere)?);
+        verdict.bytecode |= reaching.bytecode;
+        if environment.relies_on_container() {
+            found.tampered.append(&mut verdict.dangerous);
+        }
+        Ok(verdict)
     }
 
     /// The current work folder, fetched if it is small, else queried path by path.
@@ -192,12 +230,9 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         let changes: Vec<&Changed> = self.changes.iter().filter(|change| !self.is_ours(change)).collect();
         let (work, elsewhere): (Vec<&Changed>, Vec<&Changed>) =
             changes.into_iter().partition(|change| is_work(&change.path));
-        let mut read = |path: &Path| container.read(path, READ).ok().flatten();
         let pristine = RefCell::new(environment.pristine());
-        let mut is_same = |path: &Path| pristine.borrow_mut().has_the_same(container, path);
-        let verdict =
-            image::classify_changes(task, &environment.scan.programs, &elsewhere, &mut read, &mut is_same);
-        found.tampered.extend(verdict.tampered.iter().cloned());
+        let named = named_paths(&task.instruction);
+        let verdict = self.classify(&work, &elsewhere, &named, &pristine, &mut found)?;
         let (faults, links_in_logs) = self.link_faults(&mut pristine.borrow_mut())?;
         found.tampered.extend(faults);
         let closed = self.closed_folders(&mut pristine.borrow_mut())?;
@@ -214,10 +249,8 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
             .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         let shown: Vec<&&Changed> = shown.collect();
-        let named = named_paths(&task.instruction);
         let system = system_files(&shown, &named);
         found.outside.extend(shown.iter().take(OUTSIDE).map(|change| escape_path(&change.path)));
-        check_special_files(container, &elsewhere, &mut found)?;
         if environment.workdir != Path::new("/")
             && environment.has_changes(&self.changes, &environment.workdir)
         {

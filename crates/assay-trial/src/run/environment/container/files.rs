@@ -8,15 +8,10 @@ use assay_sandbox::docker::{Changed, Container as Docked};
 use assay_task::Artifact;
 
 use crate::run::broken::{Broken, LOG_CAPS};
-use crate::run::environment::phases::Changes;
 
 /// Pipes, sockets and devices outside the work folder, where a task may keep its work: not in the
 /// system's folders, where servers have their sockets.
-pub(super) fn check_special_files(
-    container: &Docked,
-    elsewhere: &[&Changed],
-    found: &mut Changes,
-) -> Result<(), Broken> {
+pub(super) fn special_files(container: &Docked, elsewhere: &[&Changed]) -> Result<Vec<String>, Broken> {
     /// Most changed paths that are checked one by one.
     const MOST: usize = 500;
     let leaves = elsewhere.iter().enumerate().filter(|(number, change)| {
@@ -24,14 +19,15 @@ pub(super) fn check_special_files(
             && !is_system(&change.path)
             && !elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
     });
+    let mut found = Vec::new();
     for (_, change) in leaves.take(MOST) {
         let Some(there) = container.stat(&change.path)? else { continue };
         if there.link.is_none() && !there.is_dir && !there.is_file {
             let shown = assay_diagnostic::escape_path(&change.path);
-            found.tampered.push(format!("{shown}: neither file nor folder"));
+            found.push(format!("{shown}: neither file nor folder"));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Whether a path is in a folder with an image's own files.

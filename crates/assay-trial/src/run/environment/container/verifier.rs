@@ -153,6 +153,25 @@ impl ImageEnvironment<'_> {
 }
 
 impl ImageEnvironment<'_> {
+    /// Whether an agent's work can be graded in a restored environment.
+    pub(super) fn restoring(&self) -> Restoring {
+        let trial = self.attempt.trial;
+        match () {
+            () if trial.task.config.verifier_mode == VerifierMode::Separate => Restoring::NotNeeded,
+            // It begins with what the one before has left, the system's files included.
+            () if trial.step.is_some() => Restoring::Impossible(KeptBecause::Steps),
+            () if self.workdir == Path::new("/") => Restoring::Impossible(KeptBecause::WorkFolder),
+            () => Restoring::Possible,
+        }
+    }
+
+    /// Whether programs of the agent's own container certainly decide what is graded: it is graded
+    /// there, or its commands make the artifacts.
+    pub(super) fn relies_on_container(&self) -> bool {
+        matches!(self.restoring(), Restoring::Impossible(_))
+            || !self.attempt.trial.task.config.collect.is_empty()
+    }
+
     /// Copies the tests into a container that does not run, with empty folders for results, and
     /// what verifiers find in `/logs`.
     pub(super) fn put_verifier_files(&self, container: &Container) -> Result<(), Broken> {
@@ -285,15 +304,7 @@ impl<'a> Compared for ComparedContainer<'a> {
     }
 
     fn restoring(&self) -> Restoring {
-        let environment = &self.environment;
-        let trial = environment.attempt.trial;
-        match () {
-            () if trial.task.config.verifier_mode == VerifierMode::Separate => Restoring::NotNeeded,
-            // It begins with what the one before has left, the system's files included.
-            () if trial.step.is_some() => Restoring::Impossible(KeptBecause::Steps),
-            () if environment.workdir == Path::new("/") => Restoring::Impossible(KeptBecause::WorkFolder),
-            () => Restoring::Possible,
-        }
+        self.environment.restoring()
     }
 
     fn start_restored(&mut self) -> Result<VerifierInContainer<'a>, Broken> {
@@ -302,6 +313,10 @@ impl<'a> Compared for ComparedContainer<'a> {
 
     fn system_changes(&self) -> &[String] {
         &self.system
+    }
+
+    fn dangerous(&self) -> &[String] {
+        &self.verdict.dangerous
     }
 }
 
