@@ -6,7 +6,8 @@
 mod decide;
 mod drift;
 mod error;
-mod ledger;
+pub mod ledger;
+mod old_ledger;
 mod policy;
 mod self_check;
 mod terms;
@@ -14,7 +15,7 @@ mod terms;
 pub use decide::{Claim, Decision, best_case, decide, level_of_look};
 pub use drift::{Session, detectable_drift, drift_sd};
 pub use error::PolicyError;
-pub use ledger::{Ledger, LedgerEntry, LedgerError, SkillEntry};
+pub use old_ledger::{Ledger, LedgerEntry, LedgerError, SkillEntry};
 pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };

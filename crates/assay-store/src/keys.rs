@@ -93,6 +93,16 @@ impl RecordKey {
         blake3::keyed_hash(&self.0, text.as_bytes())
     }
 
+    /// The authentication code of a text for a use other than records, as hexadecimal digits. Each use has a context of its
+    /// own, so that a code of one is none of another.
+    pub fn code(&self, context: &str, text: &str) -> String {
+        self.code_of(context, text).to_hex().to_string()
+    }
+
+    fn code_of(&self, context: &str, text: &str) -> blake3::Hash {
+        blake3::keyed_hash(&blake3::derive_key(context, &self.0), text.as_bytes())
+    }
+
     /// Reads a key from a file; `None` if there is no such file.
     ///
     /// # Errors
@@ -228,6 +238,13 @@ impl RecordKeys {
     /// The key that signs.
     pub fn signer(&self) -> Option<&RecordKey> {
         self.keys.first().filter(|_| self.signs)
+    }
+
+    /// Whether a code of [`RecordKey::code`] is that of the text under the key of this name; `None` for an unknown key.
+    pub fn check_code(&self, key: &str, context: &str, text: &str, code: &str) -> Option<bool> {
+        let computed = self.find(key)?.code_of(context, text);
+        // Compared in constant time.
+        Some(blake3::Hash::from_hex(code).is_ok_and(|code| code == computed))
     }
 
     /// A key by its name.
