@@ -6,18 +6,27 @@
 mod decide;
 mod drift;
 mod error;
+mod evaluation;
+mod git;
 pub mod ledger;
 mod old_ledger;
+mod parts;
 mod policy;
+mod repository;
+mod rules;
 mod self_check;
 mod terms;
 
 pub use decide::{Claim, Decision, best_case, decide, level_of_look};
 pub use drift::{Session, detectable_drift, drift_sd};
 pub use error::PolicyError;
+pub use evaluation::{Change, Evaluation, EvaluationError, Request, Subject};
+pub use git::GitError;
 pub use old_ledger::{Ledger, LedgerEntry, LedgerError, SkillEntry};
 pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };
+pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
+pub use rules::{Rules, SETTINGS, relative};
 pub use self_check::{NullSplits, null_splits};
 pub use terms::{SkillTerms, Terms, weakened};

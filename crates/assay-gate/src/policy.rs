@@ -411,6 +411,34 @@ impl Policy {
         found
     }
 
+    /// The same policy for the same files in another folder.
+    #[must_use]
+    pub fn in_folder(&self, directory: &Path) -> Self {
+        let name = self.path.file_name().unwrap_or_default();
+        Self { path: directory.join(name), directory: directory.to_owned(), ..self.clone() }
+    }
+
+    /// The folders that rules leave out with `!`.
+    pub fn left_out(&self) -> Vec<PathBuf> {
+        let patterns = self.rules.iter().flat_map(|rule| &rule.skills);
+        patterns
+            .filter_map(|pattern| pattern.strip_prefix('!'))
+            .flat_map(|pattern| assay_task::folders(pattern, &self.directory))
+            .collect()
+    }
+
+    /// The patterns of rules that match no skill in any of some copies of the policy's folder.
+    pub fn unmatched(&self, directories: &[&Path]) -> Vec<&str> {
+        let matches = |pattern: &str| {
+            directories.iter().any(|directory| {
+                let folders = assay_task::folders(pattern, directory);
+                folders.iter().any(|folder| folder.join("SKILL.md").is_file())
+            })
+        };
+        let patterns = self.rules.iter().flat_map(|rule| &rule.skills).map(String::as_str);
+        patterns.filter(|pattern| !pattern.starts_with('!') && !matches(pattern)).collect()
+    }
+
     /// The experiment of a skill, if the rule names one that exists.
     pub fn experiment(&self, rule: &Rule, skill: &Path) -> Option<PathBuf> {
         let name = skill.file_name()?.to_string_lossy().into_owned();

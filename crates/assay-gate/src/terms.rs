@@ -9,6 +9,7 @@ use assay_task::{Suite, Task};
 use assay_trial::Experiment;
 use serde::Serialize;
 
+use crate::parts;
 use crate::policy::{LedgerSpec, Missing, Policy, Requirement, Rule};
 
 /// Words that begin a check in a line of a verifier.
@@ -28,7 +29,7 @@ const CHECKS: [&str; 12] = [
 ];
 
 /// All that a policy demands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Terms {
     /// The hash of the policy, its experiments and their tasks.
     pub hash: String,
@@ -72,6 +73,10 @@ pub struct TaskTerms {
     pub folder: PathBuf,
     /// The instruction.
     pub instruction: String,
+    /// What decides its results beside the instruction: parts that a pull request does not change unseen.
+    parts: parts::Parts,
+    /// The skills that it names itself.
+    required: Vec<String>,
 }
 
 impl Terms {
@@ -104,6 +109,33 @@ impl Terms {
 }
 
 impl SkillTerms {
+    /// Follows a skill whose name changed: the tasks stay those that belonged to it before, and are paired with the name
+    /// that it has now. `from` and `to` are the folders of the two repositories.
+    pub(crate) fn follow(&mut self, before: &Self, (from, to): (&Path, &Path)) {
+        let (Some(old), Some(new)) = (&before.package, &self.package) else { return };
+        let Some(experiment) = &mut self.experiment else { return };
+        let moved = |task: &TaskTerms| {
+            let folder =
+                task.folder.strip_prefix(from).map_or_else(|_| task.folder.clone(), |path| to.join(path));
+            TaskTerms { folder, ..task.clone() }
+        };
+        self.tasks = before.tasks.iter().map(|(name, task)| (name.clone(), moved(task))).collect();
+        for name in self.tasks.keys() {
+            let Some(task) = self.tasks.get(name) else { continue };
+            let pairing = experiment.pairings.entry(name.clone()).or_default();
+            if pairing.curated.is_none() && !task.required.is_empty() && old.name != new.name {
+                pairing.curated = Some(task.required.clone());
+            }
+            let Some(curated) = &mut pairing.curated else { continue };
+            for known in curated.iter_mut().filter(|known| **known == old.name || **known == old.directory) {
+                known.clone_from(&new.directory);
+            }
+        }
+        if !self.tasks.is_empty() {
+            self.problem = None;
+        }
+    }
+
     fn of(policy: &Policy, folder: &Path, rule: &Rule) -> Self {
         let package = Package::load(folder).package;
         let mut terms = Self {
@@ -145,6 +177,8 @@ impl TaskTerms {
             assertions: assertions(&task.root.join("tests")),
             folder: task.root.clone(),
             instruction: task.instruction.clone(),
+            parts: parts::of_task(task),
+            required: task.required_skills.clone(),
         }
     }
 }
@@ -250,14 +284,22 @@ fn weakened_skill(skill: &str, before: &SkillTerms, now: &SkillTerms, check: &mu
         is.agents.len() < was.agents.len(),
         format!("{skill}: agents: {} → {}", was.agents.len(), is.agents.len()),
     );
+    for (part, changed) in parts::differ(&parts::of_experiment(was), &parts::of_experiment(is)) {
+        check(changed, format!("{skill}: {part} of the experiment changed"));
+    }
     for (name, task) in &before.tasks {
         match now.tasks.get(name) {
             None => check(true, format!("{skill}: task {name} removed")),
             Some(now) => {
+                let fewer = now.assertions < task.assertions;
                 check(
-                    now.assertions < task.assertions,
+                    fewer,
                     format!("{skill}: task {name}: assertions: {} → {}", task.assertions, now.assertions),
                 );
+                for (part, changed) in parts::differ(&task.parts, &now.parts) {
+                    let counted = fewer && part == parts::TESTS;
+                    check(changed && !counted, format!("{skill}: task {name}: {part} changed"));
+                }
                 // Labels are not part of the digest. These two decide which results count, and for how much.
                 check(
                     now.negative_control && !task.negative_control,
@@ -390,13 +432,53 @@ mod tests {
             "\n",
             &[&format!("{name}: task t1: assertions: 2 → 1")],
         );
+        // As many lines with words of checks can check less.
+        let changed = |part: &str| format!("{name}: task t1: {part} changed");
+        check("tasks/t1/tests/test.sh", "grep x a", ": grep x a", &[&changed("tests")]);
+        check("tasks/t1/tests/test.sh", "[ -s b ]", "[ -s b ]\n[ -s c ]", &[&changed("tests")]);
+        check("tasks/t1/environment/Dockerfile", "scratch", "debian", &[&changed("image")]);
+        check(
+            "tasks/t1/task.toml",
+            "\"1.0\"\n",
+            "\"1.0\"\n[agent]\ntimeout_sec = 9.0\n",
+            &[&changed("timeouts")],
+        );
+        check(
+            "tasks/t1/task.toml",
+            "\"1.0\"\n",
+            "\"1.0\"\n[metadata.assay]\nexpected = [\"conftest.py\"]\n",
+            &[&changed("files that it may change")],
+        );
+    }
+
+    #[test]
+    fn parts_of_an_experiment_that_decide_results_are_compared() {
+        let name = "skills/reports";
+        let part = |part: &str| format!("{name}: {part} of the experiment changed");
+        let agent = |more: &str, expected: &str| {
+            let line = "model = \"openai:m\"";
+            check("experiment.toml", line, &format!("{line}\n{more}"), &[&part(expected)]);
+        };
+        check("experiment.toml", "openai:m\"", "openai:other\"", &[&part("model")]);
+        agent("base_url = \"http://127.0.0.1:9/v1\"", "base_url");
+        agent("api_key_env = \"OTHER\"", "api_key_env");
+        agent("price = { input = 0, output = 0 }", "price");
+        agent("max_turns = 3", "max_turns");
+        agent("timeout = 3", "limits");
+        for (line, expected) in [
+            ("allow_env = [\"TOKEN\"]", "allow_env"),
+            ("network = \"public\"", "network"),
+            ("sandbox = \"none\"", "sandbox"),
+            ("disclosure = \"told\"", "disclosure"),
+        ] {
+            check("experiment.toml", "repetitions", &format!("{line}\nrepetitions"), &[&part(expected)]);
+        }
     }
 
     #[test]
     fn a_policy_that_demands_more_or_the_same_is_not_weaker() {
         check("gate.toml", "0.05", "0.01", &[]);
         check("experiment.toml", "repetitions = 3", "repetitions = 5", &[]);
-        check("tasks/t1/tests/test.sh", "[ -s b ]", "[ -s b ]\n[ -s c ]", &[]);
         check("tasks/t1/instruction.md", "End", "Finish", &[]);
     }
 

@@ -59,6 +59,7 @@ pub struct Store {
     root: PathBuf,
     label: String,
     keys: Arc<RecordKeys>,
+    only_signed: bool,
     pub(crate) verified: Arc<VerifiedEvidence>,
     #[cfg(target_os = "linux")]
     pub(crate) process: Arc<Process>,
@@ -134,6 +135,7 @@ impl Store {
             root,
             label: header.label,
             keys: Arc::default(),
+            only_signed: false,
             #[cfg(target_os = "linux")]
             process: Arc::new(process),
         })
@@ -161,6 +163,14 @@ impl Store {
     #[must_use]
     pub fn with_keys(mut self, keys: RecordKeys) -> Self {
         self.keys = Arc::new(keys);
+        self
+    }
+
+    /// Has this process know no result but those with a signature by one of its keys: trials with other records, and
+    /// imported ones, are executed.
+    #[must_use]
+    pub fn with_signed_records_only(mut self) -> Self {
+        self.only_signed = true;
         self
     }
 
@@ -259,7 +269,10 @@ impl Store {
     /// When the file is there and cannot be read or understood, or does not match its signature by a key of this
     /// process.
     pub fn record(&self, id: &TrialId) -> Result<Option<Record>, StoreError> {
-        Ok(self.read_record(id, RECORD, false)?.map(|(record, _)| record))
+        Ok(self
+            .read_record(id, RECORD, false)?
+            .filter(|found| self.trusts(found.1))
+            .map(|(record, _)| record))
     }
 
     /// The record of what an agent did, before judges decide on it; `None` if there is none. Its outcome is that of the
@@ -268,7 +281,8 @@ impl Store {
     /// # Errors
     /// As [`Store::record`].
     pub fn work_record(&self, id: &TrialId) -> Result<Option<Record>, StoreError> {
-        Ok(self.read_record(id, WORK_RECORD, false)?.map(|(record, _)| record))
+        let found = self.read_record(id, WORK_RECORD, false)?;
+        Ok(found.filter(|found| self.trusts(found.1)).map(|(record, _)| record))
     }
 
     /// Whether a record that was read has a signature of a key that this process knows.
@@ -283,6 +297,11 @@ impl Store {
     /// As [`Store::record`]; also if a file does not match the record's signature.
     pub fn record_with_origin(&self, id: &TrialId) -> Result<Option<(Record, RecordOrigin)>, StoreError> {
         self.read_record(id, RECORD, true)
+    }
+
+    /// Whether a record of an origin is a result for this process.
+    fn trusts(&self, origin: RecordOrigin) -> bool {
+        !self.only_signed || origin == RecordOrigin::Signed
     }
 
     fn read_record(

@@ -10,6 +10,9 @@ use serde::Deserialize;
 use crate::args::{Args, Color, Command, Format};
 use crate::failure::Failure;
 
+/// The default store.
+const STORE: &str = ".assay";
+
 /// What holds for every command.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -23,6 +26,22 @@ pub(crate) struct Settings {
     pub(crate) prices: Option<PathBuf>,
     /// The store, if the command line names it, so that the next command must as well.
     pub(crate) named_store: Option<PathBuf>,
+    /// The store and the colors of the command line and of the environment, if they name any.
+    given: (Option<PathBuf>, Option<Color>),
+}
+
+impl Settings {
+    /// The same with the settings of another folder in place of the working folder's.
+    pub(crate) fn of_folder(&self, folder: &Path) -> Result<Self, Failure> {
+        let file = read(&folder.join(lint::FILE), false)?;
+        let (store, color) = self.given.clone();
+        Ok(Self {
+            store: store.or(file.store).unwrap_or_else(|| PathBuf::from(STORE)),
+            color: color.or(file.color).unwrap_or(Color::Auto),
+            prices: file.prices.map(|prices| folder.join(prices)),
+            ..self.clone()
+        })
+    }
 }
 
 /// `assay.toml` in the working folder.
@@ -41,7 +60,7 @@ pub(crate) fn resolve_settings(args: &Args) -> Result<Settings, Failure> {
         command => read(Path::new(lint::FILE), matches!(command, Command::Lint(_)))?,
     };
     Ok(Settings {
-        store: args.store.clone().or(file.store).unwrap_or_else(|| PathBuf::from(".assay")),
+        store: args.store.clone().or(file.store).unwrap_or_else(|| PathBuf::from(STORE)),
         format: args.format,
         json: args.format == Format::Json,
         color: args.color.or(file.color).unwrap_or(Color::Auto),
@@ -52,6 +71,7 @@ pub(crate) fn resolve_settings(args: &Args) -> Result<Settings, Failure> {
             let env = std::env::var_os("ASSAY_STORE").map(PathBuf::from);
             env.as_ref() != Some(store)
         }),
+        given: (args.store.clone(), args.color),
     })
 }
 

@@ -18,6 +18,8 @@ pub(crate) enum Status {
     BadInput = 2,
     /// Something under the command broke.
     Infrastructure = 3,
+    /// Done, and what was asked about is undecided.
+    Undecided = 4,
     /// Interrupted; what was done is kept.
     Interrupted = 130,
 }

@@ -62,11 +62,24 @@ fn read_variable() -> Result<Option<Vec<RecordKey>>, Failure> {
     })
 }
 
+/// Whether the environment has a key, rather than this user's state folder.
+///
+/// # Errors
+/// As [`load_verifying`].
+pub(crate) fn is_given() -> Result<bool, Failure> {
+    Ok(read_variable()?.is_some())
+}
+
 /// The file with the user's key.
 fn key_file() -> Option<PathBuf> {
+    state_folder().map(|state| state.join("record.key"))
+}
+
+/// The folder for what assay remembers of this user.
+pub(crate) fn state_folder() -> Option<PathBuf> {
     let state = machine::env("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || machine::env("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    state.or_else(home).map(|state| state.join("assay/record.key"))
+    state.or_else(home).map(|state| state.join("assay"))
 }
 
 fn failure(error: &KeyError) -> Failure {

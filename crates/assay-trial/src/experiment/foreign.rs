@@ -243,6 +243,12 @@ impl Experiment {
         Ok(())
     }
 
+    /// The files and folders, relative to the experiment's folder, that its text names beside tasks and skills: scripts of
+    /// models, documents, other versions, calibration tables and root file systems.
+    pub fn named_paths(&self) -> impl Iterator<Item = &str> {
+        self.requests.paths.iter().filter(|named| !named.is_pattern).map(|named| named.value.as_str())
+    }
+
     /// Refuses folders that were found below those of a key and are outside of the project, by links.
     ///
     /// # Errors

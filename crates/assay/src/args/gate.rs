@@ -11,8 +11,11 @@ use super::permission::PermissionFlags;
 /// the results with the requirements of the policy. All skills, and all reruns that the policy's ledger has counted, share
 /// one error budget. A policy that no result can meet is refused before any trial. docs/guide/ci.md describes policies.
 ///
-/// Exit status: 0 pass, 1 fail, 2 invalid or unattainable policy, 3 blocked: trials or the ledger are missing, so there
-/// is no decision.
+/// With --changed-since, rules (policy, experiments, tasks, assay.toml) are those of that revision, and skills those of its
+/// merge with the working tree. Without it the rules of the working tree decide, and no look is counted.
+///
+/// Exit status: 0 pass or nothing to decide, 1 fail, 2 invalid or unattainable policy, 3 blocked: trials, the ledger or a
+/// key are missing, or the rules were weakened, 4 undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay gate gate.toml --changed-since origin/main --max-usd 20
@@ -23,9 +26,15 @@ pub(crate) struct GateArgs {
     pub(crate) policy: PathBuf,
     /// Gate only skills that differ from this Git revision
     ///
-    /// The policy is compared with that revision's, too: one that demands less fails.
+    /// The tip of the branch that is merged into. Its policy, experiments and tasks apply.
     #[arg(long, value_name = "REF")]
     pub(crate) changed_since: Option<String>,
+    /// Apply the pull request's changes of rules
+    ///
+    /// For a maintainer who has read them. SHA is the full name of the pull request's head commit: after the next push it
+    /// no longer applies.
+    #[arg(long, value_name = "SHA", requires = "changed_since")]
+    pub(crate) trust_changes: Option<String>,
     /// Spend at most this many US dollars
     ///
     /// Trials that are missing then block the gate.

@@ -1,26 +1,26 @@
 //! `assay gate`: do changed skills meet a policy?
 
-mod base;
 mod checks;
 mod decisions;
 mod guards;
 mod looks;
 mod measure;
 mod output;
+mod rows;
+mod scope;
 mod self_check;
 
 use std::path::Path;
 
-use assay_gate::{Missing, Policy, SkillTerms, Terms, weakened};
-use assay_report::shell_word;
-use assay_trial::MachineContext;
+use assay_gate::{Policy, SkillTerms};
+use assay_trial::{MachineContext, Permissions};
 
-use self::base::Base;
-use self::checks::CheckChanges;
 use self::decisions::{check_feasible, decide_skills};
 use self::looks::{open_ledger, record};
 use self::measure::{Gate, Measured, Unmeasured};
-use self::output::{Document, SkillRow, Word};
+use self::output::{Document, LedgerSummary, SkillRow, Word};
+use self::rows::row;
+use self::scope::Scope;
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -31,141 +31,201 @@ use crate::ui::Ui;
 struct Gated {
     row: SkillRow,
     measured: Option<Measured>,
+    /// Whether the target has it, so that its version there can be the baseline.
+    is_known: bool,
+}
+
+impl Gated {
+    /// Whether its trials are still to be read or executed.
+    fn is_open(&self) -> bool {
+        self.row.verdict == Word::Blocked && self.row.reason == rows::OPEN
+    }
 }
 
 pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if args.max_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
         return Err(Failure::bad_input("`--max-usd` must be an amount of at least 0"));
     }
-    let policy = Policy::load(&args.policy)?;
     if args.self_check {
-        return self_check::run(args, &policy, settings, ui);
+        return self_check::run(args, &Policy::load(&args.policy)?, settings, ui);
     }
-    let terms = Terms::of(&policy);
-    let base = args.changed_since.as_deref().map(|revision| Base::checkout(&policy, revision)).transpose()?;
-    let before = base.as_ref().and_then(Base::terms);
-    let weaker = before.as_ref().map_or(Vec::new(), |before| {
-        weakened(before, &terms, |skill| policy.directory.join(skill).join("SKILL.md").is_file())
-    });
-    let mut document = Document {
-        schema: "assay.gate/1",
-        policy: args.policy.display().to_string(),
-        policy_hash: terms.hash.clone(),
-        commit: base::commit(&policy.directory),
-        changed_since: args.changed_since.clone(),
-        verdict: Word::Pass,
-        weakened: weaker,
-        skills: Vec::new(),
-        notes: Vec::new(),
+    let scope = Scope::of(args, settings)?;
+    let mut document = describe(args, &scope);
+    let Some(policy) = &scope.policy else {
+        // The target has no policy: nothing is decided, and nothing is executed.
+        return finish(document, args, &scope, ui);
     };
-    if base.is_some() && before.is_none() {
-        document.notes.push("The base revision has no policy to compare with.".to_owned());
-    }
-    let mut gated: Vec<Gated> = terms
-        .skills
+    let mut gated: Vec<Gated> = scope
+        .subjects
         .iter()
-        .map(|(name, of)| Gated { row: row(name, of, base.as_ref(), &policy), measured: None })
+        .map(|subject| Gated {
+            row: row(subject, scope.terms.skills.get(&subject.skill), policy),
+            measured: None,
+            is_known: subject.is_known,
+        })
         .collect();
-    if !document.weakened.is_empty() {
-        // No trial of a policy that demands less.
-        document.verdict = Word::Fail;
-        document.skills = gated.into_iter().map(|gated| gated.row).collect();
-        return finish(&document, args, ui);
-    }
-    let (mut ledger, missing) = open_ledger(args, &policy);
-    document.notes.extend(missing.note);
-    if let Some(reason) = missing.blocked {
-        document.verdict = Word::Blocked;
-        document.notes.push(reason);
-        document.skills = gated.into_iter().map(|gated| gated.row).collect();
-        return finish(&document, args, ui);
-    }
-    let is_open = |gated: &Gated| gated.row.changed && gated.row.verdict == Word::Blocked;
-    let open: Vec<(&String, &SkillTerms)> = gated
-        .iter()
-        .filter(|gated| is_open(gated))
-        .filter_map(|gated| terms.skills.get_key_value(&gated.row.skill))
-        .collect();
-    check_feasible(&policy, &open)?;
-    if !open.is_empty() {
-        let store = machine::open_store(&settings.store)?;
-        let cancel = machine::interrupted()?;
-        assay_trial::clean_up(&store);
-        machine::remove_stale_containers(&store);
-        let sandboxes = machine::sandboxes_for(settings)?;
-        let permissions = args.permissions.permissions();
-        let here = MachineContext { permissions, ..machine::context(&sandboxes, None) };
-        let mut gate = Gate {
-            args,
-            settings,
-            store: &store,
-            machine: &here,
-            cancel: &cancel,
-            reuse: policy.reuse,
-            budget: args.max_usd,
-            policy_hash: &terms.hash,
-            ui,
-        };
-        for gated in gated.iter_mut().filter(|gated| is_open(gated)) {
-            let of = &terms.skills[&gated.row.skill];
-            ui.note(&format!("{}: {}", gated.row.skill, of.rule.require.word()));
-            // The version at the base, if the skill was there.
-            let commit = base.as_ref().filter(|base| base.digest(&gated.row.skill).is_some());
-            match gate.measure(&gated.row.skill, of, commit.map(|base| base.commit.as_str())) {
-                Ok(measured) => gated.measured = Some(measured),
-                Err(Unmeasured::Blocked(reason)) => gated.row.reason = reason,
-                Err(Unmeasured::Failed(failure)) => return Err(failure),
-            }
-        }
-    }
-    decide_skills(&policy, &terms, &mut gated, ledger.as_ref());
-    if let Some(ledger) = &mut ledger {
-        record(ledger, &document, &gated, &terms)?;
-    }
+    decide(args, &scope, policy, (&mut document, &mut gated), ui)?;
     document.skills = gated.into_iter().map(|gated| gated.row).collect();
-    document.verdict = document.skills.iter().map(|row| row.verdict).max().unwrap_or(Word::Pass);
-    if matches!(document.verdict, Word::Unchanged | Word::Warn) {
-        document.verdict = Word::Pass;
-    }
-    finish(&document, args, ui)
+    document.verdict = document.skills.iter().map(|row| row.verdict).max().unwrap_or(Word::Nothing);
+    finish(document, args, &scope, ui)
 }
 
-/// The row of a skill before any trial: blocked until it is measured, if it changed.
-fn row(name: &str, terms: &SkillTerms, base: Option<&Base>, policy: &Policy) -> SkillRow {
-    let digest = terms.package.as_ref().map(|package| package.digest);
-    let changed = base.is_none_or(|base| digest.is_none() || base.digest(name) != digest);
-    let (verdict, reason) = if !changed {
-        (Word::Unchanged, "same as at the base revision".to_owned())
-    } else if terms.package.is_none() {
-        (Word::Fail, format!("its SKILL.md cannot be read: `assay lint {}` says why", shell_word(name)))
-    } else if terms.experiment.is_none() || terms.tasks.is_empty() {
-        let why = terms.problem.clone().unwrap_or_else(|| "the policy names no experiment for it".to_owned());
-        let verdict = if policy.without_experiment == Missing::Warn { Word::Warn } else { Word::Fail };
-        (verdict, format!("not measured: {why}"))
-    } else {
-        (Word::Blocked, "not measured".to_owned())
+/// The document before any decision.
+fn describe(args: &GateArgs, scope: &Scope) -> Document {
+    let mut document = Document {
+        schema: "assay.gate/2",
+        policy: args.policy.display().to_string(),
+        policy_hash: scope.terms.hash.clone(),
+        commit: None,
+        changed_since: args.changed_since.clone(),
+        verdict: Word::Nothing,
+        skills: Vec::new(),
+        rules_changed: Vec::new(),
+        untrusted: Vec::new(),
+        weakened: Vec::new(),
+        ledger: LedgerSummary::default(),
+        notes: scope.notes.clone(),
     };
-    SkillRow {
-        skill: name.to_owned(),
-        changed,
-        verdict,
-        reason,
-        trials_executed: 0,
-        trials_reused: 0,
-        require: changed.then_some(terms.rule.require.word()),
-        run: None,
-        lift: None,
-        interval: None,
-        look: None,
-        decision: None,
-        checks: CheckChanges::default(),
-        keys: None,
-        notes: Vec::new(),
+    if let Some(evaluation) = &scope.evaluation {
+        document.commit = Some(evaluation.head().to_owned());
+        document.rules_changed.clone_from(&evaluation.rules_changed);
+        document.untrusted.clone_from(&evaluation.untrusted);
+        document.weakened.clone_from(&evaluation.weakened);
     }
+    document
+}
+
+/// Measures the open skills and decides on them.
+fn decide(
+    args: &GateArgs,
+    scope: &Scope,
+    policy: &Policy,
+    (document, gated): (&mut Document, &mut [Gated]),
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let terms = &scope.terms;
+    if !gated.iter().any(Gated::is_open) {
+        return Ok(());
+    }
+    let block = |gated: &mut [Gated], reason: &str| {
+        gated
+            .iter_mut()
+            .filter(|gated| gated.is_open())
+            .for_each(|gated| reason.clone_into(&mut gated.row.reason));
+    };
+    let store = match scope.store() {
+        Ok((store, note)) => {
+            document.notes.extend(note);
+            store
+        }
+        Err(reason) => {
+            block(gated, &reason);
+            return Ok(());
+        }
+    };
+    if let Some(reason) = scope.missing_key()? {
+        rows::check_statically(gated, terms);
+        block(gated, &reason);
+        return Ok(());
+    }
+    // Only a pull request has looks: without a target nothing is merged.
+    let mut ledger = None;
+    if scope.evaluation.is_some() {
+        // It is kept in the repository, not in the files that are evaluated.
+        let home = args.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let (found, missing) = open_ledger(args, &policy.in_folder(home.unwrap_or(Path::new("."))));
+        document.notes.extend(missing.note);
+        if let Some(reason) = missing.blocked {
+            block(gated, &reason);
+            document.notes.push(reason);
+            return Ok(());
+        }
+        ledger = found;
+    }
+    let open: Vec<(&String, &SkillTerms)> = gated
+        .iter()
+        .filter(|gated| gated.is_open())
+        .filter_map(|gated| terms.skills.get_key_value(&gated.row.skill))
+        .collect();
+    check_feasible(policy, &open)?;
+    measure(args, scope, policy, &store, gated, ui)?;
+    decide_skills(policy, terms, gated, ledger.as_ref());
+    if let Some(ledger) = &mut ledger {
+        record(ledger, document, gated, terms)?;
+        document.ledger = looks::summary(ledger, policy);
+    }
+    Ok(())
+}
+
+/// Executes or reads the trials of the open skills.
+fn measure(
+    args: &GateArgs,
+    scope: &Scope,
+    policy: &Policy,
+    store: &Path,
+    gated: &mut [Gated],
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let mut store = machine::open_store(store)?;
+    if scope.evaluation.is_some() {
+        store = store.with_signed_records_only();
+    }
+    let cancel = machine::interrupted()?;
+    assay_trial::clean_up(&store);
+    machine::remove_stale_containers(&store);
+    let sandboxes = machine::sandboxes_for(&scope.settings)?;
+    let here = MachineContext {
+        permissions: permissions(args, scope, policy),
+        ..machine::context(&sandboxes, None)
+    };
+    let mut gate = Gate {
+        args,
+        settings: &scope.settings,
+        store: &store,
+        machine: &here,
+        cancel: &cancel,
+        reuse: policy.reuse,
+        budget: args.max_usd,
+        policy_hash: &scope.terms.hash,
+        ui,
+    };
+    for gated in gated.iter_mut().filter(|gated| gated.is_open()) {
+        let Some(of) = scope.terms.skills.get(&gated.row.skill) else { continue };
+        ui.note(&format!("{}: {}", gated.row.skill, of.rule.require.word()));
+        let target = scope.evaluation.as_ref().filter(|_| gated.is_known);
+        match gate.measure(&gated.row.skill, of, target.map(|evaluation| evaluation.target.as_str())) {
+            Ok(measured) => gated.measured = Some(measured),
+            Err(Unmeasured::Blocked(reason)) => gated.row.reason = reason,
+            Err(Unmeasured::Failed(failure)) => return Err(failure),
+        }
+    }
+    Ok(())
+}
+
+/// What experiments may do. With a target only its policy lets them run outside a sandbox: a flag would hold for every pull
+/// request.
+fn permissions(args: &GateArgs, scope: &Scope, policy: &Policy) -> Permissions {
+    let given = args.permissions.permissions();
+    let unsandboxed = match scope.evaluation {
+        Some(_) => policy.allow_unsandboxed,
+        None => given.unsandboxed || policy.allow_unsandboxed,
+    };
+    Permissions { unsandboxed, ..given }
 }
 
 /// Writes what was asked for, and the summary of a GitHub workflow step.
-fn finish(document: &Document, args: &GateArgs, ui: &Ui) -> Result<Status, Failure> {
+fn finish(mut document: Document, args: &GateArgs, scope: &Scope, ui: &Ui) -> Result<Status, Failure> {
+    if let Some(evaluation) = scope.evaluation.as_ref().filter(|evaluation| !evaluation.is_trusted) {
+        rows::block_weakened(&mut document, evaluation.head());
+    }
+    let status = match document.skills.iter().filter(|row| !row.warn).map(|row| row.verdict).max() {
+        _ if document.verdict == Word::Blocked => Status::Infrastructure,
+        None | Some(Word::Nothing | Word::Pass) => Status::Done,
+        Some(Word::Undecided) => Status::Undecided,
+        Some(Word::Blocked) => Status::Infrastructure,
+        Some(Word::Fail) => Status::DidNotHold,
+    };
+    let document = &document;
     if ui.json() {
         ui.document(document)?;
     } else {
@@ -181,11 +241,7 @@ fn finish(document: &Document, args: &GateArgs, ui: &Ui) -> Result<Status, Failu
     if let Some(path) = machine::env("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
         write(Path::new(&path), &document.comment(), true)?;
     }
-    Ok(match document.verdict {
-        Word::Pass | Word::Unchanged | Word::Warn => Status::Done,
-        Word::Fail => Status::DidNotHold,
-        Word::Blocked => Status::Infrastructure,
-    })
+    Ok(status)
 }
 
 fn write(path: &Path, text: &str, append: bool) -> Result<(), Failure> {

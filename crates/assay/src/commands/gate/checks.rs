@@ -6,7 +6,7 @@ use assay_analysis::Report;
 use serde::Serialize;
 
 /// Checks by whether they changed: a check passes under a condition if it does so in at least half of the trials.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Clone, Serialize)]
 pub(super) struct CheckChanges {
     pub(super) fixed: Vec<String>,
     pub(super) newly_failing: Vec<String>,

@@ -1,6 +1,8 @@
 //! What the results of a gate's skills show, and what they could show.
 
-use assay_gate::{Claim, Ledger, Policy, Requirement, SkillTerms, Terms, best_case, decide, level_of_look};
+use assay_gate::{
+    Claim, Ledger, OnUndecided, Policy, Requirement, SkillTerms, Terms, best_case, decide, level_of_look,
+};
 use assay_report::{counted, pp};
 use assay_stats::{mcnemar, p_above};
 
@@ -133,7 +135,12 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated],
             shown = false;
             reason.push_str(&format!("; guards: {}", violated.join("; ")));
         }
-        let verdict = if shown { Word::Pass } else { Word::Fail };
+        let is_refuted = interval.is_some_and(|[_, high]| high <= claim.bound());
+        let verdict = match shown {
+            true => Word::Pass,
+            false if is_refuted || !violated.is_empty() => Word::Fail,
+            false => Word::Undecided,
+        };
         if let Some((_, row)) = rows.iter_mut().find(|(known, _)| known == number) {
             // Every agent must show it.
             row.reason = format!("{}; {reason}", row.reason);
@@ -157,13 +164,11 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated],
         rows.push((
             *number,
             SkillRow {
-                skill: claim.skill.clone(),
-                changed: true,
                 verdict,
+                warn: verdict == Word::Undecided && policy.on_undecided == OnUndecided::Warn,
                 reason,
                 trials_executed: measured.executed,
                 trials_reused: measured.reused,
-                require: Some(claim.require.word()),
                 run: Some(measured.run.clone()),
                 lift,
                 interval,
@@ -171,7 +176,11 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated],
                 decision: Some(decision),
                 checks: CheckChanges::of(&measured.report),
                 keys: measured.report.origins,
+                bound: Some(claim.bound()),
+                tasks: Some(claim.tasks.len()),
+                cost_usd: Some(measured.spent_usd),
                 notes,
+                ..old.row.clone()
             },
         ));
     }

@@ -43,6 +43,20 @@ pub(super) fn violated(terms: &SkillTerms, report: Option<&Report>) -> Vec<Strin
     found
 }
 
+/// Errors of the linter and of the scanner, and what else of the guards needs no trial.
+pub(super) fn violated_statically(terms: &SkillTerms) -> Vec<String> {
+    let mut found = Vec::new();
+    for (only_safety, what) in [(false, "lint"), (true, "scanner")] {
+        let least = if only_safety { &terms.rule.guards.scanner } else { &terms.rule.guards.lint };
+        let findings = findings(terms, least.as_deref().unwrap_or("error"), only_safety);
+        if !findings.is_empty() {
+            let count = counted(findings.len(), "finding", "findings");
+            found.push(format!("{what}: {count} ({})", findings.join(", ")));
+        }
+    }
+    found
+}
+
 /// The codes of findings of at least a severity, each once.
 fn findings(terms: &SkillTerms, severity: &str, only_safety: bool) -> Vec<String> {
     let least = if severity == "warning" { Severity::Warning } else { Severity::Error };

@@ -1,10 +1,10 @@
 //! The looks of a gate in its ledger.
 
-use assay_gate::{Ledger, LedgerEntry, LedgerError, Policy, SkillEntry, Terms};
+use assay_gate::{Ledger, LedgerEntry, LedgerError, LedgerPlace, Policy, SkillEntry, Terms};
 
 use super::Gated;
 use super::decisions::measured_digest;
-use super::output::Document;
+use super::output::{Document, LedgerSummary};
 use crate::args::gate::GateArgs;
 use crate::failure::Failure;
 
@@ -36,6 +36,15 @@ pub(super) fn open_ledger(args: &GateArgs, policy: &Policy) -> (Option<Ledger>, 
     }
 }
 
+/// How many looks a ledger has, and where.
+pub(super) fn summary(ledger: &Ledger, policy: &Policy) -> LedgerSummary {
+    let place = policy.ledger.as_ref().map(|spec| match &spec.place {
+        LedgerPlace::File(path) | LedgerPlace::Artifact(path) => path.display().to_string(),
+        LedgerPlace::GitRef(name) => name.clone(),
+    });
+    LedgerSummary { looks: ledger.entries.iter().map(|line| line.skills.len()).sum(), place }
+}
+
 /// Appends the looks of a gate to the ledger, unless it has them all.
 pub(super) fn record(
     ledger: &mut Ledger,
@@ -44,7 +53,7 @@ pub(super) fn record(
     terms: &Terms,
 ) -> Result<(), Failure> {
     let mut skills = Vec::new();
-    for Gated { row, measured } in gated {
+    for Gated { row, measured, .. } in gated {
         let (Some(measured), Some(look)) = (measured, row.look) else { continue };
         let package = terms.skills[&row.skill].package.as_ref();
         skills.push(SkillEntry {

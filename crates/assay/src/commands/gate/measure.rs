@@ -33,6 +33,8 @@ pub(super) struct Measured {
     pub(super) evidence: Vec<Evidence>,
     pub(super) executed: usize,
     pub(super) reused: usize,
+    /// What the executed trials cost.
+    pub(super) spent_usd: f64,
     /// The drift between reused trials of the baseline and new ones.
     pub(super) drift: Option<Drift>,
 }
@@ -124,7 +126,7 @@ impl Gate<'_> {
         base: Option<&str>,
     ) -> Result<Measured, Unmeasured> {
         let experiment = self.experiment(name, terms, base)?;
-        let (plan, folder, outcome) = self.run(experiment)?;
+        let (plan, folder, outcome) = self.run(experiment, Some(terms))?;
         let recorded = outcome.cached;
         let mut measured = Measured {
             run: folder.run.clone(),
@@ -132,6 +134,7 @@ impl Gate<'_> {
             evidence: assay_analysis::evidence(self.store, &folder)?,
             executed: outcome.executed,
             reused: recorded,
+            spent_usd: outcome.spent_usd,
             drift: None,
         };
         if measured.report.interim {
@@ -161,13 +164,20 @@ impl Gate<'_> {
         Ok(measured)
     }
 
-    fn run(&mut self, experiment: Experiment) -> Result<(Plan, RunFolder, RunOutcome), Unmeasured> {
+    fn run(
+        &mut self,
+        experiment: Experiment,
+        terms: Option<&SkillTerms>,
+    ) -> Result<(Plan, RunFolder, RunOutcome), Unmeasured> {
         let plan = Plan::build(experiment, self.store, self.machine)?;
         for diagnostic in &plan.diagnostics {
             self.ui.detail(&diagnostic.to_string());
         }
         if let Some(excluded) = plan.excluded.first() {
             let reason = format!("task {} cannot be run: {}", excluded.task, excluded.reason);
+            return Err(Unmeasured::Blocked(reason));
+        }
+        if let Some(reason) = terms.and_then(|terms| other_skill(&plan, terms)) {
             return Err(Unmeasured::Blocked(reason));
         }
         self.check_cap(&plan)?;
@@ -267,7 +277,7 @@ impl Gate<'_> {
         experiment.conditions.truncate(1);
         experiment.metrics.clear();
         experiment.seed = seed_of(experiment.seed, &folder.plan);
-        let (_, sentinel, outcome) = self.run(experiment)?;
+        let (_, sentinel, outcome) = self.run(experiment, None)?;
         *executed += outcome.executed;
         let recorded = self.scores(folder, &baseline);
         let again = self.scores(&sentinel, &baseline);
@@ -349,6 +359,17 @@ impl Gate<'_> {
         }
         found.into_iter().map(|((session, task), scores)| Session { session, task, scores }).collect()
     }
+}
+
+/// Why a plan measures another skill than the one that is decided on: a name can lead to another folder.
+fn other_skill(plan: &Plan, terms: &SkillTerms) -> Option<String> {
+    let package = terms.package.as_ref()?;
+    let digest = package.digest.to_string();
+    let own = plan.tasks.iter().filter(|task| !task.negative_control);
+    let mut others =
+        own.filter(|task| plan.curated.get(&task.name).is_none_or(|skills| !skills.contains(&digest)));
+    let task = others.next()?;
+    Some(format!("task {} is given another skill than this one by its name or its own folder", task.name))
 }
 
 /// Why the outcome of a run allows no decision.

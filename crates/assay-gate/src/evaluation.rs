@@ -1,0 +1,296 @@
+//! What a gate evaluates of a pull request: its skills by the rules of the target.
+//!
+//! T is the tip of the target, H the working tree, B where their histories meet, and M the merge of H into T. Rules are T's,
+//! or M's with a maintainer's word. Skills are M's. What changed is found between B and H.
+
+mod layout;
+mod skills;
+mod tree;
+mod trust;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::PolicyError;
+use crate::policy::Policy;
+use crate::repository::{Listing, Repository, RepositoryError};
+use crate::rules::{Rules, SETTINGS, clean};
+use crate::terms::{Terms, weakened};
+
+use self::skills::Survey;
+pub use self::skills::{Change, Subject};
+use self::tree::Trees;
+
+/// What is to be evaluated.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The policy's file in the working tree, whether it is there or not.
+    pub policy: &'a Path,
+    /// The tip of the target.
+    pub revision: &'a str,
+    /// The head of the pull request whose rules apply.
+    pub trust: Option<&'a str>,
+    /// The folder of the command, in which assay's settings lie.
+    pub directory: &'a Path,
+    /// Folders whose untracked files do not count.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// Why a pull request cannot be evaluated: a mistake of the caller or of the policy.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluationError {
+    /// The repository.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A file of the gate's own cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The policy is new, and the target has another one for the same skills.
+    #[error("{given} does not exist at {target}, where {known} covers {skill}")]
+    OtherPolicy {
+        /// The policy of the command line.
+        given: String,
+        /// The target's.
+        known: String,
+        /// A skill that both cover.
+        skill: String,
+        /// The target.
+        target: String,
+    },
+    /// A pattern that matches no skill.
+    #[error("{policy}: `skills`: {pattern:?} matches no skill{}", near.as_ref().map_or(String::new(), |near| format!("; the nearest is {near}")))]
+    NoMatch {
+        /// The policy.
+        policy: String,
+        /// The pattern.
+        pattern: String,
+        /// The folder of a skill with a similar name.
+        near: Option<String>,
+    },
+    /// `--trust-changes` names another commit.
+    #[error("{0}")]
+    Trust(String),
+}
+
+/// The skills of a pull request, with the rules by which they are measured.
+#[derive(Debug)]
+pub struct Evaluation {
+    repository: Repository,
+    /// The folder with the files that are evaluated: the settings of the target lie in it as in the repository.
+    pub root: PathBuf,
+    /// The folder of the command in `root`, if it is in the repository.
+    pub directory: Option<PathBuf>,
+    /// The tip of the target.
+    pub target: String,
+    /// Where the histories meet.
+    pub base: String,
+    /// The policy that applies; `None` if the target has none.
+    pub policy: Option<Policy>,
+    /// What it demands of each skill, by the skill's folder in the pull request.
+    pub terms: Terms,
+    /// The skills.
+    pub subjects: Vec<Subject>,
+    /// What the pull request's policy would demand, if none applies.
+    pub proposed: Option<Terms>,
+    /// Paths of rules that the pull request changes.
+    pub rules_changed: Vec<String>,
+    /// Those that are not applied.
+    pub untrusted: Vec<String>,
+    /// How the pull request's rules demand less.
+    pub weakened: Vec<String>,
+    /// Whether the changed rules apply.
+    pub is_trusted: bool,
+    files: Listing,
+}
+
+impl Evaluation {
+    /// Reads the trees and lays out what is evaluated in a temporary folder. Nothing of the working tree changes, and nothing
+    /// of it is executed.
+    ///
+    /// # Errors
+    /// See [`EvaluationError`].
+    pub fn prepare(request: &Request<'_>) -> Result<Self, EvaluationError> {
+        let (repository, policy_path) = locate(request.policy, request.directory)?;
+        let trees = Trees::read(&repository, request)?;
+        let is_trusted = match request.trust {
+            Some(sha) => trust::check(&repository, &trees, sha).map(|()| true)?,
+            None => false,
+        };
+        let rules_tree = if is_trusted { &trees.merged } else { &trees.target };
+        let policy_directory = policy_path.parent().unwrap_or(Path::new(""));
+        let load = |root: &Path| Policy::load(&root.join(&policy_path));
+        let policy = rules_tree.has(&policy_path).then(|| load(&rules_tree.folder)).transpose()?;
+        let top = clean(&repository.top);
+        let inside = |path: &Path| {
+            std::path::absolute(path)
+                .ok()
+                .and_then(|path| clean(&path).strip_prefix(&top).ok().map(Path::to_owned))
+        };
+        let own_directory = inside(request.directory);
+        let root = repository.folder("tree")?;
+        repository.checkout(&rules_tree.listing, &root)?;
+        repository.adopt(&root)?;
+
+        let before = trees.base.has(&policy_path).then(|| load(&trees.base.folder).ok()).flatten();
+        let proposed = trees.head.has(&policy_path).then(|| load(&trees.head.folder));
+        let rules =
+            rules_of(&trees, policy.as_ref(), before.as_ref(), &policy_path, own_directory.as_deref());
+        let mut rules_changed = Vec::new();
+        for changed in repository.changed(&trees.base.id, &trees.head.id)? {
+            let paths = std::iter::once(&changed.path).chain(&changed.from);
+            rules_changed
+                .extend(paths.filter(|path| rules.contains(path)).map(|path| path.display().to_string()));
+        }
+        let weakened = match (&before, &proposed) {
+            (Some(before), Some(Ok(now))) => {
+                let exists = |skill: &str| now.directory.join(skill).join("SKILL.md").is_file();
+                weakened(&Terms::of(before), &Terms::of(now), exists)
+            }
+            (Some(_), Some(Err(error))) => vec![format!("the policy cannot be read: {error}")],
+            (Some(_), None) => vec!["the policy is removed".to_owned()],
+            (None, _) => Vec::new(),
+        };
+        let mut evaluation = Self {
+            root,
+            directory: None,
+            target: trees.target_commit.clone(),
+            base: trees.base_commit.clone(),
+            policy: None,
+            terms: Terms::default(),
+            subjects: Vec::new(),
+            proposed: None,
+            rules_changed,
+            untrusted: Vec::new(),
+            weakened,
+            is_trusted,
+            files: trees.head.listing.clone(),
+            repository,
+        };
+        evaluation.directory = own_directory.map(|path| evaluation.root.join(path));
+        match &policy {
+            Some(policy) => {
+                let survey = Survey::of(
+                    &evaluation.repository,
+                    &trees,
+                    policy,
+                    &rules_tree.folder.join(policy_directory),
+                )?;
+                survey.check_patterns(request.policy)?;
+                let found = survey.lay_out(&evaluation.root, policy_directory, is_trusted)?;
+                evaluation.policy = Some(found.policy);
+                evaluation.terms = found.terms;
+                evaluation.subjects = found.subjects;
+                evaluation.untrusted = found.untrusted;
+            }
+            None => {
+                let given = request.policy.display().to_string();
+                let proposed = proposed.unwrap_or_else(|| load(&trees.head.folder))?;
+                trees.check_other_policies(&proposed, &given, request.revision)?;
+                evaluation.proposed = Some(Terms::of(&proposed));
+            }
+        }
+        if !is_trusted {
+            evaluation.untrusted.extend(evaluation.rules_changed.iter().cloned());
+        }
+        for list in [&mut evaluation.untrusted, &mut evaluation.rules_changed] {
+            list.sort();
+            list.dedup();
+        }
+        Ok(evaluation)
+    }
+
+    /// The pattern of a policy that matches no skill in its own folder.
+    pub fn unmatched(policy: &Policy) -> Option<EvaluationError> {
+        skills::unmatched(policy, &policy.path, &[&policy.directory])
+    }
+
+    /// The top of the work tree.
+    pub fn top(&self) -> &Path {
+        &self.repository.top
+    }
+
+    /// The commit that is checked out.
+    pub fn head(&self) -> &str {
+        &self.repository.head
+    }
+
+    /// Whether Git tracks a file at a path or below it.
+    pub fn tracks(&self, path: &Path) -> bool {
+        self.files.keys().any(|file| file.starts_with(path))
+    }
+}
+
+/// The repository of a policy, and the policy's path in it. That of the working folder comes first: a link or a submodule in the
+/// place of the policy's folder leads to no other.
+fn locate(policy: &Path, directory: &Path) -> Result<(Repository, PathBuf), EvaluationError> {
+    let absolute =
+        |path: &Path| std::path::absolute(path).map(|path| clean(&path)).unwrap_or_else(|_| path.to_owned());
+    let path = absolute(policy);
+    let inside = |repository: &Repository, path: &Path| {
+        let top = std::fs::canonicalize(&repository.top).unwrap_or_else(|_| repository.top.clone());
+        [repository.top.clone(), top].iter().find_map(|top| path.strip_prefix(top).ok().map(Path::to_owned))
+    };
+    if let Ok(repository) = Repository::around(directory) {
+        let real = std::fs::canonicalize(directory).unwrap_or_else(|_| absolute(directory));
+        let given = if policy.is_absolute() { path.clone() } else { clean(&real.join(policy)) };
+        if let Some(found) = inside(&repository, &given) {
+            return Ok((repository, found));
+        }
+    }
+    let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
+    let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let repository = Repository::around(&real)?;
+    let rest = path.strip_prefix(folder).unwrap_or(&path);
+    let found = inside(&repository, &real.join(rest)).ok_or_else(|| RepositoryError::None {
+        folder: folder.to_owned(),
+        message: "the policy is outside of the work tree".to_owned(),
+    })?;
+    Ok((repository, found))
+}
+
+/// The rules of the target, of the common ancestor and of the pull request.
+fn rules_of(
+    trees: &Trees,
+    policy: Option<&Policy>,
+    before: Option<&Policy>,
+    policy_path: &Path,
+    directory: Option<&Path>,
+) -> Rules {
+    let mut rules = Rules::default();
+    rules.insert(policy_path.to_owned());
+    let folder = policy_path.parent().unwrap_or(Path::new(""));
+    let mut add = |policy: &Policy, root: &Path| {
+        rules.extend(Rules::of(&policy.in_folder(&root.join(folder)), root));
+    };
+    if let Some(policy) = policy {
+        add(policy, &trees.target.folder);
+        // What the pull request adds in a place where the target's rules look.
+        add(policy, &trees.head.folder);
+    }
+    if let Some(before) = before {
+        add(before, &trees.base.folder);
+    }
+    if let Ok(proposed) = Policy::load(&trees.head.folder.join(policy_path)) {
+        add(&proposed, &trees.head.folder);
+    }
+    for tree in [&trees.target, &trees.head] {
+        let folder = tree.folder.join(directory.unwrap_or(Path::new("")));
+        let text = std::fs::read_to_string(folder.join(SETTINGS)).unwrap_or_default();
+        let Ok(settings) = text.parse::<toml::Table>() else { continue };
+        let lint = settings.get("lint").and_then(toml::Value::as_table);
+        let named = [settings.get("prices"), lint.and_then(|lint| lint.get("baseline"))];
+        for path in named.into_iter().flatten().filter_map(toml::Value::as_str) {
+            if let Some(path) = crate::rules::relative(&tree.folder, &folder.join(path)) {
+                rules.insert(path);
+            }
+        }
+    }
+    rules
+}

@@ -1,0 +1,502 @@
+//! The skills of a pull request: which there were, where they went, and which are new.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use assay_skill::Package;
+use serde::Serialize;
+
+use super::EvaluationError;
+use super::layout::{copy, remove, restore};
+use super::tree::{Found, Trees};
+use crate::policy::Policy;
+use crate::repository::{ChangedPath, EntryKind, Repository};
+use crate::rules::{SKILL, clean, relative, task_folders};
+use crate::terms::{SkillTerms, Terms};
+
+/// What a pull request does to a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// Its files differ.
+    Changed,
+    /// It is new.
+    Added,
+    /// Its folder has another name.
+    Renamed,
+    /// It lies in another folder.
+    Moved,
+    /// It is gone.
+    Removed,
+    /// Its files are the same.
+    Unchanged,
+}
+
+/// A skill that a gate has a row for.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// Its folder in the pull request, relative to the policy's; the target's, if it was removed.
+    pub skill: String,
+    /// Its folder at the target, if that is another.
+    pub from: Option<String>,
+    /// What the pull request does to it.
+    pub change: Change,
+    /// The name of the tasks that it is measured by: a hash of their paths at the target.
+    pub lineage: Option<String>,
+    /// Whether the target has it.
+    pub is_known: bool,
+    /// Whether a rule covers it.
+    pub is_covered: bool,
+    /// Whether its content is the target's, wherever it lies.
+    pub is_same: bool,
+    /// Why it cannot be evaluated.
+    pub problem: Option<String>,
+    /// What the pull request's own rules demand, for a skill that only they have tasks for.
+    pub untrusted: Option<Box<SkillTerms>>,
+}
+
+/// What was laid out.
+pub(super) struct LaidOut {
+    pub(super) policy: Policy,
+    pub(super) terms: Terms,
+    pub(super) subjects: Vec<Subject>,
+    /// Paths inside of skills that the target's rules would read, and that are not the target's.
+    pub(super) untrusted: Vec<String>,
+}
+
+/// Where a skill of the target went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Went {
+    /// It is where it was.
+    Stayed,
+    /// To another folder.
+    To(PathBuf),
+    /// It is gone.
+    Gone,
+    /// Something else is in its place.
+    Blocked(String),
+}
+
+/// The skills of the target and of the merge result.
+pub(super) struct Survey<'a> {
+    trees: &'a Trees,
+    /// The policy at the target.
+    old: Policy,
+    /// The same policy at the merge result.
+    new: Policy,
+    changed: Vec<ChangedPath>,
+    /// The target's, by their folders.
+    before: Vec<PathBuf>,
+    went: BTreeMap<PathBuf, Went>,
+    added: Vec<PathBuf>,
+}
+
+impl<'a> Survey<'a> {
+    pub(super) fn of(
+        repository: &Repository,
+        trees: &'a Trees,
+        policy: &Policy,
+        directory: &Path,
+    ) -> Result<Self, EvaluationError> {
+        // Where the policy lies in its tree, which is the target or the merge result.
+        let roots = [&trees.target.folder, &trees.merged.folder];
+        let place = roots.iter().find_map(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+        let old = policy.in_folder(&trees.target.folder.join(place));
+        let new = policy.in_folder(&trees.merged.folder.join(place));
+        let changed = repository.changed(&trees.target.id, &trees.merged.id)?;
+        // Through links of the target, as far as they stay in it.
+        let real = |folder: &Path| {
+            std::fs::canonicalize(folder).ok().and_then(|real| relative(&trees.target.folder, &real))
+        };
+        let before: Vec<PathBuf> = old.skills().iter().filter_map(|(folder, _)| real(folder)).collect();
+        let mut survey = Self { trees, old, new, changed, before, went: BTreeMap::new(), added: Vec::new() };
+        let mut taken = BTreeSet::new();
+        for skill in &survey.before {
+            let went = survey.find(skill, &taken);
+            if let Went::To(path) = &went {
+                taken.insert(path.clone());
+            }
+            survey.went.insert(skill.clone(), went);
+        }
+        let skills = survey.new.skills();
+        let found = skills.iter().filter_map(|(folder, _)| relative(&trees.merged.folder, folder));
+        survey.added =
+            found.filter(|skill| !survey.before.contains(skill) && !taken.contains(skill)).collect();
+        Ok(survey)
+    }
+
+    /// Refuses a policy with a pattern that matches no skill, before and after.
+    pub(super) fn check_patterns(&self, policy: &Path) -> Result<(), EvaluationError> {
+        unmatched(&self.old, policy, &[&self.old.directory, &self.new.directory]).map_or(Ok(()), Err)
+    }
+
+    /// Where a skill of the target is in the merge result.
+    fn find(&self, skill: &Path, taken: &BTreeSet<PathBuf>) -> Went {
+        let merged = &self.trees.merged;
+        if merged.has(&skill.join(SKILL)) {
+            return Went::Stayed;
+        }
+        let found = merged.find(skill);
+        if let Found::Other(what) = found {
+            return Went::Blocked(format!("{what} is in the place of its folder"));
+        }
+        // Clients on other systems read it nevertheless.
+        let other = merged
+            .below(skill)
+            .into_iter()
+            .find(|(path, _)| path.as_os_str().to_string_lossy().eq_ignore_ascii_case(SKILL));
+        if let Some((path, _)) = other {
+            return Went::Blocked(format!("its SKILL.md is now called {}", path.display()));
+        }
+        let is_free = |folder: &PathBuf| !taken.contains(folder) && !self.before.contains(folder);
+        let own = skill.join(SKILL);
+        let renamed = self.changed.iter().find(|change| change.from.as_ref() == Some(&own));
+        let renamed = renamed.filter(|change| change.path.file_name() == own.file_name());
+        if let Some(folder) = renamed.and_then(|change| change.path.parent()).map(Path::to_owned)
+            && is_free(&folder)
+        {
+            return Went::To(folder);
+        }
+        let Some(before) = Package::load(&self.trees.target.folder.join(skill)).package else {
+            return Went::Gone;
+        };
+        let new = self.new_skills().into_iter().filter(is_free);
+        let packages: Vec<(PathBuf, Package)> = new
+            .filter_map(|folder| Some((folder.clone(), Package::load(&merged.folder.join(&folder)).package?)))
+            .collect();
+        let same = packages.iter().find(|(_, package)| package.digest == before.digest);
+        let named = || packages.iter().find(|(_, package)| package.name == before.name);
+        let like = || packages.iter().find(|(_, package)| package.directory == before.directory);
+        same.or_else(named).or_else(like).map_or(Went::Gone, |(folder, _)| Went::To(folder.clone()))
+    }
+
+    /// The folders with a SKILL.md that the target does not have.
+    fn new_skills(&self) -> Vec<PathBuf> {
+        let is_new = |path: &&PathBuf| {
+            path.file_name().is_some_and(|name| name == SKILL) && !self.trees.target.has(path)
+        };
+        let files = self.trees.merged.listing.keys().filter(is_new);
+        files.filter_map(|path| path.parent()).map(Path::to_owned).collect()
+    }
+
+    /// Replaces the skills of the laid-out tree, which has the rules, by those of the merge result.
+    pub(super) fn lay_out(
+        &self,
+        root: &Path,
+        place: &Path,
+        is_trusted: bool,
+    ) -> Result<LaidOut, EvaluationError> {
+        let merged = &self.trees.merged;
+        let policy = self.old.in_folder(&root.join(place));
+        let mut replaced = Vec::new();
+        let mut problems: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut place_skill = |at: &Path, from: &Path| -> Result<(), EvaluationError> {
+            if let Some(problem) = self.problem(from) {
+                problems.insert(at.to_owned(), problem);
+                return Ok(());
+            }
+            remove(root, at)?;
+            copy(&merged.folder, from, root, at)?;
+            replaced.push(at.to_owned());
+            Ok(())
+        };
+        for (skill, went) in &self.went {
+            match went {
+                Went::Stayed => place_skill(skill, skill)?,
+                Went::To(path) => {
+                    place_skill(skill, path)?;
+                    if is_trusted {
+                        // The same skill is not there twice.
+                        remove(root, path)?;
+                    }
+                }
+                Went::Gone => remove(root, skill)?,
+                Went::Blocked(_) => {}
+            }
+        }
+        for skill in &self.added {
+            place_skill(skill, skill)?;
+        }
+        let untrusted = if is_trusted {
+            Vec::new()
+        } else {
+            restore(&policy, root, &self.trees.target.folder, &replaced)?
+        };
+        let mut terms = Terms::of(&policy);
+        let before = Terms::of(&self.old);
+        let subjects = self.subjects(&policy, &before, &mut terms, &problems);
+        Ok(LaidOut { policy, terms, subjects, untrusted })
+    }
+
+    /// Why a skill of the merge result cannot be evaluated.
+    fn problem(&self, skill: &Path) -> Option<String> {
+        let merged = &self.trees.merged;
+        if let Some(conflict) = self.trees.conflicts.iter().find(|path| path.starts_with(skill)) {
+            return Some(format!("{} conflicts with the target: merge the target first", conflict.display()));
+        }
+        if let Found::Other(what) = merged.find(skill) {
+            return Some(format!("{what} is in the place of its folder"));
+        }
+        for (path, entry) in merged.below(skill) {
+            if entry.kind == EntryKind::Submodule {
+                return Some(format!("{} is a submodule", path.display()));
+            }
+            if entry.kind != EntryKind::Link {
+                continue;
+            }
+            let link = skill.join(&path);
+            let target = std::fs::read_link(merged.folder.join(&link)).unwrap_or_default();
+            let leads = link.parent().unwrap_or(Path::new("")).join(&target);
+            let is_inside = !target.is_absolute() && stays_within(&leads, skill);
+            if !is_inside && !self.is_same_behind(&link, &target) {
+                return Some(format!(
+                    "{} is a symbolic link to {}, outside of the skill",
+                    path.display(),
+                    target.display()
+                ));
+            }
+        }
+        None
+    }
+
+    /// Whether a link and all that it leads to is the same at the target.
+    fn is_same_behind(&self, link: &Path, target: &Path) -> bool {
+        let (old, new) = (&self.trees.target, &self.trees.merged);
+        if old.listing.get(link) != new.listing.get(link) {
+            return false;
+        }
+        if target.is_absolute() {
+            return true;
+        }
+        let leads = clean(&link.parent().unwrap_or(Path::new("")).join(target));
+        matches!(new.find(&leads), Found::Folder | Found::Other("a file"))
+            && old.below(&leads) == new.below(&leads)
+    }
+
+    fn subjects(
+        &self,
+        policy: &Policy,
+        before: &Terms,
+        terms: &mut Terms,
+        problems: &BTreeMap<PathBuf, String>,
+    ) -> Vec<Subject> {
+        let root = policy.directory.clone();
+        let top = place_of(&root, &self.old.directory, &self.trees.target.folder);
+        let name = |path: &Path| display_from(&self.old.directory, &self.trees.target.folder.join(path));
+        let mut subjects = Vec::new();
+        let mut found: BTreeMap<String, SkillTerms> = BTreeMap::new();
+        for (skill, went) in &self.went {
+            let old = before.skills.get(&name(skill));
+            let mut laid = terms.skills.remove(&name(skill));
+            if let (Some(old), Some(laid)) = (old, &mut laid) {
+                laid.follow(old, (&self.trees.target.folder, &top));
+            }
+            let digest = |terms: Option<&SkillTerms>| {
+                terms.and_then(|terms| terms.package.as_ref()).map(|package| package.digest)
+            };
+            let is_same = digest(old).is_some() && digest(old) == digest(laid.as_ref());
+            let (now, change) = match went {
+                Went::To(path) if path.parent() == skill.parent() => (path, Change::Renamed),
+                Went::To(path) => (path, Change::Moved),
+                Went::Gone => (skill, Change::Removed),
+                Went::Stayed if is_same => (skill, Change::Unchanged),
+                Went::Stayed | Went::Blocked(_) => (skill, Change::Changed),
+            };
+            let problem = match went {
+                Went::Blocked(reason) => Some(reason.clone()),
+                _ => problems.get(skill).cloned(),
+            };
+            // The linter reads the skill where the pull request has it: its name is that of its folder there.
+            if let (Went::To(path), Some(laid)) = (went, &mut laid) {
+                laid.folder = self.trees.merged.folder.join(path);
+            }
+            if let Some(laid) = laid.filter(|_| change != Change::Removed) {
+                found.insert(name(now), laid);
+            }
+            subjects.push(Subject {
+                skill: name(now),
+                from: (now != skill).then(|| name(skill)),
+                lineage: old.and_then(|old| lineage(old, before, &self.trees.target.folder)),
+                change: if problem.is_some() && change == Change::Unchanged {
+                    Change::Changed
+                } else {
+                    change
+                },
+                is_known: true,
+                is_covered: true,
+                is_same: is_same && problem.is_none(),
+                problem,
+                untrusted: None,
+            });
+        }
+        let proposed = self.proposed(&policy.path);
+        for skill in &self.added {
+            let laid = terms.skills.remove(&name(skill));
+            let is_measurable = laid.as_ref().is_some_and(|laid| !laid.tasks.is_empty());
+            let own = proposed.as_ref().and_then(|terms| terms.skills.get(&name(skill)));
+            let own = own.filter(|own| !is_measurable && !own.tasks.is_empty());
+            let lineage = laid.as_ref().and_then(|laid| lineage(laid, before, &top));
+            found.extend(laid.map(|laid| (name(skill), laid)));
+            subjects.push(Subject {
+                lineage,
+                untrusted: own.cloned().map(Box::new),
+                problem: problems.get(skill).cloned(),
+                ..Subject::added(name(skill), true)
+            });
+        }
+        subjects.extend(self.uncovered().iter().map(|skill| {
+            let change =
+                if self.trees.target.has(&skill.join(SKILL)) { Change::Changed } else { Change::Added };
+            Subject { change, ..Subject::added(name(skill), false) }
+        }));
+        terms.skills = found;
+        subjects.sort_by(|one, other| one.skill.cmp(&other.skill));
+        subjects
+    }
+
+    /// What the pull request's own rules demand.
+    fn proposed(&self, policy: &Path) -> Option<Terms> {
+        let path = self.new.directory.join(policy.file_name()?);
+        Policy::load(&path).ok().map(|policy| Terms::of(&policy))
+    }
+
+    /// Skills that the pull request changes and that no rule covers, or leaves out. Those of tasks belong to the tasks.
+    fn uncovered(&self) -> BTreeSet<PathBuf> {
+        let merged = &self.trees.merged;
+        let mut known: BTreeSet<PathBuf> = self.before.iter().cloned().collect();
+        known.extend(self.added.iter().cloned());
+        known.extend(self.went.values().filter_map(|went| match went {
+            Went::To(path) => Some(path.clone()),
+            _ => None,
+        }));
+        let relative = |folder: &Path| relative(&merged.folder, folder);
+        known.extend(self.new.left_out().iter().filter_map(|folder| relative(folder)));
+        for (folder, rule) in self.new.skills() {
+            let Some(path) = self.new.experiment(rule, &folder) else { continue };
+            let own = relative(&path).map(|path| self.trees.target.folder.join(path));
+            // The target's patterns, in the merge result's folders.
+            let Some(mut experiment) = own.and_then(|path| assay_trial::Experiment::load(&path).ok()) else {
+                continue;
+            };
+            experiment.directory = path.parent().unwrap_or(Path::new("")).to_owned();
+            known.extend(task_folders(&experiment).iter().filter_map(|folder| relative(folder)));
+        }
+        let mut found = BTreeSet::new();
+        for change in self.changed.iter().filter(|change| !change.removed) {
+            let skill = change.path.ancestors().skip(1).find(|folder| merged.has(&folder.join(SKILL)));
+            let Some(skill) = skill else { continue };
+            // Everything lies in a skill at the top: only its own text counts.
+            let is_top = skill.as_os_str().is_empty() && change.path != Path::new(SKILL);
+            if !is_top && !skill.ancestors().any(|above| known.contains(above)) {
+                found.insert(skill.to_owned());
+            }
+        }
+        found
+    }
+}
+
+/// The first pattern of a policy that matches no skill in any of some folders.
+pub(super) fn unmatched(policy: &Policy, path: &Path, folders: &[&Path]) -> Option<EvaluationError> {
+    let unmatched = policy.unmatched(folders);
+    let pattern = unmatched.first()?;
+    Some(EvaluationError::NoMatch {
+        policy: path.display().to_string(),
+        pattern: (*pattern).to_owned(),
+        near: folders.last().and_then(|folder| nearest_skill(folder, pattern)),
+    })
+}
+
+impl Subject {
+    /// A skill of a working tree that is compared with nothing.
+    pub fn of_working_tree(skill: &str) -> Self {
+        Self { change: Change::Changed, ..Self::added(skill.to_owned(), true) }
+    }
+
+    fn added(skill: String, is_covered: bool) -> Self {
+        Self {
+            skill,
+            from: None,
+            change: Change::Added,
+            lineage: None,
+            is_known: false,
+            is_covered,
+            is_same: false,
+            problem: None,
+            untrusted: None,
+        }
+    }
+}
+
+/// The lineage of a skill: the paths of its tasks, and its own where another skill of the target has the same ones. A new
+/// name or place of the skill does not change it.
+fn lineage(terms: &SkillTerms, before: &Terms, top: &Path) -> Option<String> {
+    let tasks = |terms: &SkillTerms, top: &Path| -> BTreeSet<PathBuf> {
+        terms.tasks.values().filter_map(|task| relative(top, &task.folder)).collect()
+    };
+    let own = tasks(terms, top);
+    if own.is_empty() {
+        return None;
+    }
+    let mut hasher = blake3::Hasher::new();
+    for path in &own {
+        hasher.update(path.as_os_str().as_encoded_bytes());
+        hasher.update(b"\n");
+    }
+    let same = before.skills.values().filter(|other| other.folder != terms.folder);
+    let names = |other: &SkillTerms| other.tasks.keys().eq(terms.tasks.keys());
+    if same.filter(|other| names(other)).any(|other| {
+        other.package.as_ref().map(|one| &one.directory) != terms.package.as_ref().map(|one| &one.directory)
+    }) {
+        let path = relative(top, &terms.folder).unwrap_or_default();
+        hasher.update(path.as_os_str().as_encoded_bytes());
+    }
+    hasher.finalize().to_hex().get(..16).map(str::to_owned)
+}
+
+/// The top of the laid-out tree, by the policy's folder in it and in another tree.
+fn place_of(directory: &Path, other: &Path, other_top: &Path) -> PathBuf {
+    let place = other.strip_prefix(other_top).unwrap_or(Path::new(""));
+    let depth = place.components().count();
+    directory.ancestors().nth(depth).unwrap_or(directory).to_owned()
+}
+
+/// A folder relative to another, with `..` where it lies beside it.
+fn display_from(from: &Path, folder: &Path) -> String {
+    let (from, folder) = (clean(from), clean(folder));
+    let shared = from.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    let path: PathBuf = up.chain(folder.components().skip(shared)).collect();
+    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
+}
+
+/// Whether a path never leaves a folder on its way.
+fn stays_within(path: &Path, folder: &Path) -> bool {
+    let mut at = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                at.pop();
+                if !at.starts_with(folder) {
+                    return false;
+                }
+            }
+            Component::CurDir => {}
+            part => at.push(part),
+        }
+    }
+    at.starts_with(folder)
+}
+
+/// The folder of a skill whose path is like a pattern's.
+fn nearest_skill(directory: &Path, pattern: &str) -> Option<String> {
+    let folders = assay_task::folders("**", directory);
+    let skills = folders.iter().filter(|folder| folder.join(SKILL).is_file());
+    let names: Vec<String> = skills.map(|folder| display_from(directory, folder)).collect();
+    let distance = |name: &&String| {
+        let shared =
+            name.chars().rev().zip(pattern.chars().rev()).take_while(|(one, other)| one == other).count();
+        let front = name.chars().zip(pattern.chars()).take_while(|(one, other)| one == other).count();
+        shared.max(front)
+    };
+    names.iter().max_by_key(distance).cloned()
+}

@@ -1,0 +1,134 @@
+//! What is a rule: the files that a policy reads beside the skills, and those that decide how the gate is called.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use assay_task::Task;
+use assay_trial::Experiment;
+
+use crate::policy::{LedgerPlace, Policy};
+
+/// The name of assay's settings.
+pub const SETTINGS: &str = "assay.toml";
+
+/// The file by which a folder is a skill.
+pub(crate) const SKILL: &str = "SKILL.md";
+
+/// The rules of a policy in a tree: paths of files and folders, relative to the top of the repository, with all that is
+/// below them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    paths: BTreeSet<PathBuf>,
+    /// The folders of skills: what is below them is no rule, unless a rule names it.
+    skills: BTreeSet<PathBuf>,
+}
+
+impl Rules {
+    /// The rules of a policy whose repository lies in `root`.
+    pub fn of(policy: &Policy, root: &Path) -> Self {
+        let mut rules = Self::default();
+        let mut add = |path: &Path| rules.paths.extend(relative(root, path));
+        add(&policy.path);
+        if let Some(LedgerPlace::File(path) | LedgerPlace::Artifact(path)) =
+            policy.ledger.as_ref().map(|ledger| &ledger.place)
+        {
+            add(&policy.directory.join(path));
+        }
+        let mut experiments = BTreeSet::new();
+        let skills = policy.skills();
+        for (folder, rule) in &skills {
+            let Some(name) = &rule.experiment else { continue };
+            let skill = folder.file_name().unwrap_or_default().to_string_lossy();
+            experiments.insert(policy.directory.join(name.replace("{skill}", &skill)));
+        }
+        // A rule without a skill has an experiment as well.
+        let names = policy.rules.iter().filter_map(|rule| rule.experiment.as_ref());
+        experiments
+            .extend(names.filter(|name| !name.contains("{skill}")).map(|name| policy.directory.join(name)));
+        for named in experiments {
+            let path = if named.is_dir() { named.join("experiment.toml") } else { named };
+            add(&path);
+            let Ok(experiment) = Experiment::load(&path) else { continue };
+            for named in experiment.named_paths() {
+                add(&experiment.directory.join(named));
+            }
+            task_folders(&experiment).iter().for_each(|folder| add(folder));
+        }
+        for (folder, _) in &skills {
+            rules.skills.extend(relative(root, folder));
+        }
+        rules
+    }
+
+    /// Adds the rules of another tree.
+    pub fn extend(&mut self, other: Self) {
+        self.paths.extend(other.paths);
+        self.skills.extend(other.skills);
+    }
+
+    /// Adds a path.
+    pub fn insert(&mut self, path: PathBuf) {
+        self.paths.insert(path);
+    }
+
+    /// Whether a path is a rule, or below one, and not below a skill that lies in the rule's folder.
+    pub fn contains(&self, path: &Path) -> bool {
+        if is_rule_by_name(path) {
+            return true;
+        }
+        let deepest =
+            path.ancestors().find(|above| self.paths.contains(*above) || self.skills.contains(*above));
+        deepest.is_some_and(|found| self.paths.contains(found))
+    }
+
+    /// The rules strictly below a folder.
+    pub fn below<'a>(&'a self, folder: &'a Path) -> impl Iterator<Item = &'a PathBuf> {
+        self.paths.iter().filter(move |path| *path != folder && path.starts_with(folder))
+    }
+}
+
+/// The folders of an experiment's tasks, readable or not.
+pub(crate) fn task_folders(experiment: &Experiment) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for pattern in experiment.suite.iter().filter(|pattern| !pattern.starts_with('!')) {
+        for folder in assay_task::folders(pattern, &experiment.directory) {
+            if Task::is_task(&folder) {
+                found.push(folder);
+                continue;
+            }
+            let children = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            found.extend(children.map(|entry| entry.path()).filter(|child| Task::is_task(child)));
+        }
+    }
+    found
+}
+
+/// Files that decide how the gate is called, wherever they are: workflows, actions and assay's settings.
+fn is_rule_by_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let folders = [".github/workflows", ".github/actions", ".gitlab/ci"];
+    matches!(name.as_str(), "action.yml" | "action.yaml" | ".gitlab-ci.yml" | SETTINGS)
+        || name.ends_with(".gitlab-ci.yml")
+        || folders.iter().any(|folder| path.starts_with(folder))
+}
+
+/// A path relative to the top of a repository, by its text; `None` outside of it.
+pub fn relative(root: &Path, path: &Path) -> Option<PathBuf> {
+    let clean = clean(path);
+    clean.strip_prefix(root).ok().filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned)
+}
+
+/// A path without `.` and `..`, by its text.
+pub(crate) fn clean(path: &Path) -> PathBuf {
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                found.pop();
+            }
+            Component::CurDir => {}
+            part => found.push(part),
+        }
+    }
+    found
+}

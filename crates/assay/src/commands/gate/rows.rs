@@ -1,0 +1,124 @@
+//! The rows of skills before any trial, and after all of them.
+
+use assay_gate::{Change, Missing, Policy, SkillTerms, Subject, Terms};
+use assay_report::shell_word;
+
+use super::checks::CheckChanges;
+use super::output::{Document, SkillRow, Word};
+use super::scope::{demand, is_change, planned_trials};
+use super::{Gated, guards};
+
+/// The reason of a skill whose trials are still to be executed.
+pub(super) const OPEN: &str = "not measured";
+
+/// The row of a skill before any trial: blocked until it is measured, if it changed.
+pub(super) fn row(subject: &Subject, terms: Option<&SkillTerms>, policy: &Policy) -> SkillRow {
+    let (verdict, warn, reason) = first_word(subject, terms, policy);
+    SkillRow {
+        skill: subject.skill.clone(),
+        lineage: subject.lineage.clone(),
+        change: subject.change,
+        from: subject.from.clone(),
+        changed: is_change(subject.change),
+        verdict,
+        warn,
+        reason,
+        trials_executed: 0,
+        trials_reused: 0,
+        require: terms.filter(|_| is_change(subject.change)).map(|terms| terms.rule.require.word()),
+        run: None,
+        lift: None,
+        interval: None,
+        bound: None,
+        version: None,
+        look: None,
+        decision: None,
+        power_equal: None,
+        tasks: terms.map(|terms| terms.tasks.len()),
+        cost_usd: None,
+        checks: CheckChanges::default(),
+        keys: None,
+        notes: Vec::new(),
+    }
+}
+
+/// What is said of a skill before any trial, and whether it leaves the exit status as it is.
+fn first_word(subject: &Subject, terms: Option<&SkillTerms>, policy: &Policy) -> (Word, bool, String) {
+    let missing = |missing: Missing, reason: String| match missing {
+        Missing::Warn => (Word::Undecided, true, reason),
+        Missing::Fail => (Word::Fail, false, reason),
+    };
+    if let Some(problem) = &subject.problem {
+        return (Word::Blocked, false, problem.clone());
+    }
+    if subject.change == Change::Removed {
+        return (Word::Nothing, false, "removed".to_owned());
+    }
+    if !subject.is_covered {
+        return missing(
+            policy.without_experiment,
+            "not measured: no rule of the policy covers it".to_owned(),
+        );
+    }
+    if subject.is_same {
+        let reason = match &subject.from {
+            Some(from) => format!("the same as {from} at the base revision"),
+            None => "same as at the base revision".to_owned(),
+        };
+        return (Word::Nothing, false, reason);
+    }
+    if let Some(own) = &subject.untrusted {
+        let findings = guards::violated_statically(own);
+        let findings = if findings.is_empty() { String::new() } else { format!("; {}", findings.join("; ")) };
+        let reason = format!(
+            "tasks not yet trusted: the pull request's rules demand {}; a maintainer applies them with --trust-changes \
+             SHA{findings}",
+            demand(own)
+        );
+        if !findings.is_empty() {
+            return (Word::Fail, false, reason);
+        }
+        return (Word::Undecided, policy.new_skill == Missing::Warn, reason);
+    }
+    let Some(terms) = terms.filter(|terms| terms.package.is_some()) else {
+        let lint = shell_word(&subject.skill);
+        return (Word::Fail, false, format!("its SKILL.md cannot be read: `assay lint {lint}` says why"));
+    };
+    if terms.experiment.is_none() || terms.tasks.is_empty() {
+        let why = terms.problem.clone().unwrap_or_else(|| "the policy names no experiment for it".to_owned());
+        return missing(policy.without_experiment, format!("not measured: {why}"));
+    }
+    (Word::Blocked, false, OPEN.to_owned())
+}
+
+/// Notes what can be said of open skills without a trial: findings of the linter and of the scanner, and what the trials would
+/// be.
+pub(super) fn check_statically(gated: &mut [Gated], terms: &Terms) {
+    for gated in gated.iter_mut().filter(|gated| gated.is_open()) {
+        let Some(of) = terms.skills.get(&gated.row.skill) else { continue };
+        gated.row.notes.extend(guards::violated_statically(of));
+        let trials = assay_report::counted(planned_trials(of), "trial", "trials");
+        gated.row.notes.push(format!("{trials} each time: without a key no recorded trial is reused"));
+    }
+}
+
+/// Blocks what would pass by rules that the pull request weakens: the next one would be judged by the weaker rules. What does
+/// not pass stays as it is.
+pub(super) fn block_weakened(document: &mut Document, head: &str) {
+    if document.weakened.is_empty() {
+        return;
+    }
+    let reason =
+        "the pull request weakens the rules: a maintainer applies the change with --trust-changes SHA";
+    for row in document.skills.iter_mut().filter(|row| row.verdict == Word::Pass) {
+        row.verdict = Word::Blocked;
+        row.reason = format!("{reason}; {}", row.reason);
+    }
+    let worst = document.skills.iter().filter(|row| !row.warn).map(|row| row.verdict).max();
+    if worst.is_none_or(Word::is_green) {
+        document.verdict = Word::Blocked;
+    } else {
+        document.verdict = document.skills.iter().map(|row| row.verdict).max().unwrap_or(Word::Blocked);
+    }
+    document.notes.push(format!("{head}: {reason}: {}", document.weakened.join("; ")));
+}
