@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_store::RecordKeys;
 
 pub use anchor::{Anchor, KnownHeads};
-pub use content::{content, lineage};
+pub use content::content;
 pub use entry::{Completion, LedgerEntry, Opening, Reference};
 pub use numbers::{Numbers, level};
 pub use place::{GATE_REF, LedgerHome};

@@ -8,8 +8,7 @@ mod drift;
 mod error;
 mod evaluation;
 mod git;
-pub mod ledger;
-mod old_ledger;
+mod ledger;
 mod parts;
 mod policy;
 mod repository;
@@ -22,7 +21,10 @@ pub use drift::{Session, detectable_drift, drift_sd};
 pub use error::PolicyError;
 pub use evaluation::{Change, Evaluation, EvaluationError, Request, Subject};
 pub use git::GitError;
-pub use old_ledger::{Ledger, LedgerEntry, LedgerError, SkillEntry};
+pub use ledger::{
+    Anchor, Completion, GATE_REF, KnownHeads, Ledger, LedgerEntry, LedgerError, LedgerHome, Numbers, Opening,
+    Reference, content, level,
+};
 pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::EvaluationError;
 use super::layout::{copy, remove, restore};
 use super::tree::{Found, Trees};
+use crate::ledger::content;
 use crate::policy::Policy;
 use crate::repository::{ChangedPath, EntryKind, Repository};
 use crate::rules::{SKILL, clean, relative, task_folders};
@@ -43,6 +44,8 @@ pub struct Subject {
     pub change: Change,
     /// The name of the tasks that it is measured by: a hash of their paths at the target.
     pub lineage: Option<String>,
+    /// The digest of its normalized text at the target, if it is there.
+    pub target_content: Option<String>,
     /// Whether the target has it.
     pub is_known: bool,
     /// Whether a rule covers it.
@@ -317,6 +320,7 @@ impl<'a> Survey<'a> {
                 skill: name(now),
                 from: (now != skill).then(|| name(skill)),
                 lineage: old.and_then(|old| lineage(old, before, &self.trees.target.folder)),
+                target_content: old.and_then(|old| old.package.as_ref()).map(content),
                 change: if problem.is_some() && change == Change::Unchanged {
                     Change::Changed
                 } else {
@@ -418,6 +422,7 @@ impl Subject {
             from: None,
             change: Change::Added,
             lineage: None,
+            target_content: None,
             is_known: false,
             is_covered,
             is_same: false,

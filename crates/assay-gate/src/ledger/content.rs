@@ -1,4 +1,4 @@
-//! What makes two versions of a skill the same, and two skills.
+//! What makes two versions of a skill the same.
 
 use std::path::Path;
 
@@ -67,16 +67,6 @@ fn normalized(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The name of a skill over its versions, names and places: its tasks at the target, by their paths relative to the
-/// repository. `place` is the skill's path at the target, if another skill has the same tasks.
-pub fn lineage(tasks: &[String], place: Option<&str>) -> String {
-    let mut tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
-    tasks.sort_unstable();
-    tasks.dedup();
-    let text = canonical(&serde_json::json!({ "tasks": tasks, "place": place }));
-    format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,17 +131,5 @@ mod tests {
         let one = of(&[("SKILL.md", DOCUMENT), ("a.txt", "x"), ("b.txt", "y")]);
         assert_ne!(one, of(&[("SKILL.md", DOCUMENT), ("a.txt", "y"), ("b.txt", "x")]));
         assert_ne!(one, of(&[("SKILL.md", DOCUMENT), ("a.txt", "x")]));
-    }
-
-    #[test]
-    fn a_lineage_is_its_tasks() {
-        let of = |tasks: &[&str], place| {
-            lineage(&tasks.iter().map(|task| (*task).to_owned()).collect::<Vec<_>>(), place)
-        };
-        let one = of(&["tasks/a", "tasks/b"], None);
-        assert_eq!(one, of(&["tasks/b", "tasks/a", "tasks/b"], None));
-        for other in [of(&["tasks/a"], None), of(&["tasks/a", "tasks/b"], Some("skills/x"))] {
-            assert_ne!(one, other);
-        }
     }
 }

@@ -28,7 +28,7 @@ pub struct Opening {
     pub opened_at: String,
     /// The skill's folder, relative to the repository.
     pub skill: String,
-    /// Which skill over its versions, names and places: [`super::lineage`].
+    /// Which skill over its versions, names and places: a hash of the paths of its tasks at the target.
     pub lineage: String,
     /// The digest of its normalized text: [`super::content`].
     pub content: String,

@@ -13,10 +13,11 @@ mod self_check;
 use std::path::Path;
 
 use assay_gate::{Policy, SkillTerms};
+use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
 use self::decisions::{check_feasible, decide_skills};
-use self::looks::{open_ledger, record};
+use self::looks::Looks;
 use self::measure::{Gate, Measured, Unmeasured};
 use self::output::{Document, LedgerSummary, SkillRow, Word};
 use self::rows::row;
@@ -24,8 +25,8 @@ use self::scope::Scope;
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
-use crate::machine;
 use crate::ui::Ui;
+use crate::{machine, record_keys};
 
 /// A skill with what was measured.
 struct Gated {
@@ -129,18 +130,23 @@ fn decide(
         return Ok(());
     }
     // Only a pull request has looks: without a target nothing is merged.
-    let mut ledger = None;
-    if scope.evaluation.is_some() {
+    let mut looks = None;
+    if let Some(evaluation) = &scope.evaluation {
         // It is kept in the repository, not in the files that are evaluated.
         let home = args.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let (found, missing) = open_ledger(args, &policy.in_folder(home.unwrap_or(Path::new("."))));
-        document.notes.extend(missing.note);
-        if let Some(reason) = missing.blocked {
-            block(gated, &reason);
-            document.notes.push(reason);
-            return Ok(());
+        let home = home.unwrap_or(Path::new("."));
+        let keys = record_keys::load_signing()?;
+        match Looks::read(policy, &terms.hash, evaluation, &scope.subjects, home, keys) {
+            Ok((found, notes)) => {
+                document.notes.extend(notes);
+                looks = Some(found);
+            }
+            Err(reason) => {
+                block(gated, &reason);
+                document.notes.push(reason);
+                return Ok(());
+            }
         }
-        ledger = found;
     }
     let open: Vec<(&String, &SkillTerms)> = gated
         .iter()
@@ -148,13 +154,23 @@ fn decide(
         .filter_map(|gated| terms.skills.get_key_value(&gated.row.skill))
         .collect();
     check_feasible(policy, &open)?;
-    measure(args, scope, policy, &store, gated, ui)?;
-    decide_skills(policy, terms, gated, ledger.as_ref());
-    if let Some(ledger) = &mut ledger {
-        record(ledger, document, gated, terms)?;
-        document.ledger = looks::summary(ledger, policy);
+    let store = open_trials(scope, &store)?;
+    measure(args, scope, policy, (&store, looks.as_mut()), gated, ui)?;
+    decide_skills(policy, terms, gated, &|skill| {
+        let of = terms.skills.get(skill)?;
+        Some(looks.as_ref()?.numbers(skill, of, None))
+    });
+    if let Some(looks) = &mut looks {
+        looks.complete_all(gated, &store);
+        document.ledger = looks.summary();
     }
     Ok(())
+}
+
+/// The store whose records may decide.
+fn open_trials(scope: &Scope, path: &Path) -> Result<Store, Failure> {
+    let store = machine::open_store(path)?;
+    Ok(if scope.evaluation.is_some() { store.with_signed_records_only() } else { store })
 }
 
 /// Executes or reads the trials of the open skills.
@@ -162,17 +178,13 @@ fn measure(
     args: &GateArgs,
     scope: &Scope,
     policy: &Policy,
-    store: &Path,
+    (store, looks): (&Store, Option<&mut Looks>),
     gated: &mut [Gated],
     ui: &Ui,
 ) -> Result<(), Failure> {
-    let mut store = machine::open_store(store)?;
-    if scope.evaluation.is_some() {
-        store = store.with_signed_records_only();
-    }
     let cancel = machine::interrupted()?;
-    assay_trial::clean_up(&store);
-    machine::remove_stale_containers(&store);
+    assay_trial::clean_up(store);
+    machine::remove_stale_containers(store);
     let sandboxes = machine::sandboxes_for(&scope.settings)?;
     let here = MachineContext {
         permissions: permissions(args, scope, policy),
@@ -181,7 +193,8 @@ fn measure(
     let mut gate = Gate {
         args,
         settings: &scope.settings,
-        store: &store,
+        store,
+        looks,
         machine: &here,
         cancel: &cancel,
         reuse: policy.reuse,
@@ -215,7 +228,14 @@ fn permissions(args: &GateArgs, scope: &Scope, policy: &Policy) -> Permissions {
 
 /// Writes what was asked for, and the summary of a GitHub workflow step.
 fn finish(mut document: Document, args: &GateArgs, scope: &Scope, ui: &Ui) -> Result<Status, Failure> {
-    if let Some(evaluation) = scope.evaluation.as_ref().filter(|evaluation| !evaluation.is_trusted) {
+    let is_green = |document: &Document| {
+        document.verdict.is_green() || document.skills.iter().all(|row| row.verdict.is_green() || row.warn)
+    };
+    if let Some(evaluation) = &scope.evaluation
+        && !evaluation.is_trusted
+        && !document.weakened.is_empty()
+        && is_green(&document)
+    {
         rows::block_weakened(&mut document, evaluation.head());
     }
     let status = match document.skills.iter().filter(|row| !row.warn).map(|row| row.verdict).max() {

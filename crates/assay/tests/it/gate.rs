@@ -1,6 +1,7 @@
 //! The gate on a Git repository with skills that improve, worsen and stay.
 
 mod delivery;
+mod ledger;
 
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! What the results of a gate's skills show, and what they could show.
 
 use assay_gate::{
-    Claim, Ledger, OnUndecided, Policy, Requirement, SkillTerms, Terms, best_case, decide, level_of_look,
+    Claim, Numbers, OnUndecided, Policy, Requirement, SkillTerms, Terms, best_case, decide, level_of_look,
 };
 use assay_report::{counted, pp};
 use assay_stats::{mcnemar, p_above};
@@ -80,13 +80,17 @@ pub(super) fn check_feasible(policy: &Policy, open: &[(&String, &SkillTerms)]) -
 }
 
 /// Decides on every skill that was measured: all claims share the error budget.
-pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated], ledger: Option<&Ledger>) {
+pub(super) fn decide_skills(
+    policy: &Policy,
+    terms: &Terms,
+    gated: &mut [Gated],
+    numbers: &dyn Fn(&str) -> Option<Numbers>,
+) {
     let mut claims = Vec::new();
     let mut owners = Vec::new();
     for (number, gated) in gated.iter().enumerate() {
         let Some(measured) = &gated.measured else { continue };
         let of = &terms.skills[&gated.row.skill];
-        let digest = of.package.as_ref().map_or(String::new(), |package| package.digest.to_string());
         for evidence in &measured.evidence {
             owners.push((number, evidence));
             claims.push(Claim {
@@ -94,14 +98,12 @@ pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated],
                 require: of.rule.require,
                 margin: of.rule.margin,
                 tasks: evidence.tasks.clone(),
-                look: ledger.map_or(1, |ledger| {
-                    ledger.look_number(&gated.row.skill, &digest, &measured_digest(measured))
-                }),
+                look: numbers(&gated.row.skill).map_or(1, |numbers| numbers.look),
                 drift: measured.drift.map_or(0.0, |drift| drift.sd),
             });
         }
     }
-    let decisions = decide(&claims, policy.error_budget, ledger.is_some());
+    let decisions = decide(&claims, policy.error_budget, true);
     let mut rows: Vec<(usize, SkillRow)> = Vec::new();
     for ((claim, decision), (number, evidence)) in claims.iter().zip(decisions).zip(&owners) {
         let old = &gated[*number];

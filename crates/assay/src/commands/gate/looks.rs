@@ -1,85 +1,264 @@
-//! The looks of a gate in its ledger.
+//! The looks of a gate: opened before the first trial of a skill, completed after the decision on it.
 
-use assay_gate::{Ledger, LedgerEntry, LedgerError, LedgerPlace, Policy, SkillEntry, Terms};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_gate::{
+    Anchor, Completion, Evaluation, KnownHeads, Ledger, LedgerEntry, LedgerHome, LedgerPlace, Numbers,
+    Opening, Policy, SkillTerms, Subject, level,
+};
+use assay_store::{RecordKeys, RunFolder, Store};
+use serde_json::json;
 
 use super::Gated;
 use super::decisions::measured_digest;
-use super::output::{Document, LedgerSummary};
-use crate::args::gate::GateArgs;
-use crate::failure::Failure;
+use super::measure::Measured;
+use super::output::{LedgerSummary, SkillRow, Word};
+use crate::record_keys;
 
-/// The format of the ledger's lines.
-const LEDGER: &str = "assay.gate-ledger/1";
+/// The folder of a store with a file for each look whose trials it has.
+const MARKERS: &str = "gate";
 
-/// What a ledger that cannot be read means.
-#[derive(Default)]
-pub(super) struct MissingLedger {
-    pub(super) note: Option<String>,
-    pub(super) blocked: Option<String>,
+/// The ledger of a gate, and the looks that it has.
+pub(super) struct Looks {
+    ledger: Ledger,
+    known: Option<KnownHeads>,
+    error_budget: f64,
+    policy_hash: String,
+    target: String,
+    head: String,
+    trust: String,
+    /// Lineage and content at the target, by the skills of the rows.
+    skills: BTreeMap<String, (String, Option<String>)>,
+    /// By the skills of the rows.
+    opened: BTreeMap<String, Opened>,
 }
 
-pub(super) fn open_ledger(args: &GateArgs, policy: &Policy) -> (Option<Ledger>, MissingLedger) {
-    let Some(spec) = &policy.ledger else {
-        let note = Some("The policy has no ledger: reruns are not counted.".to_owned());
-        return (None, MissingLedger { note, blocked: None });
-    };
-    let blocked = |reason: String| (None, MissingLedger { note: None, blocked: Some(reason) });
-    match Ledger::read(&spec.place, &policy.directory) {
-        Ok(ledger) => (Some(ledger), MissingLedger::default()),
-        Err(LedgerError::Missing(_)) if args.create_ledger || !spec.required => {
-            (Some(Ledger::empty(&spec.place, &policy.directory)), MissingLedger::default())
+/// A look of this gate.
+struct Opened {
+    entry: LedgerEntry,
+    run: String,
+}
+
+impl Looks {
+    /// Reads the ledger of a policy. `directory` is the folder of the policy in the checkout.
+    ///
+    /// # Errors
+    /// Why the gate is blocked: a ledger that cannot be read, or that lacks looks which were there.
+    pub(super) fn read(
+        policy: &Policy,
+        policy_hash: &str,
+        evaluation: &Evaluation,
+        subjects: &[Subject],
+        directory: &Path,
+        keys: RecordKeys,
+    ) -> Result<(Self, Vec<String>), String> {
+        let blocked = |error: assay_gate::LedgerError| error.to_string();
+        let default = LedgerPlace::GitRef(assay_gate::GATE_REF.to_owned());
+        let (place, remote) = match &policy.ledger {
+            Some(spec) => (&spec.place, spec.remote.as_deref()),
+            None => (&default, None),
+        };
+        let (home, note) = LedgerHome::of(place, remote, directory, evaluation.top()).map_err(blocked)?;
+        let ledger = Ledger::open(home, keys).map_err(blocked)?;
+        if let Some(anchor) = Anchor::of(evaluation.top(), &evaluation.target) {
+            ledger.require(&anchor).map_err(blocked)?;
         }
-        Err(error @ LedgerError::Missing(_)) => blocked(format!(
-            "{error}, so earlier looks at these skills are unknown: restore it, or begin a new one with --create-ledger"
-        )),
-        Err(error) => blocked(error.to_string()),
-    }
-}
-
-/// How many looks a ledger has, and where.
-pub(super) fn summary(ledger: &Ledger, policy: &Policy) -> LedgerSummary {
-    let place = policy.ledger.as_ref().map(|spec| match &spec.place {
-        LedgerPlace::File(path) | LedgerPlace::Artifact(path) => path.display().to_string(),
-        LedgerPlace::GitRef(name) => name.clone(),
-    });
-    LedgerSummary { looks: ledger.entries.iter().map(|line| line.skills.len()).sum(), place }
-}
-
-/// Appends the looks of a gate to the ledger, unless it has them all.
-pub(super) fn record(
-    ledger: &mut Ledger,
-    document: &Document,
-    gated: &[Gated],
-    terms: &Terms,
-) -> Result<(), Failure> {
-    let mut skills = Vec::new();
-    for Gated { row, measured, .. } in gated {
-        let (Some(measured), Some(look)) = (measured, row.look) else { continue };
-        let package = terms.skills[&row.skill].package.as_ref();
-        skills.push(SkillEntry {
-            skill: row.skill.clone(),
-            digest: package.map_or(String::new(), |package| package.digest.to_string()),
-            evidence: measured_digest(measured),
-            look,
-            p: row.decision.and_then(|decision| decision.p),
-            verdict: row.verdict.word().to_owned(),
+        let known = record_keys::state_folder().map(|state| KnownHeads::at(&state.join("gate")));
+        if let Some(known) = &known {
+            known.check(&ledger).map_err(blocked)?;
+            known.remember(&ledger);
+        }
+        let notes = note.into_iter().chain(ledger.notes.iter().cloned()).collect();
+        let skills = subjects.iter().filter_map(|subject| {
+            Some((subject.skill.clone(), (subject.lineage.clone()?, subject.target_content.clone())))
         });
+        let looks = Self {
+            ledger,
+            known,
+            error_budget: policy.error_budget,
+            policy_hash: policy_hash.to_owned(),
+            target: evaluation.target.clone(),
+            head: evaluation.head().to_owned(),
+            trust: if evaluation.is_trusted { evaluation.head() } else { "target" }.to_owned(),
+            skills: skills.collect(),
+            opened: BTreeMap::new(),
+        };
+        Ok((looks, notes))
     }
-    let known = |entry: &SkillEntry| {
-        ledger.entries.iter().flat_map(|line| &line.skills).any(|known| {
-            known.skill == entry.skill && known.digest == entry.digest && known.evidence == entry.evidence
+
+    /// Which look it is: of a skill whose look is not opened yet, which one it will be if no other gate opens one first.
+    pub(super) fn numbers(&self, skill: &str, terms: &SkillTerms, store: Option<&Store>) -> Numbers {
+        if let Some(opened) = self.opened.get(skill) {
+            return opened.entry.numbers;
+        }
+        let first = Numbers { version: 1, look: 1 };
+        let Some(opening) = self.opening(skill, terms, "") else { return first };
+        let same = self.ledger.entries.iter().rev().find(|entry| {
+            let known = &entry.opening;
+            (&known.lineage, &known.digest) == (&opening.lineage, &opening.digest)
+                && known.target_content == opening.target_content
+                && store.is_some_and(|store| holds(store, &entry.id))
+        });
+        let target = opening.target_content.as_deref();
+        same.map_or_else(
+            || self.ledger.numbers(&opening.lineage, &opening.content, target),
+            |entry| entry.numbers,
+        )
+    }
+
+    /// The level of the look that [`Looks::numbers`] names.
+    pub(super) fn level(&self, skill: &str, terms: &SkillTerms, store: Option<&Store>) -> f64 {
+        let Numbers { version, look } = self.numbers(skill, terms, store);
+        level(self.error_budget, version, look)
+    }
+
+    /// Opens the look at a skill before its first trial, or goes on with the one whose trials this store has.
+    ///
+    /// # Errors
+    /// Why no trial may be executed: the ledger cannot be written.
+    pub(super) fn open(
+        &mut self,
+        skill: &str,
+        terms: &SkillTerms,
+        folder: &RunFolder,
+        store: &Store,
+    ) -> Result<String, String> {
+        let opening = self
+            .opening(skill, terms, &folder.plan)
+            .ok_or_else(|| "no task of the target measures it, so its looks cannot be counted".to_owned())?;
+        let is_recorded = || {
+            let record = |cell: &assay_store::Cell| store.record(&cell.trial).ok().flatten();
+            folder.cells.iter().all(|cell| record(cell).is_some())
+        };
+        let same = self.ledger.find_same(&opening, |id| holds(store, id));
+        // A look that was decided is the same look again as long as all of its results are there.
+        let same = same.filter(|entry| entry.completion.is_none() || is_recorded()).cloned();
+        let entry = match same {
+            Some(entry) => entry,
+            None => self.open_next(&opening, store)?,
+        };
+        let id = entry.id.clone();
+        self.opened.insert(skill.to_owned(), Opened { entry, run: folder.run.clone() });
+        Ok(id)
+    }
+
+    fn open_next(&mut self, opening: &Opening, store: &Store) -> Result<LedgerEntry, String> {
+        let id = Ledger::new_id(opening);
+        // Before the look is opened: a gate that is killed in between goes on with the same look.
+        let marker = marker(store, &id);
+        let text = format!("{}\n", json!({ "look": id, "skill": opening.skill, "plan": opening.plan }));
+        let written = match marker.parent() {
+            Some(folder) => std::fs::create_dir_all(folder),
+            None => Ok(()),
+        };
+        written
+            .and_then(|()| assay_fs::replace_file(&marker, text.as_bytes()))
+            .map_err(|error| format!("cannot write {}: {error}", marker.display()))?;
+        let entry = self.ledger.open_look(&id, opening).map_err(|error| error.to_string())?;
+        self.remember();
+        Ok(entry)
+    }
+
+    /// Completes the looks at all skills that were decided on. A decision that cannot be written does not count: its look
+    /// stays open, and the next gate goes on with it.
+    pub(super) fn complete_all(&mut self, gated: &mut [Gated], store: &Store) {
+        for Gated { row, measured, .. } in gated {
+            let Some(measured) = measured else { continue };
+            if let Err(reason) = self.complete(row, measured, store) {
+                row.reason =
+                    format!("{reason}; run the gate again, no trial is executed twice ({})", row.reason);
+                row.verdict = Word::Blocked;
+            } else if let Some(trailer) = self.trailer(&row.skill) {
+                row.notes.push(format!("for the message of the merge commit: {trailer}"));
+            }
+        }
+    }
+
+    fn complete(&mut self, row: &SkillRow, measured: &Measured, store: &Store) -> Result<(), String> {
+        let Some(Opened { entry, run }) = self.opened.get(&row.skill) else { return Ok(()) };
+        let (entry, run) = (entry.clone(), run.clone());
+        let evidence = measured_digest(measured);
+        match &entry.completion {
+            Some(completion) if completion.evidence == evidence => return Ok(()),
+            Some(_) => {
+                // Decided at the level of the look that had other results.
+                let opening = entry.opening.clone();
+                let entry = self.open_next(&opening, store)?;
+                self.opened.insert(row.skill.clone(), Opened { entry, run });
+                return Err("these are other results than those of the look before: they are the next look"
+                    .to_owned());
+            }
+            None => {}
+        }
+        let decision = match row.verdict {
+            Word::Pass => "pass",
+            Word::Fail => "fail",
+            Word::Undecided => "undecided",
+            Word::Nothing | Word::Blocked => return Ok(()),
+        };
+        let completion = Completion {
+            completed_at: jiff::Timestamp::now().to_string(),
+            decision: decision.to_owned(),
+            p: row.decision.and_then(|decision| decision.p),
+            lift: row.lift,
+            bound: row.interval.map(|[low, _]| low),
+            upper: row.interval.map(|[_, high]| high),
+            evidence,
+            reference: None,
+            cost_usd: row.cost_usd,
+        };
+        self.ledger.complete(&entry, &completion).map_err(|error| error.to_string())?;
+        self.remember();
+        let event = json!({ "event": "gate-completed", "look": entry.id, "at": completion.completed_at });
+        store.event(&run, &event).map_err(|error| error.to_string())?;
+        let completion = Some(completion);
+        self.opened.insert(row.skill.clone(), Opened { entry: LedgerEntry { completion, ..entry }, run });
+        Ok(())
+    }
+
+    /// How many looks there are, and where.
+    pub(super) fn summary(&self) -> LedgerSummary {
+        LedgerSummary { looks: self.ledger.entries.len(), place: Some(self.ledger.home().describe()) }
+    }
+
+    /// The line for the merge commit of a skill that passed.
+    fn trailer(&self, skill: &str) -> Option<String> {
+        let entry = &self.opened.get(skill)?.entry;
+        entry.passed().then(|| Anchor::trailer(&entry.id))
+    }
+
+    fn opening(&self, skill: &str, terms: &SkillTerms, plan: &str) -> Option<Opening> {
+        let (lineage, target_content) = self.skills.get(skill)?.clone();
+        let package = terms.package.as_ref()?;
+        Some(Opening {
+            opened_at: jiff::Timestamp::now().to_string(),
+            skill: skill.to_owned(),
+            lineage,
+            content: assay_gate::content(package),
+            digest: package.digest.to_string(),
+            target_content,
+            target_commit: Some(self.target.clone()),
+            head_commit: Some(self.head.clone()),
+            policy_hash: self.policy_hash.clone(),
+            error_budget: self.error_budget,
+            plan: plan.to_owned(),
+            trust: self.trust.clone(),
         })
-    };
-    if skills.iter().all(known) {
-        return Ok(());
     }
-    let entry = LedgerEntry {
-        schema: LEDGER.to_owned(),
-        at: jiff::Timestamp::now().to_string(),
-        commit: document.commit.clone(),
-        policy_hash: document.policy_hash.clone(),
-        skills,
-        previous: String::new(),
-    };
-    ledger.append(entry).map_err(|error| Failure::infrastructure(error.to_string()))
+
+    fn remember(&self) {
+        if let Some(known) = &self.known {
+            known.remember(&self.ledger);
+        }
+    }
+}
+
+/// The file of a store that says that it has the trials of a look.
+fn marker(store: &Store, id: &str) -> std::path::PathBuf {
+    store.root().join(MARKERS).join(id)
+}
+
+fn holds(store: &Store, id: &str) -> bool {
+    marker(store, id).is_file()
 }

@@ -13,6 +13,7 @@ use assay_store::{
 };
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
+use super::looks::Looks;
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -69,6 +70,8 @@ pub(super) struct Gate<'a> {
     pub(super) args: &'a GateArgs,
     pub(super) settings: &'a Settings,
     pub(super) store: &'a Store,
+    /// The looks that are counted, if there is a target.
+    pub(super) looks: Option<&'a mut Looks>,
     pub(super) machine: &'a MachineContext<'a>,
     pub(super) cancel: &'a AtomicBool,
     pub(super) reuse: Option<Reuse>,
@@ -126,7 +129,7 @@ impl Gate<'_> {
         base: Option<&str>,
     ) -> Result<Measured, Unmeasured> {
         let experiment = self.experiment(name, terms, base)?;
-        let (plan, folder, outcome) = self.run(experiment, Some(terms))?;
+        let (plan, folder, outcome) = self.run(experiment, Some((name, terms)))?;
         let recorded = outcome.cached;
         let mut measured = Measured {
             run: folder.run.clone(),
@@ -167,7 +170,7 @@ impl Gate<'_> {
     fn run(
         &mut self,
         experiment: Experiment,
-        terms: Option<&SkillTerms>,
+        skill: Option<(&str, &SkillTerms)>,
     ) -> Result<(Plan, RunFolder, RunOutcome), Unmeasured> {
         let plan = Plan::build(experiment, self.store, self.machine)?;
         for diagnostic in &plan.diagnostics {
@@ -177,7 +180,7 @@ impl Gate<'_> {
             let reason = format!("task {} cannot be run: {}", excluded.task, excluded.reason);
             return Err(Unmeasured::Blocked(reason));
         }
-        if let Some(reason) = terms.and_then(|terms| other_skill(&plan, terms)) {
+        if let Some(reason) = skill.and_then(|(_, terms)| other_skill(&plan, terms)) {
             return Err(Unmeasured::Blocked(reason));
         }
         self.check_cap(&plan)?;
@@ -197,8 +200,15 @@ impl Gate<'_> {
         )
         .map_err(|failure| Unmeasured::Blocked(failure.to_string()))?;
         let folder = plan.begin_run(self.store)?;
+        // Counted before the first trial, whatever becomes of the rest.
+        let look = match (&mut self.looks, skill) {
+            (Some(looks), Some((name, terms))) => {
+                Some(looks.open(name, terms, &folder, self.store).map_err(Unmeasured::Blocked)?)
+            }
+            _ => None,
+        };
         let event = serde_json::json!({
-            "event": "gate", "policy_hash": self.policy_hash, "at": jiff::Timestamp::now().to_string(),
+            "event": "gate", "policy_hash": self.policy_hash, "look": look, "at": jiff::Timestamp::now().to_string(),
         });
         self.store.event(&folder.run, &event)?;
         let mut progress = Progress::new(self.ui);
