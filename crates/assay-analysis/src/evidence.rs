@@ -23,31 +23,40 @@ pub struct Evidence {
     pub digest: String,
 }
 
-/// The evidence of every comparison of a run.
+/// The evidence of every comparison of a run with its baseline.
 ///
 /// # Errors
 /// Records that cannot be read, or are of another version.
 pub fn evidence(store: &Store, run: &RunFolder) -> Result<Vec<Evidence>, StoreError> {
+    let Some(baseline) = run.conditions.first() else { return Ok(Vec::new()) };
+    evidence_against(store, run, baseline)
+}
+
+/// The evidence of every comparison of the other conditions of a run with this one.
+///
+/// # Errors
+/// As [`evidence`].
+pub fn evidence_against(store: &Store, run: &RunFolder, baseline: &str) -> Result<Vec<Evidence>, StoreError> {
     let gathered = Gathered::read(store, run, &Selection::default())?;
-    let Some((baseline, others)) = run.conditions.split_first() else { return Ok(Vec::new()) };
+    let others: Vec<&String> = run.conditions.iter().filter(|other| *other != baseline).collect();
     let clusters = clusters(run);
     let mut found = Vec::new();
-    for table in &gathered.tables {
-        for condition in others.iter().filter(|other| table.cells.contains_key(*other)) {
+    for table in gathered.tables.iter().filter(|table| table.cells.contains_key(baseline)) {
+        for condition in others.iter().filter(|other| table.cells.contains_key(other.as_str())) {
             let (tasks, _) = compared_tasks(table, baseline, condition, &clusters);
             found.push(Evidence {
                 who: table.who.clone(),
-                baseline: baseline.clone(),
-                condition: condition.clone(),
+                baseline: baseline.to_owned(),
+                condition: (*condition).clone(),
                 tasks,
-                digest: digest(table, [baseline, condition]),
+                digest: digest(table, [baseline, condition.as_str()]),
             });
         }
     }
     Ok(found)
 }
 
-fn digest(table: &Table, conditions: [&String; 2]) -> String {
+fn digest(table: &Table, conditions: [&str; 2]) -> String {
     let cells = conditions.into_iter().filter_map(|name| table.cells.get(name));
     let slots = cells.flat_map(|tasks| tasks.values()).flat_map(|slot: &Slot| &slot.results);
     let mut results: Vec<String> = slots

@@ -64,7 +64,7 @@ pub use contrasts::{Contrast, ContrastKind, ContrastVerdict};
 pub use controls::NegativeControls;
 pub use cost::{CostForecast, CostRange, CostSource, TrialCaps, forecast_cost};
 pub use delivered::LEAST_DELIVERED;
-pub use evidence::{Evidence, evidence};
+pub use evidence::{Evidence, evidence, evidence_against};
 pub use forecast::{
     ArmForecast, BaselineForecast, DesignForecast, Execution, JudgeForecast, LimitForecast, NoVerdict,
     PlanForecast, PlanRequest, RequestForecast, SecondStageForecast, ShapeForecast, SplitForecast,

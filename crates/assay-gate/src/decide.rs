@@ -1,12 +1,13 @@
-//! From paired results to a decision: Holm's procedure over the claims of a gate, at the level of a look.
+//! From paired results to a decision: one-sided tests of the claims of a gate, each at the level of its look.
 
-use assay_stats::{PairedTask, p_above};
+use assay_stats::{Interval, PairedTask, SessionDrift, interval_with_drift, p_above, p_below};
 use serde::Serialize;
 
-use crate::policy::Requirement;
+use crate::policy::{BudgetScope, Requirement};
 
-/// The share of the error budget that looks after the first have together.
-const LATER: f64 = 0.2;
+/// The one-sided level of each test against the reference version. It is not shared: what adds up over merges is the
+/// distance to the reference, which each of them has to show anew.
+pub const REFERENCE_LEVEL: f64 = 0.05;
 
 /// A claim that a policy requires to be shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,23 +18,54 @@ pub struct Claim {
     pub require: Requirement,
     /// The margin of `not-harmful` and `non-inferior`.
     pub margin: f64,
-    /// The results.
+    /// The results against the baseline, or against the version at the target.
     pub tasks: Vec<PairedTask>,
-    /// Which look at this version of the skill it is, from 1.
-    pub look: u32,
-    /// The standard deviation of the drift between the arms; 0 for interleaved arms.
-    pub drift: f64,
+    /// The results against the reference version, if that is another than the one in `tasks`. `helps` has none.
+    pub reference: Option<Vec<PairedTask>>,
+    /// The one-sided level of the test against it: [`REFERENCE_LEVEL`], or a round's part of that.
+    pub reference_level: f64,
+    /// The one-sided level of this look at this version of the skill.
+    pub level: f64,
+    /// The drift between the arms; [`SessionDrift::NONE`] for interleaved arms.
+    pub drift: SessionDrift,
+}
+
+/// What results say about a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The claim is shown: the interval lies above the bound.
+    Pass,
+    /// Neither the claim nor its contrary is shown.
+    Undecided,
+    /// The contrary is shown: the interval lies below the bound.
+    Fail,
 }
 
 /// The decision on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Decision {
-    /// The p-value of the claim, two-sided as the verdict's; `null` under 5 tasks or effective clusters.
+    /// The one-sided p-value of the claim; `null` under 5 tasks or effective clusters.
     pub p: Option<f64>,
-    /// What p is compared with: the level of the look over the number of claims that are not shown yet.
+    /// What p is compared with: the level of the look, or with a shared budget its share.
     pub level: f64,
-    /// Whether the claim is shown.
-    pub shown: bool,
+    /// Both tests together.
+    pub outcome: Outcome,
+    /// The test against the reference version.
+    pub reference: Option<ReferenceTest>,
+}
+
+/// The test against the reference version.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ReferenceTest {
+    /// The one-sided p-value.
+    pub p: Option<f64>,
+    /// What p is compared with.
+    pub level: f64,
+    /// The lift over the reference version.
+    pub lift: Option<f64>,
+    /// What this test alone says.
+    pub outcome: Outcome,
 }
 
 impl Claim {
@@ -44,117 +76,241 @@ impl Claim {
             Requirement::NotHarmful | Requirement::NonInferior => -self.margin,
         }
     }
-}
 
-/// The error rate of look `look` of a budget: the first has 80%, each later one 20% of what is left, so that any
-/// number of reruns has the budget together. Without a ledger nothing is counted, and the look has it all.
-pub fn level_of_look(budget: f64, look: u32, counted: bool) -> f64 {
-    if !counted {
-        return budget;
+    /// What the results against the baseline say at a one-sided level.
+    fn outcome_at(&self, level: f64) -> Outcome {
+        outcome(interval_at(&self.tasks, level, self.drift), self.bound())
     }
-    let before = i32::try_from(look.saturating_sub(1)).unwrap_or(i32::MAX);
-    budget * (1.0 - LATER) * LATER.powi(before)
+
+    /// The results against the reference version, if the claim has to be shown against it.
+    fn against_reference(&self) -> Option<&[PairedTask]> {
+        self.reference.as_deref().filter(|_| self.require != Requirement::Helps)
+    }
 }
 
-/// Holm's step-down procedure over all claims (Holm, Scandinavian Journal of Statistics 6, 1979, 65–70). Claims at different
-/// looks have different levels: they are ordered by the ratio of p to level, the weighted form of the procedure with
-/// the levels as weights.
-pub fn decide(claims: &[Claim], budget: f64, counted: bool) -> Vec<Decision> {
-    let mut decisions: Vec<Decision> = claims
+/// The interval that a one-sided test at `level` reads: each end is wrong with that probability. `None` under 5 tasks or
+/// effective clusters.
+pub fn interval_at(tasks: &[PairedTask], level: f64, drift: SessionDrift) -> Option<Interval> {
+    interval_with_drift(tasks, 2.0 * level, drift)
+}
+
+/// The one-sided p-value of the claim that the lift is above `bound`; `None` under 5 tasks or effective clusters.
+pub fn one_sided_p(tasks: &[PairedTask], bound: f64, drift: SessionDrift) -> Option<f64> {
+    let two_sided = p_above(tasks, bound, drift)?;
+    if two_sided < 1.0 {
+        return Some(0.5 * two_sided);
+    }
+    Some(1.0 - 0.5 * p_below(tasks, bound, drift)?)
+}
+
+fn outcome(interval: Option<Interval>, bound: f64) -> Outcome {
+    match interval {
+        Some(interval) if interval.low > bound => Outcome::Pass,
+        Some(interval) if interval.high <= bound => Outcome::Fail,
+        _ => Outcome::Undecided,
+    }
+}
+
+/// What the results say about each claim, and the level at which each was tested against its baseline.
+///
+/// With [`BudgetScope::PullRequest`] the claims of `helps` share their levels by Holm's step-down procedure (Holm,
+/// Scandinavian Journal of Statistics 6, 1979, 65–70), in its weighted form with the levels as weights: as long as one of
+/// them is shown at its level over the number of those that are not shown yet, it no longer counts. A gate passes
+/// versions that are equal for what they are, so `not-harmful` and `non-inferior` share nothing.
+pub fn outcomes(claims: &[Claim], scope: BudgetScope) -> Vec<(Outcome, f64)> {
+    let shares = |claim: &Claim| scope == BudgetScope::PullRequest && claim.require == Requirement::Helps;
+    let mut open: Vec<usize> = (0..claims.len()).filter(|at| claims.get(*at).is_some_and(shares)).collect();
+    let mut found: Vec<(Outcome, f64)> = claims
         .iter()
-        .map(|claim| Decision {
-            p: p_above(&claim.tasks, claim.bound(), claim.drift),
-            level: level_of_look(budget, claim.look, counted),
-            shown: false,
+        .map(|claim| {
+            let outcome = if shares(claim) { Outcome::Undecided } else { claim.outcome_at(claim.level) };
+            (outcome, claim.level)
         })
         .collect();
-    let mut order: Vec<usize> = (0..claims.len()).collect();
-    let ratio = |decision: &Decision| decision.p.unwrap_or(1.0) / decision.level;
-    order.sort_by(|one, other| ratio(&decisions[*one]).total_cmp(&ratio(&decisions[*other])));
-    let mut left = claims.len();
-    let mut goes_on = true;
-    for at in order {
-        let decision = &mut decisions[at];
-        decision.level /= left as f64;
-        goes_on &= decision.p.is_some_and(|p| p <= decision.level);
-        decision.shown = goes_on;
-        if goes_on {
-            left -= 1;
+    while !open.is_empty() {
+        let left = open.len();
+        let tested: Vec<(usize, Outcome, f64)> = open
+            .iter()
+            .filter_map(|at| Some((*at, claims.get(*at)?)))
+            .map(|(at, claim)| (at, claim.level / left as f64))
+            .filter_map(|(at, level)| Some((at, claims.get(at)?.outcome_at(level), level)))
+            .collect();
+        open.retain(|at| !tested.iter().any(|(known, outcome, _)| known == at && *outcome == Outcome::Pass));
+        for (at, outcome, level) in tested {
+            if let Some(slot) = found.get_mut(at) {
+                *slot = (outcome, level);
+            }
+        }
+        if open.len() == left {
+            break;
         }
     }
-    decisions
+    for (claim, (outcome, _)) in claims.iter().zip(&mut found) {
+        if let Some(tasks) = claim.against_reference() {
+            *outcome = (*outcome).max(reference_outcome(claim, tasks));
+        }
+    }
+    found
 }
 
-/// The results with the smallest p that `tasks` tasks of `repetitions` trials can give, if the baseline passes this
-/// share of its trials.
-pub fn best_case(require: Requirement, tasks: usize, repetitions: usize, baseline: f64) -> Vec<PairedTask> {
-    let arm = match require {
-        Requirement::Helps => 1.0,
-        // The smallest variance is without any difference.
-        Requirement::NotHarmful | Requirement::NonInferior => f64::max(baseline, 1.0),
-    };
-    let base = match require {
-        Requirement::Helps => baseline,
-        Requirement::NotHarmful | Requirement::NonInferior => arm,
-    };
-    let task = PairedTask { arm: vec![arm; repetitions], base: vec![base; repetitions], cluster: None };
-    vec![task; tasks]
+fn reference_outcome(claim: &Claim, tasks: &[PairedTask]) -> Outcome {
+    outcome(interval_at(tasks, claim.reference_level, claim.drift), claim.bound())
+}
+
+/// [`outcomes`], with the p-values.
+pub fn decide(claims: &[Claim], scope: BudgetScope) -> Vec<Decision> {
+    claims
+        .iter()
+        .zip(outcomes(claims, scope))
+        .map(|(claim, (outcome, level))| Decision {
+            p: one_sided_p(&claim.tasks, claim.bound(), claim.drift),
+            level,
+            outcome,
+            reference: claim.against_reference().map(|tasks| ReferenceTest {
+                p: one_sided_p(tasks, claim.bound(), claim.drift),
+                level: claim.reference_level,
+                lift: assay_stats::lift(tasks, 0.95).map(|estimate| estimate.mean),
+                outcome: reference_outcome(claim, tasks),
+            }),
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn claim(lift: f64, look: u32) -> Claim {
-        let task = |at: usize| PairedTask {
-            arm: vec![if (at as f64) < 20.0 * lift { 1.0 } else { 0.0 }; 3],
-            base: vec![0.0; 3],
-            cluster: None,
+    /// 20 tasks of three trials, a share of which the skill lifts from 0 to 1, or lowers.
+    fn tasks(lift: f64) -> Vec<PairedTask> {
+        let task = |at: usize| {
+            let moved = (at as f64) < 20.0 * lift.abs();
+            let [low, high] = [vec![0.0; 3], vec![if moved { 1.0 } else { 0.0 }; 3]];
+            let (arm, base) = if lift < 0.0 { (low, high) } else { (high, low) };
+            PairedTask { arm, base, cluster: None }
         };
-        let tasks = (0..20).map(task).collect();
-        Claim { skill: "s".to_owned(), require: Requirement::Helps, margin: 0.1, tasks, look, drift: 0.0 }
+        (0..20).map(task).collect()
+    }
+
+    fn claim(require: Requirement, lift: f64, level: f64) -> Claim {
+        Claim {
+            skill: "s".to_owned(),
+            require,
+            margin: 0.1,
+            tasks: tasks(lift),
+            reference: None,
+            reference_level: REFERENCE_LEVEL,
+            level,
+            drift: SessionDrift::NONE,
+        }
+    }
+
+    fn helps(lift: f64, level: f64) -> Claim {
+        claim(Requirement::Helps, lift, level)
+    }
+
+    fn one(claim: &Claim) -> Decision {
+        decide(std::slice::from_ref(claim), BudgetScope::Skill)[0]
     }
 
     #[test]
-    fn all_looks_share_the_budget() {
-        let sum: f64 = (1..50).map(|look| level_of_look(0.05, look, true)).sum();
-        assert!((sum - 0.05).abs() < 1e-12);
-        assert!((level_of_look(0.05, 1, true) - 0.04).abs() < 1e-12);
-        assert!((level_of_look(0.05, 2, true) - 0.008).abs() < 1e-12);
-        assert!((level_of_look(0.05, 7, false) - 0.05).abs() < 1e-12);
+    fn the_p_value_is_one_sided() {
+        // n = 20 tasks, 6 of them with a difference of 1: mean .3, s² = 6·.7/19 = .22105. Pseudo-tasks: v₀ = 2·¼/3,
+        // s̃² = (19·.22105 + 2/6)/21 = .21587, f = 21²/19. t = .3/√(.21587/20) = 2.8876, f = 23.2, one tail: .00414; and
+        // t = .3/√(.22105/20) = 2.8536 with 19: .00509. The interval takes the wider one.
+        let found = one(&helps(0.3, 0.025));
+        assert!((found.p.unwrap() - 0.005_09).abs() < 5e-5, "{found:?}");
+        // The contrary has the rest: the claims that the lift is above and below share one distribution.
+        let against = one(&helps(-0.3, 0.025));
+        assert!((against.p.unwrap() + found.p.unwrap() - 1.0).abs() < 1e-9, "{against:?}");
     }
 
     #[test]
-    fn claims_share_the_budget_by_holm() {
-        // p of 8 of 20 tasks: between .05/4 and .05.
-        let [strong, weak, none] = [0.9, 0.3, 0.0].map(|lift| claim(lift, 1));
-        let p = |claim: &Claim| decide(std::slice::from_ref(claim), 0.05, false)[0].p.unwrap();
-        assert!(p(&strong) < 0.001 && p(&weak) < 0.05 && p(&none) > 0.5, "{} {}", p(&weak), p(&none));
-        let budget = 1.5 * p(&weak);
-        let shown = |claims: &[&Claim], budget: f64| -> Vec<bool> {
+    fn three_outcomes() {
+        use Requirement::{Helps, NonInferior, NotHarmful};
+        let check = |require: Requirement, lift: f64, level: f64, expected: Outcome| {
+            let found = one(&claim(require, lift, level));
+            assert_eq!(found.outcome, expected, "{require:?} {lift} {level}: {found:?}");
+            assert_eq!(expected == Outcome::Pass, found.p.unwrap() <= level);
+            assert_eq!(expected == Outcome::Fail, found.p.unwrap() >= 1.0 - level);
+        };
+        check(Helps, 0.3, 0.025, Outcome::Pass);
+        check(Helps, 0.3, 0.001, Outcome::Undecided);
+        check(Helps, 0.1, 0.025, Outcome::Undecided);
+        check(Helps, -0.3, 0.025, Outcome::Fail);
+        // Without any difference: no tail of 20 tasks reaches the margin of 10 points at .001.
+        for require in [NonInferior, NotHarmful] {
+            check(require, 0.0, 0.025, Outcome::Pass);
+            check(require, 0.0, 0.000_01, Outcome::Undecided);
+            check(require, -0.1, 0.025, Outcome::Undecided);
+            check(require, -0.4, 0.025, Outcome::Fail);
+            check(require, 0.9, 0.025, Outcome::Pass);
+        }
+    }
+
+    #[test]
+    fn too_few_tasks_decide_nothing() {
+        let mut few = helps(1.0, 0.025);
+        few.tasks.truncate(4);
+        assert_eq!((one(&few).p, one(&few).outcome), (None, Outcome::Undecided));
+        // 8 tasks, 6 of one cluster: 64/38 effective units.
+        let mut clustered = helps(1.0, 0.025);
+        clustered.tasks.truncate(8);
+        for task in clustered.tasks.iter_mut().take(6) {
+            task.cluster = Some(1);
+        }
+        assert_eq!(one(&clustered).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn holm_is_for_claims_of_helps_that_share_a_budget() {
+        let p = |claim: &Claim| one(claim).p.unwrap();
+        let level = 1.5 * p(&helps(0.3, 0.05));
+        let [strong, weak, none] = [0.9, 0.3, 0.0].map(|lift| helps(lift, level));
+        let shown = |claims: &[&Claim], scope: BudgetScope| -> Vec<bool> {
             let claims: Vec<Claim> = claims.iter().map(|claim| (*claim).clone()).collect();
-            decide(&claims, budget, false).iter().map(|decision| decision.shown).collect()
+            decide(&claims, scope).iter().map(|found| found.outcome == Outcome::Pass).collect()
         };
-        // Alone it has all of the budget, beside another undecided claim half of it, and beside a shown one all again.
-        assert_eq!(shown(&[&weak], budget), [true]);
-        assert_eq!(shown(&[&weak, &none], budget), [false, false]);
-        assert_eq!(shown(&[&weak, &strong], budget), [true, true]);
-        assert_eq!(shown(&[&none, &strong, &weak], 1e-13), [false, false, false]);
+        // Alone it has all of the level, beside another undecided claim half of it, and beside a shown one all again.
+        use BudgetScope::{PullRequest, Skill};
+        assert_eq!(shown(&[&weak], PullRequest), [true]);
+        assert_eq!(shown(&[&weak, &none], PullRequest), [false, false]);
+        assert_eq!(shown(&[&weak, &strong], PullRequest), [true, true]);
+        assert_eq!(shown(&[&none, &weak, &strong], PullRequest), [false, false, true]);
+        assert_eq!(shown(&[&none, &weak, &strong], Skill), [false, true, true]);
+        // Thirty equal versions are thirty decisions of their own.
+        let equal = claim(Requirement::NonInferior, 0.0, level);
+        assert_eq!(shown(&vec![&equal; 30], PullRequest), vec![shown(&[&equal], Skill)[0]; 30]);
     }
 
     #[test]
-    fn a_rerun_is_judged_at_a_stricter_level() {
-        let decided = |look: u32| decide(&[claim(0.3, look)], 0.05, true)[0];
-        let p = decided(1).p.unwrap();
-        assert!(p < 0.04 && p > 0.0003, "{p}");
-        assert!(decided(1).shown && !decided(4).shown);
+    fn levels_are_weights() {
+        // Two claims with equal results and unequal levels: the one with the larger level is first.
+        let p = one(&helps(0.3, 0.05)).p.unwrap();
+        let claims = [helps(0.3, 1.2 * p), helps(0.3, 2.4 * p)];
+        let found = decide(&claims, BudgetScope::PullRequest);
+        assert_eq!(found.iter().map(|one| one.outcome).collect::<Vec<_>>(), [Outcome::Pass; 2]);
+        let levels: Vec<f64> = found.iter().map(|one| one.level / p).collect();
+        assert!((levels[0] - 1.2).abs() < 1e-9 && (levels[1] - 1.2).abs() < 1e-9, "{levels:?}");
     }
 
     #[test]
-    fn the_best_case_over_a_high_baseline_is_weak() {
-        let p = |tasks: usize, baseline: f64| {
-            p_above(&best_case(Requirement::Helps, tasks, 1, baseline), 0.0, 0.0).unwrap()
+    fn the_reference_version_has_a_test_of_its_own() {
+        let check = |require: Requirement, lift: f64, expected: Outcome| {
+            let against = Claim { reference: Some(tasks(lift)), ..claim(require, 0.0, 0.025) };
+            let found = one(&against);
+            assert_eq!(found.outcome, expected, "{require:?} {lift}: {found:?}");
+            found.reference
         };
-        assert!(p(18, 0.0) < 1e-6 && p(18, 15.0 / 18.0) > p(18, 0.5));
+        let shown = check(Requirement::NonInferior, 0.0, Outcome::Pass).unwrap();
+        assert_eq!((shown.outcome, shown.level, shown.lift), (Outcome::Pass, 0.05, Some(0.0)));
+        check(Requirement::NonInferior, -0.1, Outcome::Undecided);
+        check(Requirement::NonInferior, -0.4, Outcome::Fail);
+        check(Requirement::NotHarmful, -0.4, Outcome::Fail);
+        // The lift over the version at the target is what `helps` is about.
+        let helps = Claim { reference: Some(tasks(-0.4)), ..helps(0.9, 0.025) };
+        assert_eq!((one(&helps).outcome, one(&helps).reference), (Outcome::Pass, None));
+        // A good reference does not make up for a loss against the target.
+        let against = Claim { reference: Some(tasks(0.9)), ..claim(Requirement::NonInferior, -0.4, 0.025) };
+        assert_eq!(one(&against).outcome, Outcome::Fail);
     }
 }

@@ -6,7 +6,16 @@ use std::collections::BTreeMap;
 use assay_stats::PairedTask;
 
 /// The fewest sessions that give an estimate.
-const FEWEST: usize = 3;
+pub const FEWEST_SESSIONS: usize = 6;
+
+/// How much a baseline drifts between sessions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DriftEstimate {
+    /// The standard deviation of its mean score between sessions, beyond what trials vary by chance.
+    pub sd: f64,
+    /// The sessions that it was estimated from.
+    pub sessions: usize,
+}
 
 /// Trials of the baseline on one task in one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,11 +29,11 @@ pub struct Session {
 }
 
 /// The standard deviation of the baseline's mean score between sessions, beyond what trials vary by chance; `None`
-/// with fewer than three sessions.
+/// with fewer than six sessions.
 ///
 /// Method of moments: the variance between sessions of the mean difference from each task's own mean, less the mean
 /// variance of these means (p(1 − p)/n for each task), at least 0.
-pub fn drift_sd(trials: &[Session]) -> Option<f64> {
+pub fn drift_sd(trials: &[Session]) -> Option<DriftEstimate> {
     let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for cell in trials {
         tasks.entry(&cell.task).or_default().extend(&cell.scores);
@@ -36,7 +45,7 @@ pub fn drift_sd(trials: &[Session]) -> Option<f64> {
         let chance = expected * (1.0 - expected) / cell.scores.len() as f64;
         sessions.entry(&cell.session).or_default().push((mean(&cell.scores) - expected, chance));
     }
-    if sessions.len() < FEWEST {
+    if sessions.len() < FEWEST_SESSIONS {
         return None;
     }
     let shifts: Vec<f64> = sessions
@@ -51,7 +60,7 @@ pub fn drift_sd(trials: &[Session]) -> Option<f64> {
     let centre = mean(&shifts);
     let observed =
         shifts.iter().map(|shift| (shift - centre).powi(2)).sum::<f64>() / (shifts.len() as f64 - 1.0);
-    Some((observed - chance).max(0.0).sqrt())
+    Some(DriftEstimate { sd: (observed - chance).max(0.0).sqrt(), sessions: sessions.len() })
 }
 
 /// The drift that trials of some tasks, recorded and executed again, detect with 80% power at a two-sided level of 5%:
@@ -93,13 +102,18 @@ mod tests {
 
     #[test]
     fn drift_is_what_sessions_share() {
-        // Every task passes in 50, 70 and 30 of 100 trials: shifts of 0, .2 and −.2, sd .2; chance is .25/100/40.
-        let cells: Vec<Session> = (0..40)
-            .flat_map(|task| [(0, 50), (1, 70), (2, 30)].map(|(s, k)| cell(s, task, k, 100)))
-            .collect();
-        let expected = (0.04_f64 - 0.25 / 100.0 / 40.0).sqrt();
-        assert!((drift_sd(&cells).unwrap() - expected).abs() < 1e-12);
-        assert_eq!(drift_sd(&cells[..2]), None);
+        // Every task passes in 50, 70, 30, 50, 70 and 30 of 100 trials: shifts of 0, ±.2, 0, ±.2, variance .16/5;
+        // chance is .25/100/40.
+        let passed = [50, 70, 30, 50, 70, 30];
+        let sessions = |count: usize| -> Vec<Session> {
+            (0..40)
+                .flat_map(|task| (0..count).map(move |session| cell(session, task, passed[session], 100)))
+                .collect()
+        };
+        let expected = (0.032_f64 - 0.25 / 100.0 / 40.0).sqrt();
+        let found = drift_sd(&sessions(6)).unwrap();
+        assert!((found.sd - expected).abs() < 1e-12 && found.sessions == 6, "{found:?}");
+        assert_eq!(drift_sd(&sessions(5)), None);
     }
 
     #[test]
@@ -108,10 +122,11 @@ mod tests {
         let cells: Vec<Session> = (0..40)
             .flat_map(|task| {
                 let [up, down] = if task % 2 == 0 { [6, 4] } else { [4, 6] };
-                [cell(0, task, 5, 10), cell(1, task, up, 10), cell(2, task, down, 10)]
+                [(0, 5), (1, up), (2, down), (3, 5), (4, up), (5, down)]
+                    .map(|(session, passed)| cell(session, task, passed, 10))
             })
             .collect();
-        assert_eq!(drift_sd(&cells), Some(0.0));
+        assert_eq!(drift_sd(&cells), Some(DriftEstimate { sd: 0.0, sessions: 6 }));
     }
 
     #[test]

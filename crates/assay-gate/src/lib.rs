@@ -11,13 +11,17 @@ mod git;
 mod ledger;
 mod parts;
 mod policy;
+mod power;
 mod repository;
 mod rules;
 mod self_check;
+pub mod simulate;
 mod terms;
 
-pub use decide::{Claim, Decision, best_case, decide, level_of_look};
-pub use drift::{Session, detectable_drift, drift_sd};
+pub use decide::{
+    Claim, Decision, Outcome, REFERENCE_LEVEL, ReferenceTest, decide, interval_at, one_sided_p, outcomes,
+};
+pub use drift::{DriftEstimate, FEWEST_SESSIONS, Session, detectable_drift, drift_sd};
 pub use error::PolicyError;
 pub use evaluation::{Change, Evaluation, EvaluationError, Request, Subject};
 pub use git::GitError;
@@ -30,5 +34,6 @@ pub use policy::{
 };
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
 pub use rules::{Rules, SETTINGS, relative};
+pub use power::{ENOUGH, ExperimentSize};
 pub use self_check::{NullSplits, null_splits};
 pub use terms::{SkillTerms, Terms, weakened};

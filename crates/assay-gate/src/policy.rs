@@ -183,7 +183,7 @@ pub struct Reuse {
     #[serde(default = "default_sentinel")]
     pub sentinel: f64,
     /// The standard deviation of the baseline's mean score between sessions, for stores with fewer than
-    /// three sessions.
+    /// six sessions.
     pub drift_sd: Option<f64>,
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum Purpose {
     Admission = 14,
     /// Recorded trials with labels that mean nothing, one stream a suite.
     Relabel = 15,
+    /// Versions of a skill on one set of tasks, one stream a set.
+    Versions = 16,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat

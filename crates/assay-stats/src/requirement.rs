@@ -7,7 +7,7 @@
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
-use crate::quantile::normal_tail;
+use crate::quantile::{normal_tail, student_tail};
 use crate::sample::Sample;
 
 /// The smallest p reported, as of `interval_p`.
@@ -16,22 +16,48 @@ const LEAST_P: f64 = 1e-15;
 /// Halvings of the ratio of two p-values.
 const HALVINGS: usize = 80;
 
+/// The drift between the session of one arm and the recorded sessions of the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SessionDrift {
+    /// The standard deviation of an arm's mean between sessions; 0 for arms that were measured together.
+    pub sd: f64,
+    /// The sessions that it was estimated from; `None` if it is known.
+    pub sessions: Option<usize>,
+    /// The sessions that the recorded arm's trials are from, at least 1.
+    pub recorded: usize,
+}
+
+impl SessionDrift {
+    /// Arms that were measured together.
+    pub const NONE: Self = Self { sd: 0.0, sessions: None, recorded: 1 };
+
+    /// How much one tail of the difference between the arms' sessions is: t(k − 1)·sd·√(1 + 1/g) for k sessions of the
+    /// estimate and g recorded ones. Both arms drift: the new one as one session does, the recorded one as their mean.
+    fn half_width(self, tail: f64) -> Option<f64> {
+        let quantile = match self.sessions {
+            Some(sessions) => student_tail(sessions as f64 - 1.0, tail)?,
+            None => normal_tail(tail)?,
+        };
+        Some(quantile * self.sd * (1.0 + 1.0 / self.recorded.max(1) as f64).sqrt())
+    }
+}
+
 /// The (1 − α) interval of the lift if both arms were measured at the same time, and if not, with the variance of
-/// the drift between them: `drift` is its standard deviation, 0 for interleaved arms.
+/// the drift between them.
 ///
-/// Each side is lengthened to the root of the sum of its square and (z·drift)². `None` under 5 tasks or effective
+/// Each side is lengthened to the root of the sum of its square and that of the drift. `None` under 5 tasks or effective
 /// clusters.
-pub fn interval_with_drift(tasks: &[PairedTask], alpha: f64, drift: f64) -> Option<Interval> {
+pub fn interval_with_drift(tasks: &[PairedTask], alpha: f64, drift: SessionDrift) -> Option<Interval> {
     let sample = Sample::of(tasks);
     if !sample.has(FEWEST_UNITS) {
         return None;
     }
     let moments = sample.moments();
     let interval = moments.interval(0.5 * alpha, (-1.0, 1.0))?;
-    if drift <= 0.0 {
+    if drift.sd <= 0.0 {
         return Some(interval);
     }
-    let more = normal_tail(0.5 * alpha)? * drift;
+    let more = drift.half_width(0.5 * alpha)?;
     let longer = |side: f64| side.hypot(more);
     Some(Interval {
         low: (moments.mean - longer(moments.mean - interval.low)).max(-1.0),
@@ -40,12 +66,12 @@ pub fn interval_with_drift(tasks: &[PairedTask], alpha: f64, drift: f64) -> Opti
 }
 
 /// The p-value of the claim that the lift is above `bound`; `None` under 5 tasks or effective clusters.
-pub fn p_above(tasks: &[PairedTask], bound: f64, drift: f64) -> Option<f64> {
+pub fn p_above(tasks: &[PairedTask], bound: f64, drift: SessionDrift) -> Option<f64> {
     smallest(|alpha| Some(interval_with_drift(tasks, alpha, drift)?.low > bound))
 }
 
 /// The p-value of the claim that the lift is below `bound`; `None` under 5 tasks or effective clusters.
-pub fn p_below(tasks: &[PairedTask], bound: f64, drift: f64) -> Option<f64> {
+pub fn p_below(tasks: &[PairedTask], bound: f64, drift: SessionDrift) -> Option<f64> {
     smallest(|alpha| Some(interval_with_drift(tasks, alpha, drift)?.high < bound))
 }
 
@@ -94,27 +120,37 @@ mod tests {
     fn against_zero_it_is_the_p_of_the_verdict() {
         let tasks = suite(&[0.5, 0.25, 0.0, 0.75, 0.25, 0.5, -0.25, 0.25]);
         let p = interval_p(&tasks).unwrap();
-        assert!((p_above(&tasks, 0.0, 0.0).unwrap() / p - 1.0).abs() < 1e-9);
+        assert!((p_above(&tasks, 0.0, SessionDrift::NONE).unwrap() / p - 1.0).abs() < 1e-9);
         let reversed: Vec<PairedTask> = tasks
             .iter()
             .map(|task| PairedTask { arm: task.base.clone(), base: task.arm.clone(), cluster: None })
             .collect();
-        assert!((p_below(&reversed, 0.0, 0.0).unwrap() / p - 1.0).abs() < 1e-9);
-        assert_eq!(p_above(&reversed, 0.0, 0.0), Some(1.0));
-        assert_eq!(p_above(&tasks[..4], 0.0, 0.0), None);
+        assert!((p_below(&reversed, 0.0, SessionDrift::NONE).unwrap() / p - 1.0).abs() < 1e-9);
+        assert_eq!(p_above(&reversed, 0.0, SessionDrift::NONE), Some(1.0));
+        assert_eq!(p_above(&tasks[..4], 0.0, SessionDrift::NONE), None);
     }
 
     #[test]
     fn a_lower_bound_is_easier_and_drift_makes_it_harder() {
         let tasks = suite(&[0.1, 0.0, 0.0, 0.2, -0.1, 0.0, 0.1, 0.0, 0.1, 0.0]);
-        let p = |bound: f64, drift: f64| p_above(&tasks, bound, drift).unwrap();
+        let of = |sd: f64| SessionDrift { sd, ..SessionDrift::NONE };
+        let p = |bound: f64, drift: f64| p_above(&tasks, bound, of(drift)).unwrap();
         assert!(p(-0.2, 0.0) < p(-0.1, 0.0) && p(-0.1, 0.0) < p(0.0, 0.0));
         assert!(p(-0.2, 0.0) < p(-0.2, 0.05) && p(-0.2, 0.05) < p(-0.2, 0.2));
-        // The half-width is the root of the squares: (mean − low)² + (z·sd)².
-        let [plain, drifted] = [0.0, 0.1].map(|sd| interval_with_drift(&tasks, 0.05, sd).unwrap());
-        let mean = 0.04;
-        let expected = ((mean - plain.low).powi(2) + (1.959_963_984_540_054 * 0.1_f64).powi(2)).sqrt();
-        assert!((mean - drifted.low - expected).abs() < 1e-12);
+        // The half-width is the root of the squares: (mean − low)² + (quantile·sd)²·(1 + 1/g).
+        let low = |drift: SessionDrift| 0.04 - interval_with_drift(&tasks, 0.05, drift).unwrap().low;
+        let plain = low(SessionDrift::NONE);
+        let check = |drift: SessionDrift, quantile: f64, sessions: f64| {
+            let expected = (plain.powi(2) + sessions * (quantile * 0.1_f64).powi(2)).sqrt();
+            assert!((low(drift) - expected).abs() < 1e-9, "{drift:?}: {} {expected}", low(drift));
+        };
+        check(of(0.1), 1.959_963_984_540_054, 2.0);
+        // t(5) = 2.570582 with 2.5% above.
+        check(SessionDrift { sd: 0.1, sessions: Some(6), recorded: 1 }, 2.570_581_835_636_314, 2.0);
+        check(SessionDrift { sd: 0.1, sessions: Some(6), recorded: 4 }, 2.570_581_835_636_314, 1.25);
+        // One session has no spread.
+        let single = SessionDrift { sd: 0.1, sessions: Some(1), recorded: 1 };
+        assert_eq!(interval_with_drift(&tasks, 0.05, single), None);
     }
 
     #[test]

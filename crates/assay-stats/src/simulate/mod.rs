@@ -19,6 +19,7 @@ mod sequential;
 mod tally;
 mod threads;
 mod truth;
+mod versions;
 
 pub use admission::{AdmissionCell, AdmissionFigures, admission_grid};
 pub use baseline::Baseline;
@@ -37,3 +38,4 @@ pub use sequential::{
 pub use tally::{Cell, Tally, simulate_suites};
 pub use threads::simulate_all;
 pub use truth::{Design, Effect, Loss, Suite};
+pub use versions::Versions;

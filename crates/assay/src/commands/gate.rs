@@ -1,24 +1,28 @@
 //! `assay gate`: do changed skills meet a policy?
 
+mod attainable;
 mod checks;
 mod decisions;
 mod guards;
 mod looks;
 mod measure;
 mod output;
+mod reference;
 mod rows;
 mod scope;
 mod self_check;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_gate::{Policy, SkillTerms};
+use assay_gate::{Numbers, Policy, SkillTerms, Terms, level};
 use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
-use self::decisions::{check_feasible, decide_skills};
+use self::attainable::{Planned, check_attainable};
+use self::decisions::{LookLevel, decide_skills};
 use self::looks::Looks;
-use self::measure::{Gate, Measured, Unmeasured};
+use self::measure::{Against, Gate, Measured, Unmeasured};
 use self::output::{Document, LedgerSummary, SkillRow, Word};
 use self::rows::row;
 use self::scope::Scope;
@@ -153,16 +157,86 @@ fn decide(
         .filter(|gated| gated.is_open())
         .filter_map(|gated| terms.skills.get_key_value(&gated.row.skill))
         .collect();
-    check_feasible(policy, &open)?;
     let store = open_trials(scope, &store)?;
-    measure(args, scope, policy, (&store, looks.as_mut()), gated, ui)?;
-    decide_skills(policy, terms, gated, &|skill| {
-        let of = terms.skills.get(skill)?;
-        Some(looks.as_ref()?.numbers(skill, of, None))
-    });
+    let known = |skill: &str| gated.iter().any(|gated| gated.row.skill == skill && gated.is_known);
+    let compared = compared(args, scope, policy, (&open, looks.as_ref(), &store), &known)?;
+    forecast(policy, &open, &compared, gated, ui)?;
+    measure(args, scope, policy, (&store, looks.as_mut()), (gated, &compared), ui)?;
+    decide_skills(policy, terms, gated, &|skill| look_level(policy, skill, terms, looks.as_ref(), None));
     if let Some(looks) = &mut looks {
         looks.complete_all(gated, &store);
         document.ledger = looks.summary();
+    }
+    Ok(())
+}
+
+/// What a skill is compared with.
+struct Compared {
+    /// The commit at which the version to compare with is.
+    base: Option<String>,
+    /// That of the reference version.
+    reference: Option<String>,
+    look: LookLevel,
+}
+
+/// What each of the open skills is compared with, and at which look.
+fn compared(
+    args: &GateArgs,
+    scope: &Scope,
+    policy: &Policy,
+    (open, looks, store): (&[(&String, &SkillTerms)], Option<&Looks>, &Store),
+    is_known: &dyn Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Compared>, Failure> {
+    // The history is that of the checkout, not of the files that are evaluated.
+    let folder = args.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let of = |(skill, _): &(&String, &SkillTerms)| {
+        let target = scope.evaluation.as_ref().filter(|_| is_known(skill)).map(|found| &found.target);
+        let at = scope.subjects.iter().find(|subject| subject.skill == **skill);
+        let path = at.and_then(|subject| subject.from.as_ref()).unwrap_or(skill);
+        let entries = looks.map_or(Vec::new(), |looks| looks.entries(skill));
+        let reference = target.and_then(|target| reference::reference(folder, target, path, &entries));
+        let look = look_level(policy, skill, &scope.terms, looks, Some(store));
+        ((*skill).clone(), Compared { base: target.cloned(), reference, look })
+    };
+    Ok(open.iter().map(of).collect())
+}
+
+/// Which look it is, and its level; without a target none is counted.
+fn look_level(
+    policy: &Policy,
+    skill: &str,
+    terms: &Terms,
+    looks: Option<&Looks>,
+    store: Option<&Store>,
+) -> LookLevel {
+    let first = Numbers { version: 1, look: 1 };
+    let counted = looks.zip(terms.skills.get(skill));
+    let Numbers { version, look } = counted.map_or(first, |(looks, of)| looks.numbers(skill, of, store));
+    LookLevel { version, look, level: level(policy.error_budget, version, look) }
+}
+
+/// What the claims of the open skills can show; refuses those that can show nothing.
+fn forecast(
+    policy: &Policy,
+    open: &[(&String, &SkillTerms)],
+    compared: &BTreeMap<String, Compared>,
+    gated: &mut [Gated],
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let planned: Vec<Planned<'_>> = open
+        .iter()
+        .filter_map(|(skill, terms)| {
+            let Compared { base, reference, look } = compared.get(*skill)?;
+            let (has_version, has_reference) = (base.is_some(), reference.is_some());
+            Some(Planned { skill, terms, look: *look, has_version, has_reference, recorded: &[] })
+        })
+        .collect();
+    for (planned, forecast) in planned.iter().zip(check_attainable(policy, &planned)?) {
+        ui.note(&format!("{}: {}", planned.skill, forecast.note));
+        if let Some(gated) = gated.iter_mut().find(|gated| gated.row.skill == planned.skill) {
+            gated.row.power_equal = forecast.power_equal;
+        }
     }
     Ok(())
 }
@@ -179,7 +253,7 @@ fn measure(
     scope: &Scope,
     policy: &Policy,
     (store, looks): (&Store, Option<&mut Looks>),
-    gated: &mut [Gated],
+    (gated, compared): (&mut [Gated], &BTreeMap<String, Compared>),
     ui: &Ui,
 ) -> Result<(), Failure> {
     let cancel = machine::interrupted()?;
@@ -198,6 +272,7 @@ fn measure(
         machine: &here,
         cancel: &cancel,
         reuse: policy.reuse,
+        on_undecided: policy.on_undecided,
         budget: args.max_usd,
         policy_hash: &scope.terms.hash,
         ui,
@@ -205,8 +280,13 @@ fn measure(
     for gated in gated.iter_mut().filter(|gated| gated.is_open()) {
         let Some(of) = scope.terms.skills.get(&gated.row.skill) else { continue };
         ui.note(&format!("{}: {}", gated.row.skill, of.rule.require.word()));
-        let target = scope.evaluation.as_ref().filter(|_| gated.is_known);
-        match gate.measure(&gated.row.skill, of, target.map(|evaluation| evaluation.target.as_str())) {
+        let Some(compared) = compared.get(&gated.row.skill) else { continue };
+        let against = Against {
+            base: compared.base.as_deref(),
+            reference: compared.reference.as_deref(),
+            level: compared.look.level,
+        };
+        match gate.measure(&gated.row.skill, of, against) {
             Ok(measured) => gated.measured = Some(measured),
             Err(Unmeasured::Blocked(reason)) => gated.row.reason = reason,
             Err(Unmeasured::Failed(failure)) => return Err(failure),

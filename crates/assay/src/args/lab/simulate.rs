@@ -43,4 +43,6 @@ pub(crate) enum Grid {
     FewTasks,
     /// A skill without effect on tasks that a pilot of the baseline admitted
     Admission,
+    /// Versions of skills that a gate decides on, with what its rule promises
+    Gate,
 }

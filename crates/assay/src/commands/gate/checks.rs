@@ -15,16 +15,20 @@ pub(super) struct CheckChanges {
 }
 
 impl CheckChanges {
-    /// The checks of a report with a baseline and one condition. A task whose verifier reports no tests is one check.
-    pub(super) fn of(report: &Report) -> Self {
+    /// The checks of a report under its baseline and under a condition. A task whose verifier reports no tests is one check.
+    pub(super) fn of(report: &Report, condition: &str) -> Self {
         let mut checks: BTreeMap<String, [[usize; 2]; 2]> = BTreeMap::new();
         let conditions: Vec<&str> = report.arms.iter().map(|arm| arm.condition.as_str()).collect();
         let Some(baseline) = conditions.first() else { return Self::default() };
-        let at = |condition: &str| usize::from(condition != *baseline);
+        let skill = condition;
+        let at = |condition: &str| {
+            (condition == *baseline).then_some(0).or_else(|| (condition == skill).then_some(1))
+        };
         for row in &report.exploration.tests {
             let counts = checks.entry(format!("{}: {}", row.task, row.test)).or_default();
             for arm in &row.arms {
-                let [passed, all] = &mut counts[at(&arm.condition)];
+                let Some(at) = at(&arm.condition) else { continue };
+                let [passed, all] = &mut counts[at];
                 *passed += arm.passed;
                 *all += arm.passed + arm.failed;
             }
@@ -35,7 +39,8 @@ impl CheckChanges {
             }
             let counts = checks.entry(row.task.clone()).or_default();
             for arm in &row.arms {
-                let [passed, all] = &mut counts[at(&arm.condition)];
+                let Some(at) = at(&arm.condition) else { continue };
+                let [passed, all] = &mut counts[at];
                 *passed += arm.passed;
                 *all += arm.trials;
             }

@@ -107,6 +107,12 @@ impl Looks {
         )
     }
 
+    /// The looks at a skill that the ledger has.
+    pub(super) fn entries(&self, skill: &str) -> Vec<&LedgerEntry> {
+        let lineage = self.skills.get(skill).map(|(lineage, _)| lineage);
+        self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
+    }
+
     /// The level of the look that [`Looks::numbers`] names.
     pub(super) fn level(&self, skill: &str, terms: &SkillTerms, store: Option<&Store>) -> f64 {
         let Numbers { version, look } = self.numbers(skill, terms, store);

@@ -3,10 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use assay_analysis::{Evidence, LEAST_DELIVERED, Report};
-use assay_gate::{Requirement, Reuse, Session, SkillTerms, drift_sd};
-use assay_report::counted;
-use assay_stats::PairedTask;
+use assay_analysis::{AgentKey, Evidence, LEAST_DELIVERED, Report};
+use assay_gate::{
+    BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, REFERENCE_LEVEL, Requirement,
+    Reuse, Session, SkillTerms, drift_sd, outcomes,
+};
+use assay_report::{counted, points};
+use assay_stats::sequential::{rounds_to_look_at, spread_looks};
+use assay_stats::spending::{Sides, nominal_levels};
+use assay_stats::{PairedTask, SessionDrift};
 use assay_store::{
     Cell, ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, RunOutcomes,
     Selection, Store,
@@ -14,6 +19,7 @@ use assay_store::{
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
 use super::looks::Looks;
+use super::{attainable, decisions};
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -25,7 +31,10 @@ use crate::{machine, prices};
 pub(super) const COST: &str = "cost_usd";
 
 /// The condition that is required to meet the policy.
-const CONDITION: ConditionRole = ConditionRole::Curated;
+pub(super) const CONDITION: ConditionRole = ConditionRole::Curated;
+
+/// The fewest tasks of the baseline that are executed again: as many as an interval needs.
+const FEWEST_SENTINELS: usize = 5;
 
 /// What the trials of a skill show.
 pub(super) struct Measured {
@@ -36,15 +45,48 @@ pub(super) struct Measured {
     pub(super) reused: usize,
     /// What the executed trials cost.
     pub(super) spent_usd: f64,
+    /// The results against the reference version, by agent.
+    pub(super) reference: Vec<Evidence>,
     /// The drift between reused trials of the baseline and new ones.
     pub(super) drift: Option<Drift>,
+    /// With `on_undecided = "extend"`, the round that the trials end with.
+    pub(super) round: Option<RoundLevel>,
+}
+
+/// The levels of the tests after a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RoundLevel {
+    /// Repetitions by then.
+    pub(super) repetitions: u32,
+    /// The level of the look that all rounds share.
+    pub(super) of: f64,
+    pub(super) level: f64,
+    pub(super) reference_level: f64,
+}
+
+/// What a skill is compared with, and how strictly.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Against<'a> {
+    /// The commit at which the version to compare with is, if the skill was there.
+    pub(super) base: Option<&'a str>,
+    /// The commit of the reference version, if that is another version than the one at the target.
+    pub(super) reference: Option<&'a str>,
+    /// The one-sided level of this look.
+    pub(super) level: f64,
+}
+
+impl Measured {
+    /// The results of an agent against the reference version.
+    pub(super) fn against_reference(&self, who: &AgentKey) -> Option<Vec<PairedTask>> {
+        self.reference.iter().find(|found| found.who == *who).map(|found| found.tasks.clone())
+    }
 }
 
 /// Reuse of the baseline.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drift {
-    /// The standard deviation that is added.
-    pub(super) sd: f64,
+    /// What is added to the interval.
+    pub(super) between: SessionDrift,
     /// The smallest drift that the sentinel detects with 80% power.
     pub(super) detectable: Option<f64>,
     /// The drift that it shows: new minus recorded.
@@ -75,6 +117,7 @@ pub(super) struct Gate<'a> {
     pub(super) machine: &'a MachineContext<'a>,
     pub(super) cancel: &'a AtomicBool,
     pub(super) reuse: Option<Reuse>,
+    pub(super) on_undecided: OnUndecided,
     /// US dollars that are left.
     pub(super) budget: Option<f64>,
     /// Recorded with every run.
@@ -84,11 +127,16 @@ pub(super) struct Gate<'a> {
 
 impl Gate<'_> {
     /// The experiment of a skill: its tasks, the baseline and the skill.
-    fn experiment(&self, name: &str, terms: &SkillTerms, base: Option<&str>) -> Result<Experiment, Failure> {
+    fn experiment(
+        &self,
+        name: &str,
+        terms: &SkillTerms,
+        against: Against<'_>,
+    ) -> Result<Experiment, Failure> {
         let mut experiment = terms.experiment.clone().ok_or_else(|| Failure::bad_input("no experiment"))?;
         prices::fill(&mut experiment, None, self.settings)?;
         let first = experiment.conditions.first().cloned().unwrap_or_default();
-        let baseline = match (terms.rule.require, base) {
+        let baseline = match (terms.rule.require, against.base) {
             (Requirement::NonInferior, Some(commit)) => format!("{}:{commit}", ConditionRole::Version),
             // Settings are removed below, a name that `is` another condition among them.
             _ => experiment.condition_of(terms.rule.baseline.as_ref().unwrap_or(&first)).to_owned(),
@@ -100,6 +148,12 @@ impl Gate<'_> {
         experiment.suite = folders.map(|folder| escape_pattern(&folder)).collect();
         experiment.pairings.retain(|task, _| terms.tasks.contains_key(task));
         experiment.conditions = vec![baseline, CONDITION.name().to_owned()];
+        if let Some(commit) = against.reference.filter(|_| terms.rule.require != Requirement::Helps) {
+            let reference = format!("{}:{commit}", ConditionRole::Version);
+            if !experiment.conditions.contains(&reference) {
+                experiment.conditions.push(reference);
+            }
+        }
         experiment.settings.clear();
         experiment.primary = None;
         // Claims of all skills share the error budget by p-values of one look.
@@ -121,24 +175,70 @@ impl Gate<'_> {
         Ok(experiment)
     }
 
-    /// Executes what is missing and reads the results.
+    /// Executes what is missing and reads the results. With `on_undecided = "extend"`, in rounds until the claim is decided.
     pub(super) fn measure(
         &mut self,
         name: &str,
         terms: &SkillTerms,
-        base: Option<&str>,
+        against: Against<'_>,
     ) -> Result<Measured, Unmeasured> {
-        let experiment = self.experiment(name, terms, base)?;
-        let (plan, folder, outcome) = self.run(experiment, Some((name, terms)))?;
+        let experiment = self.experiment(name, terms, against)?;
+        if self.on_undecided != OnUndecided::Extend {
+            return self.execute(experiment, (name, terms), true);
+        }
+        let rounds = rounds(terms, against.level);
+        let (mut executed, mut spent, mut reused) = (0, 0.0, None);
+        for (number, round) in rounds.iter().enumerate() {
+            let repetitions = round.repetitions;
+            let mut part = experiment.clone();
+            part.repetitions = repetitions;
+            // All rounds are one look.
+            let mut measured = self.execute(part, (name, terms), number == 0)?;
+            executed += measured.executed;
+            spent += measured.spent_usd;
+            (measured.executed, measured.spent_usd) = (executed, spent);
+            measured.reused = *reused.get_or_insert(measured.reused);
+            measured.round = Some(*round);
+            let claims: Vec<Claim> = measured
+                .evidence
+                .iter()
+                .map(|evidence| decisions::claim(name, terms, &measured, evidence, against.level))
+                .collect();
+            let found: Vec<Outcome> =
+                outcomes(&claims, BudgetScope::Skill).into_iter().map(|(outcome, _)| outcome).collect();
+            let is_decided = found.contains(&Outcome::Fail) || !found.contains(&Outcome::Undecided);
+            if is_decided || number + 1 == rounds.len() {
+                return Ok(measured);
+            }
+            self.ui.note(&format!(
+                "{name}: undecided after {}",
+                counted(repetitions, "repetition", "repetitions")
+            ));
+        }
+        Err(Unmeasured::Blocked("the experiment has no rounds".to_owned()))
+    }
+
+    fn execute(
+        &mut self,
+        experiment: Experiment,
+        skill: (&str, &SkillTerms),
+        is_first: bool,
+    ) -> Result<Measured, Unmeasured> {
+        let (plan, folder, outcome) = self.run(experiment, Some(skill), is_first)?;
         let recorded = outcome.cached;
         let mut measured = Measured {
             run: folder.run.clone(),
             report: assay_analysis::report(self.store, &folder)?,
-            evidence: assay_analysis::evidence(self.store, &folder)?,
+            evidence: assay_analysis::evidence(self.store, &folder)?
+                .into_iter()
+                .filter(|found| found.condition == CONDITION.name())
+                .collect(),
+            reference: self.reference(&folder)?,
             executed: outcome.executed,
             reused: recorded,
             spent_usd: outcome.spent_usd,
             drift: None,
+            round: None,
         };
         if measured.report.interim {
             let assay_analysis::Progress { trials, planned } = measured.report.progress;
@@ -167,10 +267,18 @@ impl Gate<'_> {
         Ok(measured)
     }
 
+    /// The skill's results against the reference version, if the run has one.
+    fn reference(&self, folder: &RunFolder) -> Result<Vec<Evidence>, Unmeasured> {
+        let Some(reference) = folder.conditions.get(2) else { return Ok(Vec::new()) };
+        let found = assay_analysis::evidence_against(self.store, folder, reference)?;
+        Ok(found.into_iter().filter(|found| found.condition == CONDITION.name()).collect())
+    }
+
     fn run(
         &mut self,
         experiment: Experiment,
         skill: Option<(&str, &SkillTerms)>,
+        opens: bool,
     ) -> Result<(Plan, RunFolder, RunOutcome), Unmeasured> {
         let plan = Plan::build(experiment, self.store, self.machine)?;
         for diagnostic in &plan.diagnostics {
@@ -202,7 +310,7 @@ impl Gate<'_> {
         let folder = plan.begin_run(self.store)?;
         // Counted before the first trial, whatever becomes of the rest.
         let look = match (&mut self.looks, skill) {
-            (Some(looks), Some((name, terms))) => {
+            (Some(looks), Some((name, terms))) if opens => {
                 Some(looks.open(name, terms, &folder, self.store).map_err(Unmeasured::Blocked)?)
             }
             _ => None,
@@ -257,12 +365,21 @@ impl Gate<'_> {
     ) -> Result<Drift, Unmeasured> {
         let baseline = folder.conditions.first().cloned().unwrap_or_default();
         let sessions = self.sessions(plan, folder, &baseline);
-        let sd = drift_sd(&sessions).or(reuse.drift_sd).ok_or_else(|| {
-            Failure::bad_input(
-                "`reuse_baseline` needs an estimate of drift: the store has fewer than three sessions",
-            )
-            .hint("set `drift_sd`, the standard deviation of the baseline's mean score between sessions")
-        })?;
+        let recorded = self.effective_sessions(folder, &baseline);
+        let between = match (drift_sd(&sessions), reuse.drift_sd) {
+            (Some(DriftEstimate { sd, sessions }), _) => {
+                SessionDrift { sd, sessions: Some(sessions), recorded }
+            }
+            (None, Some(sd)) => SessionDrift { sd, sessions: None, recorded },
+            (None, None) => {
+                let failure = Failure::bad_input(format!(
+                    "`reuse_baseline` needs an estimate of drift: the store has fewer than {FEWEST_SESSIONS} sessions of the baseline"
+                ));
+                return Err(failure
+                    .hint("remove `reuse_baseline`, or set `drift_sd`, the known standard deviation of the baseline's mean score between sessions")
+                    .into());
+            }
+        };
         let mut tasks: Vec<&assay_store::PlannedTask> = folder.tasks.iter().collect();
         // A random part, and the same whenever the plan is.
         tasks.sort_by_key(|task| blake3::hash(format!("{}{}", folder.plan, task.name).as_bytes()).to_hex());
@@ -272,7 +389,8 @@ impl Gate<'_> {
             reason = "a share of a small number"
         )]
         let part = (reuse.sentinel * tasks.len() as f64).ceil() as usize;
-        let names: Vec<&str> = tasks.iter().take(part.max(1)).map(|task| task.name.as_str()).collect();
+        let names: Vec<&str> =
+            tasks.iter().take(part.max(FEWEST_SENTINELS)).map(|task| task.name.as_str()).collect();
         let mut experiment = plan.experiment.clone();
         experiment.name = run_name(&format!("{}-sentinel", experiment.name));
         experiment.suite = plan
@@ -287,7 +405,7 @@ impl Gate<'_> {
         experiment.conditions.truncate(1);
         experiment.metrics.clear();
         experiment.seed = seed_of(experiment.seed, &folder.plan);
-        let (_, sentinel, outcome) = self.run(experiment, None)?;
+        let (_, sentinel, outcome) = self.run(experiment, None, false)?;
         *executed += outcome.executed;
         let recorded = self.scores(folder, &baseline);
         let again = self.scores(&sentinel, &baseline);
@@ -298,8 +416,33 @@ impl Gate<'_> {
                 Some(PairedTask { arm: arm.clone(), base, cluster: None })
             })
             .collect();
-        let observed = assay_stats::lift(&pairs, 0.95).map(|estimate| estimate.mean);
-        Ok(Drift { sd, detectable: assay_gate::detectable_drift(&pairs), observed })
+        let observed = assay_stats::lift(&pairs, 0.95);
+        if let Some(interval) =
+            observed.and_then(|found| found.interval).filter(|found| found.excludes_zero())
+        {
+            return Err(Unmeasured::Blocked(format!(
+                "the baseline has changed since its trials were recorded: executed again, {} differ by {} to {} (95% CI); remove `reuse_baseline` or the recorded trials",
+                counted(pairs.len(), "task", "tasks"),
+                points(interval.low),
+                points(interval.high)
+            )));
+        }
+        let observed = observed.map(|estimate| estimate.mean);
+        Ok(Drift { between, detectable: assay_gate::detectable_drift(&pairs), observed })
+    }
+
+    /// The number of sessions that the baseline's trials of a run weigh as: that of sessions of one size whose mean varies as
+    /// much.
+    fn effective_sessions(&self, folder: &RunFolder, baseline: &str) -> usize {
+        let mut days: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+        for cell in folder.cells.iter().filter(|cell| cell.condition == baseline) {
+            let record = self.store.record(&cell.trial).ok().flatten();
+            let day = record.and_then(|record| record.started_at?.get(..10).map(str::to_owned));
+            *days.entry(day.unwrap_or_default()).or_default() += 1;
+        }
+        let all: usize = days.values().sum();
+        let squares: usize = days.values().map(|trials| trials.pow(2)).sum();
+        (all.pow(2) / squares.max(1)).max(1)
     }
 
     /// The outcome values of a condition by task.
@@ -380,6 +523,34 @@ fn other_skill(plan: &Plan, terms: &SkillTerms) -> Option<String> {
         own.filter(|task| plan.curated.get(&task.name).is_none_or(|skills| !skills.contains(&digest)));
     let task = others.next()?;
     Some(format!("task {} is given another skill than this one by its name or its own folder", task.name))
+}
+
+/// The rounds of a skill's experiment, with the levels that share that of the look by the spending function of
+/// `[stopping]`. Without `[stopping]` there are up to twice as many rounds as the experiment has repetitions.
+///
+/// Rounds are taken for independent of each other in time (k/K): where effects differ between tasks, less is spent than
+/// could be.
+pub(super) fn rounds(terms: &SkillTerms, level: f64) -> Vec<RoundLevel> {
+    let Some(experiment) = &terms.experiment else { return Vec::new() };
+    let units = attainable::units(terms);
+    let (most, looks) = match &experiment.stopping {
+        Some(stopping) => (stopping.rounds as usize, stopping.looks),
+        None => (2 * experiment.repetitions as usize, None),
+    };
+    let after = match looks {
+        Some(_) => spread_looks(most, looks),
+        None => rounds_to_look_at(most, units),
+    };
+    let times: Vec<f64> = after.iter().map(|round| *round as f64 / most.max(1) as f64).collect();
+    let levels = |all: f64| nominal_levels(all, &times, Sides::One);
+    after
+        .iter()
+        .zip(levels(level).into_iter().zip(levels(REFERENCE_LEVEL)))
+        .filter_map(|(round, (own, reference_level))| {
+            let repetitions = u32::try_from(*round).ok()?;
+            Some(RoundLevel { repetitions, of: level, level: own, reference_level })
+        })
+        .collect()
 }
 
 /// Why the outcome of a run allows no decision.

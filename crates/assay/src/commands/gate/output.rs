@@ -2,7 +2,7 @@
 
 use assay_analysis::RecordOrigins;
 use assay_gate::{Change, Decision};
-use assay_report::{clean, counted, pp};
+use assay_report::{clean, counted};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
 
@@ -253,28 +253,6 @@ impl Document {
         report.add_test_suite(suite);
         report.to_string()
     }
-}
-
-/// The reason of a decision on a claim.
-pub(super) fn reason(
-    require: &str,
-    decision: &Decision,
-    figures: Option<(f64, [f64; 2])>,
-    tasks: usize,
-) -> String {
-    let Some(p) = decision.p else {
-        return format!("{require} is not shown: no CI with {}", counted(tasks, "task", "tasks"));
-    };
-    let shown = if decision.shown { "is shown" } else { "is not shown" };
-    let figures = figures.map_or(String::new(), |(lift, [low, high])| {
-        format!(": {} ({} to {})", pp(lift), assay_report::points(low), assay_report::points(high))
-    });
-    let p = if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") };
-    format!(
-        "{require} {shown}{figures}, {p} (at most {:.4}), {}",
-        decision.level,
-        counted(tasks, "task", "tasks")
-    )
 }
 
 /// Text in a cell of a Markdown table.

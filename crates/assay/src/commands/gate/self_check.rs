@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_gate::{NullSplits, Policy, null_splits};
 use assay_report::counted;
-use assay_stats::{PairedTask, VerdictKind, p_above, p_below, verdict};
+use assay_stats::{PairedTask, SessionDrift, VerdictKind, p_above, p_below, verdict};
 use assay_store::{RunOutcomes, Store};
 use assay_table::{TableReader, Value};
 use serde::Serialize;
@@ -163,7 +163,7 @@ fn pair(
         let half = trials.len() / 2;
         if second { trials[half..].to_vec() } else { trials[..half].to_vec() }
     });
-    let is_shown = claim(&half, 0.0, 0.0).is_some_and(|p| p <= error_budget);
+    let is_shown = claim(&half, 0.0, SessionDrift::NONE).is_some_and(|p| 0.5 * p <= error_budget);
     checked.decided_by_half += usize::from(is_shown);
 }
 

@@ -3,6 +3,7 @@
 mod admission;
 mod difficulty;
 mod few_tasks;
+mod gate;
 mod looks;
 mod metrics;
 mod sequential;
@@ -52,6 +53,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         Grid::Looks => looks::run(args, ui),
         Grid::FewTasks => few_tasks::run(args, ui),
         Grid::Admission => admission::run(args, ui),
+        Grid::Gate => gate::run(args, ui),
     }
 }
 

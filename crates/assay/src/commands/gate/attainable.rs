@@ -1,0 +1,232 @@
+//! What results of a gate's skills could show, before any trial.
+
+use std::collections::BTreeMap;
+
+use assay_gate::{
+    BudgetScope, Claim, ENOUGH, ExperimentSize, Outcome, Policy, REFERENCE_LEVEL, Requirement, SkillTerms,
+    decide, one_sided_p,
+};
+use assay_report::{counted, pp};
+use assay_stats::simulate::Baseline;
+use assay_stats::{SessionDrift, mcnemar};
+
+use super::decisions::LookLevel;
+use crate::failure::Failure;
+
+/// A skill whose trials are about to be executed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub(super) skill: &'a str,
+    pub(super) terms: &'a SkillTerms,
+    pub(super) look: LookLevel,
+    /// Whether it is compared with another version of itself.
+    pub(super) has_version: bool,
+    /// Whether a reference version is measured as well.
+    pub(super) has_reference: bool,
+    /// The baseline's recorded scores by task, if there are any.
+    pub(super) recorded: &'a [Vec<f64>],
+}
+
+/// What a skill's claim can show.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Forecast {
+    /// The probability that an equal version passes; `None` for `helps`.
+    pub(super) power_equal: Option<f64>,
+    /// The same in words.
+    pub(super) note: String,
+}
+
+/// The tasks that count for a requirement.
+fn size(planned: &Planned<'_>) -> ExperimentSize {
+    let terms = planned.terms;
+    let mut numbers = BTreeMap::new();
+    let clusters = terms
+        .tasks
+        .values()
+        .filter(|task| !task.negative_control)
+        .map(|task| {
+            let cluster = task.cluster.as_deref()?;
+            let next = numbers.len() as u64;
+            Some(*numbers.entry(cluster).or_insert(next))
+        })
+        .collect();
+    let repetitions = terms.experiment.as_ref().map_or(1, |experiment| experiment.repetitions as usize);
+    ExperimentSize { clusters, repetitions, baseline: base_rates(planned), reference: planned.has_reference }
+}
+
+/// Tasks, or clusters of them, that count for a requirement.
+pub(super) fn units(terms: &SkillTerms) -> usize {
+    let tasks = || terms.tasks.values().filter(|task| !task.negative_control);
+    let mut clusters: Vec<&str> = tasks().filter_map(|task| task.cluster.as_deref()).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    clusters.len() + tasks().filter(|task| task.cluster.is_none()).count()
+}
+
+/// The baseline's pass rates: those of recorded trials, or with the mean that the policy names, or those that `plan` assumes.
+fn base_rates(planned: &Planned<'_>) -> Baseline {
+    let usual = Baseline::default();
+    if let Some(rates) = Baseline::pilot(planned.recorded) {
+        return rates;
+    }
+    let Some([passed, all]) = planned.terms.rule.expected_baseline else { return usual };
+    let mean = passed as f64 / all.max(1) as f64;
+    // The spread of the default.
+    let size = 0.48;
+    Baseline::beta((mean * size).max(0.01), ((1.0 - mean) * size).max(0.01)).unwrap_or(usual)
+}
+
+/// Refuses requirements that no result can meet, and comparisons of versions that an equal version would rarely pass. For each
+/// skill, what its claim can show.
+pub(super) fn check_attainable(policy: &Policy, planned: &[Planned<'_>]) -> Result<Vec<Forecast>, Failure> {
+    let problems = unattainable(policy, planned);
+    if !problems.is_empty() {
+        let message = format!("the policy cannot be met by any result: {}", problems.join("; "));
+        let hint = "no trial was run; add tasks or repetitions, or change what the policy requires";
+        return Err(Failure::bad_input(message).hint(hint));
+    }
+    let mut weak = Vec::new();
+    let forecasts = planned
+        .iter()
+        .map(|planned| {
+            let forecast = forecast(planned);
+            let refused = planned.has_version && planned.terms.rule.require == Requirement::NonInferior;
+            if refused && forecast.power_equal.is_some_and(|power| power < policy.min_power) {
+                weak.push(format!("{}: {}", planned.skill, too_weak(planned, &forecast)));
+            }
+            forecast
+        })
+        .collect();
+    if weak.is_empty() {
+        return Ok(forecasts);
+    }
+    let message = format!(
+        "the experiment is too small for the policy (`min_power` = {}): {}",
+        policy.min_power,
+        weak.join("; ")
+    );
+    Err(Failure::bad_input(message)
+        .hint("no trial was run; add tasks or repetitions, or set `margin` or `min_power` in the policy"))
+}
+
+fn unattainable(policy: &Policy, planned: &[Planned<'_>]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut claims = Vec::new();
+    for planned in planned {
+        let (name, rule, size) = (planned.skill, &planned.terms.rule, size(planned));
+        let trials = (size.clusters.len() * size.repetitions) as u64;
+        let expected = rule.expected_baseline;
+        problems.extend(
+            rule.exact_p
+                .and_then(|limit| exact(limit, expected, trials))
+                .map(|problem| format!("{name}: {problem}")),
+        );
+        let baseline = expected.map_or(0.0, |[passed, all]| passed as f64 / all.max(1) as f64);
+        let claim = Claim {
+            skill: name.to_owned(),
+            require: rule.require,
+            margin: rule.margin,
+            tasks: size.best_case(baseline),
+            reference: None,
+            reference_level: REFERENCE_LEVEL,
+            level: planned.look.level,
+            drift: SessionDrift::NONE,
+        };
+        let (level, tasks) = (planned.look.level, counted(size.clusters.len(), "task", "tasks"));
+        match one_sided_p(&claim.tasks, claim.bound(), claim.drift) {
+            None => problems.push(format!(
+                "{name}: a confidence interval needs at least 5 tasks, or as many clusters of the same size; the experiment has {tasks} for this skill{}",
+                if size.clusters.iter().any(Option::is_some) {
+                    format!(" in {}", counted(units(planned.terms), "cluster", "clusters"))
+                } else {
+                    String::new()
+                }
+            )),
+            Some(p) if p > level => problems.push(format!(
+                "{name}: `{}` is unattainable: the best possible result of {tasks} with {} (a lift of {} over a baseline of {:.0}%{}) has one-sided p = {p:.4}, above the level {level:.4}",
+                rule.require.word(),
+                counted(size.repetitions, "repetition", "repetitions"),
+                pp(1.0 - baseline),
+                100.0 * baseline,
+                if rule.require == Requirement::Helps { String::new() } else { format!(", margin {}", pp(rule.margin)) },
+            )),
+            Some(_) => claims.push(claim),
+        }
+    }
+    if problems.is_empty() && policy.budget_scope == BudgetScope::PullRequest {
+        let decisions = decide(&claims, policy.budget_scope);
+        let missing = claims.iter().zip(decisions).filter(|(_, found)| found.outcome != Outcome::Pass);
+        problems.extend(missing.map(|(claim, decision)| {
+            format!(
+                "{}: even the best possible results of all {} do not meet the shared error budget: one-sided p = {:.4}, above {:.4} (Holm)",
+                claim.skill,
+                counted(claims.len(), "skill", "skills"),
+                decision.p.unwrap_or(1.0),
+                decision.level
+            )
+        }));
+    }
+    problems
+}
+
+/// Whether McNemar's test can have a p this small.
+fn exact(limit: f64, expected: Option<[u64; 2]>, trials: u64) -> Option<String> {
+    let [passed, all] = expected.unwrap_or([0, trials]);
+    let failed = all.saturating_sub(passed);
+    let smallest = mcnemar(failed, 0);
+    (smallest > limit).then(|| {
+        format!(
+            "`exact_p` of {limit} is unattainable: the baseline passes {passed} of {all} trials, so only {} can differ in the skill's favor, and the smallest two-sided p of McNemar's test is 2 × ½^{failed} = {smallest:.4}",
+            counted(failed, "pair", "pairs")
+        )
+    })
+}
+
+/// The power of a skill's claim before any trial.
+fn forecast(planned: &Planned<'_>) -> Forecast {
+    let (size, rule, level) = (size(planned), &planned.terms.rule, planned.look.level);
+    let shape = format!(
+        "{} × {}",
+        counted(size.clusters.len(), "task", "tasks"),
+        counted(size.repetitions, "repetition", "repetitions")
+    );
+    if rule.require == Requirement::Helps {
+        let note = size.helps_power(rule.lift, level).map_or_else(
+            || format!("{shape}: a lift of {} is larger than the base rates allow", pp(rule.lift)),
+            |power| format!("{shape}: a lift of {} is shown in {:.0}%", pp(rule.lift), 100.0 * power),
+        );
+        return Forecast { power_equal: None, note };
+    }
+    let power = size.equal_power(rule.margin, level);
+    // For `not-harmful` the other version is none: a skill that does nothing.
+    let what = if planned.has_version { "an equal version passes" } else { "a skill without effect passes" };
+    let mut note = format!("{shape}, margin {}: {what} in {:.0}%", pp(rule.margin), 100.0 * power);
+    if power < ENOUGH {
+        note.push_str(&enough(&size, rule.margin, level));
+    }
+    Forecast { power_equal: Some(power), note }
+}
+
+/// What would give 80% power.
+fn enough(size: &ExperimentSize, margin: f64, level: f64) -> String {
+    let tasks = size
+        .tasks_for_equal(margin, level)
+        .map_or("more than 2,000 tasks".to_owned(), |tasks| counted(tasks, "task", "tasks"));
+    let supported = size
+        .supported_margin(level)
+        .map_or(String::new(), |margin| format!(", and a margin of {margin:.2} these tasks"));
+    format!(" ({:.0}% take {tasks}{supported})", 100.0 * ENOUGH)
+}
+
+fn too_weak(planned: &Planned<'_>, forecast: &Forecast) -> String {
+    let look = planned.look;
+    let at = if look.version > 1 || look.look > 1 {
+        format!(
+            " at version {} since the last merge, look {} (level {:.5})",
+            look.version, look.look, look.level
+        )
+    } else {
+        String::new()
+    };
+    format!("{}{at}", forecast.note)
+}
