@@ -32,8 +32,8 @@ pub use ledger::{
 pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };
+pub use power::{ENOUGH, ExperimentSize};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
 pub use rules::{Rules, SETTINGS, relative};
-pub use power::{ENOUGH, ExperimentSize};
 pub use self_check::{NullSplits, null_splits};
 pub use terms::{SkillTerms, Terms, weakened};

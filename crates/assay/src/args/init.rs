@@ -45,14 +45,17 @@ pub(crate) enum InitWhat {
     },
     /// Write a policy for `assay gate` and workflows that run it
     ///
-    /// Writes gate.toml, an empty ledger, .github/workflows/assay-gate.yml and assay-gate.gitlab-ci.yml. The
-    /// workflows keep the store in the cache of the CI system. Existing files are not overwritten.
+    /// Writes gate.toml, .github/workflows/assay-gate.yml and assay-gate.gitlab-ci.yml. The policy covers the skills that
+    /// the repository's experiment measures, with the margin that its tasks support. Existing files are not overwritten.
     #[command(after_help = "Examples:
   assay init ci
-  assay init ci my-skills")]
+  assay init ci --experiment evals/experiment.toml")]
     Ci {
         /// Root of the repository
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// The experiment that measures the skills [default: the only one of the repository]
+        #[arg(long, value_name = "FILE")]
+        experiment: Option<PathBuf>,
     },
 }

@@ -1,5 +1,7 @@
 //! `assay init`: something to begin with.
 
+mod ci;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +25,7 @@ const SOLUTION: &str = include_str!("../templates/solve.sh");
 pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
     match args.what {
         InitWhat::Experiment { dir } => experiment(&dir, ui)?,
-        InitWhat::Ci { dir } => ci(&dir, ui)?,
+        InitWhat::Ci { dir, experiment } => ci::run(&dir, experiment.as_deref(), ui)?,
         InitWhat::Task { skill, out } => task(&skill, out, ui)?,
     }
     Ok(Status::Done)
@@ -52,20 +54,6 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
         at("tasks/NAME"),
         at("experiment.toml")
     ));
-    Ok(())
-}
-
-fn ci(dir: &Path, ui: &Ui) -> Result<(), Failure> {
-    for (path, text) in [
-        ("gate.toml", POLICY),
-        ("gate-ledger.jsonl", ""),
-        (".github/workflows/assay-gate.yml", GITHUB),
-        ("assay-gate.gitlab-ci.yml", GITLAB),
-    ] {
-        write(&dir.join(path), text, false, ui)?;
-    }
-    ignore_store(dir, ui)?;
-    ui.note("next: name skills and experiments in gate.toml, then try `assay gate gate.toml`");
     Ok(())
 }
 

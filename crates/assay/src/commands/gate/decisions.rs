@@ -1,7 +1,9 @@
 //! What the results of a gate's skills show.
 
 use assay_analysis::Evidence;
-use assay_gate::{Claim, Decision, OnUndecided, Outcome, Policy, REFERENCE_LEVEL, SkillTerms, Terms, decide, interval_at};
+use assay_gate::{
+    Claim, Decision, OnUndecided, Outcome, Policy, REFERENCE_LEVEL, SkillTerms, Terms, decide, interval_at,
+};
 use assay_report::{counted, points, pp};
 use assay_stats::{Interval, SessionDrift, mcnemar};
 

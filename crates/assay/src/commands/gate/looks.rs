@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_gate::{
     Anchor, Completion, Evaluation, KnownHeads, Ledger, LedgerEntry, LedgerHome, LedgerPlace, Numbers,
-    Opening, Policy, SkillTerms, Subject, level,
+    Opening, Policy, SkillTerms, Subject,
 };
 use assay_store::{RecordKeys, RunFolder, Store};
 use serde_json::json;
@@ -111,12 +111,6 @@ impl Looks {
     pub(super) fn entries(&self, skill: &str) -> Vec<&LedgerEntry> {
         let lineage = self.skills.get(skill).map(|(lineage, _)| lineage);
         self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
-    }
-
-    /// The level of the look that [`Looks::numbers`] names.
-    pub(super) fn level(&self, skill: &str, terms: &SkillTerms, store: Option<&Store>) -> f64 {
-        let Numbers { version, look } = self.numbers(skill, terms, store);
-        level(self.error_budget, version, look)
     }
 
     /// Opens the look at a skill before its first trial, or goes on with the one whose trials this store has.
