@@ -11,10 +11,11 @@ use assay_judge::Request;
 use assay_judge::format::slug;
 use assay_skill::DESCRIPTION_LIMIT;
 use assay_skill::generated::SkillOrigin;
+use assay_syntax::parts::{Part, begin_part, enclose, mark_parts};
 use assay_syntax::reply::read_document;
 use serde::Deserialize;
 
-use crate::prompts::{Prompt, data};
+use crate::prompts::Prompt;
 
 /// Most skills of a reply, as in SkillsBench's condition with self-generated skills.
 pub const MOST_SKILLS: usize = 5;
@@ -64,15 +65,64 @@ pub struct GeneratedText {
     pub files: Vec<(String, String)>,
 }
 
+/// What skills are written from: parts of texts of others, as they are shown to a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Material {
+    text: String,
+    mark: String,
+    is_cut: bool,
+}
+
+impl Material {
+    /// Joins groups of parts, each of at most `most` characters. If they are too long together, each
+    /// group gets an equal share of the room.
+    pub fn of_groups(groups: &[Vec<Part>], most: usize) -> Self {
+        let mark = mark_parts(groups.iter().flatten(), &[]);
+        let render = |group: &Vec<Part>| {
+            let parts: String = group.iter().map(|part| begin_part(part, &mark)).collect();
+            ends(&parts, most)
+        };
+        let rendered: Vec<String> = groups.iter().map(render).collect();
+        let total: usize = rendered.iter().map(|group| group.chars().count()).sum();
+        let share = MATERIAL_CHARS / rendered.len().max(1);
+        let is_cut = total > MATERIAL_CHARS;
+        let texts: Vec<String> =
+            rendered.into_iter().map(|group| if is_cut { ends(&group, share) } else { group }).collect();
+        Self { text: texts.join("\n"), mark, is_cut }
+    }
+
+    /// Whether a group was cut so that all have room.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+/// The beginning and the end of a text that is longer than `most` characters.
+pub fn ends(text: &str, most: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= most {
+        return text.to_owned();
+    }
+    let (head, tail) = (most * 2 / 3, most / 3);
+    let left_out = chars.len() - head - tail;
+    let text = |part: &[char]| part.iter().collect::<String>();
+    format!(
+        "{}\n[{left_out} characters are not shown]\n{}",
+        text(&chars[..head]),
+        text(&chars[chars.len() - tail..])
+    )
+}
+
 /// Asks for at most `count` skills.
-pub fn request(origin: SkillOrigin, material: &str, count: usize) -> Request {
+pub fn request(origin: SkillOrigin, material: &Material, count: usize) -> Request {
     let count = count.min(MOST_SKILLS).to_string();
     let label = match origin {
         SkillOrigin::Task => "TASKS",
         SkillOrigin::Docs => "DOCUMENTATION",
         SkillOrigin::Runs => "RUNS",
     };
-    let reply = REPLY.fill(&[("count", &count), ("material", &data(label, material, &[&count]))]);
+    let reply =
+        REPLY.fill(&[("count", &count), ("material", &enclose(label, &material.text, &material.mark))]);
     Request { system: SYSTEM.text.to_owned(), text: format!("{}{reply}", prompt(origin).text) }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use assay_fs::Digest;
 use assay_judge::Request;
+use assay_syntax::parts::{Part, begin_part, delimited, enclose, mark_parts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -101,8 +102,8 @@ pub struct InputFile {
 pub struct SkillText {
     /// Its name; several are joined by commas.
     pub name: String,
-    /// Its `SKILL.md`; several one after another.
-    pub document: String,
+    /// The `SKILL.md` of each, after its name.
+    pub documents: Vec<Part>,
     /// The paths of its other files.
     pub files: Vec<String>,
     /// Whether there are several skills, which each task has to need.
@@ -126,7 +127,7 @@ pub fn request_ideas(skill: &SkillText, count: usize) -> Request {
         ("several", if skill.several { SEVERAL.text } else { "" }),
         ("intents", &intents_part(&skill.intents)),
         ("inputs", &inputs_part(&skill.inputs)),
-        ("skill", &data("SKILL", &skill_data(skill), &[&count])),
+        ("skill", &skill_data(skill, &[&count])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
 }
@@ -148,7 +149,7 @@ pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request
         ("others", &others),
         ("intents", &intents_of(skill, idea)),
         ("inputs", &inputs_part(&skill.inputs)),
-        ("skill", &data("SKILL", &skill_data(skill), &[&idea_text, &others])),
+        ("skill", &skill_data(skill, &[&idea_text, &others])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
 }
@@ -156,14 +157,15 @@ pub fn request_files(skill: &SkillText, idea: &Idea, others: &[&str]) -> Request
 /// Asks for corrections of a task's files. `faults` is what checks found, with the end of what solution and tests printed.
 pub fn request_repair(skill: &SkillText, idea: &Idea, files: &[TaskFile], faults: &str) -> Request {
     let idea = idea_data(idea);
-    let listed: String = files.iter().map(|file| format!("--- {}\n{}\n", file.path, file.text)).collect();
+    let parts: Vec<Part> = files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
+    let mark = mark_parts(&parts, &[faults]);
+    let listed: String = parts.iter().map(|part| begin_part(part, &mark)).collect();
     let listed = beginning(&listed, FILES_CHARS);
-    let skill = skill_data(skill);
     let text = REPAIR.fill(&[
         ("idea", &idea),
         ("faults", &data("FAULTS", faults, &[&listed])),
-        ("files", &data("FILES", &listed, &[faults])),
-        ("skill", &data("SKILL", &skill, &[faults, &listed])),
+        ("files", &enclose("FILES", &listed, &mark)),
+        ("skill", &skill_data(skill, &[faults, &listed])),
     ]);
     Request { system: SYSTEM.text.to_owned(), text }
 }
@@ -199,44 +201,51 @@ fn intents_part(intents: &[Intent]) -> String {
     if intents.is_empty() {
         return String::new();
     }
-    let text: String =
-        intents.iter().map(|intent| format!("--- {}\n{}\n", intent.id, intent.text.trim())).collect();
-    INTENTS.fill(&[("intents", &data("INTENTS", &text, &[]))])
+    let parts: Vec<Part> = intents.iter().map(intent_part).collect();
+    INTENTS.fill(&[("intents", &delimited("INTENTS", &parts, &[]))])
+}
+
+fn intent_part(intent: &Intent) -> Part {
+    (intent.id.clone(), intent.text.trim().to_owned())
 }
 
 /// The intents that an idea serves, as data.
 fn intents_of(skill: &SkillText, idea: &Idea) -> String {
     let served = skill.intents.iter().filter(|intent| idea.intents.contains(&intent.id));
-    let text: String = served.map(|intent| format!("--- {}\n{}\n", intent.id, intent.text.trim())).collect();
-    if text.is_empty() {
+    let parts: Vec<Part> = served.map(intent_part).collect();
+    if parts.is_empty() {
         return String::new();
     }
-    format!("What the person asked for, from which the task is made:\n\n{}\n\n", data("INTENT", &text, &[]))
+    format!(
+        "What the person asked for, from which the task is made:\n\n{}\n\n",
+        delimited("INTENT", &parts, &[])
+    )
 }
 
 fn inputs_part(inputs: &[InputFile]) -> String {
     if inputs.is_empty() {
         return String::new();
     }
-    let text: String = inputs
-        .iter()
-        .map(|input| {
-            let beginning = match &input.beginning {
-                Some(text) => format!("begins with:\n{text}"),
-                None => "a binary file".to_owned(),
-            };
-            format!("--- {}, {} bytes, {beginning}\n", input.path, input.bytes)
-        })
-        .collect();
-    INPUTS.fill(&[("inputs", &data("INPUTS", &text, &[]))])
+    let part = |input: &InputFile| {
+        let (what, text) = match &input.beginning {
+            Some(text) => ("begins with:", text.clone()),
+            None => ("a binary file", String::new()),
+        };
+        (format!("{}, {} bytes, {what}", input.path, input.bytes), text)
+    };
+    let parts: Vec<Part> = inputs.iter().map(part).collect();
+    INPUTS.fill(&[("inputs", &delimited("INPUTS", &parts, &[]))])
 }
 
-fn skill_data(skill: &SkillText) -> String {
-    let document = beginning(&skill.document, SKILL_CHARS);
-    if skill.files.is_empty() {
-        return document;
+/// The skills as data, with the names of their other files.
+fn skill_data(skill: &SkillText, others: &[&str]) -> String {
+    let share = SKILL_CHARS / skill.documents.len().max(1);
+    let cut = |(name, text): &Part| (format!("skill {name}"), beginning(text, share));
+    let mut parts: Vec<Part> = skill.documents.iter().map(cut).collect();
+    if !skill.files.is_empty() {
+        parts.push(("other files of the skill, which are not shown".to_owned(), skill.files.join(", ")));
     }
-    format!("{document}\n\nOther files of the skill, which are not shown: {}", skill.files.join(", "))
+    delimited("SKILL", &parts, others)
 }
 
 fn idea_data(idea: &Idea) -> String {

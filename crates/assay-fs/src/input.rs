@@ -13,6 +13,10 @@ const WINDOW_BITS: u32 = 27;
 /// Bytes that are read ahead.
 const BUFFER: usize = 1 << 16;
 
+/// Most bytes of a document that is read whole, such as a configuration or a baseline: its values can
+/// take forty times as much.
+pub const DOCUMENT_CAP: u64 = 8 << 20;
+
 /// What other compressed files begin with.
 const OTHERS: [(&[u8], &str); 3] = [(b"\xfd7zXZ\0", "xz"), (b"BZh", "bzip2"), (b"PK\x03\x04", "zip")];
 

@@ -34,8 +34,8 @@ pub use copy::copy_tree;
 pub use digest::{Digest, DigestError, Hasher};
 pub use error::FsError;
 pub use input::{
-    CapExceeded, InputLine, Metered, Quota, next_line, open_input, read_file, read_text, read_up_to, size,
-    unpack,
+    CapExceeded, DOCUMENT_CAP, InputLine, Metered, Quota, next_line, open_input, read_file, read_text,
+    read_up_to, size, unpack,
 };
 pub use kind::FileKind;
 pub use manifest::{Change, ChangeKind, Entry, Manifest};

@@ -293,7 +293,7 @@ impl Policy {
     /// # Errors
     /// An unreadable file, or content that is not a policy, with its line.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
-        let source = std::fs::read_to_string(path)
+        let source = assay_fs::read_text(path, assay_fs::DOCUMENT_CAP)
             .map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
         Self::parse(path, &source)
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_fs::Digest;
+use assay_syntax::parts::{MARK, content_mark};
 use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,9 +25,6 @@ pub const MATERIAL_FOLDER: &str = "/material";
 
 /// The beginning of the name of a part that is a file, before its path.
 pub const FILE: &str = "file ";
-
-/// Characters of a mark.
-const MARK: usize = 16;
 
 /// Raised when requests change in more than their subject.
 pub const PROTOCOL: u32 = 2;
@@ -260,25 +257,6 @@ fn text_of<'a>(parts: &'a [(String, String)], name: &str) -> Option<&'a String> 
         _ => unmarked,
     };
     of(name).or_else(|| of(&format!("{FILE}{name}"))).or_else(|| of(below?)).or_else(|| of(unmarked))
-}
-
-/// A mark that no content contains, and that the same contents always have.
-pub(crate) fn content_mark(contents: &[&str]) -> String {
-    mark_of(contents, MARK)
-}
-
-fn mark_of(contents: &[&str], digits: usize) -> String {
-    let mut seed = String::new();
-    for content in contents {
-        seed.push_str(&format!("{}:{content}\n", content.len()));
-    }
-    loop {
-        let mark: String = Digest::of(seed.as_bytes()).hex().chars().take(digits).collect();
-        if !contents.iter().any(|content| content.contains(&mark)) {
-            return mark;
-        }
-        seed.push_str(&mark);
-    }
 }
 
 /// What is wrong with a quotation from a text. White space counts as one space.

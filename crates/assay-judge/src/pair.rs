@@ -6,7 +6,9 @@
 use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{Request, Undecided, content_mark, quotation, quotation_fault};
+use assay_syntax::parts::content_mark;
+
+use crate::ask::{Request, Undecided, quotation, quotation_fault};
 
 /// Two results of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,6 +64,8 @@ pub enum BaselineError {
 }
 
 const SCHEMA: &str = "assay.lint-baseline/3";
+/// Most bytes of a baseline.
+const BASELINE_CAP: u64 = 64 << 20;
 /// Its findings are known by code and file.
 const SECOND: &str = "assay.lint-baseline/2";
 /// As the second, and its files are relative to the folder in which it was written.
@@ -115,8 +117,8 @@ impl Baseline {
 
     /// Reads one.
     pub fn read(path: &Path) -> Result<Self, BaselineError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| BaselineError::Io { path: path.to_path_buf(), source })?;
+        let bytes = assay_fs::read_file(path, BASELINE_CAP)
+            .map_err(|source| BaselineError::Io { path: path.to_path_buf(), source })?;
         let mut read: Self = serde_json::from_slice(&bytes)
             .map_err(|source| BaselineError::Format { path: path.to_path_buf(), source: Some(source) })?;
         read.root = match read.schema.as_str() {

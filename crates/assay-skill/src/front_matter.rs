@@ -114,6 +114,9 @@ pub(crate) fn read(yaml: &str) -> Read {
         Ok(map) => return Read { map, trouble: None },
         Err(trouble) => trouble,
     };
+    if yaml.len() > YAML_CAP {
+        return Read { map: Map::new(), trouble: Some((trouble, Leniency::None)) };
+    }
     if let Ok(map) = parse(yaml, DuplicateKeyPolicy::LastWins) {
         return Read { map, trouble: Some((trouble, Leniency::LastKey)) };
     }

@@ -18,7 +18,8 @@ pub fn quote_values(yaml: &str) -> Option<String> {
     while at < lines.len() {
         let line = &lines[at];
         at += 1;
-        let Some((indent, key, value)) = entry(line) else {
+        // An entry without a value is as it is, and the lines below it are entries of their own.
+        let Some((indent, key, value)) = entry(line).filter(|(.., value)| !value.is_empty()) else {
             out.push_str(line);
             out.push('\n');
             continue;
@@ -38,14 +39,12 @@ pub fn quote_values(yaml: &str) -> Option<String> {
             continue;
         }
         let mut whole = value.to_owned();
-        if !value.is_empty() {
-            for next in rest {
-                whole.push(' ');
-                whole.push_str(next.trim());
-            }
-            at += rest.len();
+        for next in rest {
+            whole.push(' ');
+            whole.push_str(next.trim());
         }
-        if !whole.is_empty() && needs_quotes(whole.trim()) {
+        at += rest.len();
+        if needs_quotes(whole.trim()) {
             changed = true;
             out.push_str(&line[..indent]);
             out.push_str(key);
@@ -53,8 +52,7 @@ pub fn quote_values(yaml: &str) -> Option<String> {
             push_quoted(&mut out, whole.trim());
             out.push('\n');
         } else {
-            let kept = if value.is_empty() { &[] } else { rest };
-            for line in std::iter::once(line).chain(kept) {
+            for line in std::iter::once(line).chain(rest) {
                 out.push_str(line);
                 out.push('\n');
             }

@@ -11,6 +11,7 @@ mod fuzz;
 mod heredoc;
 pub mod json;
 pub mod markdown;
+pub mod parts;
 pub mod reply;
 pub mod shell;
 pub mod yaml;

@@ -67,7 +67,10 @@ pub fn prompt(skill: &SkillPackage) -> String {
     for (_, file) in documents.filter(|(at, file)| *at == 0 || is_document(&file.path)) {
         text.push_str(&format!("\nDocument {}\n", Value::from(file.path.as_str())));
         for (at, line) in file.text.lines().enumerate() {
-            let line = format!("{}| {}\n", at + 1, line.replace('\r', " "));
+            // What some readers take for the end of a line.
+            let ends =
+                |sign: char| sign != '\t' && sign.is_control() || matches!(sign, '\u{2028}' | '\u{2029}');
+            let line = format!("{}| {}\n", at + 1, line.replace(ends, " "));
             let Some(rest) = left.checked_sub(line.len()) else {
                 return text + "\nThe rest is left out.\n";
             };

@@ -17,6 +17,7 @@ pub use vote::{
     Assigned, Category, Taxonomy, VOTE_PROMPT, VOTES, count_votes, name_clusters, read_votes, vote_request,
 };
 
+use assay_syntax::parts::delimited;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
@@ -50,18 +51,12 @@ impl SkillSummary {
     }
 }
 
-/// Skills as numbered data between two lines with a digest, so that no text can end its part.
+/// Skills as numbered data, in which no text can begin or end a part.
 fn numbered(skills: &[SkillSummary]) -> String {
-    let mut text = String::new();
-    for (at, skill) in skills.iter().enumerate() {
-        text.push_str(&format!(
-            "--- {}\nname: {}\ndescription: {}\n{}\n",
-            at + 1,
-            skill.name,
-            skill.description,
-            skill.text
-        ));
-    }
-    let mark = &blake3::hash(text.as_bytes()).to_hex()[..12];
-    format!("SKILLS {mark}\n{}\nEND OF SKILLS {mark}", text.trim_end())
+    let part = |(at, skill): (usize, &SkillSummary)| {
+        let text = format!("name: {}\ndescription: {}\n{}", skill.name, skill.description, skill.text);
+        ((at + 1).to_string(), text)
+    };
+    let parts: Vec<_> = skills.iter().enumerate().map(part).collect();
+    delimited("SKILLS", &parts, &[])
 }

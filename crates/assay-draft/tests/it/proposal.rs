@@ -114,7 +114,7 @@ fn data_cannot_end_its_part_of_a_request() {
         intents: Vec::new(),
         inputs: Vec::new(),
         name: "ledger".to_owned(),
-        document: document.to_owned(),
+        documents: vec![("ledger".to_owned(), document.to_owned())],
         files: Vec::new(),
         needs: "- tool cli: gh\n".to_owned(),
         doubles: false,

@@ -113,15 +113,6 @@ fn a_quotation_is_looked_up_in_the_part_that_it_names() {
 }
 
 #[test]
-fn no_content_has_the_mark() {
-    let first = content_mark(&["a", "b"]);
-    assert_eq!(first, content_mark(&["a", "b"]));
-    assert_ne!(first, content_mark(&["ab", ""]));
-    // Of one digit, the only one that is left.
-    assert_eq!(mark_of(&["0123456789", "abcde"], 1), "f");
-}
-
-#[test]
 fn majorities() {
     let of = |verdict| Ruling {
         item: "a".into(),

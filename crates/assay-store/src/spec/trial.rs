@@ -103,8 +103,8 @@ impl TrialSpec {
     /// # Errors
     /// A file that cannot be read, and one that was edited.
     pub fn load(path: &Path) -> Result<Self, SpecError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| SpecError::Read { path: path.to_owned(), source })?;
+        let bytes = assay_fs::read_file(path, assay_fs::DOCUMENT_CAP)
+            .map_err(|source| SpecError::Read { path: path.to_owned(), source })?;
         let value = serde_json::from_slice(&bytes)
             .map_err(|source| SpecError::Json { path: path.to_owned(), source })?;
         Self::of_document(value, path)

@@ -1,34 +1,69 @@
 //! Parquet, row by row.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::sync::Once;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 
-use super::Row;
+use self::pages::MOST_GROUP;
+use super::{LONGEST_LINE, Row, UNPACKED};
 use crate::Value;
 
-/// Most bytes of a group of rows, after decompression: pages of all its columns are in memory at once.
-const MOST_GROUP: i64 = 192 << 20;
+mod pages;
 
 pub(super) struct Decoder {
     columns: Vec<String>,
     rows: RowIter<'static>,
     row: u64,
+    /// Bytes of the values so far: a dictionary can repeat a long one for each row.
+    bytes: u64,
+}
+
+thread_local! {
+    /// Whether this thread is in the decoder.
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
+
+/// A hook that says nothing of panics in the decoder.
+fn quiet(before: Hook) -> Hook {
+    Box::new(move |info| {
+        if !IS_QUIET.get() {
+            before(info);
+        }
+    })
+}
+
+/// Runs a part of the decoder, which panics on some damaged files. Nothing is printed then.
+fn decode<T>(work: impl FnOnce() -> T) -> Option<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| panic::set_hook(quiet(panic::take_hook())));
+    let outer = IS_QUIET.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    IS_QUIET.set(outer);
+    done.ok()
 }
 
 impl Decoder {
     pub(super) fn new(file: File) -> Result<Self, String> {
-        let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
-        let groups = reader.metadata().row_groups();
-        if groups.iter().any(|group| !(0..=MOST_GROUP).contains(&group.total_byte_size())) {
-            return Err(format!("a group of rows has more than {} MiB", MOST_GROUP >> 20));
+        let pages = file.try_clone().map_err(|error| error.to_string())?;
+        let reader = decode(|| SerializedFileReader::new(file)).ok_or("damaged")?;
+        let reader = reader.map_err(|error| error.to_string())?;
+        for group in reader.metadata().row_groups() {
+            let is_small = u64::try_from(group.total_byte_size()).is_ok_and(|bytes| bytes <= MOST_GROUP);
+            if !is_small {
+                return Err(format!("a group of rows has more than {} MiB", MOST_GROUP >> 20));
+            }
+            pages::check_group(&pages, group)?;
         }
         let schema = reader.metadata().file_metadata().schema();
         let columns = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
-        Ok(Self { columns, rows: RowIter::from_file_into(Box::new(reader)), row: 0 })
+        Ok(Self { columns, rows: RowIter::from_file_into(Box::new(reader)), row: 0, bytes: 0 })
     }
 
     pub(super) fn columns(&self) -> &[String] {
@@ -38,13 +73,30 @@ impl Decoder {
     /// The next row, or the number of one that cannot be read, with the reason.
     pub(super) fn next_row(&mut self) -> Option<Result<Row, (u64, String)>> {
         self.row += 1;
-        // The decoder panics on some damaged pages. It is not used again after that.
-        let Ok(row) = catch_unwind(AssertUnwindSafe(|| self.rows.next())) else {
+        // It is not used again after a panic.
+        let Some(row) = decode(|| self.rows.next()) else {
             return Some(Err((self.row, "damaged".to_owned())));
         };
         Some(match row? {
             Ok(row) => {
-                let values = row.into_columns().into_iter().map(|(_, field)| value(field)).collect();
+                let mut bytes = 0_u64;
+                let mut values = Vec::new();
+                for (_, field) in row.into_columns() {
+                    let value = value(field);
+                    if let Value::Text(text) = &value {
+                        bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
+                    }
+                    values.push(value);
+                    if bytes > LONGEST_LINE {
+                        let message = format!("a row has more than {} MiB", LONGEST_LINE >> 20);
+                        return Some(Err((self.row, message)));
+                    }
+                }
+                self.bytes = self.bytes.saturating_add(bytes);
+                if self.bytes > UNPACKED {
+                    let message = format!("the rows have more than {} GiB", UNPACKED >> 30);
+                    return Some(Err((self.row, message)));
+                }
                 Ok(Row { line: self.row, values })
             }
             Err(error) => Err((self.row, error.to_string())),
@@ -79,4 +131,66 @@ fn value(field: Field) -> Value {
 fn time(micros: i128) -> Value {
     let nanos = micros * 1_000;
     jiff::Timestamp::from_nanosecond(nanos).map_or_else(|_| Value::Null, |time| Value::Text(time.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::{Column, Kind, TableReader, TableWriter, WriteFormat};
+
+    #[test]
+    fn panics_of_the_decoder_are_not_printed() {
+        let printed = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&printed);
+        let own = |info: &PanicHookInfo<'_>| info.payload_as_str() == Some("of this test");
+        panic::set_hook(quiet(Box::new(move |info| {
+            seen.fetch_add(usize::from(own(info)), Ordering::SeqCst);
+        })));
+        assert_eq!(decode(|| 1), Some(1));
+        assert_eq!(decode(|| panic!("of this test")), None::<()>);
+        assert_eq!(printed.load(Ordering::SeqCst), 0);
+        assert!(catch_unwind(|| panic!("of this test")).is_err());
+        assert_eq!(printed.load(Ordering::SeqCst), 1);
+    }
+
+    /// A text of 40 MiB, which a dictionary has once.
+    #[test]
+    fn long_rows_end_the_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        let columns = vec![Column::new("a", Kind::Text)];
+        let mut writer = TableWriter::create(&path, WriteFormat::Parquet, columns).unwrap();
+        for text in ["short".to_owned(), "x".repeat(40 << 20), "short".to_owned()] {
+            writer.write(&[Value::Text(text)]).unwrap();
+        }
+        writer.finish().unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+        let rows: Vec<_> =
+            TableReader::open(&path).unwrap().map(|row| row.map_err(|e| e.to_string())).collect();
+        assert_eq!(rows.len(), 2);
+        assert!(rows[0].is_ok());
+        assert!(rows[1].as_ref().is_err_and(|error| error.ends_with("row 2: a row has more than 32 MiB")));
+    }
+
+    /// A header that claims more than the decoder should believe.
+    #[test]
+    fn a_page_that_claims_gigabytes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        let columns = vec![Column::new("a", Kind::Text)];
+        let mut writer = TableWriter::create(&path, WriteFormat::Parquet, columns).unwrap();
+        writer.write(&[Value::Text("x".repeat(140 << 20))]).unwrap();
+        writer.finish().unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        // The page's kind, and its size as a number of five bytes: the largest one.
+        let at = bytes.windows(3).position(|part| part[0] == 0x15 && part[2] == 0x15).unwrap() + 3;
+        assert!(bytes[at..at + 4].iter().all(|byte| byte & 0x80 != 0) && bytes[at + 4] & 0x80 == 0);
+        bytes[at..at + 5].copy_from_slice(&[0xfe, 0xff, 0xff, 0xff, 0x0f]);
+        std::fs::write(&path, bytes).unwrap();
+        let error = TableReader::open(&path).err().unwrap().to_string();
+        assert!(error.ends_with("the pages of a group of rows have more than 192 MiB"), "{error}");
+    }
 }

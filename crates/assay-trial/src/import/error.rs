@@ -93,6 +93,17 @@ pub enum ImportError {
         /// The lines of the first two rows.
         lines: [u64; 2],
     },
+    /// Two results of one trial: which of them holds is unknown.
+    #[error(
+        "{}: the trial {trial:?} has another result in {} (hint: remove one of the folders)",
+        .folders[1].display(), .folders[0].display()
+    )]
+    SameTrialFolders {
+        /// The id.
+        trial: String,
+        /// The first two folders.
+        folders: [PathBuf; 2],
+    },
     /// More trials than fit into memory.
     #[error(
         "line {line}: the {trials} trials before it take {cap} MiB of memory, the most for one import (hint: import parts, chosen with `--where`)"

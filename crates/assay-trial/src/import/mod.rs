@@ -113,7 +113,7 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
         walk.folder(folder);
     }
     let mut notes = Vec::new();
-    let read = read_all(&mut walk);
+    let read = read_all(&mut walk)?;
     let unusable = walk.unusable;
     if read.is_empty() {
         return Err(ImportError::Nothing { folders: folders.to_vec(), unusable });
@@ -171,9 +171,10 @@ pub fn relabeling_note(store: &Store, run: &RunFolder) -> Result<Option<String>,
     )))
 }
 
-/// Reads every trial once, in a fixed order.
-fn read_all(walk: &mut Walk) -> Vec<(TrialFolder, ForeignTrial)> {
-    let mut seen = BTreeSet::new();
+/// Reads every trial once, in a fixed order. The same result in another folder is passed over, and
+/// another result of the same trial refused.
+fn read_all(walk: &mut Walk) -> Result<Vec<(TrialFolder, ForeignTrial)>, ImportError> {
+    let mut seen: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
     let mut read = Vec::new();
     let mut found = std::mem::take(&mut walk.trials);
     found.sort_by(|one, other| one.folder.cmp(&other.folder));
@@ -181,16 +182,23 @@ fn read_all(walk: &mut Walk) -> Vec<(TrialFolder, ForeignTrial)> {
         let trial =
             if benchflow::is_result(&found.result) { benchflow::read(&found) } else { harbor::read(&found) };
         match trial {
-            Ok(trial) if seen.insert(trial.source.clone()) => {
-                // It has been read, and there may be thousands.
-                found.result = Value::Null;
-                read.push((found, trial));
-            }
-            Ok(_) => walk.count("duplicate trial"),
+            Ok(trial) => match seen.get(&trial.source) {
+                None => {
+                    seen.insert(trial.source.clone(), (found.folder.clone(), found.digest.clone()));
+                    // It has been read, and there may be thousands.
+                    found.result = Value::Null;
+                    read.push((found, trial));
+                }
+                Some((_, digest)) if *digest == found.digest => walk.count("duplicate trial"),
+                Some((first, _)) => {
+                    let folders = [first.clone(), found.folder];
+                    return Err(ImportError::SameTrialFolders { trial: trial.source, folders });
+                }
+            },
             Err(reason) => walk.count(reason),
         }
     }
-    read
+    Ok(read)
 }
 
 /// Each trial's condition.

@@ -347,7 +347,13 @@ fn unusable_trials_are_counted_by_reason() {
         "result.json is a link or no file",
     );
     check(|p| p.trial("job/t__2", |r| failing(r, "CancelledError")), "cancelled (CancelledError)");
-    check(|p| p.trial("job/t__2", |r| r["id"] = "job/good__1".into()), "duplicate trial");
+    check(
+        |p| {
+            p.write("job/t__2/result.json", fs::read(p.jobs().join("job/good__1/result.json")).unwrap());
+            p.write("job/t__2/trial.log", "");
+        },
+        "duplicate trial",
+    );
     check(
         |p| {
             p.trial("job/t__2", |r| {
@@ -725,4 +731,19 @@ fn harbor_jobs_are_read() {
     };
     assert_eq!((count("oracle", Outcome::Passed), count("nop", Outcome::Failed)), (6, 16));
     assert!(records.iter().all(|record| record.usage.is_none() && !record.measures_a_model));
+}
+
+#[test]
+fn two_results_of_one_trial_are_refused_with_their_places() {
+    let fixture = Fixture::new();
+    fixture.trial("job/a__1", |_| {});
+    fixture.trial("other/b__1", |r| {
+        r["id"] = "job/a__1".into();
+        r["verifier_result"]["rewards"]["reward"] = 0.into();
+    });
+    let error = fixture.import_with(&[], None).unwrap_err().to_string();
+    let expected = "job/a__1 (hint: remove one of the folders)";
+    assert!(error.contains("other/b__1: the trial \"job/a__1\" has another result in "), "{error}");
+    assert!(error.ends_with(expected), "{error}");
+    assert!(fixture.store.run("run").is_err());
 }

@@ -2,7 +2,7 @@
 //! and nothing is in the store before all of it is.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -267,6 +267,7 @@ impl Archive<'_> {
         if run.run != manifest.run || run.plan != manifest.plan || !is_run_name(&run.run) {
             return Err(self.invalid(format!("its plan is not that of run {:?}", manifest.run)));
         }
+        self.check_cells(&run)?;
         let planned = run.trials();
         let mut with_record = BTreeSet::new();
         let mut trials = BTreeSet::new();
@@ -326,6 +327,25 @@ impl Archive<'_> {
             name.clone_into(&mut run.run);
         }
         Ok((run, with_record.into_iter().collect()))
+    }
+
+    /// Refuses a result that counts twice. Conditions with equal provision share trials; a condition has
+    /// each of them once.
+    fn check_cells(&self, run: &RunFolder) -> Result<(), ArchiveError> {
+        let mut seen = BTreeMap::new();
+        for (number, cell) in run.cells.iter().enumerate() {
+            if let Some(first) = seen.insert((&cell.trial, &cell.condition), number) {
+                let reason = format!(
+                    "run/plan.json: cells {} and {} of the condition {:?} are the same trial, {}",
+                    first + 1,
+                    number + 1,
+                    cell.condition,
+                    cell.trial
+                );
+                return Err(self.invalid(reason));
+            }
+        }
+        Ok(())
     }
 
     /// Gives the trials ids of their own and their records a mark, so that no run of this store takes them for trials

@@ -48,12 +48,24 @@ fn each_source_gives_skills_that_its_condition_provides() {
     let seen = || last_request(&server);
 
     ask(&["from-task", "tasks/train"]).ok();
-    assert!(seen().contains("End the report train") && seen().contains("given.csv\na,b\n1,2"), "{}", seen());
+    assert!(
+        seen().contains("End the report train")
+            && seen().contains("--- given file given.csv ")
+            && seen().contains("\na,b\n1,2"),
+        "{}",
+        seen()
+    );
     assert!(!seen().contains("hidden expectation") && !seen().contains("echo right"), "{}", seen());
     ask(&["from-docs", "docs"]).ok();
-    assert!(seen().contains("=== docs/style.md\n# Style") && !seen().contains("Not this"), "{}", seen());
+    assert!(
+        seen().contains("--- document docs/style.md ")
+            && seen().contains("\n# Style")
+            && !seen().contains("Not this"),
+        "{}",
+        seen()
+    );
     ask(&["from-runs", "lab", "--task", "tr*"]).ok();
-    assert!(seen().contains("=== Run: failed") && seen().contains("End the report train"), "{}", seen());
+    assert!(seen().contains("--- run: failed") && seen().contains("End the report train"), "{}", seen());
     assert!(!seen().contains("End the report t1"), "{}", seen());
 
     let origin = read_json(&lab.path("generated/runs/generated.json")).unwrap();

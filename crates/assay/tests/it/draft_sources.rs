@@ -85,10 +85,14 @@ fn a_task_needs_all_skills_serves_an_intent_and_has_an_input() {
     let server = Server::start(|_, request| {
         let text = text_of(request);
         if text.starts_with("Propose") {
-            assert!(text.contains("needs all of them") && text.contains("=== skill charts"), "{text}");
-            assert!(text.contains("--- intent-1\nSum the readings\n\nOf all sensors."), "{text}");
+            assert!(text.contains("needs all of them") && text.contains("--- skill charts "), "{text}");
+            let intent = text.split("\n--- intent-1 ").nth(1).unwrap();
+            let intent = intent.split_once('\n').unwrap().1;
+            assert!(intent.starts_with("Sum the readings\n\nOf all sensors."), "{text}");
             assert!(
-                text.contains("data.bin, 3 bytes, a binary file") && text.contains("begins with:\nhello"),
+                text.contains("data.bin, 3 bytes, a binary file")
+                    && text.contains("begins with: ")
+                    && text.contains("\nhello"),
                 "{text}"
             );
             let more = json!({"idea": {"intents": ["intent-1"]}, "unused": [{"id": "intent-2", "reason": "No test."}]});

@@ -615,6 +615,22 @@ fn caps_hold_for_judges() {
     assert!(sent <= 4, "{sent}");
 }
 
+/// All judges ask at the same time, before any reply says what it costs.
+#[test]
+fn judges_at_once_exceed_a_cap_in_usd_by_at_most_one_request() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, request| {
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        reply(request)
+    });
+    let prices = "[prices.\"openai:judge\"]\ninput = 1000.0\noutput = 0.0\n";
+    let lab = lab(&format!("{}{prices}", judge_at(&server.url())));
+    let (document, _) = lab.run(&["--max-usd", "3", "--jobs", "10"]);
+    let sent = server.requests().iter().filter(|request| !request.is_preflight()).count();
+    assert!((2..=4).contains(&sent), "{sent}: {document:#}");
+    assert!(document["capped"].is_string(), "{document:#}");
+}
+
 #[test]
 fn experiments_without_judges_leave_out_judged_tasks() {
     let lab = lab("");

@@ -126,6 +126,27 @@ fn caps_hold_for_all_workers_while_the_gateway_is_restarted() {
     gateway.wait().ok();
 }
 
+/// Eight processes ask at the same time, before any reply says what it costs.
+#[test]
+fn workers_exceed_a_cap_in_usd_by_at_most_one_request() {
+    needs_bubblewrap!();
+    let arrivals = Arrivals::default();
+    let (lab, _server) = lab(&arrivals, |_, request| {
+        std::thread::sleep(Duration::from_millis(700));
+        (request.turn() == 0).then(|| Answer::bash("true"))
+    });
+    let shared = start(&lab, &["--max-usd", "5"]);
+    let gateway = serve(&lab, &[]);
+    let document = shared.run.wait().json();
+    let sent = arrivals.all().len();
+    assert!((4..=6).contains(&sent), "{sent}: {document:#}");
+    assert!(document["unfinished"].as_u64().unwrap() >= 29, "{document:#}");
+    gateway.signal(Signal::INT);
+    let told = gateway.wait().ok().json();
+    assert!(told["budgets"][0]["spent_usd"].as_f64().unwrap() <= 6.0, "{told:#}");
+    drop(shared.workers);
+}
+
 #[test]
 fn rate_limit_holds_for_all_workers() {
     needs_bubblewrap!();

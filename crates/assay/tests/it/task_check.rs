@@ -119,3 +119,71 @@ fn leaks_of_paired_skills_show_both_places() {
     assert_eq!(leak["skill_span"]["line"], 6, "{leak:#}");
     assert_eq!((&leak["task_span"]["line"], &leak["severity"]), (&json!(1), &json!("warn")));
 }
+
+/// Numbers of tasks, with the table that has each.
+const NUMBERS: [(&str, &str); 18] = [
+    ("[agent]", "timeout_sec"),
+    ("[verifier]", "timeout_sec"),
+    ("[environment]", "build_timeout_sec"),
+    ("[environment]", "cpus"),
+    ("[environment]", "memory_mb"),
+    ("[environment]", "memory"),
+    ("[environment]", "storage_mb"),
+    ("[environment]", "storage"),
+    ("[environment]", "gpus"),
+    ("[metadata.assay]", "pids"),
+    ("[environment.healthcheck]\ncommand = \"true\"", "interval_sec"),
+    ("[environment.healthcheck]\ncommand = \"true\"", "timeout_sec"),
+    ("[environment.healthcheck]\ncommand = \"true\"", "retries"),
+    ("[[verifier.collect]]\ncommand = \"true\"", "timeout_sec"),
+    ("[verifier.environment]", "memory_mb"),
+    ("[[steps]]\nname = \"one\"\n[steps.agent]", "timeout_sec"),
+    ("[[steps]]\nname = \"one\"\n[steps.verifier]", "timeout_sec"),
+    ("[[steps]]\nname = \"one\"", "min_reward"),
+];
+
+/// Values that no number of a task may have.
+const BAD: [&str; 6] = ["1e300", "nan", "-1e300", "-inf", "99999999999999999", "\"99999999T\""];
+
+/// A number out of bounds is an error of its task, with the place, and no other task notices.
+#[test]
+fn a_bad_number_stops_its_own_task_only() {
+    needs_bubblewrap!();
+    let mut lab = Fixture::new().task("sound", |task| task.toml(FEW));
+    let mut expected = Vec::new();
+    for (number, (table, key)) in NUMBERS.iter().enumerate() {
+        for (kind, value) in BAD.iter().enumerate() {
+            let name = format!("bad-{number}-{kind}");
+            let head = format!("version = \"1.0\"\n{table}\n");
+            let toml = format!("{head}{key} = {value}\n");
+            lab = lab.task(&name, |task| task.toml(&toml).file("steps/one/instruction.md", "One.\n"));
+            expected.push((name, *key, head.lines().count() + 1));
+        }
+    }
+    let document = lab.assay(&["task", "check", "tasks", "--format", "json"]).ended(1).json();
+    let tasks = document["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), expected.len() + 1);
+    let find = |name: &str| tasks.iter().find(|task| task["task"] == name).unwrap();
+    let sound = find("sound");
+    assert_eq!(
+        (&sound["verdict"], &sound["executed"]["oracle"]["outcome"]),
+        (&json!("ok"), &json!("passed"))
+    );
+    for (name, key, line) in expected {
+        let task = find(&name);
+        let [finding] = &task["findings"].as_array().unwrap()[..] else { panic!("{name}: {task:#}") };
+        assert_eq!(
+            (&task["verdict"], &finding["code"]),
+            (&json!("fail"), &json!("task-unusable")),
+            "{task:#}"
+        );
+        assert_eq!(finding["line"], line, "{task:#}");
+        assert!(finding["file"].as_str().unwrap().ends_with(&format!("{name}/task.toml")), "{task:#}");
+        assert!(finding["message"].as_str().unwrap().contains(key), "{task:#}");
+        assert!(!finding["hint"].as_str().unwrap_or_default().is_empty(), "{task:#}");
+    }
+    // A run excludes them, and executes the other.
+    let lab = lab.script(&[json!({ "turn": 0, "run": "echo right > answer.txt" })]).experiment(|e| e);
+    let (document, _) = lab.run(&["--no-checks"]);
+    assert_eq!((&document["executed"], &lab.record("sound")["outcome"]), (&json!(1), &json!("passed")));
+}

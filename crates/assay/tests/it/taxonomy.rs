@@ -23,11 +23,11 @@ fn lab() -> Fixture {
 
 /// The numbers of a request's skills, with their kinds.
 fn numbered(text: &str) -> Vec<(usize, &'static str)> {
-    let part = text.split("SKILLS ").nth(1).unwrap();
+    let part = text.split("\nSKILLS ").nth(1).unwrap();
     let skills = part.split("\n--- ").skip(1);
     skills
         .map(|skill| {
-            let number = skill.split('\n').next().unwrap().parse().unwrap();
+            let number = skill.split(' ').next().unwrap().parse().unwrap();
             let kind = KINDS.iter().find(|(kind, _)| skill.contains(&format!("name: {kind}-"))).unwrap();
             (number, kind.0)
         })

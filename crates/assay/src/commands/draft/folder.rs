@@ -196,7 +196,7 @@ impl DraftFolder {
     /// Reads a file as JSON; `None` if it does not exist.
     pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let path = self.path(name);
-        let bytes = match fs::read(&path) {
+        let bytes = match assay_fs::read_file(&path, assay_fs::DOCUMENT_CAP) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => {

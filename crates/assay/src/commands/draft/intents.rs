@@ -88,11 +88,7 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| {
         Failure::bad_input(format!("cannot read {}: {error}", path.display()))
     };
-    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
-    if length > FILE_BYTES {
-        return Err(unreadable(&format!("it has more than {FILE_BYTES} bytes")));
-    }
-    let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+    let bytes = assay_fs::read_file(path, FILE_BYTES).map_err(|error| unreadable(&error))?;
     String::from_utf8(bytes).map_err(|_| unreadable(&"it is not a text in UTF-8"))
 }
 

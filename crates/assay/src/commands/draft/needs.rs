@@ -93,7 +93,7 @@ fn of_document(path: &Path, programs: &Programs, ui: &Ui) -> Result<(), Failure>
             return Ok(());
         }
     }
-    let bytes = std::fs::read(path)
+    let bytes = assay_fs::read_file(path, assay_fs::DOCUMENT_CAP)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
     let (document, _) = Document::parse(&bytes, path);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

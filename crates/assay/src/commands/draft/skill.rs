@@ -36,7 +36,7 @@ pub(super) fn run(args: &SkillArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         SkillWhat::Docs(args) => sources::of_docs(&args.paths)?,
         SkillWhat::Runs(args) => sources::of_runs(&args.runs, &args.tasks, settings, ui)?,
     };
-    if sources.is_cut {
+    if sources.material.is_cut() {
         ui.note("warning: the material is longer than a request may be; its parts were cut");
     }
     generate(origin, sources, model, &out, settings, ui)
@@ -54,7 +54,7 @@ fn generate(
     let cancel = machine::interrupted()?;
     let model = DraftModel::open_without_spending(args.flags.access(), &args.model, replies, cancel)?;
     let count = usize::from(args.skills);
-    let request = request(origin, &sources.text, count);
+    let request = request(origin, &sources.material, count);
     if args.dry_run {
         let tokens = assay_model::tokens(&request.system) + assay_model::tokens(&request.text);
         let (cached, usd) =

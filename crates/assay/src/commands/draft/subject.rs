@@ -131,7 +131,7 @@ pub(super) fn subject(
     inputs: Vec<InputFile>,
 ) -> Subject {
     let several = packages.len() > 1;
-    let (mut files, mut examples, mut document) = (Vec::new(), Vec::new(), String::new());
+    let (mut files, mut examples) = (Vec::new(), Vec::new());
     for package in &packages {
         let own = package.files.iter();
         let own = own.filter(|file| file.kind == FileKind::File && file.path != "SKILL.md");
@@ -143,17 +143,10 @@ pub(super) fn subject(
             examples.extend(text.map(|text| (path.clone(), text)));
             files.push(path);
         }
-        if several {
-            document.push_str(&format!("=== skill {}\n", package.name));
-        }
-        document.push_str(&package.document);
-        if several {
-            document.push_str("\n\n");
-        }
     }
     let text = SkillText {
         name: names_of(&packages),
-        document,
+        documents: packages.iter().map(|package| (package.name.clone(), package.document.clone())).collect(),
         files,
         several,
         intents,

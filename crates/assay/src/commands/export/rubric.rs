@@ -45,7 +45,7 @@ pub(super) fn run(args: &ExportRubricArgs, ui: &Ui) -> Result<Status, Failure> {
 fn read(folder: &Path) -> Result<Exported, Failure> {
     let task = Task::load(folder).map_err(|error| Failure::bad_input(assay_diagnostic::chain(&error)))?;
     let file = folder.join(RUBRIC_FILE);
-    let text = std::fs::read_to_string(&file).map_err(|error| {
+    let text = assay_fs::read_text(&file, assay_fs::DOCUMENT_CAP).map_err(|error| {
         Failure::bad_input(format!("cannot read {}: {error}", file.display()))
             .hint("only tasks with a rubric can be exported")
     })?;

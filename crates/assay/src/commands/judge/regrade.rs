@@ -133,7 +133,7 @@ fn rubrics(args: &RegradeArgs) -> Result<BTreeMap<String, Rubric>, Failure> {
         };
         for task in tasks {
             let path = task.join(assay_judge::RUBRIC);
-            let text = std::fs::read_to_string(&path)
+            let text = assay_fs::read_text(&path, assay_fs::DOCUMENT_CAP)
                 .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
             let rubric = Rubric::parse(&text)
                 .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;

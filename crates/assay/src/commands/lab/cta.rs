@@ -41,7 +41,13 @@ fn corpus(args: &CtaCorpusArgs, ui: &Ui) -> Result<Status, Failure> {
     let corpus = find(&args.dir)?;
     corpus.notices.iter().for_each(|notice| notices.report(notice));
     // Published pass rates; without them the third table has one row.
-    let rates = std::fs::read_to_string(args.dir.join("task_metadata.json")).unwrap_or_default();
+    let file = args.dir.join("task_metadata.json");
+    let rates = match assay_fs::read_text(&file, assay_fs::DOCUMENT_CAP) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::bad_input(format!("cannot read {}: {error}", file.display())));
+        }
+        text => text.unwrap_or_default(),
+    };
     let rates = PassRates::read(&rates);
     let mut counted = Tables::default();
     let mut line = |line: PairLine| {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_draft::generate::MATERIAL_CHARS;
+use assay_draft::generate::{MATERIAL_CHARS, Material, ends};
 use assay_fs::{Digest, FileKind, tree};
 use assay_report::redact;
 use assay_skill::generated::{SourceFile, SourceTask};
 use assay_store::{ConditionRole, Record, RunFolder, Store, pattern_matches};
+use assay_syntax::parts::Part;
 use assay_task::Task;
 use assay_trace::{Source, Trajectory, read};
 
@@ -34,56 +35,35 @@ const DOCUMENTS: [&str; 7] = ["md", "markdown", "mdx", "txt", "rst", "html", "ht
 /// The material of a request.
 #[derive(Debug, Default)]
 pub(super) struct SkillSources {
-    pub(super) text: String,
-    /// Whether a part was cut so that all have room.
-    pub(super) is_cut: bool,
+    pub(super) material: Material,
     pub(super) tasks: Vec<SourceTask>,
     pub(super) files: Vec<SourceFile>,
     pub(super) trials: Vec<String>,
 }
 
 impl SkillSources {
-    /// Joins parts. If they are too long together, each gets an equal share of the room.
-    fn of_parts(parts: &[String]) -> Self {
-        let total: usize = parts.iter().map(|part| part.chars().count()).sum();
-        let share = MATERIAL_CHARS / parts.len().max(1);
-        let is_cut = total > MATERIAL_CHARS;
-        let texts = parts.iter().map(|part| if is_cut { ends(part, share) } else { part.clone() });
-        Self { text: texts.collect::<Vec<_>>().join("\n\n"), is_cut, ..Self::default() }
+    fn of_groups(groups: &[Vec<Part>], most: usize) -> Self {
+        Self { material: Material::of_groups(groups, most), ..Self::default() }
     }
-}
-
-/// The beginning and the end of a text that is longer than `most` characters.
-fn ends(text: &str, most: usize) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= most {
-        return text.to_owned();
-    }
-    let (head, tail) = (most * 2 / 3, most / 3);
-    let left_out = chars.len() - head - tail;
-    let text = |part: &[char]| part.iter().collect::<String>();
-    format!(
-        "{}\n[{left_out} characters are not shown]\n{}",
-        text(&chars[..head]),
-        text(&chars[chars.len() - tail..])
-    )
 }
 
 /// The instructions of tasks with their given files.
 pub(super) fn of_tasks(folders: &[PathBuf]) -> Result<SkillSources, Failure> {
-    let (mut parts, mut tasks) = (Vec::new(), BTreeSet::new());
+    let (mut groups, mut tasks) = (Vec::new(), BTreeSet::new());
     for folder in folders {
         let task = Task::load(folder).map_err(|error| {
             Failure::bad_input(format!("cannot read the task {}: {error}", folder.display()))
         })?;
-        let mut part = format!("=== Task\n{}\n", task.instruction.trim());
-        for (path, text) in given_files(&task) {
-            part.push_str(&format!("\n--- given file {path}\n{}\n", ends(&text, GIVEN_CHARS)));
-        }
-        parts.push(part);
+        let mut group = vec![("task".to_owned(), task.instruction.trim().to_owned())];
+        let given = given_files(&task).into_iter();
+        group.extend(given.map(|(path, text)| (format!("given file {path}"), ends(&text, GIVEN_CHARS))));
+        groups.push(group);
         tasks.insert(SourceTask { name: task.name.clone(), digest: task.digest.to_string() });
     }
-    Ok(SkillSources { tasks: tasks.into_iter().collect(), ..SkillSources::of_parts(&parts) })
+    Ok(SkillSources {
+        tasks: tasks.into_iter().collect(),
+        ..SkillSources::of_groups(&groups, MATERIAL_CHARS)
+    })
 }
 
 /// The text files of a task's environment that an agent is given. Skills that belong to the task are left out.
@@ -110,7 +90,7 @@ fn given_files(task: &Task) -> Vec<(String, String)> {
 
 /// Files of documentation.
 pub(super) fn of_docs(paths: &[PathBuf]) -> Result<SkillSources, Failure> {
-    let (mut parts, mut files) = (Vec::new(), BTreeSet::new());
+    let (mut groups, mut files) = (Vec::new(), BTreeSet::new());
     for path in paths {
         let unreadable = |error: &dyn std::fmt::Display| {
             Failure::bad_input(format!("cannot read {}: {error}", path.display()))
@@ -131,26 +111,25 @@ pub(super) fn of_docs(paths: &[PathBuf]) -> Result<SkillSources, Failure> {
                 (real.join(&relative), path.join(&relative))
             };
             refuse_task(&shown, &file)?;
-            let bytes = std::fs::read(&file).map_err(|error| unreadable(&error))?;
-            if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > FILE_BYTES {
-                return Err(Failure::bad_input(format!(
-                    "{} has more than {FILE_BYTES} bytes",
-                    shown.display()
-                ))
-                .hint("name a smaller part of the documentation"));
-            }
+            let bytes = assay_fs::read_file(&file, FILE_BYTES).map_err(|error| {
+                Failure::bad_input(format!("cannot read {}: {error}", shown.display()))
+                    .hint("name a smaller part of the documentation")
+            })?;
             let digest = Digest::of(&bytes);
             let text = String::from_utf8(bytes)
                 .map_err(|_| Failure::bad_input(format!("{} is not a text in UTF-8", shown.display())))?;
-            parts.push(format!("=== {}\n{}\n", shown.display(), text.trim()));
+            groups.push(vec![(format!("document {}", shown.display()), text.trim().to_owned())]);
             files.insert(SourceFile { path: shown.display().to_string(), digest });
         }
     }
-    if parts.is_empty() {
+    if groups.is_empty() {
         return Err(Failure::bad_input("the folders contain no documentation".to_owned())
             .hint(format!("files that end in {} are read", DOCUMENTS.join(", "))));
     }
-    Ok(SkillSources { files: files.into_iter().collect(), ..SkillSources::of_parts(&parts) })
+    Ok(SkillSources {
+        files: files.into_iter().collect(),
+        ..SkillSources::of_groups(&groups, MATERIAL_CHARS)
+    })
 }
 
 /// Whether a file of a folder is documentation: neither hidden nor a skill.
@@ -184,7 +163,7 @@ pub(super) fn of_runs(
 ) -> Result<SkillSources, Failure> {
     let store = machine::read_store(&settings.store)?;
     let secrets = machine::secrets();
-    let (mut parts, mut tasks, mut trials) = (Vec::new(), BTreeSet::new(), Vec::new());
+    let (mut groups, mut tasks, mut trials) = (Vec::new(), BTreeSet::new(), Vec::new());
     for name in runs {
         let run = store.run(name)?;
         for record in records_without_skills(&store, &run, patterns)? {
@@ -196,7 +175,8 @@ pub(super) fn of_runs(
                     continue;
                 }
             };
-            parts.push(redact(&describe_trial(&record, &transcript.trajectory), &secrets));
+            let parts = describe_trial(&record, &transcript.trajectory).into_iter();
+            groups.push(parts.map(|(name, text)| (name, redact(&text, &secrets))).collect());
             trials.push(record.trial.to_string());
             let planned = run.tasks.iter().find(|task| task.name == record.task);
             tasks.extend(
@@ -204,13 +184,17 @@ pub(super) fn of_runs(
             );
         }
     }
-    if parts.is_empty() {
+    if groups.is_empty() {
         return Err(Failure::bad_input(
             "the runs have no finished trial without skills that matches".to_owned(),
         )
         .hint(format!("trials of the condition `{}` are read; --task names tasks", ConditionRole::None)));
     }
-    Ok(SkillSources { tasks: tasks.into_iter().collect(), trials, ..SkillSources::of_parts(&parts) })
+    Ok(SkillSources {
+        tasks: tasks.into_iter().collect(),
+        trials,
+        ..SkillSources::of_groups(&groups, TRIAL_CHARS)
+    })
 }
 
 /// The records of trials whose condition provides no skill, in the order of the plan.
@@ -240,8 +224,9 @@ fn records_without_skills(
 }
 
 /// What an agent was told and did, and what came of it.
-fn describe_trial(record: &Record, trajectory: &Trajectory) -> String {
-    let mut steps = String::new();
+fn describe_trial(record: &Record, trajectory: &Trajectory) -> Vec<Part> {
+    let mut steps = Vec::new();
+    let mut add = |what: String, text: &str| steps.push((what, ends(text.trim(), STEP_CHARS)));
     for step in &trajectory.steps {
         let who = match step.source {
             Source::Agent => "agent",
@@ -249,15 +234,14 @@ fn describe_trial(record: &Record, trajectory: &Trajectory) -> String {
             Source::System => continue,
         };
         if !step.message.trim().is_empty() {
-            steps.push_str(&format!("[{who}] {}\n", ends(step.message.trim(), STEP_CHARS)));
+            add(format!("message of the {who}"), &step.message);
         }
         for call in &step.tool_calls {
-            let arguments = ends(&call.arguments.to_string(), STEP_CHARS);
-            steps.push_str(&format!("[call] {} {arguments}\n", call.function_name));
+            add(format!("call of {}", call.function_name), &call.arguments.to_string());
         }
         let results = step.observation.iter().flat_map(|observation| &observation.results);
         for content in results.filter_map(|result| result.content.as_deref()) {
-            steps.push_str(&format!("[result] {}\n", ends(content.trim(), STEP_CHARS)));
+            add("result".to_owned(), content);
         }
     }
     let checks = record.checks();
@@ -268,5 +252,6 @@ fn describe_trial(record: &Record, trajectory: &Trajectory) -> String {
         .collect();
     let failed =
         if failed.is_empty() { String::new() } else { format!("; failed tests: {}", failed.join(", ")) };
-    format!("=== Run: {}{failed}\n{}", record.outcome.word(), ends(&steps, TRIAL_CHARS))
+    let head = (format!("run: {}{failed}", record.outcome.word()), String::new());
+    std::iter::once(head).chain(steps).collect()
 }

@@ -81,9 +81,12 @@ fn with_gold(path: Option<&Path>) -> Result<Rules, Failure> {
     Ok(rules)
 }
 
+/// Most bytes of a file of queries.
+const QUERIES_CAP: u64 = 64 << 20;
+
 /// The ids that a file of queries names as gold.
 pub(super) fn gold(path: &Path) -> Result<BTreeSet<String>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = assay_fs::read_text(path, QUERIES_CAP).map_err(|error| {
         Failure::bad_input(format!("cannot read the queries {}: {error}", path.display()))
     })?;
     let mut ids = BTreeSet::new();
