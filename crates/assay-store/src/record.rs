@@ -526,8 +526,6 @@ pub enum KeptBecause {
     NoSolution,
     /// A step starts with everything that the one before has left.
     Steps,
-    /// Nothing is outside the work folder.
-    WorkFolder,
 }
 
 impl KeptBecause {
@@ -537,7 +535,6 @@ impl KeptBecause {
             Self::Oracle => "the oracle does not get the full reward in a restored one",
             Self::NoSolution => "the task has no solution",
             Self::Steps => "the task has several steps",
-            Self::WorkFolder => "its work folder is /",
         }
     }
 }

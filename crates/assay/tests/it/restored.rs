@@ -95,24 +95,30 @@ fn results_that_the_instruction_places_elsewhere_are_restored() {
         })
     };
     let lab = shape(Fixture::new(), "named", instruction, verifier);
+    // Without a work folder, what is named is all there is.
+    let lab = lab.task("no-folder", |task| {
+        task.dockerfile("FROM python:3.12-slim\nCOPY given /given\n")
+            .file("environment/given/a.txt", "old")
+            .instruction("Write the word to /output/answer.txt, and remove /given/a.txt.\n")
+            .test_sh("[ -s /output/answer.txt ] && [ ! -e /given/a.txt ] && [ ! -e /other ] && reward 1 || reward 0\n")
+            .solve_sh("mkdir /output; echo right > /output/answer.txt; rm /given/a.txt; touch /other\n")
+    });
     let lab = shape(lab, "unnamed", unnamed, "[ -s /results/new/b.txt ] && reward 1 || reward 0\n")
         .task("unsolved", |task| task.dockerfile(dockerfile).solve_sh("echo wrong > /app/answer.txt\n"))
-        .script(&[json!({ "turn": 0, "run": solve })])
         .experiment(in_docker);
-    let checked = lab.assay(&["task", "check", "--experiment", "experiment.toml", "tasks"]).ended(1);
-    let printed = checked.stdout;
-    let line = "verifier environments: 1 restored (50% of 2), 1 kept, 1 undecided\n";
-    assert!(printed.ends_with(line), "{printed}");
-    assert!(printed.contains("kept, because the oracle changes "), "{printed}");
-    lab.run(&["--no-checks"]);
-    for (task, environment) in [("named", "restored"), ("unnamed", "kept")] {
-        let record = lab.record(task);
-        assert_eq!(
-            (&record["outcome"], &record["verifier_environment"]),
-            (&json!("passed"), &json!(environment)),
-            "{task}: {record:#}"
-        );
-    }
+    let args = ["task", "check", "--format", "json", "--experiment", "experiment.toml", "tasks"];
+    let document = lab.assay(&args).ended(1).json();
+    let tasks = document["tasks"].as_array().unwrap();
+    let environments: Vec<_> = tasks
+        .iter()
+        .map(|task| (task["task"].as_str().unwrap(), &task["executed"]["verifier_environment"]))
+        .collect();
+    let (restored, kept, undecided) = (json!("restored"), json!("kept"), json!("undecided"));
+    let expected =
+        [("named", &restored), ("no-folder", &restored), ("unnamed", &kept), ("unsolved", &undecided)];
+    assert_eq!(environments, expected, "{document:#}");
+    let counts = json!({ "restored": 2, "kept": 1, "undecided": 1 });
+    assert_eq!(document["summary"]["verifier_environments"], counts, "{document:#}");
 }
 
 /// A verifier that needs a program which the solution installs.
@@ -265,7 +271,7 @@ fn the_reason_for_a_kept_environment_is_shown() {
     let text = checked.ok().stdout;
     for line in [
         "verifier environment: kept, because the task has several steps\n",
-        "verifier environment: kept, because its work folder is /\n",
+        "verifier environment: kept, because the oracle changes /answer.txt\n",
         "verifier environment: kept, because the oracle changes /usr/local/bin/tool\n",
         "verifier environment: restored\n",
         "verifier environments: 1 restored (25% of 4), 3 kept\n",
@@ -275,7 +281,7 @@ fn the_reason_for_a_kept_environment_is_shown() {
     lab.run(&["--no-checks"]);
     for (task, environment, reason) in [
         ("steps", "kept", json!("steps")),
-        ("root", "kept", json!("work_folder")),
+        ("root", "kept", json!("oracle")),
         ("installs", "kept", json!("oracle")),
         ("restored", "restored", json!(null)),
     ] {

@@ -118,7 +118,10 @@ impl StoppedContainer<'_> {
             .copied()
             .partition(|change| named.iter().any(|named| change.path.starts_with(named)));
         // A restored environment has the other work folders, and what the instruction names.
-        let others = work.iter().copied().filter(|change| !change.path.starts_with(&environment.workdir));
+        let is_other = |change: &&Changed| {
+            environment.workdir == Path::new("/") || !change.path.starts_with(&environment.workdir)
+        };
+        let others = work.iter().copied().filter(is_other);
         let mut others: Vec<&Changed> = others.chain(named.iter().copied()).collect();
         others.sort_by(|one, other| one.path.cmp(&other.path));
         let reaching = judge(&others);

@@ -160,7 +160,6 @@ impl ImageEnvironment<'_> {
             () if trial.task.config.verifier_mode == VerifierMode::Separate => Restoring::NotNeeded,
             // It begins with what the one before has left, the system's files included.
             () if trial.step.is_some() => Restoring::Impossible(KeptBecause::Steps),
-            () if self.workdir == Path::new("/") => Restoring::Impossible(KeptBecause::WorkFolder),
             () => Restoring::Possible,
         }
     }
