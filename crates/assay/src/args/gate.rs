@@ -56,9 +56,24 @@ pub(crate) struct GateArgs {
     pub(crate) junit: Option<PathBuf>,
     /// Write a comment for the pull request
     ///
-    /// At most 15 lines of Markdown.
+    /// Markdown that begins with a hidden mark, by which an older comment is found and replaced. It is written on
+    /// every path, also if the policy is refused. Text of the pull request stands in code spans.
     #[arg(long, value_name = "FILE")]
     pub(crate) comment: Option<PathBuf>,
+    /// Link the comment to this address of exported pages
+    #[arg(long, value_name = "URL")]
+    pub(crate) view_url: Option<String>,
+    /// Explain the decision on one skill, without executing a trial
+    ///
+    /// Prints what is compared, which look it is at which level, earlier looks, and what would change the decision.
+    #[arg(long, value_name = "SKILL", conflicts_with_all = ["self_check", "open_looks"])]
+    pub(crate) explain: Option<String>,
+    /// Open the looks in the ledger, and execute no trial
+    ///
+    /// For CI, where the job with the key of a model may not write the ledger: a job before it opens the looks. It needs
+    /// no key of a model. The other job continues the looks whose files it finds in the folder `gate` of its store.
+    #[arg(long, requires = "changed_since")]
+    pub(crate) open_looks: bool,
     /// Print how often the gate decides where nothing changed
     ///
     /// Splits the repetitions of every task in halves and decides between them, for the runs of the store or for a

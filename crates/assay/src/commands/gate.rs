@@ -2,7 +2,9 @@
 
 mod attainable;
 mod checks;
+mod cost;
 mod decisions;
+mod explain;
 mod guards;
 mod looks;
 mod measure;
@@ -20,6 +22,7 @@ use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
 use self::attainable::{Planned, check_attainable};
+use self::cost::Forecast;
 use self::decisions::{LookLevel, decide_skills};
 use self::looks::Looks;
 use self::measure::{Against, Gate, Measured, Unmeasured};
@@ -48,6 +51,17 @@ impl Gated {
 }
 
 pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let ran = gate(args, settings, ui);
+    if let Err(failure) = &ran {
+        // The error itself is what counts.
+        output::write_failure(failure, args).unwrap_or_else(|other| {
+            ui.fail(&other);
+        });
+    }
+    ran
+}
+
+fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if args.max_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
         return Err(Failure::bad_input("`--max-usd` must be an amount of at least 0"));
     }
@@ -69,6 +83,9 @@ pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Statu
             is_known: subject.is_known,
         })
         .collect();
+    if let Some(skill) = &args.explain {
+        return explain::run(args, &scope, policy, &gated, skill, ui);
+    }
     decide(args, &scope, policy, (&mut document, &mut gated), ui)?;
     document.skills = gated.into_iter().map(|gated| gated.row).collect();
     document.verdict = document.skills.iter().map(|row| row.verdict).max().unwrap_or(Word::Nothing);
@@ -89,6 +106,8 @@ fn describe(args: &GateArgs, scope: &Scope) -> Document {
         untrusted: Vec::new(),
         weakened: Vec::new(),
         ledger: LedgerSummary::default(),
+        forecast: None,
+        view_url: args.view_url.clone(),
         notes: scope.notes.clone(),
     };
     if let Some(evaluation) = &scope.evaluation {
@@ -161,7 +180,8 @@ fn decide(
     let known = |skill: &str| gated.iter().any(|gated| gated.row.skill == skill && gated.is_known);
     let compared = compared(args, scope, policy, (&open, looks.as_ref(), &store), &known)?;
     forecast(policy, &open, &compared, gated, ui)?;
-    measure(args, scope, policy, (&store, looks.as_mut()), (gated, &compared), ui)?;
+    let forecast = measure(args, scope, policy, (&store, looks.as_mut()), (gated, &compared), ui)?;
+    document.forecast = Some(forecast);
     decide_skills(policy, terms, gated, &|skill| look_level(policy, skill, terms, looks.as_ref(), None));
     if let Some(looks) = &mut looks {
         looks.complete_all(gated, &store);
@@ -255,7 +275,7 @@ fn measure(
     (store, looks): (&Store, Option<&mut Looks>),
     (gated, compared): (&mut [Gated], &BTreeMap<String, Compared>),
     ui: &Ui,
-) -> Result<(), Failure> {
+) -> Result<Forecast, Failure> {
     let cancel = machine::interrupted()?;
     assay_trial::clean_up(store);
     machine::remove_stale_containers(store);
@@ -277,6 +297,19 @@ fn measure(
         policy_hash: &scope.terms.hash,
         ui,
     };
+    // What it may cost comes first.
+    let mut forecast = Forecast::none(args.max_usd);
+    for gated in gated.iter().filter(|gated| gated.is_open()) {
+        let Some(of) = scope.terms.skills.get(&gated.row.skill) else { continue };
+        let Some(compared) = compared.get(&gated.row.skill) else { continue };
+        let against = Against {
+            base: compared.base.as_deref(),
+            reference: compared.reference.as_deref(),
+            level: compared.look.level,
+        };
+        forecast.add(&gate.plan(&gated.row.skill, of, against)?, store)?;
+    }
+    ui.note(&forecast.words());
     for gated in gated.iter_mut().filter(|gated| gated.is_open()) {
         let Some(of) = scope.terms.skills.get(&gated.row.skill) else { continue };
         ui.note(&format!("{}: {}", gated.row.skill, of.rule.require.word()));
@@ -289,10 +322,11 @@ fn measure(
         match gate.measure(&gated.row.skill, of, against) {
             Ok(measured) => gated.measured = Some(measured),
             Err(Unmeasured::Blocked(reason)) => gated.row.reason = reason,
+            Err(Unmeasured::Opened) => rows::opened(&mut gated.row),
             Err(Unmeasured::Failed(failure)) => return Err(failure),
         }
     }
-    Ok(())
+    Ok(forecast)
 }
 
 /// What experiments may do. With a target only its policy lets them run outside a sandbox: a flag would hold for every pull
@@ -315,6 +349,8 @@ fn finish(mut document: Document, args: &GateArgs, scope: &Scope, ui: &Ui) -> Re
         && !evaluation.is_trusted
         && !document.weakened.is_empty()
         && is_green(&document)
+        // The job that goes on with these looks decides.
+        && !document.skills.iter().any(rows::is_opened)
     {
         rows::block_weakened(&mut document, evaluation.head());
     }
@@ -331,26 +367,6 @@ fn finish(mut document: Document, args: &GateArgs, scope: &Scope, ui: &Ui) -> Re
     } else {
         ui.out(&document.text())?;
     }
-    if let Some(path) = &args.junit {
-        let xml = document.junit().map_err(|error| Failure::infrastructure(error.to_string()))?;
-        write(path, &xml, false)?;
-    }
-    if let Some(path) = &args.comment {
-        write(path, &document.comment(), false)?;
-    }
-    if let Some(path) = machine::env("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
-        write(Path::new(&path), &document.comment(), true)?;
-    }
+    output::write_decision(document, args)?;
     Ok(status)
-}
-
-fn write(path: &Path, text: &str, append: bool) -> Result<(), Failure> {
-    let written = std::fs::OpenOptions::new()
-        .create(true)
-        .write(true)
-        .append(append)
-        .truncate(!append)
-        .open(path)
-        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
-    written.map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", path.display())))
 }

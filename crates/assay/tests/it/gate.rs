@@ -3,6 +3,7 @@
 mod decisions;
 mod delivery;
 mod ledger;
+mod runner;
 
 use std::process::Command;
 
@@ -132,7 +133,9 @@ fn improved_worsened_and_unchanged_skills_are_told_apart() {
     assert!(xml.contains("tests=\"3\"") && xml.contains("failures=\"1\""), "{xml}");
     assert!(xml.contains("name=\"skills/invoices\"") && xml.contains("helps is not shown"), "{xml}");
     let comment = std::fs::read_to_string(lab.path("comment.md.out")).unwrap();
-    assert!(comment.lines().count() <= 15 && comment.contains("| skills/reports | pass |"), "{comment}");
+    assert!(comment.contains("| `skills/reports` | pass | +100 pp ("), "{comment}");
+    assert!(comment.contains("\nCost: 72 trials, 0 recorded, 72 to execute; "), "{comment}");
+    assert!(comment.contains("- newly failing:\n  - `skills/invoices: invoices-1`"), "{comment}");
 
     // A second run executes nothing, and is the same look.
     let (again, code) = gate(&lab, &[]);

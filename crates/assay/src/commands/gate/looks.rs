@@ -217,6 +217,12 @@ impl Looks {
         Ok(())
     }
 
+    /// The looks at a skill, whatever its content, in their order.
+    pub(super) fn history(&self, skill: &str) -> Vec<&LedgerEntry> {
+        let lineage = self.skills.get(skill).map(|(lineage, _)| lineage);
+        self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
+    }
+
     /// How many looks there are, and where.
     pub(super) fn summary(&self) -> LedgerSummary {
         LedgerSummary { looks: self.ledger.entries.len(), place: Some(self.ledger.home().describe()) }

@@ -97,6 +97,8 @@ pub(super) struct Drift {
 pub(super) enum Unmeasured {
     /// Trials are missing.
     Blocked(String),
+    /// The look is opened, and that was all that was to be done.
+    Opened,
     /// The command cannot go on.
     Failed(Failure),
 }
@@ -173,6 +175,11 @@ impl Gate<'_> {
             experiment.seed = seed_of(experiment.seed, &package.digest.to_string());
         }
         Ok(experiment)
+    }
+
+    /// The plan of a skill's trials.
+    pub(super) fn plan(&self, name: &str, terms: &SkillTerms, against: Against<'_>) -> Result<Plan, Failure> {
+        Ok(Plan::build(self.experiment(name, terms, against)?, self.store, self.machine)?)
     }
 
     /// Executes what is missing and reads the results. With `on_undecided = "extend"`, in rounds until the claim is decided.
@@ -291,22 +298,15 @@ impl Gate<'_> {
         if let Some(reason) = skill.and_then(|(_, terms)| other_skill(&plan, terms)) {
             return Err(Unmeasured::Blocked(reason));
         }
-        self.check_cap(&plan)?;
         let resolver = plan.resolver(self.store, self.machine);
         let options = RunOptions {
             max_usd: self.budget,
             checks: true,
             ..RunOptions::new(self.args.jobs.map_or(plan.experiment.concurrency, usize::from))
         };
-        assay_trial::preflight(&plan, self.store, &options, &machine::env, self.cancel, &mut |_| {})
-            .map_err(|error| Unmeasured::Blocked(error.to_string()))?;
-        crate::commands::agent::doctor::check_planned_agents(
-            &plan,
-            &Selection::default(),
-            self.store,
-            self.ui,
-        )
-        .map_err(|failure| Unmeasured::Blocked(failure.to_string()))?;
+        if !self.args.open_looks {
+            self.check_ready(&plan, &options)?;
+        }
         let folder = plan.begin_run(self.store)?;
         // Counted before the first trial, whatever becomes of the rest.
         let look = match (&mut self.looks, skill) {
@@ -315,6 +315,9 @@ impl Gate<'_> {
             }
             _ => None,
         };
+        if self.args.open_looks {
+            return Err(Unmeasured::Opened);
+        }
         let event = serde_json::json!({
             "event": "gate", "policy_hash": self.policy_hash, "look": look, "at": jiff::Timestamp::now().to_string(),
         });
@@ -331,6 +334,15 @@ impl Gate<'_> {
             Some(reason) => Err(Unmeasured::Blocked(reason)),
             None => Ok((plan, folder, outcome)),
         }
+    }
+
+    /// Checks what the trials need, and that they may cost something.
+    fn check_ready(&self, plan: &Plan, options: &RunOptions) -> Result<(), Unmeasured> {
+        self.check_cap(plan)?;
+        assay_trial::preflight(plan, self.store, options, &machine::env, self.cancel, &mut |_| {})
+            .map_err(|error| Unmeasured::Blocked(error.to_string()))?;
+        crate::commands::agent::doctor::check_planned_agents(plan, &Selection::default(), self.store, self.ui)
+            .map_err(|failure| Unmeasured::Blocked(failure.to_string()))
     }
 
     /// A paid model is not run without a cap.

@@ -1,21 +1,23 @@
 //! The decision of a gate as text, Markdown, JSON and JUnit.
 
+mod comment;
+mod junit;
+
+use std::path::Path;
+
 use assay_analysis::RecordOrigins;
 use assay_gate::{Change, Decision};
-use assay_report::{clean, counted};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use assay_report::clean;
 use serde::Serialize;
 
 use super::checks::CheckChanges;
-
-/// The lines of a comment at most.
-const LINES: usize = 15;
+use super::cost::Forecast;
+use crate::args::gate::GateArgs;
+use crate::failure::Failure;
+use crate::machine;
 
 /// Paths of changed rules that are printed.
 const PATHS: usize = 8;
-
-/// By this an older comment is found and replaced.
-const MARK: &str = "<!-- assay gate -->";
 
 /// The word of a gate or of a skill, from the best to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -135,6 +137,10 @@ pub(super) struct Document {
     /// How the pull request's rules demand less.
     pub(super) weakened: Vec<String>,
     pub(super) ledger: LedgerSummary,
+    /// What the trials were expected to cost; `null` if none was planned.
+    pub(super) forecast: Option<Forecast>,
+    /// Where the trials can be seen.
+    pub(super) view_url: Option<String>,
     pub(super) notes: Vec<String>,
 }
 
@@ -147,6 +153,9 @@ impl Document {
     /// For a terminal.
     pub(super) fn text(&self) -> String {
         let mut text = format!("Policy: {} ({})\n", clean(&self.policy), self.policy_hash);
+        if let Some(forecast) = &self.forecast {
+            text.push_str(&format!("{}\n", forecast.words()));
+        }
         for note in &self.notes {
             text.push_str(&format!("! {}\n", clean(note)));
         }
@@ -188,85 +197,54 @@ impl Document {
         text.push_str(&format!("\nGate: {}\n", self.verdict.word()));
         text
     }
-
-    /// At most 15 lines for a pull request, skills that changed first.
-    pub(super) fn comment(&self) -> String {
-        let mut lines =
-            vec![MARK.to_owned(), format!("**assay gate: {}**", self.verdict.word()), String::new()];
-        let weaker =
-            self.weakened.iter().take(3).map(|weaker| format!("- Weaker policy: {}", markdown(weaker)));
-        lines.extend(weaker);
-        let rows: Vec<&SkillRow> = self.skills.iter().filter(|row| row.changed).collect();
-        let end = format!(
-            "Policy `{}`, {} changed, {} unchanged.",
-            self.policy_hash.get(..19).unwrap_or(&self.policy_hash),
-            counted(rows.len(), "skill", "skills"),
-            self.skills.len() - rows.len()
-        );
-        if rows.is_empty() {
-            lines.push(end);
-            return lines.join("\n") + "\n";
-        }
-        lines.extend(["| skill | verdict | why |".to_owned(), "|---|---|---|".to_owned()]);
-        let left = LINES - lines.len() - 3;
-        for row in rows.iter().take(left) {
-            lines.push(format!(
-                "| {} | {} | {} |",
-                markdown(&row.skill),
-                row.verdict.word(),
-                markdown(&row.reason)
-            ));
-        }
-        if rows.len() > left {
-            lines.push(format!("| and {} more | | |", rows.len() - left));
-        }
-        lines.extend([String::new(), end]);
-        lines.join("\n") + "\n"
-    }
-
-    /// A suite with a case for each skill that changed, and one for the policy.
-    pub(super) fn junit(&self) -> Result<String, quick_junit::SerializeError> {
-        let mut suite = TestSuite::new("assay gate");
-        let case = |name: &str, kind: Option<NonSuccessKind>, message: &str| {
-            let status = kind.map_or_else(TestCaseStatus::success, |kind| {
-                let mut status = TestCaseStatus::non_success(kind);
-                status.set_message(message).set_type("gate");
-                status
-            });
-            let mut case = TestCase::new(name, status);
-            case.set_classname("assay gate");
-            case
-        };
-        let weaker = self.weakened.join("; ");
-        let kind = (!weaker.is_empty()).then_some(NonSuccessKind::Failure);
-        suite.add_test_case(case("policy", kind, &weaker));
-        for row in self.skills.iter().filter(|row| row.changed) {
-            let kind = match row.verdict {
-                Word::Pass | Word::Nothing => None,
-                _ if row.warn => None,
-                Word::Fail | Word::Undecided => Some(NonSuccessKind::Failure),
-                Word::Blocked => Some(NonSuccessKind::Error),
-            };
-            suite.add_test_case(case(&row.skill, kind, &row.reason));
-        }
-        let mut report = Report::new("assay gate");
-        report.add_test_suite(suite);
-        report.to_string()
-    }
 }
 
-/// Text in a cell of a Markdown table.
-fn markdown(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in clean(text).chars() {
-        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(if c == '\n' { ' ' } else { c });
-        // A backslash does not prevent a mention; an invisible word joiner does.
-        if c == '@' {
-            escaped.push('\u{2060}');
-        }
+/// Writes the files that were asked for, and the summary of a GitHub workflow step.
+fn write_files(
+    args: &GateArgs,
+    comment: &str,
+    junit: Result<String, quick_junit::SerializeError>,
+) -> Result<(), Failure> {
+    if let Some(path) = &args.junit {
+        write(path, &junit.map_err(|error| Failure::infrastructure(error.to_string()))?, false)?;
     }
-    escaped
+    if let Some(path) = &args.comment {
+        write(path, comment, false)?;
+    }
+    if let Some(path) = machine::env("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+        write(Path::new(&path), comment, true)?;
+    }
+    Ok(())
+}
+
+/// Writes the files of a gate that decided.
+pub(super) fn write_decision(document: &Document, args: &GateArgs) -> Result<(), Failure> {
+    write_files(args, &document.comment(), document.junit())
+}
+
+/// Writes the files of a gate that was refused or could not go on: an older comment must not go on saying otherwise.
+pub(super) fn write_failure(failure: &Failure, args: &GateArgs) -> Result<(), Failure> {
+    let (word, hint) = match failure {
+        Failure::BadInput { hint, .. } => ("refused", hint.as_deref()),
+        Failure::Infrastructure { hint, .. } => ("blocked", hint.as_deref()),
+        Failure::BrokenPipe => return Ok(()),
+    };
+    let mut message = failure.to_string();
+    let mut cause = std::error::Error::source(failure);
+    while let Some(error) = cause {
+        message.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    write_files(args, &comment::refused(word, &message, hint), junit::refused(&message))
+}
+
+fn write(path: &Path, text: &str, append: bool) -> Result<(), Failure> {
+    let written = std::fs::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .append(append)
+        .truncate(!append)
+        .open(path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    written.map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", path.display())))
 }

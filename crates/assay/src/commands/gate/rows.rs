@@ -91,6 +91,21 @@ fn first_word(subject: &Subject, terms: Option<&SkillTerms>, policy: &Policy) ->
     (Word::Blocked, false, OPEN.to_owned())
 }
 
+/// The reason of a skill whose look is opened, and nothing else was to be done.
+const OPENED: &str = "the look is opened; no trial was executed";
+
+/// Says that the look at a skill is opened.
+pub(super) fn opened(row: &mut SkillRow) {
+    row.verdict = Word::Undecided;
+    row.warn = true;
+    OPENED.clone_into(&mut row.reason);
+}
+
+/// Whether that is said of a skill.
+pub(super) fn is_opened(row: &SkillRow) -> bool {
+    row.verdict == Word::Undecided && row.reason == OPENED
+}
+
 /// Notes what can be said of open skills without a trial: findings of the linter and of the scanner, and what the trials would
 /// be.
 pub(super) fn check_statically(gated: &mut [Gated], terms: &Terms) {

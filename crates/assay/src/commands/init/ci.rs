@@ -65,10 +65,13 @@ pub(super) fn run(dir: &Path, experiment: Option<&Path>, ui: &Ui) -> Result<(), 
     };
     let suite = experiment.as_deref().map(|path| suite(dir, path, &found)).transpose()?;
     let policy = policy(suite.as_ref());
+    // The jobs build this version. A commit in its place cannot be moved.
+    let pinned = |text: &str| text.replace("{revision}", concat!("v", env!("CARGO_PKG_VERSION")));
+    let (github, gitlab) = (pinned(GITHUB), pinned(GITLAB));
     for (path, text) in [
         ("gate.toml", policy.as_str()),
-        (".github/workflows/assay-gate.yml", GITHUB),
-        ("assay-gate.gitlab-ci.yml", GITLAB),
+        (".github/workflows/assay-gate.yml", github.as_str()),
+        ("assay-gate.gitlab-ci.yml", gitlab.as_str()),
     ] {
         write(&dir.join(path), text, false, ui)?;
     }

@@ -14,6 +14,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("git clone", "clones this project"),
     ("cargo install", "builds a release"),
     ("assay run ../docker/experiment.toml", "docs::the_example_in_docker_runs"),
+    ("assay init ci", "gate"),
+    ("assay gate", "gate"),
 ];
 
 /// The documents whose commands are all executed in one clone, in their order.

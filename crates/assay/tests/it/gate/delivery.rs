@@ -6,7 +6,9 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::fixture::Fixture;
+use super::runner::{Pull, Ran, Runner, secrets};
+use super::{POLICY, repository, skill};
+use crate::fixture::{Fixture, needs_bubblewrap};
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -78,14 +80,14 @@ fn action() -> Vec<(String, Vec<String>)> {
     steps.iter().map(|step| (step["run"].as_str().unwrap().to_owned(), names(step))).collect()
 }
 
-fn git(folder: &Path, args: &[&str]) -> String {
+pub(super) fn git(folder: &Path, args: &[&str]) -> String {
     let identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
     let output = Command::new("git").current_dir(folder).args(identity).args(args).output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn code_and_text(output: &Output) -> (i32, String) {
+pub(super) fn code_and_text(output: &Output) -> (i32, String) {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     (output.status.code().unwrap(), String::from_utf8(text).unwrap())
 }
@@ -172,4 +174,237 @@ fn the_action_takes_the_baseline_of_the_base_revision() {
     let after = save("sends keys");
     check("safety", "ci/known.json", &after, 1, "exfil-secret");
     check("safety-push", "ci/known.json", "", 1, "exfil-secret");
+}
+
+/// Whatever ends a gate, the comment and the JUnit file are those of this gate.
+#[test]
+fn comment_and_junit_are_written_on_every_path() {
+    let check = |policy: &str, args: &[&str], code: i32, word: &str, says: &str| {
+        let lab = Fixture::new().file("gate.toml", policy);
+        lab.write("comment.md", "<!-- assay gate -->\n**assay gate: pass**\n");
+        lab.write("gate.xml", "old");
+        let outputs = ["gate", "gate.toml", "--comment", "comment.md", "--junit", "gate.xml"];
+        let mut command = lab.command(&[&outputs[..], args].concat());
+        let output = command.env("GITHUB_STEP_SUMMARY", lab.path("summary.md")).output().unwrap();
+        let (ended, text) = code_and_text(&output);
+        assert_eq!(ended, code, "{policy}: {text}");
+        let read = |name: &str| fs::read_to_string(lab.path(name)).unwrap();
+        let comment = read("comment.md");
+        assert!(
+            comment.starts_with(&format!("<!-- assay gate -->\n**assay gate: {word}**\n"))
+                && comment.contains(says),
+            "{policy}: {comment}"
+        );
+        assert_eq!(read("summary.md"), comment);
+        let xml = read("gate.xml");
+        assert!(xml.contains("<testsuites name=\"assay gate\"") && xml.contains(says), "{policy}: {xml}");
+    };
+    let schema = "schema = \"assay.gate-policy/1\"\n";
+    let no_such_key = format!("{schema}mistyped = 1\n");
+    check(&no_such_key, &[], 2, "refused", "unknown key `mistyped`");
+    check(schema, &["--max-usd", "-1"], 2, "refused", "at least 0");
+}
+
+fn template(name: &str) -> Value {
+    let path = root().join("crates/assay/src/templates").join(name);
+    yaml(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The key of the model and a token that writes never meet, and nothing of a pull request is part of a command.
+#[test]
+fn jobs_of_the_workflow_have_the_rights_that_they_need() {
+    let workflow = template("github.yml");
+    assert_eq!(workflow["permissions"], json!({}));
+    assert!(workflow["on"]["pull_request"].is_null() && workflow["on"]["pull_request_target"].is_object());
+    let jobs = workflow["jobs"].as_object().unwrap();
+    for (name, job) in jobs {
+        let permissions = job["permissions"].as_object().unwrap();
+        let writes = permissions.values().any(|right| right != "read");
+        assert_eq!(writes, matches!(name.as_str(), "open" | "report"), "{name}");
+        for step in job["steps"].as_array().unwrap() {
+            let script = step["run"].as_str().unwrap_or_default();
+            assert!(!script.contains("${{"), "{name}: {script}");
+            let has_key = step["env"]["ANTHROPIC_API_KEY"].is_string();
+            assert!(!has_key || name == "gate" && step["env"]["TOKEN"].is_null(), "{name}");
+            assert!(
+                !step.to_string().contains("secrets.") || job["environment"].is_string(),
+                "{name}: {step}"
+            );
+            if let Some(uses) = step["uses"].as_str() {
+                let known =
+                    ["checkout", "cache/restore", "cache/save", "upload-artifact", "download-artifact"];
+                assert!(known.iter().any(|known| uses == format!("actions/{known}@v4")), "{uses}");
+            }
+        }
+    }
+    // What was paid for is kept on every path.
+    for name in ["Pack the results"] {
+        let steps = jobs["gate"]["steps"].as_array().unwrap();
+        let at = steps.iter().position(|step| step["name"] == name).unwrap();
+        assert!(steps[at..].iter().all(|step| step["if"] == "always()"), "{name}");
+    }
+    let gitlab = template("gitlab.yml");
+    for (name, scope) in
+        [("assay-open", "assay-ledger"), ("assay-gate", "assay-gate"), ("assay-report", "assay-ledger")]
+    {
+        assert_eq!(gitlab[name]["environment"]["name"], scope, "{name}");
+    }
+    let kept = gitlab["assay-gate"]["cache"].as_array().unwrap();
+    assert!(kept.iter().any(|cache| cache["paths"] == json!(["store"]) && cache["when"] == "always"));
+}
+
+/// A repository at its base on a server, and a clone of it.
+struct Upstream {
+    lab: Fixture,
+    remote: PathBuf,
+    runner: Runner,
+}
+
+impl Upstream {
+    fn new() -> Self {
+        let lab = repository();
+        let remote = lab.path("remote.git");
+        git(lab.folder(), &["checkout", "--quiet", "-B", "main", "base"]);
+        lab.write("gate.toml", POLICY.replace("path = \"ledger.jsonl\"", "git_ref = \"refs/assay/gate\""));
+        lab.write(".gitignore", ".assay\nhome\nremote.git\nrunner\n");
+        git(lab.folder(), &["add", "--all"]);
+        git(lab.folder(), &["commit", "--quiet", "--message", "Count looks in a reference"]);
+        git(lab.folder(), &["clone", "--quiet", "--bare", ".", "remote.git"]);
+        git(lab.folder(), &["remote", "add", "origin", &remote.display().to_string()]);
+        let runner = Runner::new(&lab.path("runner"), template("github.yml"), &remote);
+        Self { lab, remote, runner }
+    }
+
+    /// A commit on main, offered as a pull request: its head is a reference of the server, as for a fork.
+    fn pull(&self, number: u32, change: impl FnOnce(&Fixture)) -> String {
+        let folder = self.lab.folder();
+        git(folder, &["checkout", "--quiet", "--detach", "main"]);
+        change(&self.lab);
+        git(folder, &["add", "--all"]);
+        git(folder, &["commit", "--quiet", "--message", "Change"]);
+        git(folder, &["push", "--quiet", "--force", "origin", &format!("HEAD:refs/pull/{number}/head")]);
+        git(folder, &["rev-parse", "HEAD"])
+    }
+
+    fn run(&mut self, number: u32, head: &str, [action, label]: [&str; 2], secrets: &Value) -> Ran {
+        self.runner.run(&Pull { number, head, action, label }, secrets)
+    }
+
+    /// How many looks are opened and completed on the server.
+    fn looks(&self) -> [usize; 2] {
+        let output = Command::new("git")
+            .current_dir(&self.remote)
+            .args(["ls-tree", "-r", "--name-only", "refs/assay/gate"])
+            .output()
+            .unwrap();
+        let names = String::from_utf8(output.stdout).unwrap();
+        ["opened", "completed"].map(|kind| names.lines().filter(|name| name.contains(kind)).count())
+    }
+}
+
+/// The results of the jobs `open`, `gate` and `report`, and the state that is set on a commit.
+fn ends(ran: &Ran, head: &str) -> ([String; 3], String) {
+    let status = format!("POST repos/o/r/statuses/{head} state=");
+    let state = ran.calls.iter().find_map(|call| call.strip_prefix(&status)).unwrap_or("none").to_owned();
+    (["open", "gate", "report"].map(|job| ran.jobs[job].clone()), state)
+}
+
+fn ended(jobs: [&str; 3], state: &str) -> ([String; 3], String) {
+    (jobs.map(str::to_owned), state.to_owned())
+}
+
+const OPENED: [&str; 2] = ["opened", ""];
+
+#[test]
+fn workflow_gates_pull_requests() {
+    needs_bubblewrap!();
+    let mut up = Upstream::new();
+    let head = up.pull(1, |lab| lab.write("skills/reports/SKILL.md", skill("reports", "right")));
+
+    // Without the key there is no look, and no trial.
+    let ran = up.run(1, &head, OPENED, &json!({}));
+    assert_eq!(ends(&ran, &head), ended(["failure", "skipped", "success"], "failure"), "{}", ran.log);
+    assert!(
+        ran.comment.contains("**assay gate: blocked**") && ran.comment.contains("ASSAY_RECORD_KEY"),
+        "{}",
+        ran.comment
+    );
+    assert_eq!(up.looks(), [0, 0]);
+
+    let ran = up.run(1, &head, ["synchronize", ""], &secrets());
+    assert_eq!(ends(&ran, &head), ended(["success", "success", "success"], "success"), "{}", ran.log);
+    assert!(ran.calls.contains(&"PATCH repos/o/r/issues/comments/77".to_owned()), "{:?}", ran.calls);
+    assert!(ran.comment.contains("**assay gate: pass**"), "{}", ran.comment);
+    assert!(ran.comment.contains("| `skills/reports` | pass | +100 pp ("), "{}", ran.comment);
+    assert!(ran.comment.contains("Assay-Gate: ") && !ran.log.contains("CANARY"), "{}", ran.comment);
+    assert_eq!(up.looks(), [1, 1]);
+
+    // Another run has the trials of the first, and is the same look.
+    let again = up.run(1, &head, ["reopened", ""], &secrets());
+    assert_eq!(ends(&again, &head), ended(["success", "success", "success"], "success"), "{}", again.log);
+    assert!(again.log.contains("36 recorded, 0 to execute"), "{}", again.log);
+    assert_eq!(up.looks(), [1, 1]);
+
+    // A label that is not about the gate.
+    let other = up.run(1, &head, ["labeled", "documentation"], &secrets());
+    assert_eq!(ends(&other, &head), ended(["skipped", "skipped", "skipped"], "none"));
+    assert!(other.calls.is_empty());
+
+    // Pushed to after the event.
+    let newer = up.pull(1, |lab| lab.write("README.md", "newer\n"));
+    let late = up.run(1, &head, ["synchronize", ""], &secrets());
+    assert_eq!(ends(&late, &head), ended(["failure", "skipped", "success"], "failure"), "{}", late.log);
+    assert_ne!(head, newer);
+}
+
+#[test]
+fn workflow_judges_a_fork_by_the_rules_of_the_target() {
+    needs_bubblewrap!();
+    let mut up = Upstream::new();
+    let marker = up.lab.path("executed").display().to_string();
+    let head = up.pull(7, |lab| {
+        lab.write("skills/invoices/SKILL.md", skill("invoices", "wrong"));
+        for number in 1..=6 {
+            lab.write(&format!("tasks/invoices-{number}/tests/test.sh"), "reward 1\n");
+        }
+        lab.write(
+            ".github/workflows/assay-gate.yml",
+            format!("on: push\njobs: {{ a: {{ run: 'touch {marker}' }} }}\n"),
+        );
+        lab.write(".gitattributes", "* filter=own\n");
+        lab.write("assay.toml", "store = \"own\"\n");
+    });
+    let ran = up.run(7, &head, OPENED, &secrets());
+    assert_eq!(ends(&ran, &head), ended(["success", "failure", "success"], "failure"), "{}", ran.log);
+    assert!(ran.comment.contains("**assay gate: fail**"), "{}", ran.comment);
+    assert!(ran.comment.contains("| `skills/invoices` | fail |"), "{}", ran.comment);
+    assert!(ran.comment.contains("`tasks/invoices-1/tests/test.sh`"), "{}", ran.comment);
+    assert!(!up.lab.path("executed").exists() && !ran.log.contains("CANARY"));
+    assert_eq!(up.looks(), [1, 1]);
+}
+
+#[test]
+fn workflow_applies_changed_rules_with_the_label_of_a_maintainer() {
+    needs_bubblewrap!();
+    let mut up = Upstream::new();
+    let weaker = |lab: &Fixture| {
+        let policy = fs::read_to_string(lab.path("gate.toml")).unwrap();
+        lab.write("gate.toml", policy.replace("[ledger]", "error_budget = 0.2\n[ledger]"));
+    };
+    let head = up.pull(3, weaker);
+    let ran = up.run(3, &head, OPENED, &secrets());
+    assert_eq!(ends(&ran, &head), ended(["failure", "skipped", "success"], "failure"), "{}", ran.log);
+    assert!(ran.comment.contains("--trust-changes"), "{}", ran.comment);
+    let trusted = up.run(3, &head, ["labeled", "assay-trust"], &secrets());
+    assert_eq!(ends(&trusted, &head), ended(["success", "success", "success"], "success"), "{}", trusted.log);
+    // Void after the next push, also where the label stays.
+    let next = up.pull(3, |lab| {
+        weaker(lab);
+        lab.write("README.md", "more\n");
+    });
+    let ran = up.run(3, &next, ["synchronize", "assay-trust"], &secrets());
+    assert_eq!(ends(&ran, &next), ended(["failure", "skipped", "success"], "failure"), "{}", ran.log);
+    // The label was for the head before this one.
+    let stale = up.run(3, &head, ["labeled", "assay-trust"], &secrets());
+    assert_eq!(ends(&stale, &head), ended(["failure", "skipped", "success"], "failure"), "{}", stale.log);
 }
