@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::EvaluationError;
+use super::request::EvaluationError;
 use crate::policy::Policy;
 use crate::rules::{Rules, relative};
 

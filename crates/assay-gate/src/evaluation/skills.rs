@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use assay_skill::Package;
 use serde::Serialize;
 
-use super::EvaluationError;
 use super::layout::{copy, remove, restore};
+use super::request::EvaluationError;
 use super::tree::{Found, Trees};
 use crate::ledger::content;
 use crate::policy::Policy;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EvaluationError, Request};
+use super::request::{EvaluationError, Request};
 use crate::policy::Policy;
 use crate::repository::{EntryKind, Listing, Repository};
 use crate::rules::{clean, relative};

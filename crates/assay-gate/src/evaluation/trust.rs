@@ -1,6 +1,6 @@
 //! A maintainer's word for changed rules, bound to one commit.
 
-use super::EvaluationError;
+use super::request::EvaluationError;
 use super::tree::Trees;
 use crate::repository::Repository;
 

@@ -8,6 +8,7 @@ mod explain;
 mod guards;
 mod looks;
 mod measure;
+mod measured;
 mod output;
 mod reference;
 mod rows;
@@ -25,8 +26,9 @@ use self::attainable::{Planned, check_attainable};
 use self::cost::Forecast;
 use self::decisions::{LookLevel, decide_skills};
 use self::looks::Looks;
-use self::measure::{Against, Gate, Measured, Unmeasured};
-use self::output::{Document, LedgerSummary, SkillRow, Word};
+use self::measure::{Against, Gate, Unmeasured};
+use self::measured::Gated;
+use self::output::{Document, LedgerSummary, Word};
 use self::rows::row;
 use self::scope::Scope;
 use crate::args::gate::GateArgs;
@@ -34,21 +36,6 @@ use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 use crate::{machine, record_keys};
-
-/// A skill with what was measured.
-struct Gated {
-    row: SkillRow,
-    measured: Option<Measured>,
-    /// Whether the target has it, so that its version there can be the baseline.
-    is_known: bool,
-}
-
-impl Gated {
-    /// Whether its trials are still to be read or executed.
-    fn is_open(&self) -> bool {
-        self.row.verdict == Word::Blocked && self.row.reason == rows::OPEN
-    }
-}
 
 pub(crate) fn run(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let ran = gate(args, settings, ui);

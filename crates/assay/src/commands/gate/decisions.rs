@@ -8,9 +8,9 @@ use assay_report::{counted, points, pp};
 use assay_stats::{Interval, SessionDrift, mcnemar};
 
 use super::checks::CheckChanges;
-use super::measure::{CONDITION, Measured};
+use super::guards;
+use super::measured::{CONDITION, Gated, Measured};
 use super::output::{SkillRow, Word};
-use super::{Gated, guards};
 
 /// Which look at which version of a skill it is, and the one-sided level of its test.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,8 @@ use assay_gate::{Change, LedgerEntry, Policy, Requirement, SkillTerms, level};
 use assay_report::{clean, counted, points, pp, shell_word};
 use serde::Serialize;
 
-use super::Gated;
 use super::looks::Looks;
+use super::measured::Gated;
 use super::scope::{Scope, planned_trials};
 use crate::args::gate::GateArgs;
 use crate::failure::{Failure, Status};

@@ -7,7 +7,7 @@ use assay_report::counted;
 use assay_retrieval::{Bm25, Parameters};
 use assay_skill::Library;
 
-use super::measure::COST;
+use super::measured::COST;
 
 /// The guards of a skill that do not hold, and those that could not be decided, in sentence fragments.
 pub(super) fn violated(terms: &SkillTerms, report: Option<&Report>) -> Vec<String> {

@@ -10,9 +10,8 @@ use assay_gate::{
 use assay_store::{RecordKeys, RunFolder, Store};
 use serde_json::json;
 
-use super::Gated;
 use super::decisions::measured_digest;
-use super::measure::Measured;
+use super::measured::{Gated, Measured};
 use super::output::{LedgerSummary, SkillRow, Word};
 use crate::record_keys;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use assay_analysis::{AgentKey, Evidence, LEAST_DELIVERED, Report};
+use assay_analysis::{Evidence, LEAST_DELIVERED};
 use assay_gate::{
     BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, REFERENCE_LEVEL, Requirement,
     Reuse, Session, SkillTerms, drift_sd, outcomes,
@@ -19,6 +19,7 @@ use assay_store::{
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
 use super::looks::Looks;
+use super::measured::{CONDITION, COST, Drift, Measured, RoundLevel};
 use super::{attainable, decisions};
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
@@ -27,42 +28,8 @@ use crate::progress::Progress;
 use crate::ui::Ui;
 use crate::{machine, prices};
 
-/// The name of the guard on costs among the metrics.
-pub(super) const COST: &str = "cost_usd";
-
-/// The condition that is required to meet the policy.
-pub(super) const CONDITION: ConditionRole = ConditionRole::Curated;
-
 /// The fewest tasks of the baseline that are executed again: as many as an interval needs.
 const FEWEST_SENTINELS: usize = 5;
-
-/// What the trials of a skill show.
-pub(super) struct Measured {
-    pub(super) run: String,
-    pub(super) report: Report,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) executed: usize,
-    pub(super) reused: usize,
-    /// What the executed trials cost.
-    pub(super) spent_usd: f64,
-    /// The results against the reference version, by agent.
-    pub(super) reference: Vec<Evidence>,
-    /// The drift between reused trials of the baseline and new ones.
-    pub(super) drift: Option<Drift>,
-    /// With `on_undecided = "extend"`, the round that the trials end with.
-    pub(super) round: Option<RoundLevel>,
-}
-
-/// The levels of the tests after a round.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct RoundLevel {
-    /// Repetitions by then.
-    pub(super) repetitions: u32,
-    /// The level of the look that all rounds share.
-    pub(super) of: f64,
-    pub(super) level: f64,
-    pub(super) reference_level: f64,
-}
 
 /// What a skill is compared with, and how strictly.
 #[derive(Debug, Clone, Copy)]
@@ -73,24 +40,6 @@ pub(super) struct Against<'a> {
     pub(super) reference: Option<&'a str>,
     /// The one-sided level of this look.
     pub(super) level: f64,
-}
-
-impl Measured {
-    /// The results of an agent against the reference version.
-    pub(super) fn against_reference(&self, who: &AgentKey) -> Option<Vec<PairedTask>> {
-        self.reference.iter().find(|found| found.who == *who).map(|found| found.tasks.clone())
-    }
-}
-
-/// Reuse of the baseline.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Drift {
-    /// What is added to the interval.
-    pub(super) between: SessionDrift,
-    /// The smallest drift that the sentinel detects with 80% power.
-    pub(super) detectable: Option<f64>,
-    /// The drift that it shows: new minus recorded.
-    pub(super) observed: Option<f64>,
 }
 
 /// Why there is no decision on a skill.

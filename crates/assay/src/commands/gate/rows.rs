@@ -4,12 +4,10 @@ use assay_gate::{Change, Missing, Policy, SkillTerms, Subject, Terms};
 use assay_report::shell_word;
 
 use super::checks::CheckChanges;
+use super::guards;
+use super::measured::{Gated, OPEN};
 use super::output::{Document, SkillRow, Word};
 use super::scope::{demand, is_change, planned_trials};
-use super::{Gated, guards};
-
-/// The reason of a skill whose trials are still to be executed.
-pub(super) const OPEN: &str = "not measured";
 
 /// The row of a skill before any trial: blocked until it is measured, if it changed.
 pub(super) fn row(subject: &Subject, terms: Option<&SkillTerms>, policy: &Policy) -> SkillRow {

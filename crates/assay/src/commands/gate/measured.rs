@@ -1,0 +1,77 @@
+//! What the trials of a gate's skills show.
+
+use assay_analysis::{AgentKey, Evidence, Report};
+use assay_stats::{PairedTask, SessionDrift};
+use assay_store::ConditionRole;
+
+use super::output::{SkillRow, Word};
+
+/// The name of the guard on costs among the metrics.
+pub(super) const COST: &str = "cost_usd";
+
+/// The condition that is required to meet the policy.
+pub(super) const CONDITION: ConditionRole = ConditionRole::Curated;
+
+/// The reason of a skill whose trials are still to be executed.
+pub(super) const OPEN: &str = "not measured";
+
+/// What the trials of a skill show.
+pub(super) struct Measured {
+    pub(super) run: String,
+    pub(super) report: Report,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) executed: usize,
+    pub(super) reused: usize,
+    /// What the executed trials cost.
+    pub(super) spent_usd: f64,
+    /// The results against the reference version, by agent.
+    pub(super) reference: Vec<Evidence>,
+    /// The drift between reused trials of the baseline and new ones.
+    pub(super) drift: Option<Drift>,
+    /// With `on_undecided = "extend"`, the round that the trials end with.
+    pub(super) round: Option<RoundLevel>,
+}
+
+/// The levels of the tests after a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RoundLevel {
+    /// Repetitions by then.
+    pub(super) repetitions: u32,
+    /// The level of the look that all rounds share.
+    pub(super) of: f64,
+    pub(super) level: f64,
+    pub(super) reference_level: f64,
+}
+
+impl Measured {
+    /// The results of an agent against the reference version.
+    pub(super) fn against_reference(&self, who: &AgentKey) -> Option<Vec<PairedTask>> {
+        self.reference.iter().find(|found| found.who == *who).map(|found| found.tasks.clone())
+    }
+}
+
+/// Reuse of the baseline.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drift {
+    /// What is added to the interval.
+    pub(super) between: SessionDrift,
+    /// The smallest drift that the sentinel detects with 80% power.
+    pub(super) detectable: Option<f64>,
+    /// The drift that it shows: new minus recorded.
+    pub(super) observed: Option<f64>,
+}
+
+/// A skill with what was measured.
+pub(super) struct Gated {
+    pub(super) row: SkillRow,
+    pub(super) measured: Option<Measured>,
+    /// Whether the target has it, so that its version there can be the baseline.
+    pub(super) is_known: bool,
+}
+
+impl Gated {
+    /// Whether its trials are still to be read or executed.
+    pub(super) fn is_open(&self) -> bool {
+        self.row.verdict == Word::Blocked && self.row.reason == OPEN
+    }
+}
