@@ -236,7 +236,7 @@ fn forecast(
         .filter_map(|(skill, terms)| {
             let Compared { base, reference, look } = compared.get(*skill)?;
             let (has_version, has_reference) = (base.is_some(), reference.is_some());
-            Some(Planned { skill, terms, look: *look, has_version, has_reference, recorded: &[] })
+            Some(Planned { skill, terms, look: *look, has_version, has_reference })
         })
         .collect();
     for (planned, forecast) in planned.iter().zip(check_attainable(policy, &planned)?) {

@@ -23,8 +23,6 @@ pub(super) struct Planned<'a> {
     pub(super) has_version: bool,
     /// Whether a reference version is measured as well.
     pub(super) has_reference: bool,
-    /// The baseline's recorded scores by task, if there are any.
-    pub(super) recorded: &'a [Vec<f64>],
 }
 
 /// What a skill's claim can show.
@@ -63,12 +61,9 @@ pub(super) fn units(terms: &SkillTerms) -> usize {
     clusters.len() + tasks().filter(|task| task.cluster.is_none()).count()
 }
 
-/// The baseline's pass rates: those of recorded trials, or with the mean that the policy names, or those that `plan` assumes.
+/// The baseline's pass rates: with the mean that the policy names, or those that `plan` assumes.
 fn base_rates(planned: &Planned<'_>) -> Baseline {
     let usual = Baseline::default();
-    if let Some(rates) = Baseline::pilot(planned.recorded) {
-        return rates;
-    }
     let Some([passed, all]) = planned.terms.rule.expected_baseline else { return usual };
     let mean = passed as f64 / all.max(1) as f64;
     // The spread of the default.
