@@ -44,6 +44,8 @@ pub struct Gathered {
     pub(crate) valid: usize,
     /// The closing of the run, if it was closed.
     pub(crate) closing: Option<Closing>,
+    /// The look of a gate that has not decided on the run.
+    pub(crate) open_look: Option<String>,
     /// The question of the run.
     pub(crate) question: Option<AskedQuestion>,
 }
@@ -178,7 +180,7 @@ impl Gathered {
             Ok(states.get(trial).map_or(RecordState::Missing, |state| (*state).clone()))
         })?;
         let gathered = Self { origins: Some(origins), ..gathered };
-        Ok(gathered.closed(run, store.closing(&run.run)?))
+        Ok(gathered.closed(run, store.closing(&run.run)?).gated(store.open_look(&run.run)))
     }
 
     fn from_states(

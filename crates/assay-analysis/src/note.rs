@@ -225,6 +225,11 @@ pub enum Note {
     },
     /// Results of the negative controls.
     Control(ControlNote),
+    /// A gate opened a look at the run, and has not decided on it.
+    OpenLook {
+        /// The id of the look.
+        look: String,
+    },
     /// The run was closed with a part of its planned trials, and is judged by them.
     Closed {
         /// The closing.

@@ -89,6 +89,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     }));
     notes.extend(helping_controls(run, findings.comparisons));
     notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
+    notes.extend(gathered.open_look.clone().map(|look| Note::OpenLook { look }));
     notes.extend(closing(run, gathered));
     notes.extend(run.stopping.map(|stopping| Note::Sequential {
         rounds: stopping.rounds,

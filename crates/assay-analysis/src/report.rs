@@ -144,6 +144,16 @@ pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Resu
     Ok(Report { experiment: store.experiment_path(&run.run), ..found })
 }
 
+/// The report of a run for the gate that is about to decide on it.
+///
+/// # Errors
+/// As [`report`].
+pub fn report_for_gate(store: &Store, run: &RunFolder) -> Result<Report, StoreError> {
+    let gathered = Gathered::read(store, run, &Selection::default())?.gated(None);
+    let found = analyze(run, &gathered.asking(asked_question::question(store, run)?));
+    Ok(Report { experiment: store.experiment_path(&run.run), ..found })
+}
+
 /// As [`report_selected`], with labels by which the scores of judges are corrected.
 ///
 /// # Errors

@@ -43,6 +43,12 @@ impl Gathered {
         run.extends.is_some() || extends || self.is_continued()
     }
 
+    /// Attaches the look of a gate that has not decided on the run: there is no verdict before the gate's.
+    #[must_use]
+    pub fn gated(self, open_look: Option<String>) -> Self {
+        Self { open_look, ..self }
+    }
+
     /// Attaches the closing of the run, if it was closed: its comparisons then have verdicts, unless it was continued.
     #[must_use]
     pub fn closed(mut self, run: &RunFolder, closing: Option<Closing>) -> Self {
@@ -88,6 +94,7 @@ impl Gathered {
 
     pub(crate) fn standing(&self, run: &RunFolder) -> Standing {
         match &self.closing {
+            _ if self.open_look.is_some() => Standing::Interim,
             _ if self.is_complete(run) => Standing::Complete,
             Some(_) if !self.is_continued() => Standing::Closed { share: self.progress.share() },
             _ => Standing::Interim,

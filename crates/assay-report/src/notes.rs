@@ -77,6 +77,9 @@ pub fn note(note: &Note) -> String {
         ),
         Note::SharedSkills(shared) => shared.to_string(),
         Note::NotExecuted { trials, planned, imported } => not_executed(*trials, *planned, *imported),
+        Note::OpenLook { look } => format!(
+            "The gate was interrupted: no verdict. Run it again: it goes on with its look {look} and the recorded trials."
+        ),
         Note::Closed { closing, rounds } => closed(closing, *rounds),
         Note::ContinuedAfterClosing(closing) => continued(closing),
         Note::DeliveryUnknown { conditions } => delivery_unknown(conditions),

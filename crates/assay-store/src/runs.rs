@@ -255,6 +255,23 @@ impl Store {
         append_line(&self.run_folder(run).join("events.jsonl"), event)
     }
 
+    /// The look of a gate that began this run and has not decided on it, by the run's events.
+    pub fn open_look(&self, run: &str) -> Option<String> {
+        let text = fs::read_to_string(self.run_folder(run).join("events.jsonl")).ok()?;
+        // A torn line is no event.
+        let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut open = None;
+        for event in events {
+            let look = event.get("look").and_then(Value::as_str).map(str::to_owned);
+            match event.get("event").and_then(Value::as_str) {
+                Some("gate") => open = look,
+                Some("gate-completed") => open = open.filter(|open| look.as_ref() != Some(open)),
+                _ => {}
+            }
+        }
+        open
+    }
+
     /// Writes down which tasks cannot be graded, and why.
     pub fn save_failed_checks(&self, run: &str, failed: &[Exclusion]) -> Result<(), StoreError> {
         write_json(&self.run_folder(run).join("checks.json"), &failed)
@@ -264,5 +281,34 @@ impl Store {
     pub fn failed_checks(&self, run: &str) -> Result<Vec<Exclusion>, StoreError> {
         let path = self.run_folder(run).join("checks.json");
         if path.exists() { read_json(&path) } else { Ok(Vec::new()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_open_until_it_is_completed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let path = store.run_folder("r");
+        fs::create_dir_all(&path).unwrap();
+        let check = |lines: &str, expected: Option<&str>| {
+            fs::write(path.join("events.jsonl"), lines).unwrap();
+            assert_eq!(store.open_look("r").as_deref(), expected, "{lines}");
+        };
+        let event = |name: &str, look: &str| format!("{{\"event\":\"{name}\",\"look\":{look}}}\n");
+        let (opened, completed) = (event("gate", "\"a\""), event("gate-completed", "\"a\""));
+        check("", None);
+        check("{\"event\":\"trial\"}\n", None);
+        check(&opened, Some("a"));
+        check(&format!("{opened}{{\"event\":\"gate-comp"), Some("a"));
+        check(&format!("{opened}{completed}"), None);
+        check(&format!("{opened}{}", event("gate-completed", "\"b\"")), Some("a"));
+        check(&format!("{opened}{completed}{}", event("gate", "\"b\"")), Some("b"));
+        // Without a target no look is counted.
+        check(&event("gate", "null"), None);
+        assert_eq!(store.open_look("other"), None);
     }
 }

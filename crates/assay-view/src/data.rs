@@ -121,7 +121,7 @@ impl RunData {
                 Some(state) => std::mem::replace(state, Ok(None)),
             }
         })?;
-        let gathered = gathered.closed(&plan, store.closing(name)?);
+        let gathered = gathered.closed(&plan, store.closing(name)?).gated(store.open_look(name));
         let gathered = gathered.asking(assay_analysis::question(store, &plan)?);
         drop(records);
         let report = analyze(&plan, &gathered);

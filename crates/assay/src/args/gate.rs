@@ -46,8 +46,8 @@ pub(crate) struct GateArgs {
     /// Concurrent trials [default: as in the experiments]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Begin a new ledger if the policy's does not exist
-    #[arg(long)]
+    /// Without effect: a ledger that does not exist is empty
+    #[arg(long, hide = true)]
     pub(crate) create_ledger: bool,
     #[command(flatten)]
     pub(crate) permissions: PermissionFlags,

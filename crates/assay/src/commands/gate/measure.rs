@@ -184,7 +184,7 @@ impl Gate<'_> {
         let recorded = outcome.cached;
         let mut measured = Measured {
             run: folder.run.clone(),
-            report: assay_analysis::report(self.store, &folder)?,
+            report: assay_analysis::report_for_gate(self.store, &folder)?,
             evidence: assay_analysis::evidence(self.store, &folder)?
                 .into_iter()
                 .filter(|found| found.condition == CONDITION.name())

@@ -144,12 +144,15 @@ fn a_killed_gate_loses_no_look_and_no_trial() {
         running.wait();
         assert_eq!(count(&files(lab.folder())), [1, 0], "{moment}");
     }
+    let report = || lab.assay(&["report", "gate-skills-reports"]).ok().stdout;
+    assert!(report().contains("The gate was interrupted: no verdict."), "{}", report());
     let recorded = lab.records().len();
     assert!(recorded < 36, "{recorded}");
     let (row, code) = gate(&lab);
     assert_eq!((code, numbers(&row)), (0, (json!(1), json!(1))), "{row:#}");
     assert!(row["trials_reused"].as_u64().unwrap() >= recorded as u64, "{row:#}");
     assert_eq!(count(&files(lab.folder())), [1, 1]);
+    assert!(!report().contains("interrupted"), "{}", report());
 }
 
 /// Trials that were paid for when the remote was lost are decided on when it is back.
@@ -165,6 +168,9 @@ fn a_remote_that_is_lost_blocks_and_loses_nothing() {
     assert_eq!((ran.code, &row(&ran)["decision"]), (3, &json!("blocked")), "{}", ran.stdout);
     let reason = row(&ran)["reason"].to_string();
     assert!(reason.contains("cannot") && reason.contains("no trial is executed twice"), "{reason}");
+    // All trials are there, and still there is no verdict.
+    let report = lab.assay(&["report", "gate-skills-reports", "--format", "json"]).ok().json();
+    assert_eq!((&report["interim"], &report["comparisons"][0]["verdict"]), (&json!(true), &Value::Null));
     // Without the remote nothing begins.
     std::fs::rename(lab.path(".assay"), lab.path("home/store")).unwrap();
     let (blocked, code) = gate(&lab);
