@@ -174,7 +174,7 @@ fn describe(scope: &Scope, gated: &Gated, terms: Option<&SkillTerms>) -> Explana
 
 fn add_looks(found: &mut Explanation, looks: &Looks, policy: &Policy, terms: &SkillTerms) {
     let content = terms.package.as_ref().map(assay_gate::content);
-    let entries = looks.history(&found.skill);
+    let entries = looks.entries(&found.skill);
     found.looks = entries.iter().map(|entry| LookLine::of(entry, content.as_deref())).collect();
     // The newest look at this content, decided or not; else the one that comes next.
     let own = found.looks.iter().rev().find(|look| look.same).cloned();

@@ -106,7 +106,7 @@ impl Looks {
         )
     }
 
-    /// The looks at a skill that the ledger has.
+    /// The looks at a skill that the ledger has, whatever its content, in their order.
     pub(super) fn entries(&self, skill: &str) -> Vec<&LedgerEntry> {
         let lineage = self.skills.get(skill).map(|(lineage, _)| lineage);
         self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
@@ -214,12 +214,6 @@ impl Looks {
         let completion = Some(completion);
         self.opened.insert(row.skill.clone(), Opened { entry: LedgerEntry { completion, ..entry }, run });
         Ok(())
-    }
-
-    /// The looks at a skill, whatever its content, in their order.
-    pub(super) fn history(&self, skill: &str) -> Vec<&LedgerEntry> {
-        let lineage = self.skills.get(skill).map(|(lineage, _)| lineage);
-        self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
     }
 
     /// How many looks there are, and where.
