@@ -329,13 +329,8 @@ fn permissions(args: &GateArgs, scope: &Scope, policy: &Policy) -> Permissions {
 
 /// Writes what was asked for, and the summary of a GitHub workflow step.
 fn finish(mut document: Document, args: &GateArgs, scope: &Scope, ui: &Ui) -> Result<Status, Failure> {
-    let is_green = |document: &Document| {
-        document.verdict.is_green() || document.skills.iter().all(|row| row.verdict.is_green() || row.warn)
-    };
     if let Some(evaluation) = &scope.evaluation
         && !evaluation.is_trusted
-        && !document.weakened.is_empty()
-        && is_green(&document)
         // The job that goes on with these looks decides.
         && !document.skills.iter().any(rows::is_opened)
     {
