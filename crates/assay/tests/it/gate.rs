@@ -136,7 +136,7 @@ fn improved_worsened_and_unchanged_skills_are_told_apart() {
     let comment = std::fs::read_to_string(lab.path("comment.md.out")).unwrap();
     assert!(comment.contains("| `skills/reports` | pass | +100 pp ("), "{comment}");
     assert!(comment.contains("\nCost: 72 trials, 0 recorded, 72 to execute; "), "{comment}");
-    assert!(comment.contains("- newly failing:\n  - `skills/invoices: invoices-1`"), "{comment}");
+    assert!(comment.contains("- fixed:\n  - `skills/reports: reports-1`"), "{comment}");
 
     // A second run executes nothing, and is the same look.
     let (again, code) = gate(&lab, &[]);
