@@ -296,7 +296,7 @@ impl Store {
     /// # Errors
     /// As [`Store::record`]; also if a file does not match the record's signature.
     pub fn record_with_origin(&self, id: &TrialId) -> Result<Option<(Record, RecordOrigin)>, StoreError> {
-        self.read_record(id, RECORD, true)
+        Ok(self.read_record(id, RECORD, true)?.filter(|found| self.trusts(found.1)))
     }
 
     /// Whether a record of an origin is a result for this process.

@@ -235,8 +235,10 @@ fn new_skills_have_rows() {
     let document = check(with_tasks, 4, &["skills/letters: added undecided", unchanged]);
     let reason = document["skills"][0]["reason"].as_str().unwrap();
     assert!(reason.starts_with("tasks not yet trusted") && reason.contains("1 task"), "{reason}");
-    // The same of a skill that belongs to a task.
-    check(|lab| lab.write("tasks/reports-1/environment/skills/helper/SKILL.md", other), 3, &[unchanged]);
+    // A skill in a task's folder belongs to the task: it is a rule, and not applied.
+    let path = "tasks/reports-1/environment/skills/helper/SKILL.md";
+    let document = check(|lab| lab.write(path, other), 0, &[unchanged]);
+    assert_eq!(document["untrusted"], json!([path]));
 }
 
 /// What a policy is refused with.
@@ -255,10 +257,13 @@ fn a_policy_of_the_target_is_found() {
     let ran = lab.assay(&args).ended(2);
     assert!(ran.stderr.contains("where gate.toml covers skills/reports"), "{}", ran.stderr);
     // A target without any has nothing to decide by.
+    let policy = std::fs::read_to_string(lab.path("ci/gate.toml")).unwrap();
     git(&lab, &["checkout", "--quiet", "--force", "base"]);
+    std::fs::remove_dir_all(lab.path("ci")).unwrap();
     std::fs::remove_file(lab.path("gate.toml")).unwrap();
     save(&lab, "no policy");
     git(&lab, &["tag", "--force", "base"]);
+    lab.write("ci/gate.toml", policy);
     let ran = lab.assay(&args).ended(0);
     assert!(ran.stdout.contains("Gate: nothing to decide"), "{}", ran.stdout);
     assert!(ran.stdout.contains("would demand of ../skills/reports: helps on 6 tasks"), "{}", ran.stdout);
@@ -361,10 +366,10 @@ fn hooks_and_filters_are_not_executed() {
 fn a_hosted_job_needs_a_key_and_a_store_elsewhere() {
     let lab = target("right").env("CI", "true");
     write_skill(&lab, "wrong");
-    let outside = lab.path("home/store").display().to_string();
-    let outside_of_checkout = tempfile::tempdir().unwrap();
-    let store = outside_of_checkout.path().display().to_string();
-    let (document, code) = gate(&lab, &["--store", &outside]);
+    let inside = lab.path("home/store").display().to_string();
+    let outside = tempfile::tempdir().unwrap();
+    let store = outside.path().display().to_string();
+    let (document, code) = gate(&lab, &["--store", &inside]);
     assert_eq!((code, &document["decision"]), (3, &json!("blocked")), "{document:#}");
     assert!(
         document["skills"][0]["reason"].as_str().unwrap().contains("lies in the checkout"),
@@ -374,5 +379,6 @@ fn a_hosted_job_needs_a_key_and_a_store_elsewhere() {
     assert_eq!((code, &document["decision"]), (3, &json!("blocked")), "{document:#}");
     assert!(document["skills"][0]["reason"].as_str().unwrap().contains("ASSAY_RECORD_KEY"), "{document:#}");
     assert!(document["skills"][0]["notes"].to_string().contains("36 trials each time"), "{document:#}");
-    assert!(!outside_of_checkout.path().join("trials").exists());
+    let trials = std::fs::read_dir(outside.path().join("trials"));
+    assert_eq!(trials.into_iter().flatten().count(), 0);
 }
