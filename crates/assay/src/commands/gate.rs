@@ -55,6 +55,10 @@ fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure
     if args.self_check {
         return self_check::run(args, &Policy::load(&args.policy)?, settings, ui);
     }
+    // A mistake is reported where it is, whatever the target has.
+    if args.policy.is_file() {
+        Policy::load(&args.policy)?;
+    }
     let scope = Scope::of(args, settings)?;
     let mut document = describe(args, &scope);
     let Some(policy) = &scope.policy else {

@@ -402,6 +402,7 @@ fn others() -> Vec<Situation> {
             .read(&["plan", "x.toml"], 2)
             .read(&["gate", "gate.toml"], 2)
             .complete("assay run EXPERIMENT", "assay run experiment.toml --no-checks")
+            .complete("assay init ci", "assay init ci --experiment experiment.toml")
             .complete("assay init experiment", "assay init experiment mine"),
         // The model of the skeleton is to be replaced.
         Situation::new("a new experiment", suite::lab(0))

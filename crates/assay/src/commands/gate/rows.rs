@@ -79,8 +79,11 @@ fn first_word(subject: &Subject, terms: Option<&SkillTerms>, policy: &Policy) ->
         return (Word::Undecided, policy.new_skill == Missing::Warn, reason);
     }
     let Some(terms) = terms.filter(|terms| terms.package.is_some()) else {
-        let lint = shell_word(&subject.skill);
-        return (Word::Fail, false, format!("its SKILL.md cannot be read: `assay lint {lint}` says why"));
+        return (
+            Word::Fail,
+            false,
+            format!("its SKILL.md cannot be read: `assay lint {}` says why", shell_word(&subject.skill)),
+        );
     };
     if terms.experiment.is_none() || terms.tasks.is_empty() {
         let why = terms.problem.clone().unwrap_or_else(|| "the policy names no experiment for it".to_owned());

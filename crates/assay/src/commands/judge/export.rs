@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use assay_report::counted;
 use assay_store::{Record, RunFolder, Store, write_atomically};
-use assay_syntax::parts::delimited;
 use assay_trial::judging::{is_kept, judged_texts};
 use serde_json::{Map, Value, json};
 
@@ -115,7 +114,11 @@ fn pairs(run: &RunFolder, trials: &[Trial]) -> Vec<Value> {
     };
     let base: BTreeMap<_, &Trial> =
         trials.iter().filter(|trial| trial.condition == *baseline).map(|trial| (key(trial), trial)).collect();
-    let text = |trial: &Trial| delimited("RESULT", &trial.material, &[]);
+    // People read them, too; `judge pairs` puts a mark around each.
+    let text = |trial: &Trial| {
+        let parts = trial.material.iter().map(|(name, text)| format!("--- {name}\n{text}\n"));
+        parts.collect::<String>()
+    };
     let mut rows = Vec::new();
     for trial in trials.iter().filter(|trial| others.contains(&trial.condition)) {
         let Some(base) = base.get(&key(trial)) else { continue };
