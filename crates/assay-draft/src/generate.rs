@@ -67,13 +67,13 @@ pub struct GeneratedText {
 
 /// What skills are written from: parts of texts of others, as they are shown to a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Material {
+pub struct SourceText {
     text: String,
     mark: String,
     is_cut: bool,
 }
 
-impl Material {
+impl SourceText {
     /// Joins groups of parts, each of at most `most` characters. If they are too long together, each
     /// group gets an equal share of the room.
     pub fn of_groups(groups: &[Vec<Part>], most: usize) -> Self {
@@ -114,7 +114,7 @@ pub fn ends(text: &str, most: usize) -> String {
 }
 
 /// Asks for at most `count` skills.
-pub fn request(origin: SkillOrigin, material: &Material, count: usize) -> Request {
+pub fn request(origin: SkillOrigin, material: &SourceText, count: usize) -> Request {
     let count = count.min(MOST_SKILLS).to_string();
     let label = match origin {
         SkillOrigin::Task => "TASKS",

@@ -263,6 +263,8 @@ mod tests {
 
     #[test]
     fn holm_is_for_claims_of_helps_that_share_a_budget() {
+        use BudgetScope::{PullRequest, Skill};
+
         let p = |claim: &Claim| one(claim).p.unwrap();
         let level = 1.5 * p(&helps(0.3, 0.05));
         let [strong, weak, none] = [0.9, 0.3, 0.0].map(|lift| helps(lift, level));
@@ -271,7 +273,6 @@ mod tests {
             decide(&claims, scope).iter().map(|found| found.outcome == Outcome::Pass).collect()
         };
         // Alone it has all of the level, beside another undecided claim half of it, and beside a shown one all again.
-        use BudgetScope::{PullRequest, Skill};
         assert_eq!(shown(&[&weak], PullRequest), [true]);
         assert_eq!(shown(&[&weak, &none], PullRequest), [false, false]);
         assert_eq!(shown(&[&weak, &strong], PullRequest), [true, true]);

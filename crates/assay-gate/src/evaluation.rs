@@ -17,7 +17,7 @@ use crate::rules::{Rules, SETTINGS, clean};
 use crate::terms::{Terms, weakened};
 
 pub use self::request::{EvaluationError, Request};
-use self::skills::Survey;
+use self::skills::SkillIndex;
 pub use self::skills::{Change, Subject};
 use self::tree::Trees;
 
@@ -116,27 +116,24 @@ impl Evaluation {
             repository,
         };
         evaluation.directory = own_directory.map(|path| evaluation.root.join(path));
-        match &policy {
-            Some(policy) => {
-                let survey = Survey::of(
-                    &evaluation.repository,
-                    &trees,
-                    policy,
-                    &rules_tree.folder.join(policy_directory),
-                )?;
-                survey.check_patterns(request.policy)?;
-                let found = survey.lay_out(&evaluation.root, policy_directory, is_trusted)?;
-                evaluation.policy = Some(found.policy);
-                evaluation.terms = found.terms;
-                evaluation.subjects = found.subjects;
-                evaluation.untrusted = found.untrusted;
-            }
-            None => {
-                let given = request.policy.display().to_string();
-                let proposed = proposed.unwrap_or_else(|| load(&trees.head.folder))?;
-                trees.check_other_policies(&proposed, &given, request.revision)?;
-                evaluation.proposed = Some(Terms::of(&proposed));
-            }
+        if let Some(policy) = &policy {
+            let survey = SkillIndex::of(
+                &evaluation.repository,
+                &trees,
+                policy,
+                &rules_tree.folder.join(policy_directory),
+            )?;
+            survey.check_patterns(request.policy)?;
+            let found = survey.lay_out(&evaluation.root, policy_directory, is_trusted)?;
+            evaluation.policy = Some(found.policy);
+            evaluation.terms = found.terms;
+            evaluation.subjects = found.subjects;
+            evaluation.untrusted = found.untrusted;
+        } else {
+            let given = request.policy.display().to_string();
+            let proposed = proposed.unwrap_or_else(|| load(&trees.head.folder))?;
+            trees.check_other_policies(&proposed, &given, request.revision)?;
+            evaluation.proposed = Some(Terms::of(&proposed));
         }
         if !is_trusted {
             evaluation.untrusted.extend(evaluation.rules_changed.iter().cloned());
@@ -173,7 +170,7 @@ impl Evaluation {
 /// place of the policy's folder leads to no other.
 fn locate(policy: &Path, directory: &Path) -> Result<(Repository, PathBuf), EvaluationError> {
     let absolute =
-        |path: &Path| std::path::absolute(path).map(|path| clean(&path)).unwrap_or_else(|_| path.to_owned());
+        |path: &Path| std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| clean(&path));
     let path = absolute(policy);
     let inside = |repository: &Repository, path: &Path| {
         let top = std::fs::canonicalize(&repository.top).unwrap_or_else(|_| repository.top.clone());

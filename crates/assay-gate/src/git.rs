@@ -64,7 +64,7 @@ impl Git {
     /// The same with a working tree and an index.
     pub(crate) fn with_work_tree(&self, tree: &Path, index: &Path) -> Self {
         let mut git = self.clone();
-        git.folder = tree.to_owned();
+        tree.clone_into(&mut git.folder);
         git.variables.extend([("GIT_WORK_TREE", tree.to_owned()), ("GIT_INDEX_FILE", index.to_owned())]);
         git
     }

@@ -9,8 +9,8 @@ mod anchor;
 mod content;
 mod entry;
 mod git;
+mod location;
 mod numbers;
-mod place;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ use assay_store::RecordKeys;
 pub use anchor::{Anchor, KnownHeads};
 pub use content::content;
 pub use entry::{Completion, LedgerEntry, Opening, Reference};
+pub use location::{GATE_REF, LedgerHome};
 pub use numbers::{Numbers, level};
-pub use place::{GATE_REF, LedgerHome};
 
 use git::Files;
 
@@ -185,7 +185,7 @@ fn parse(files: &Files, keys: &RecordKeys, place: &str) -> (Vec<LedgerEntry>, Ve
     let mut looks: BTreeMap<String, LedgerEntry> = BTreeMap::new();
     let mut ignored = Vec::new();
     for (name, bytes) in files {
-        if let Some(what) = place::is_other_file(name) {
+        if let Some(what) = location::is_other_file(name) {
             if !what.is_empty() && !bytes.is_empty() {
                 ignored.push(format!("{} ({what})", name.escape_debug()));
             }

@@ -469,7 +469,7 @@ mod tests {
         assert!(policy.ledger.as_ref().is_some_and(|ledger| ledger.required && ledger.remote.is_none()));
         assert_eq!((policy.budget_scope, policy.new_skill), (BudgetScope::Skill, Missing::Fail));
         assert_eq!((policy.on_undecided, policy.min_power), (OnUndecided::Fail, 0.5));
-        assert!(!policy.allow_unsandboxed && policy.rules[0].lift == 0.2);
+        assert!(!policy.allow_unsandboxed && (policy.rules[0].lift - 0.2).abs() < 1e-12);
     }
 
     #[test]
@@ -490,7 +490,7 @@ remote = \"upstream\"
         let policy = Policy::parse(Path::new("gate.toml"), &text).unwrap();
         assert_eq!((policy.budget_scope, policy.new_skill), (BudgetScope::PullRequest, Missing::Warn));
         assert_eq!((policy.on_undecided, policy.min_power), (OnUndecided::Extend, 0.6));
-        assert!(policy.allow_unsandboxed && policy.rules[0].lift == 0.15);
+        assert!(policy.allow_unsandboxed && (policy.rules[0].lift - 0.15).abs() < 1e-12);
         let ledger = policy.ledger.unwrap();
         assert_eq!(ledger.remote.as_deref(), Some("upstream"));
         assert_eq!(ledger.place, LedgerPlace::GitRef("refs/assay/gate".to_owned()));

@@ -122,7 +122,7 @@ impl ExperimentSize {
             let size = Self { clusters: vec![None; tasks], ..self.clone() };
             let supported = sample_quantile(&size.margins_of_equal(level, FEWER_SUITES), ENOUGH)?;
             let ratio = supported / margin;
-            if ratio <= 1.0 && ratio > 0.96 || (ratio <= 1.0 && tasks == FEWEST_TASKS) {
+            if ratio <= 1.0 && (ratio > 0.96 || tasks == FEWEST_TASKS) {
                 return Some(tasks);
             }
             // The margin falls with the root of the number of tasks; a little more than that ends above it.

@@ -52,7 +52,9 @@ impl Rules {
             for named in experiment.named_paths() {
                 add(&experiment.directory.join(named));
             }
-            task_folders(&experiment).iter().for_each(|folder| add(folder));
+            for folder in task_folders(&experiment) {
+                add(&folder);
+            }
         }
         for (folder, _) in &skills {
             rules.skills.extend(relative(root, folder));
@@ -71,7 +73,7 @@ impl Rules {
         self.paths.insert(path);
     }
 
-    /// Whether a path is a rule, or below one, and not below a skill that lies in the rule's folder.
+    /// Whether a path is a rule, or below one, and not below a skill inside the rule's folder.
     pub fn contains(&self, path: &Path) -> bool {
         if is_rule_by_name(path) {
             return true;

@@ -13,6 +13,12 @@ const RUNS: usize = 8;
 /// Tasks that a note names.
 const TASKS: usize = 5;
 
+fn open_look(look: &str) -> String {
+    format!(
+        "The gate was interrupted: no verdict. Run it again: it goes on with its look {look} and the recorded trials."
+    )
+}
+
 /// A note as a sentence.
 pub fn note(note: &Note) -> String {
     match note {
@@ -77,9 +83,7 @@ pub fn note(note: &Note) -> String {
         ),
         Note::SharedSkills(shared) => shared.to_string(),
         Note::NotExecuted { trials, planned, imported } => not_executed(*trials, *planned, *imported),
-        Note::OpenLook { look } => format!(
-            "The gate was interrupted: no verdict. Run it again: it goes on with its look {look} and the recorded trials."
-        ),
+        Note::OpenLook { look } => open_look(look),
         Note::Closed { closing, rounds } => closed(closing, *rounds),
         Note::ContinuedAfterClosing(closing) => continued(closing),
         Note::DeliveryUnknown { conditions } => delivery_unknown(conditions),

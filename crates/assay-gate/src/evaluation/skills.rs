@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::layout::{copy, remove, restore};
 use super::request::EvaluationError;
-use super::tree::{Found, Trees};
+use super::tree::{PathKind, Trees};
 use crate::ledger::content;
 use crate::policy::Policy;
 use crate::repository::{ChangedPath, EntryKind, Repository};
@@ -81,7 +81,7 @@ enum Went {
 }
 
 /// The skills of the target and of the merge result.
-pub(super) struct Survey<'a> {
+pub(super) struct SkillIndex<'a> {
     trees: &'a Trees,
     /// The policy at the target.
     old: Policy,
@@ -94,7 +94,7 @@ pub(super) struct Survey<'a> {
     added: Vec<PathBuf>,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> SkillIndex<'a> {
     pub(super) fn of(
         repository: &Repository,
         trees: &'a Trees,
@@ -140,7 +140,7 @@ impl<'a> Survey<'a> {
             return Went::Stayed;
         }
         let found = merged.find(skill);
-        if let Found::Other(what) = found {
+        if let PathKind::Other(what) = found {
             return Went::Blocked(format!("{what} is in the place of its folder"));
         }
         // Clients on other systems read it nevertheless.
@@ -237,7 +237,7 @@ impl<'a> Survey<'a> {
         if let Some(conflict) = self.trees.conflicts.iter().find(|path| path.starts_with(skill)) {
             return Some(format!("{} conflicts with the target: merge the target first", conflict.display()));
         }
-        if let Found::Other(what) = merged.find(skill) {
+        if let PathKind::Other(what) = merged.find(skill) {
             return Some(format!("{what} is in the place of its folder"));
         }
         for (path, entry) in merged.below(skill) {
@@ -272,7 +272,7 @@ impl<'a> Survey<'a> {
             return true;
         }
         let leads = clean(&link.parent().unwrap_or(Path::new("")).join(target));
-        matches!(new.find(&leads), Found::Folder | Found::Other("a file"))
+        matches!(new.find(&leads), PathKind::Folder | PathKind::Other("a file"))
             && old.below(&leads) == new.below(&leads)
     }
 
@@ -382,7 +382,7 @@ impl<'a> Survey<'a> {
             let Some(mut experiment) = own.and_then(|path| assay_trial::Experiment::load(&path).ok()) else {
                 continue;
             };
-            experiment.directory = path.parent().unwrap_or(Path::new("")).to_owned();
+            path.parent().unwrap_or(Path::new("")).clone_into(&mut experiment.directory);
             known.extend(task_folders(&experiment).iter().filter_map(|folder| relative(folder)));
         }
         let mut found = BTreeSet::new();

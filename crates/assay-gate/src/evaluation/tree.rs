@@ -26,7 +26,7 @@ pub(super) struct Tree {
 
 /// What lies at a path of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum PathKind {
     /// Nothing.
     Nothing,
     /// A folder.
@@ -42,10 +42,10 @@ impl Tree {
     }
 
     /// What lies at a path. Links are not followed.
-    pub(super) fn find(&self, path: &Path) -> Found {
+    pub(super) fn find(&self, path: &Path) -> PathKind {
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             if let Some(entry) = self.listing.get(above) {
-                return Found::Other(match entry.kind {
+                return PathKind::Other(match entry.kind {
                     EntryKind::File => "a file",
                     EntryKind::Link => "a symbolic link",
                     EntryKind::Submodule => "a submodule",
@@ -54,7 +54,11 @@ impl Tree {
         }
         // Paths below a folder follow its own in the order of paths.
         let next = self.listing.range(path.to_owned()..).next();
-        if next.is_some_and(|(next, _)| next.starts_with(path)) { Found::Folder } else { Found::Nothing }
+        if next.is_some_and(|(next, _)| next.starts_with(path)) {
+            PathKind::Folder
+        } else {
+            PathKind::Nothing
+        }
     }
 
     /// The entries at a path and below it, relative to it.

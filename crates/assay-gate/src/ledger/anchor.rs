@@ -9,7 +9,7 @@ use super::{Ledger, LedgerError, entry};
 const TRAILER: &str = "Assay-Gate";
 
 /// The value of the trailer with which a maintainer begins a new ledger.
-const NONE: &str = "none";
+const RESET: &str = "reset";
 
 /// The look that the newest merge of the target names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,8 @@ impl Anchor {
     pub fn of(repository: &Path, target: &str) -> Option<Self> {
         let trailers = Repository::at(repository).trailers(target, TRAILER);
         // What cannot be an id names nothing.
-        let newest = trailers.into_iter().find(|value| value == NONE || entry::is_id(value))?;
-        (newest != NONE).then_some(Self { id: newest })
+        let newest = trailers.into_iter().find(|value| value == RESET || entry::is_id(value))?;
+        (newest != RESET).then_some(Self { id: newest })
     }
 
     /// The line for the message of a merge commit.
@@ -48,7 +48,7 @@ impl Ledger {
             id: anchor.id.clone(),
             known: "the history of the target names".to_owned(),
             hint: format!(
-                "restore it from another clone, check that ASSAY_RECORD_KEY is the key that signed it, or begin a new ledger with a commit on the target whose message ends with `{TRAILER}: {NONE}`"
+                "restore it from another clone, check that ASSAY_RECORD_KEY is the key that signed it, or begin a new ledger with a commit on the target whose message ends with `{TRAILER}: {RESET}`"
             ),
         })
     }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use super::entry::CAP;
 
 /// How long a command may take that only reads and writes files.
-const LOCAL: Duration = Duration::from_secs(60);
+const LOCAL: Duration = Duration::from_mins(1);
 
 /// How long a fetch or a push may take.
-const REMOTE: Duration = Duration::from_secs(120);
+const REMOTE: Duration = Duration::from_mins(2);
 
 /// Files with their content, by name.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;

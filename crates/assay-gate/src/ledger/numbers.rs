@@ -155,7 +155,7 @@ mod tests {
         };
         assert!(sum(5000) < 0.05 && sum(5000) > 0.0499, "{}", sum(5000));
         for (version, look, expected) in
-            [(1, 1, 0.024317), (1, 2, 0.0048634), (2, 1, 0.0060793), (10, 1, 0.00024317)]
+            [(1, 1, 0.024_317), (1, 2, 0.004_863_4), (2, 1, 0.006_079_3), (10, 1, 0.000_243_17)]
         {
             let found = level(0.05, version, look);
             assert!((found / expected - 1.0).abs() < 1e-4, "{version}, {look}: {found}");

@@ -1,4 +1,4 @@
-//! Ledgers in folders and in references: every look is counted once, whoever writes at the same time.
+//! Ledgers in folders and in references: every look is counted once, also with several writers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,7 +63,7 @@ fn open(home: &LedgerHome) -> Ledger {
 }
 
 /// Opens a look at a content, and its numbers.
-fn look(home: &LedgerHome, content: &str) -> (LedgerEntry, (u32, u32)) {
+fn count_look(home: &LedgerHome, content: &str) -> (LedgerEntry, (u32, u32)) {
     let opening = opening("l", content, "a");
     let entry = open(home).open_look(&Ledger::new_id(&opening), &opening).unwrap();
     let numbers = (entry.numbers.version, entry.numbers.look);
@@ -74,13 +74,13 @@ fn look(home: &LedgerHome, content: &str) -> (LedgerEntry, (u32, u32)) {
 fn check_place(home: &LedgerHome) {
     let ledger = open(home);
     assert!(ledger.entries.is_empty() && ledger.notes.is_empty(), "{ledger:?}");
-    let (one, numbers) = look(home, "b");
+    let (one, numbers) = count_look(home, "b");
     assert_eq!((numbers, one.seen.len()), ((1, 1), 0));
-    let (two, numbers) = look(home, "c");
+    let (two, numbers) = count_look(home, "c");
     assert_eq!((numbers, &two.seen), ((2, 1), &vec![one.id.clone()]));
-    let (three, numbers) = look(home, "b");
+    let (three, numbers) = count_look(home, "b");
     assert_eq!((numbers, &three.seen), ((1, 2), &vec![two.id.clone()]));
-    assert_eq!(three.level, level(0.05, 1, 2));
+    assert!((three.level - level(0.05, 1, 2)).abs() < 1e-15);
     // The answer to a push did not arrive: the look is there.
     let mut ledger = open(home);
     let again = ledger.open_look(&three.id, &three.opening).unwrap();
@@ -121,9 +121,9 @@ fn a_reference_counts_looks() {
             all.clone(name, more);
             assert_eq!(open(&all.home(name)).entries, open(&home).entries, "{name}");
         }
-        let (_, numbers) = look(&all.home("shallow"), "e");
+        let (_, numbers) = count_look(&all.home("shallow"), "e");
         assert_eq!(numbers, (3, 1));
-        let (_, numbers) = look(&home, "e");
+        let (_, numbers) = count_look(&home, "e");
         assert_eq!(numbers, (3, 2));
     }
 }
@@ -143,13 +143,13 @@ fn looks_of_a_clone_are_not_lost() {
     let all = Repositories::new("sha1");
     let LedgerHome::Reference { repository, name, .. } = all.home("first") else { unreachable!() };
     let alone = LedgerHome::Reference { repository, name, remote: None };
-    let (one, _) = look(&alone, "b");
+    let (one, _) = count_look(&alone, "b");
     let other = all.clone("other", &[]);
-    look(&all.home("other"), "c");
+    count_look(&all.home("other"), "c");
     let ledger = open(&all.home("first"));
     assert_eq!(ledger.entries.len(), 2);
     assert_eq!(ledger.numbers("l", "d", Some("a")).version, 3);
-    look(&all.home("first"), "d");
+    count_look(&all.home("first"), "d");
     let ledger = open(&all.home("other"));
     assert!(ledger.entries.len() == 3 && ledger.find(&one.id).is_some(), "{ledger:?}");
     assert!(other.is_dir());
@@ -158,7 +158,7 @@ fn looks_of_a_clone_are_not_lost() {
 #[test]
 fn a_remote_that_does_not_answer_is_an_error() {
     let all = Repositories::new("sha1");
-    look(&all.home("first"), "b");
+    count_look(&all.home("first"), "b");
     std::fs::rename(all.path("remote.git"), all.path("gone.git")).unwrap();
     let error = Ledger::open(all.home("first"), keys("1")).unwrap_err().to_string();
     assert!(
@@ -183,14 +183,14 @@ fn no_hook_is_executed() {
         std::fs::write(hooks.join(name), "#!/bin/sh\ntouch ../hooked; exit 1\n").unwrap();
         std::fs::set_permissions(hooks.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    look(&all.home("first"), "b");
+    count_look(&all.home("first"), "b");
     assert!(!all.path("hooked").exists());
 }
 
 /// Looks opened by several threads at once: each has numbers of its own.
 fn check_at_once(homes: &[LedgerHome]) {
     let mut numbers: Vec<(u32, u32)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = homes.iter().map(|home| scope.spawn(|| look(home, "b").1)).collect();
+        let threads: Vec<_> = homes.iter().map(|home| scope.spawn(|| count_look(home, "b").1)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     numbers.sort_unstable();
@@ -216,8 +216,8 @@ fn looks_at_once_are_all_counted() {
 fn torn_and_forged_files_count_for_nothing_and_stop_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let home = LedgerHome::Folder(folder.path().to_owned());
-    let (one, _) = look(&home, "b");
-    let (two, _) = look(&home, "c");
+    let (one, _) = count_look(&home, "b");
+    let (two, _) = count_look(&home, "c");
     open(&home).complete(&two, &completion("fail")).unwrap();
     let path =
         |look: &LedgerEntry, is_completed| folder.path().join(entry::file_name(&look.id, is_completed));
@@ -265,9 +265,9 @@ fn torn_and_forged_files_count_for_nothing_and_stop_nobody() {
 fn merged_ledgers_are_one() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two, all] = ["one", "two", "all"].map(|name| LedgerHome::Folder(folder.path().join(name)));
-    look(&one, "b");
-    look(&two, "c");
-    look(&two, "d");
+    count_look(&one, "b");
+    count_look(&two, "c");
+    count_look(&two, "d");
     let path = |home: &LedgerHome| match home {
         LedgerHome::Folder(path) => path.clone(),
         LedgerHome::Reference { .. } => PathBuf::new(),
@@ -279,7 +279,7 @@ fn merged_ledgers_are_one() {
         }
     }
     assert_eq!(open(&all).heads().len(), 2);
-    let (entry, numbers) = look(&all, "e");
+    let (entry, numbers) = count_look(&all, "e");
     assert_eq!((numbers, entry.seen.len()), ((4, 1), 2));
     assert_eq!(open(&all).heads(), [entry.id]);
 }
@@ -289,7 +289,7 @@ fn a_ledger_that_was_deleted_is_noticed() {
     let all = Repositories::new("sha1");
     let (first, home) = (all.path("first"), all.home("first"));
     let known = KnownHeads::at(all.path("state"));
-    let (one, _) = look(&home, "b");
+    let (one, _) = count_look(&home, "b");
     known.check(&open(&home)).unwrap();
     known.remember(&open(&home));
     known.check(&open(&home)).unwrap();
@@ -313,7 +313,7 @@ fn a_ledger_that_was_deleted_is_noticed() {
     let other = Ledger::open(home.clone(), keys("2")).unwrap();
     assert!(other.require(&anchor).is_err());
     // A maintainer begins a new ledger.
-    merge("Begin a new ledger\n\nAssay-Gate: none");
+    merge("Begin a new ledger\n\nAssay-Gate: reset");
     assert_eq!(Anchor::of(first, "HEAD"), None);
 }
 
@@ -355,7 +355,7 @@ fn a_place_in_the_checkout_is_not_used() {
 fn the_same_look_is_found_again() {
     let folder = tempfile::tempdir().unwrap();
     let home = LedgerHome::Folder(folder.path().to_owned());
-    let (one, _) = look(&home, "b");
+    let (one, _) = count_look(&home, "b");
     let ledger = open(&home);
     let same = |opening: &Opening, known: bool| ledger.find_same(opening, |_| known).map(|entry| &entry.id);
     assert_eq!(same(&one.opening, true), Some(&one.id));

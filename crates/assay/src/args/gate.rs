@@ -17,6 +17,7 @@ use super::permission::PermissionFlags;
 /// Exit status: 0 pass or nothing to decide, 1 fail, 2 invalid or unattainable policy, 3 blocked: trials, the ledger or a
 /// key are missing, or the rules were weakened, 4 undecided.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(after_help = "Examples:
   assay gate gate.toml --changed-since origin/main --max-usd 20
   assay gate gate.toml --changed-since origin/main --junit gate.xml --comment comment.md

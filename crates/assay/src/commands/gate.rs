@@ -169,7 +169,7 @@ fn decide(
         .collect();
     let store = open_trials(scope, &store)?;
     let known = |skill: &str| gated.iter().any(|gated| gated.row.skill == skill && gated.is_known);
-    let compared = compared(args, scope, policy, (&open, looks.as_ref(), &store), &known)?;
+    let compared = compared(args, scope, policy, (&open, looks.as_ref(), &store), &known);
     forecast(policy, &open, &compared, gated, ui)?;
     let forecast = measure(args, scope, policy, (&store, looks.as_mut()), (gated, &compared), ui)?;
     document.forecast = Some(forecast);
@@ -197,7 +197,7 @@ fn compared(
     policy: &Policy,
     (open, looks, store): (&[(&String, &SkillTerms)], Option<&Looks>, &Store),
     is_known: &dyn Fn(&str) -> bool,
-) -> Result<BTreeMap<String, Compared>, Failure> {
+) -> BTreeMap<String, Compared> {
     // The history is that of the checkout, not of the files that are evaluated.
     let folder = args.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -210,7 +210,7 @@ fn compared(
         let look = look_level(policy, skill, &scope.terms, looks, Some(store));
         ((*skill).clone(), Compared { base: target.cloned(), reference, look })
     };
-    Ok(open.iter().map(of).collect())
+    open.iter().map(of).collect()
 }
 
 /// Which look it is, and its level; without a target none is counted.

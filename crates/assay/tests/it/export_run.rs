@@ -183,6 +183,27 @@ fn secrets_are_removed() {
     to.assay(&["import", "run", "run.tar.zst"]).ok();
 }
 
+/// An archive with a result that counts twice, in a plan that was sealed again and is listed as it is, and what it is refused
+/// with.
+fn doubled_result(good: &[Entry]) -> (Vec<Entry>, String) {
+    let at = good.iter().position(|entry| entry.0 == "run/plan.json").unwrap();
+    let mut plan = assay_store::RunFolder::parse(&good[at].2, std::path::Path::new("plan.json")).unwrap();
+    let mut twice = plan.cells[0].clone();
+    twice.repetition += 10;
+    plan.cells.push(twice);
+    plan.seal();
+    let mut doubled = good.to_vec();
+    doubled[at].2 = serde_json::to_vec(&plan).unwrap();
+    let bytes = doubled[at].2.clone();
+    let doubled = with_manifest(&doubled, |it| {
+        it["plan"] = json!(plan.plan);
+        it["files"][at - 1]["bytes"] = json!(bytes.len());
+        it["files"][at - 1]["blake3"] = json!(blake3::hash(&bytes).to_hex().as_str());
+    });
+    let place = format!("run/plan.json: cells 1 and {} of the condition", plan.cells.len());
+    (doubled, place)
+}
+
 #[test]
 fn archives_that_are_not_what_they_claim_import_nothing() {
     needs_bubblewrap!();
@@ -266,22 +287,7 @@ fn archives_that_are_not_what_they_claim_import_nothing() {
     });
     check("a swapped record", &pack(&swapped), "is the record of");
 
-    // A result that counts twice, in a plan that was sealed again and is listed as it is.
-    let at = good.iter().position(|entry| entry.0 == "run/plan.json").unwrap();
-    let mut plan = assay_store::RunFolder::parse(&good[at].2, std::path::Path::new("plan.json")).unwrap();
-    let mut twice = plan.cells[0].clone();
-    twice.repetition += 10;
-    plan.cells.push(twice);
-    plan.seal();
-    let mut doubled = good.clone();
-    doubled[at].2 = serde_json::to_vec(&plan).unwrap();
-    let bytes = doubled[at].2.clone();
-    let doubled = with_manifest(&doubled, |it| {
-        it["plan"] = json!(plan.plan);
-        it["files"][at - 1]["bytes"] = json!(bytes.len());
-        it["files"][at - 1]["blake3"] = json!(blake3::hash(&bytes).to_hex().as_str());
-    });
-    let place = format!("run/plan.json: cells 1 and {} of the condition", plan.cells.len());
+    let (doubled, place) = doubled_result(&good);
     check("a result twice", &pack(&doubled), &place);
 
     assert!(to.assay(&["import", "run", "absent.tar.zst"]).ended(2).stderr.contains("absent.tar.zst"));

@@ -193,7 +193,7 @@ fn forecast(planned: &Planned<'_>) -> Forecast {
         return Forecast { power_equal: None, note };
     }
     let power = size.equal_power(rule.margin, level);
-    // For `not-harmful` the other version is none: a skill that does nothing.
+    // For `not-harmful` an equal version is a skill that does nothing.
     let what = if planned.has_version { "an equal version passes" } else { "a skill without effect passes" };
     let mut note = format!("{shape}, margin {}: {what} in {:.0}%", pp(rule.margin), 100.0 * power);
     if power < ENOUGH {

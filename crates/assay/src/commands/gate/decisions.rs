@@ -53,7 +53,7 @@ pub(super) fn decide_skills(
     for ((claim, decision), (number, evidence, look)) in claims.iter().zip(decisions).zip(&owners) {
         let old = &gated[*number].row;
         let Some(measured) = &gated[*number].measured else { continue };
-        let (verdict, mut reason) = judge(claim, &decision, &terms.skills[&claim.skill], measured);
+        let (verdict, mut reason) = decide_skill(claim, &decision, &terms.skills[&claim.skill], measured);
         if measured.evidence.len() > 1 {
             reason = format!("{}: {reason}", evidence.who.short());
         }
@@ -117,7 +117,7 @@ pub(super) fn claim(
 }
 
 /// The word and the reason of a decision, with the requirements beside the lift.
-fn judge(claim: &Claim, decision: &Decision, of: &SkillTerms, measured: &Measured) -> (Word, String) {
+fn decide_skill(claim: &Claim, decision: &Decision, of: &SkillTerms, measured: &Measured) -> (Word, String) {
     let mut word = Word::from(decision.outcome);
     let mut reason = reason(claim, decision);
     if let Some(limit) = of.rule.exact_p {
@@ -206,7 +206,7 @@ fn notes_of(measured: &Measured, look: LookLevel) -> Vec<String> {
             "baseline reused: a drift of {:.1} pp (sd) is part of the interval; the sentinel detects a drift of {} with 80% power and shows {}",
             100.0 * drift.between.sd,
             drift.detectable.map_or("no size".to_owned(), |drift| format!("{:.0} pp", 100.0 * drift)),
-            drift.observed.map_or("none".to_owned(), pp)
+            drift.observed.map_or("no drift".to_owned(), pp)
         ));
     }
     let unproven = measured.report.origins.filter(|found| found.unsigned > 0 || found.imported > 0);

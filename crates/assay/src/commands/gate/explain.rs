@@ -2,6 +2,7 @@
 
 use assay_gate::{Change, LedgerEntry, Policy, Requirement, SkillTerms, level};
 use assay_report::{clean, counted, points, pp, shell_word};
+use assay_store::ConditionRole;
 use serde::Serialize;
 
 use super::looks::Looks;
@@ -125,9 +126,9 @@ pub(super) fn run(
     }
     add_next(&mut found, args, gated, terms);
     if ui.json() {
-        ui.document(&found)?
+        ui.document(&found)?;
     } else {
-        ui.out(&text(&found))?
+        ui.out(&text(&found))?;
     }
     Ok(Status::Done)
 }
@@ -138,13 +139,13 @@ fn describe(scope: &Scope, gated: &Gated, terms: Option<&SkillTerms>) -> Explana
     let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
     let compared = terms.map(|terms| {
         let target = evaluation.filter(|_| gated.is_known && terms.rule.require == Requirement::NonInferior);
-        match target {
-            Some(evaluation) => format!("with its version at {}", short(&evaluation.target)),
-            None => {
-                let first = terms.experiment.as_ref().and_then(|experiment| experiment.conditions.first());
-                let baseline = terms.rule.baseline.as_ref().or(first).map_or("none", String::as_str);
-                format!("with the baseline `{baseline}`")
-            }
+        if let Some(evaluation) = target {
+            format!("with its version at {}", short(&evaluation.target))
+        } else {
+            let first = terms.experiment.as_ref().and_then(|experiment| experiment.conditions.first());
+            let baseline =
+                terms.rule.baseline.as_ref().or(first).map_or(ConditionRole::None.name(), String::as_str);
+            format!("with the baseline `{baseline}`")
         }
     });
     let repetitions =
@@ -178,12 +179,11 @@ fn add_looks(found: &mut Explanation, looks: &Looks, policy: &Policy, terms: &Sk
     found.looks = entries.iter().map(|entry| LookLine::of(entry, content.as_deref())).collect();
     // The newest look at this content, decided or not; else the one that comes next.
     let own = found.looks.iter().rev().find(|look| look.same).cloned();
-    let (version, look) = match own {
-        Some(look) => (look.version, look.look),
-        None => {
-            let next = looks.numbers(&found.skill, terms, None);
-            (next.version, next.look)
-        }
+    let (version, look) = if let Some(look) = own {
+        (look.version, look.look)
+    } else {
+        let next = looks.numbers(&found.skill, terms, None);
+        (next.version, next.look)
     };
     found.version = Some(version);
     found.look = Some(look);

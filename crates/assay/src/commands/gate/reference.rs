@@ -16,7 +16,7 @@ pub(super) fn reference(folder: &Path, target: &str, skill: &str, looks: &[&Ledg
         let first = looks.iter().find_map(|entry| entry.opening.target_commit.clone());
         let better = looks.iter().filter(|entry| entry.passed() && is_better(entry));
         let merged = better.filter_map(|entry| entry.opening.head_commit.as_deref());
-        let best = merged.filter(|commit| is_ancestor(folder, commit, target) && has(commit)).last();
+        let best = merged.rev().find(|commit| is_ancestor(folder, commit, target) && has(commit));
         best.map(str::to_owned).or(first).filter(|commit| has(commit))
     })?;
     // The same files need no trials of their own.

@@ -100,7 +100,7 @@ impl Scope {
         let Some(inside) = inside else { return Ok((named.clone(), None)) };
         if is_hosted() {
             return Err(format!(
-                "the store {} lies in the checkout, where a pull request can write: name one outside of it with --store",
+                "the store {} is inside the checkout, where a pull request can write: name one outside of it with --store",
                 named.display()
             ));
         }

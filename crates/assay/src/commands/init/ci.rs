@@ -29,7 +29,7 @@ const MOST_FILES: usize = 100_000;
 
 /// What was found of a repository.
 #[derive(Debug, Default)]
-struct Found {
+struct RepositoryContents {
     experiments: Vec<PathBuf>,
     /// Folders with a SKILL.md.
     skills: Vec<PathBuf>,
@@ -48,7 +48,7 @@ struct Suite {
 }
 
 pub(super) fn run(dir: &Path, experiment: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
-    let mut found = Found::default();
+    let mut found = RepositoryContents::default();
     search(dir, 0, &mut found, &mut 0);
     let experiment = match (experiment, found.experiments.as_slice()) {
         (Some(given), _) => {
@@ -88,7 +88,7 @@ pub(super) fn run(dir: &Path, experiment: Option<&Path>, ui: &Ui) -> Result<(), 
 }
 
 /// Finds experiments and skills. Folders of tasks, of stores and of Git are left out.
-fn search(folder: &Path, depth: usize, found: &mut Found, files: &mut usize) {
+fn search(folder: &Path, depth: usize, found: &mut RepositoryContents, files: &mut usize) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -114,7 +114,7 @@ fn search(folder: &Path, depth: usize, found: &mut Found, files: &mut usize) {
 }
 
 /// The policy for a repository's experiment.
-fn suite(dir: &Path, experiment: &Path, found: &Found) -> Result<Suite, Failure> {
+fn suite(dir: &Path, experiment: &Path, found: &RepositoryContents) -> Result<Suite, Failure> {
     let name = relative(dir, experiment);
     let all: Vec<String> = found.skills.iter().map(|skill| relative(dir, skill)).collect();
     let terms = terms_of(dir, &all, &name)?;

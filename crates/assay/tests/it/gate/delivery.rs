@@ -238,7 +238,8 @@ fn jobs_of_the_workflow_have_the_rights_that_they_need() {
         }
     }
     // What was paid for is kept on every path.
-    for name in ["Pack the results"] {
+    {
+        let name = "Pack the results";
         let steps = jobs["gate"]["steps"].as_array().unwrap();
         let at = steps.iter().position(|step| step["name"] == name).unwrap();
         assert!(steps[at..].iter().all(|step| step["if"] == "always()"), "{name}");

@@ -117,7 +117,7 @@ fn three_gates_at_once_are_three_looks() {
         stores.iter().map(|store| lab.start(&[&["--store", store], &GATE[..]].concat())).collect();
     let mut looks: Vec<Value> = running
         .into_iter()
-        .map(|running| running.wait())
+        .map(super::super::fixture::Running::wait)
         .map(|ran| {
             assert!(matches!(ran.code, 0 | 4), "{}{}", ran.stdout, ran.stderr);
             row(&ran)["look"].clone()

@@ -372,7 +372,7 @@ fn a_hosted_job_needs_a_key_and_a_store_elsewhere() {
     let (document, code) = gate(&lab, &["--store", &inside]);
     assert_eq!((code, &document["decision"]), (3, &json!("blocked")), "{document:#}");
     assert!(
-        document["skills"][0]["reason"].as_str().unwrap().contains("lies in the checkout"),
+        document["skills"][0]["reason"].as_str().unwrap().contains("is inside the checkout"),
         "{document:#}"
     );
     let (document, code) = gate(&lab, &["--store", &store]);

@@ -82,9 +82,8 @@ fn clean_path(token: &str, is_cut: bool) -> Option<PathBuf> {
     }
     let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     let is_system = match parts.as_slice() {
-        [] => true,
         [top] => SYSTEM.contains(top) || SHARED.contains(top),
-        ["home", _] => true,
+        [] | ["home", _] => true,
         ["var", below, ..] if SYSTEM_VAR.contains(below) => true,
         [top, ..] => SYSTEM.contains(top) || SHARED_BELOW.iter().any(|shared| path == Path::new(shared)),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_draft::generate::{MATERIAL_CHARS, Material, ends};
+use assay_draft::generate::{MATERIAL_CHARS, SourceText, ends};
 use assay_fs::{Digest, FileKind, tree};
 use assay_report::redact;
 use assay_skill::generated::{SourceFile, SourceTask};
@@ -35,7 +35,7 @@ const DOCUMENTS: [&str; 7] = ["md", "markdown", "mdx", "txt", "rst", "html", "ht
 /// The material of a request.
 #[derive(Debug, Default)]
 pub(super) struct SkillSources {
-    pub(super) material: Material,
+    pub(super) material: SourceText,
     pub(super) tasks: Vec<SourceTask>,
     pub(super) files: Vec<SourceFile>,
     pub(super) trials: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct SkillSources {
 
 impl SkillSources {
     fn of_groups(groups: &[Vec<Part>], most: usize) -> Self {
-        Self { material: Material::of_groups(groups, most), ..Self::default() }
+        Self { material: SourceText::of_groups(groups, most), ..Self::default() }
     }
 }
 

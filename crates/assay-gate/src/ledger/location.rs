@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 20;
 const FAILURES: u32 = 3;
 
 /// How long another process may keep a folder locked.
-const LOCKED: Duration = Duration::from_secs(60);
+const LOCKED: Duration = Duration::from_mins(1);
 
 /// The file in a folder that is locked. It stays.
 const LOCK: &str = ".lock";
@@ -46,11 +46,14 @@ pub enum LedgerHome {
     Folder(PathBuf),
 }
 
+/// What gives the files to add to those that are there, and a result.
+type Addition<'a, T> = dyn FnMut(&Files) -> Result<(Files, T), LedgerError> + 'a;
+
 impl LedgerHome {
-    /// Where the ledger of a policy is, and what there is to say about it. `directory` is the folder of the policy in the
+    /// The ledger of a policy and what there is to say about it. `directory` is the folder of the policy in the
     /// checkout, `checkout` its work tree.
     ///
-    /// Whatever lies in the checkout can be written by a pull request: such a ledger is kept in a reference. `remote` is that
+    /// A pull request can write all files of the checkout: such a ledger is kept in a reference. `remote` is that
     /// of the policy; without one, `origin` serves if the repository has it.
     ///
     /// # Errors
@@ -136,11 +139,7 @@ impl LedgerHome {
 
     /// Adds files that depend on those that are there. No other process writes between the reading and the writing: one that
     /// did makes `add` be called again with its files. Files that `add` gives stay as they are where they are valid already.
-    pub(super) fn update<T>(
-        &self,
-        keys: &RecordKeys,
-        add: &mut dyn FnMut(&Files) -> Result<(Files, T), LedgerError>,
-    ) -> Result<T, LedgerError> {
+    pub(super) fn update<T>(&self, keys: &RecordKeys, add: &mut Addition<'_, T>) -> Result<T, LedgerError> {
         let folder = match self {
             Self::Reference { .. } => return self.update_reference(keys, add),
             Self::Folder(folder) => folder,
@@ -156,11 +155,7 @@ impl LedgerHome {
         Ok(result)
     }
 
-    fn update_reference<T>(
-        &self,
-        keys: &RecordKeys,
-        add: &mut dyn FnMut(&Files) -> Result<(Files, T), LedgerError>,
-    ) -> Result<T, LedgerError> {
+    fn update_reference<T>(&self, keys: &RecordKeys, add: &mut Addition<'_, T>) -> Result<T, LedgerError> {
         let Self::Reference { repository, name, remote } = self else {
             return Err(self.access("write", "no reference"));
         };
