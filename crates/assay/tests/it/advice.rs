@@ -413,7 +413,8 @@ fn others() -> Vec<Situation> {
             )
             .ends("run mine/experiment.toml", 2),
         // It names no skill yet.
-        Situation::new("a new gate", Fixture::new()).made(&["init", "ci"], 0),
+        // There is no skill that its policy could cover.
+        Situation::new("a new gate", Fixture::new()).made(&["init", "ci"], 0).ends("gate gate.toml", 2),
         Situation::new(
             "a new task",
             Fixture::new().skill("reports", "Ends reports with the agreed word.", &suite::body("right")),
