@@ -32,7 +32,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/assay/src/commands/doctor.rs", "none", "a machine without control groups"),
     ("crates/assay/src/commands/draft/requests/report.rs", "negative", "a request that needs no skill"),
     ("crates/assay/src/commands/draft/status.rs", "none", "a draft without a stage"),
-    ("crates/assay/src/commands/gate.rs", "none", "no drift"),
     ("crates/assay/src/commands/lab/bench/export.rs", "curated", "a key of the plan's tasks"),
     ("crates/assay/src/commands/lab/taxonomy.rs", "none", "no category"),
     ("crates/assay/src/commands/run.rs", "none", "a sandbox"),
