@@ -31,7 +31,7 @@ pub(super) enum PathKind {
     Nothing,
     /// A folder.
     Folder,
-    /// A file, a link or a submodule lies there, or in the place of a folder above.
+    /// A file, a link or a submodule: at this path, or instead of one of its parent folders.
     Other(&'static str),
 }
 
@@ -138,6 +138,8 @@ impl Trees {
             policy.skills().iter().filter_map(|(folder, _)| relative(root, folder)).collect()
         };
         let own = skills(proposed, &self.head.folder);
+        let skill_file = |skill: &Path| skill.join("SKILL.md");
+        let is_new = own.iter().any(|skill| !self.target.has(&skill_file(skill)));
         for (path, entry) in &self.target.listing {
             let is_toml = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
             if !is_toml || entry.kind != EntryKind::File {
@@ -153,10 +155,12 @@ impl Trees {
             }
             let Ok(policy) = Policy::parse(&file, &text) else { continue };
             let mut covered = skills(&policy, &self.target.folder);
+            // A skill that is gone may be one that is new elsewhere.
+            let gone = covered.iter().find(|skill| is_new && !self.head.has(&skill_file(skill))).cloned();
             // What it covers where the pull request put it.
             let folder = self.head.folder.join(path.parent().unwrap_or(Path::new("")));
             covered.extend(skills(&policy.in_folder(&folder), &self.head.folder));
-            if let Some(skill) = own.iter().find(|skill| covered.contains(skill)) {
+            if let Some(skill) = own.iter().find(|skill| covered.contains(skill)).or(gone.as_ref()) {
                 return Err(EvaluationError::OtherPolicy {
                     given: given.to_owned(),
                     known: path.display().to_string(),

@@ -256,6 +256,17 @@ fn a_policy_of_the_target_is_found() {
     let args = ["gate", "ci/gate.toml", "--changed-since", "base"];
     let ran = lab.assay(&args).ended(2);
     assert!(ran.stderr.contains("where gate.toml covers skills/reports"), "{}", ran.stderr);
+    // Nor does it help to move the skill with the policy.
+    std::fs::remove_dir_all(lab.path("ci")).unwrap();
+    std::fs::create_dir(lab.path("more")).unwrap();
+    std::fs::rename(lab.path("skills/reports"), lab.path("more/reports")).unwrap();
+    std::fs::remove_file(lab.path("gate.toml")).unwrap();
+    lab.write("other.toml", POLICY.replace("skills/*", "more/*"));
+    let ran = lab.assay(&["gate", "other.toml", "--changed-since", "base"]).ended(2);
+    assert!(ran.stderr.contains("where gate.toml covers skills/reports"), "{}", ran.stderr);
+    git(&lab, &["clean", "--quiet", "-d", "--force"]);
+    git(&lab, &["checkout", "--quiet", "--force", "pr"]);
+    lab.write("ci/gate.toml", POLICY.replace("skills/*", "../skills/*").replace("\"exp", "\"../exp"));
     // A target without any has nothing to decide by.
     let policy = std::fs::read_to_string(lab.path("ci/gate.toml")).unwrap();
     git(&lab, &["checkout", "--quiet", "--force", "base"]);

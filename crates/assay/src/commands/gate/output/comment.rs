@@ -126,7 +126,7 @@ impl Document {
     }
 }
 
-/// The comment of a gate that came to no decision because it was refused.
+/// The comment of a gate whose policy or call was refused.
 pub(crate) fn refused(status: &str, message: &str, hint: Option<&str>) -> String {
     let mut lines = vec![MARK.to_owned(), format!("**assay gate: {status}**"), String::new()];
     lines.push(format!("- {}", code(message, false)));
