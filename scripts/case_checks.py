@@ -73,9 +73,9 @@ class Suite:
         self.lock, self.kept = threading.Lock(), {}
 
     def environment(self, home):
-        """The variables of a case: no keys of this machine, and a home of its own."""
+        """The variables of a case: no keys of this machine, a home of its own, and no hosted job, whatever runs the checks."""
         home.mkdir(exist_ok=True)
-        keep = {name: value for name, value in os.environ.items() if not re.search(r"_API_KEY$|^ASSAY_RECORD_KEY|^XDG_", name)}
+        keep = {name: value for name, value in os.environ.items() if not re.search(r"_API_KEY$|^ASSAY_RECORD_KEY|^XDG_|^CI$", name)}
         own = {"PATH": f"{self.scratch / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "NO_COLOR": "1", "COLUMNS": "160"}
         cache = os.environ.get("ASSAY_CACHE") or str(pathlib.Path(os.environ.get("HOME", "/root")) / ".cache" / "assay")
         identity = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "ASSAY_CACHE": cache}
