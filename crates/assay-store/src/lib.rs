@@ -9,6 +9,7 @@
 //! folders of work, sweeps) is there on Linux only.
 
 mod access;
+mod archive;
 mod closing;
 mod error;
 mod evidence;
@@ -49,6 +50,7 @@ mod verified;
 #[cfg(target_os = "linux")]
 mod work;
 
+pub use archive::{ArchiveError, ArchiveTask, ExportedRun, ImportedRun, RunExport, export_run, import_run};
 pub use closing::{Closing, ClosingVerdict};
 pub use error::StoreError;
 pub use evidence::{EVIDENCE_CAP, evidence_paths, is_evidence};

@@ -177,6 +177,20 @@ impl Store {
         self.run_folder(run).join("experiment.path")
     }
 
+    /// What tells that an import has the trials of an earlier one, and other labels of tasks or another outcome; `None`
+    /// if it does not.
+    ///
+    /// # Errors
+    /// The earlier run cannot be read.
+    pub fn relabeling_note(&self, run: &RunFolder) -> Result<Option<String>, StoreError> {
+        let Some(earlier) = &run.relabels else { return Ok(None) };
+        let differences = run.describe_relabeled(&self.run(earlier)?);
+        Ok(Some(format!(
+            "`{earlier}` has the same trials with {differences}: it stays as it was, and this import is the run `{}`.",
+            run.run
+        )))
+    }
+
     /// A run by its name.
     ///
     /// # Errors

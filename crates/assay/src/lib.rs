@@ -1,6 +1,5 @@
 //! The command line: arguments to library calls, findings to standard output, failures to exit codes.
 
-mod archive;
 mod args;
 mod commands;
 mod config;

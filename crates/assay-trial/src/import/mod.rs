@@ -152,25 +152,10 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
     run.seal();
     let origin = pretty(&origin, Path::new("import.json"))?;
     let begun = store.begin_run(run, &options.name, ("import.json", &origin))?;
-    imported.notes.extend(relabeling_note(store, &begun)?);
+    imported.notes.extend(store.relabeling_note(&begun)?);
     imported.run = begun.run;
     Ok(imported)
 }
-
-/// What tells that an import has the trials of an earlier one, and other labels of tasks or another outcome; `None` if
-/// it does not.
-///
-/// # Errors
-/// The earlier run cannot be read.
-pub fn relabeling_note(store: &Store, run: &RunFolder) -> Result<Option<String>, StoreError> {
-    let Some(earlier) = &run.relabels else { return Ok(None) };
-    let differences = run.describe_relabeled(&store.run(earlier)?);
-    Ok(Some(format!(
-        "`{earlier}` has the same trials with {differences}: it stays as it was, and this import is the run `{}`.",
-        run.run
-    )))
-}
-
 /// Reads every trial once, in a fixed order. The same result in another folder is passed over, and
 /// another result of the same trial refused.
 fn read_all(walk: &mut Walk) -> Result<Vec<(TrialFolder, ForeignTrial)>, ImportError> {

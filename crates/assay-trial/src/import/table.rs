@@ -14,8 +14,7 @@ use serde_json::json;
 
 use super::exported::{self, OUTCOME_RULE, PLAN_COLUMNS, PlanCells, STAGE_COLUMNS, TablePlan};
 use super::{
-    AnalysisOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known,
-    relabeling_note, times,
+    AnalysisOptions, ImportError, MARGIN, PROTOCOL, SEED, claimed, file_digest, file_name, is_known, times,
 };
 
 /// The agent of a table without a column for it.
@@ -209,7 +208,7 @@ pub(super) fn import_read(
     let summary = serde_json::to_value(&imported).unwrap_or_default();
     let summary = pretty(&summary, Path::new("import.json"))?;
     let begun = store.begin_run(run, name, ("import.json", &summary))?;
-    imported.notes.extend(relabeling_note(store, &begun)?);
+    imported.notes.extend(store.relabeling_note(&begun)?);
     imported.run = begun.run;
     Ok(imported)
 }

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use assay_store::{
-    Cell, ConditionRole, Outcome, OutcomeRule, Record, RunFolder, RunOutcomes, Store, TrialId,
+    ArchiveTask, Cell, ConditionRole, Outcome, OutcomeRule, Record, RunExport, RunFolder, RunOutcomes, Store,
+    TrialId, export_run,
 };
 use assay_table::{Column, Kind, TableWriter, Value, WriteError, WriteFormat};
 use assay_task::Suite;
@@ -16,7 +17,6 @@ use assay_trace::{Source, Trajectory};
 use assay_trial::import::{OUTCOME_RULE, PLAN_COLUMNS, STAGE_COLUMNS};
 use serde_json::json;
 
-use crate::archive::{RunExport, export_run};
 use crate::args::export::{ExportArgs, ExportDataArgs, ExportFormat, ExportRunArgs, ExportWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -37,11 +37,20 @@ fn whole_run(args: &ExportRunArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let store = machine::read_store(&settings.store)?;
     let secrets = machine::secrets();
     let suite = Suite::load(&args.tasks, std::path::Path::new("."));
+    let tasks: Vec<ArchiveTask<'_>> = suite
+        .tasks
+        .iter()
+        .map(|task| ArchiveTask {
+            name: &task.name,
+            root: &task.root,
+            has_digest: Box::new(|digest| task.has_digest(digest)),
+        })
+        .collect();
     let export = RunExport {
         run: &args.run,
         out: &args.out,
         trajectories: !args.no_trajectories,
-        tasks: &suite.tasks,
+        tasks: &tasks,
         clean: &|text| assay_report::redact(text, &secrets),
     };
     let mut exported = export_run(&store, &export)?;

@@ -5,14 +5,13 @@ mod rubric_experiment;
 
 use std::path::{Path, PathBuf};
 
-use assay_store::ConditionRole;
+use assay_store::{ConditionRole, import_run};
 use assay_trial::import::{
     AnalysisOptions, BenchmarkLayout, ImportOptions, Imported, ImportedTable, PrimaryOption, TableColumns,
     TableOptions, benchmark, harbor, table,
 };
 use serde_json::json;
 
-use crate::archive::import_run;
 use crate::args::import::{
     AnalysisArgs, ImportArgs, ImportHarborArgs, ImportRunArgs, ImportTableArgs, ImportWhat, OutcomeOption,
     ResultFile,

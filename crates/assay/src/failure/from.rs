@@ -10,7 +10,7 @@ use assay_corpus::unpack::UnpackError;
 use assay_model::ModelError;
 use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
-use assay_store::StoreError;
+use assay_store::{ArchiveError, StoreError};
 use assay_trial::import::ImportError;
 use assay_trial::{
     BatchError, EmptyConditions, ExperimentError, NotPermitted, PlanError, ResolveError, RunError,
@@ -18,7 +18,6 @@ use assay_trial::{
 };
 
 use super::Failure;
-use crate::archive::ArchiveError;
 
 impl From<assay_lint::BaselineError> for Failure {
     fn from(error: assay_lint::BaselineError) -> Self {

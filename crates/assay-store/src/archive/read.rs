@@ -8,12 +8,11 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use assay_store::{
+use crate::{
     IMPORTED_SPECIFICATION, ImportedFrom, OutcomeRule, Record, RunFolder, SOURCE, Store, StoreError, TrialId,
     is_run_name, pretty,
 };
 use assay_syntax::json::{JSON_MEMORY, check_json};
-use assay_trial::import::relabeling_note;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -39,20 +38,25 @@ const WINDOW_LOG: u32 = 27;
 
 /// What was imported.
 #[derive(Debug, Serialize)]
-pub(crate) struct ImportedRun {
-    pub(crate) run: String,
+pub struct ImportedRun {
+    /// The name of the run in the store.
+    pub run: String,
     /// Trials that the store did not have.
-    pub(crate) imported: usize,
+    pub imported: usize,
     /// Trials that it had, with the same record.
-    pub(crate) present: usize,
-    pub(crate) trajectories: bool,
+    pub present: usize,
+    /// Whether the archive had the trials' evidence.
+    pub trajectories: bool,
     /// Notes for the reader, in sentences.
     #[serde(skip)]
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Imports a run, under another name or with another outcome if one is given.
-pub(crate) fn import_run(
+///
+/// # Errors
+/// The file cannot be read or is no valid archive, or the store has something else under one of its names.
+pub fn import_run(
     store: &Store,
     file: &Path,
     name: Option<&str>,
@@ -78,7 +82,7 @@ pub(crate) fn import_run(
         imported: moves.len(),
         present: trials.len() - moves.len(),
         trajectories: manifest.trajectories,
-        notes: relabeling_note(store, &run)?.into_iter().collect(),
+        notes: store.relabeling_note(&run)?.into_iter().collect(),
         run: run.run,
     })
 }

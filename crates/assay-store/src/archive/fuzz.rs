@@ -1,6 +1,6 @@
 //! Damaged archives of runs: each is refused, and nothing of it is left in the store.
 
-use assay_store::Store;
+use crate::Store;
 use assay_test::fuzz;
 use serde_json::json;
 

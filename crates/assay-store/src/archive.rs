@@ -11,11 +11,11 @@ mod write;
 
 use std::path::PathBuf;
 
-use assay_store::{IMPORTED_SPECIFICATION, StoreError, TrialId, is_evidence, is_run_name};
+use crate::{IMPORTED_SPECIFICATION, StoreError, TrialId, is_evidence, is_run_name};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use read::import_run;
-pub(crate) use write::{RunExport, export_run};
+pub use read::{ImportedRun, import_run};
+pub use write::{ArchiveTask, ExportedRun, RunExport, export_run};
 
 /// The format of the file.
 const SCHEMA: &str = "assay.run-archive/1";
@@ -24,7 +24,7 @@ const SCHEMA: &str = "assay.run-archive/1";
 const MANIFEST: &str = "manifest.json";
 
 /// Most bytes of one file.
-const FILE_CAP: u64 = assay_store::EVIDENCE_CAP;
+const FILE_CAP: u64 = crate::EVIDENCE_CAP;
 
 /// What a run's folder contributes. Events tell of processes and their times, and the summary of
 /// an import tells of folders on the machine where it was made.
@@ -54,22 +54,37 @@ struct Member {
 
 /// Why a run cannot be written to a file, or read from one.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ArchiveError {
+pub enum ArchiveError {
+    /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file or folder cannot be read or written.
     #[error("cannot {action} {}", path.display())]
     Io {
+        /// What was tried, as a verb: `read`.
         action: &'static str,
+        /// The file or folder.
         path: PathBuf,
+        /// What the system says.
         #[source]
         source: std::io::Error,
     },
     /// The file is not one that `assay export run` wrote.
     #[error("{} is not a valid run archive: {reason}", path.display())]
-    Invalid { path: PathBuf, reason: String },
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// What the store has differs.
     #[error("{message}")]
-    Conflict { message: String, hint: String },
+    Conflict {
+        /// What differs.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
 }
 
 /// What a path in an archive is.

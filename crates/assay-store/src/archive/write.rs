@@ -5,9 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::{IMPORTED_SPECIFICATION, RunFolder, Store, TrialId, is_run_name, pretty};
 use assay_fs::FileKind;
-use assay_store::{IMPORTED_SPECIFICATION, RunFolder, Store, TrialId, is_run_name, pretty};
-use assay_task::Task;
 use serde::Serialize;
 
 use super::{ArchiveError, FILE_CAP, MANIFEST, Manifest, Member, MemberKind, RUN_FILES, SCHEMA, TASKS};
@@ -18,28 +17,43 @@ const LEVEL: i32 = 10;
 /// The document that a trial's id is the hash of.
 const SPECIFICATION: &str = "/trial.json";
 
+/// A task's folder, which is included if the run used the task as it is now.
+pub struct ArchiveTask<'a> {
+    /// The name of the task.
+    pub name: &'a str,
+    /// Its folder.
+    pub root: &'a Path,
+    /// Whether a digest of a plan is that of the task.
+    pub has_digest: Box<dyn Fn(&str) -> bool + 'a>,
+}
+
 /// What to export.
-pub(crate) struct RunExport<'a> {
-    pub(crate) run: &'a str,
-    pub(crate) out: &'a Path,
-    pub(crate) trajectories: bool,
+pub struct RunExport<'a> {
+    /// The name of the run.
+    pub run: &'a str,
+    /// The file to write.
+    pub out: &'a Path,
+    /// Whether the trials' evidence is included.
+    pub trajectories: bool,
     /// Folders of tasks. Those of the run are included, if they have not changed since.
-    pub(crate) tasks: &'a [Task],
+    pub tasks: &'a [ArchiveTask<'a>],
     /// Applied to each text: removes secrets.
-    pub(crate) clean: &'a dyn Fn(&str) -> String,
+    pub clean: &'a dyn Fn(&str) -> String,
 }
 
 /// What was written.
 #[derive(Debug, Serialize)]
-pub(crate) struct ExportedRun {
-    pub(crate) trials: usize,
+pub struct ExportedRun {
+    /// Trials with a record.
+    pub trials: usize,
     /// Tasks whose folders are included.
-    pub(crate) tasks: usize,
-    pub(crate) files: usize,
+    pub tasks: usize,
+    /// Files in the archive, without its manifest.
+    pub files: usize,
     /// The size of the archive.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Records that cannot be read, and tasks and their files that cannot be included.
-    pub(crate) skipped: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 /// A file of the store and its path in the archive.
@@ -53,7 +67,10 @@ struct Source {
 }
 
 /// Writes a run to a file, which is complete or absent.
-pub(crate) fn export_run(store: &Store, export: &RunExport<'_>) -> Result<ExportedRun, ArchiveError> {
+///
+/// # Errors
+/// The store has no such run, or a file cannot be read or written.
+pub fn export_run(store: &Store, export: &RunExport<'_>) -> Result<ExportedRun, ArchiveError> {
     let run = store.run(export.run)?;
     let mut skipped = Vec::new();
     let mut sources = Vec::new();
@@ -121,7 +138,12 @@ pub(crate) fn export_run(store: &Store, export: &RunExport<'_>) -> Result<Export
 
 /// Adds the folders of the run's tasks, and returns how many. Links are left out, and so are paths
 /// that tar cannot contain.
-fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped: &mut Vec<String>) -> usize {
+fn add_tasks(
+    run: &RunFolder,
+    tasks: &[ArchiveTask<'_>],
+    sources: &mut Vec<Source>,
+    skipped: &mut Vec<String>,
+) -> usize {
     if tasks.is_empty() {
         return 0;
     }
@@ -133,7 +155,7 @@ fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped
             skipped.push(format!("task `{shown}`: not among the tasks given"));
             continue;
         }
-        let Some(task) = same_name.find(|task| task.has_digest(&planned.digest)) else {
+        let Some(task) = same_name.find(|task| (task.has_digest)(&planned.digest)) else {
             skipped.push(format!("task `{shown}`: changed since the run"));
             continue;
         };
@@ -143,7 +165,7 @@ fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped
             folder = format!("task-{}", folders.len() + 1);
         }
         folders.insert(folder.clone());
-        let walk = assay_fs::tree::walk(&task.root);
+        let walk = assay_fs::tree::walk(task.root);
         for node in walk.nodes {
             if node.kind == FileKind::Directory {
                 continue;
@@ -155,7 +177,7 @@ fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped
             match path.filter(fits) {
                 Some(member) if node.kind == FileKind::File => sources.push(Source {
                     member,
-                    folder: task.root.clone(),
+                    folder: task.root.to_owned(),
                     relative: node.path,
                     is_cleaned: false,
                     executable: node.executable,
@@ -175,7 +197,7 @@ fn add_tasks(run: &RunFolder, tasks: &[Task], sources: &mut Vec<Source>, skipped
 
 /// The files of an attempt that belong into the archive, relative to the trial's folder.
 fn evidence(trial: &Path, attempt: &str) -> Vec<String> {
-    let paths = assay_store::evidence_paths(&trial.join(attempt));
+    let paths = crate::evidence_paths(&trial.join(attempt));
     paths.iter().map(|file| format!("{attempt}/{file}")).collect()
 }
 
