@@ -3,6 +3,7 @@
 //! Renderers format results and compute none. Names from skills, tasks and models are untrusted:
 //! each renderer escapes them for its medium.
 
+mod audit;
 mod columns;
 mod doc;
 mod exhibit;
@@ -27,6 +28,7 @@ mod terminal;
 mod text;
 mod view;
 
+pub use audit::{align_columns, audit_text};
 pub use exhibit::{Bar, Exhibit, Piece};
 pub use html::{report_style, run_html};
 pub use json::WithNotes;

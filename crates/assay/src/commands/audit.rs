@@ -1,11 +1,9 @@
 //! `assay audit`: what a skill changed in an agent's behaviour, from traces.
 
-mod adherence;
 pub(super) mod agreement;
 mod ask;
 mod calibrated;
 pub(super) mod corpus;
-pub(super) mod grid;
 pub(super) mod input;
 pub(super) mod notices;
 mod pairs;

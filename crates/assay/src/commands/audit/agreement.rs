@@ -2,11 +2,10 @@ use std::path::PathBuf;
 
 use assay_audit::calibrated::Rate;
 use assay_audit::sheet::{self, Labels};
-use assay_report::clean;
+use assay_report::{align_columns, clean};
 use assay_stats::{Agreement, Measure};
 use serde_json::{Value, json};
 
-use super::grid::grid;
 use super::input;
 use crate::args::audit::AgreementArgs;
 use crate::failure::{Failure, Status};
@@ -89,7 +88,7 @@ pub(in crate::commands) fn format_counts(labels: &Labels) -> String {
             format!("{share:.3} [{:.3}, {:.3}]", rate.low, rate.high),
         ]);
     }
-    grid(&rows)
+    align_columns(&rows)
 }
 
 /// Reads labelled sheets.
@@ -121,7 +120,7 @@ fn format_agreement(labels: &Labels, found: &Agreement) -> String {
     format!(
         "{}\n{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95% CI; exact for shares, percentile bootstrap over items for measures.\n",
         format_counts(labels),
-        grid(&rows),
+        align_columns(&rows),
         found.items,
         shown(&found.alpha)
     )

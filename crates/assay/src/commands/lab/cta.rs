@@ -13,12 +13,12 @@ use assay_trace::OfferedSkill;
 
 use crate::args::lab::cta::{CtaArgs, CtaCorpusArgs, CtaPairsArgs, CtaSheetArgs, CtaWhat};
 use crate::commands::audit::corpus::{find, print};
-use crate::commands::audit::grid::grid;
 use crate::commands::audit::input;
 use crate::commands::audit::notices::Notices;
 use crate::commands::audit::sheet::print_sheet;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
+use assay_report::align_columns;
 
 pub(super) fn run(args: &CtaArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
@@ -131,7 +131,7 @@ fn format_pairs(lines: &[PairLine]) -> String {
         row.extend(Sip::ALL.iter().map(|sip| line.sips.by_type.get(sip.name()).unwrap_or(&0).to_string()));
         rows.push(row);
     }
-    let mut text = grid(&rows);
+    let mut text = align_columns(&rows);
     for record in lines.iter().flat_map(|line| line.records.iter().flatten()) {
         text.push_str(&describe(record));
     }

@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::args::lab::audit::FiguresArgs;
 use crate::commands::audit::agreement::{format_counts, read_labels};
-use crate::commands::audit::grid::grid;
 use crate::commands::audit::notices::Notices;
 use crate::commands::audit::source::Source;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
+use assay_report::align_columns;
 
 /// What `--format json` prints.
 #[derive(Serialize)]
@@ -182,7 +182,7 @@ fn score_table(development: &[Measured], unseen: &[Measured]) -> String {
         }
         table.push(row);
     }
-    grid(&table)
+    align_columns(&table)
 }
 
 fn condition_table(development: &[Measured], unseen: &[Measured]) -> String {
@@ -197,7 +197,7 @@ fn condition_table(development: &[Measured], unseen: &[Measured]) -> String {
             table.push(head.into_iter().chain(counts).chain([passed]).collect());
         }
     }
-    grid(&table)
+    align_columns(&table)
 }
 
 /// The rows of several sources together.
@@ -238,7 +238,7 @@ fn planted_table(rows: &[Planted]) -> String {
         line.extend(doses.iter().map(|dose| cell(dose).unwrap_or_default()));
         table.push(line);
     }
-    grid(&table)
+    align_columns(&table)
 }
 
 fn auc(auc: Option<&Auc>) -> String {

@@ -6,7 +6,7 @@ use assay_audit::cta::{Row, SCHEMA, Sip, Tables};
 use assay_report::clean;
 use serde_json::{Value, json};
 
-use crate::commands::audit::grid::grid;
+use assay_report::align_columns;
 
 /// The counts, one line per arm and mode.
 pub(super) fn summary(tables: &Tables) -> String {
@@ -25,7 +25,7 @@ pub(super) fn summary(tables: &Tables) -> String {
     format!(
         "Counterfactual Trace Auditor (2026), per pair\n\n{}\nPairs without a difference (null-minus: no skill on either side) are the null: only counts above \
          them can be\nattributed to the skill. The unit is the task, not the pair.\n",
-        grid(&rows)
+        align_columns(&rows)
     )
 }
 
@@ -64,9 +64,9 @@ pub(super) fn three(tables: &Tables) -> String {
     }
     format!(
         "Divergences by kind and phase\n\n{}\nInfluence patterns\n\n{}\nInfluence patterns of treatment pairs, by pass rate without the skill (ceiling ≥ .90, mid ≥ .50, floor)\n\n{}",
-        grid(&first),
-        grid(&second),
-        grid(&third)
+        align_columns(&first),
+        align_columns(&second),
+        align_columns(&third)
     )
 }
 

@@ -1,7 +1,7 @@
 //! Tables in plain text.
 
 /// Columns as wide as they need to be; words to the left, numbers to the right.
-pub(in crate::commands) fn grid(rows: &[Vec<String>]) -> String {
+pub fn align_columns(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
     let number = |text: &str| text == "–" || text.starts_with(|c: char| c.is_ascii_digit() || c == '−');

@@ -5,8 +5,9 @@ use assay_audit::calibrated::{
     ArmFindings, CheckOutcome, DirectiveFinding, DirectiveReport, Evidence, RunName,
 };
 use assay_audit::directive::Modality;
-use assay_report::clean;
 use unicode_width::UnicodeWidthStr;
+
+use crate::text::clean;
 
 /// Directives of a skill that are shown; JSON and `--details` have all.
 const SHOWN: usize = 12;
