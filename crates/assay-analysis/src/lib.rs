@@ -23,6 +23,7 @@ mod evidence;
 pub mod explore;
 mod forecast;
 mod gather;
+mod history;
 pub mod judged;
 mod matching;
 mod metrics;
@@ -71,6 +72,7 @@ pub use forecast::{
     StoppingForecast, VerdictChances, check_verdict_possible, forecast,
 };
 pub use gather::Gathered;
+pub use history::{HISTORY_SCHEMA, Trend, TrendPoint, find_trends, read_history};
 pub use matching::{MatchedCondition, match_conditions};
 pub use metrics::{GuardWord, MetricComparison, MetricWord};
 pub use model::{

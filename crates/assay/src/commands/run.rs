@@ -695,7 +695,7 @@ fn history_line(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, r
         })
         .collect();
     let mut line = json!({
-        "schema": super::show::history::SCHEMA,
+        "schema": assay_analysis::HISTORY_SCHEMA,
         "at": jiff::Timestamp::now().to_string(),
         "run": run,
         "revision": revision(&plan.experiment.directory),
