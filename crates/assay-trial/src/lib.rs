@@ -9,6 +9,7 @@ pub mod condition;
 mod experiment;
 pub mod import;
 pub mod judging;
+mod kubernetes;
 mod plan;
 mod reference;
 mod run;
@@ -22,6 +23,7 @@ pub use assay_store::{
 pub use condition::Pairing;
 pub use experiment::foreign::{NotPermitted, Permissions};
 pub use experiment::{Experiment, ExperimentError, NetworkGrant, Retries, RetriesLeft};
+pub use kubernetes::KubernetesRun;
 pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::empty::{EmptyCondition, EmptyConditions};
