@@ -17,6 +17,7 @@ mod family;
 pub mod format;
 #[cfg(test)]
 mod fuzz;
+mod import;
 mod pair;
 pub mod planted;
 mod rubric;
@@ -29,6 +30,9 @@ pub use check::{Context, Defect, Finding, check};
 pub use export::{ExportError, Exported, export};
 pub use family::{family, is_same_family};
 pub use format::Format;
+pub use import::{
+    ImportedRubric, ImportedRubrics, RecordedScores, RubricImport, RubricRefusal, import_rubrics,
+};
 pub use pair::{Choice, Pair, PairRuling, pair_majority};
 pub use rubric::{
     Aggregation, Check, Class, Item, Kind, MAX_DEPTH, Rubric, RubricError, SCHEMA, Set, Unverifiable,
