@@ -4,21 +4,26 @@
 //! or M's with a maintainer's word. Skills are M's. What changed is found between B and H.
 
 mod layout;
+mod lineage;
+mod patterns;
+mod problem;
 mod request;
 mod skills;
+mod subject;
 mod tree;
 mod trust;
 
 use std::path::{Path, PathBuf};
 
+use crate::paths::{clean, relative};
 use crate::policy::Policy;
 use crate::repository::{Listing, Repository, RepositoryError};
-use crate::rules::{Rules, SETTINGS, clean};
+use crate::rules::{Rules, SETTINGS};
 use crate::terms::{Terms, weakened};
 
 pub use self::request::{EvaluationError, Request};
 use self::skills::SkillIndex;
-pub use self::skills::{Change, Subject};
+pub use self::subject::{Change, Subject};
 use self::tree::Trees;
 
 /// The skills of a pull request, with the rules by which they are measured.
@@ -147,7 +152,7 @@ impl Evaluation {
 
     /// The pattern of a policy that matches no skill in its own folder.
     pub fn unmatched(policy: &Policy) -> Option<EvaluationError> {
-        skills::unmatched(policy, &policy.path, &[&policy.directory])
+        patterns::unmatched(policy, &policy.path, &[&policy.directory])
     }
 
     /// The top of the work tree.
@@ -226,7 +231,7 @@ fn rules_of(
         let lint = settings.get("lint").and_then(toml::Value::as_table);
         let named = [settings.get("prices"), lint.and_then(|lint| lint.get("baseline"))];
         for path in named.into_iter().flatten().filter_map(toml::Value::as_str) {
-            if let Some(path) = crate::rules::relative(&tree.folder, &folder.join(path)) {
+            if let Some(path) = relative(&tree.folder, &folder.join(path)) {
                 rules.insert(path);
             }
         }

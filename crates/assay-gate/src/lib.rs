@@ -10,6 +10,7 @@ mod evaluation;
 mod git;
 mod ledger;
 mod parts;
+mod paths;
 mod policy;
 mod power;
 mod repository;
@@ -29,11 +30,12 @@ pub use ledger::{
     Anchor, Completion, GATE_REF, KnownHeads, Ledger, LedgerEntry, LedgerError, LedgerHome, Numbers, Opening,
     Reference, content, level,
 };
+pub use paths::relative;
 pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };
 pub use power::{ENOUGH, ExperimentSize};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
-pub use rules::{Rules, SETTINGS, relative};
+pub use rules::{Rules, SETTINGS};
 pub use self_check::{NullSplits, null_splits};
 pub use terms::{SkillTerms, Terms, weakened};

@@ -1,11 +1,12 @@
 //! What is a rule: the files that a policy reads beside the skills, and those that decide how the gate is called.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use assay_task::Task;
 use assay_trial::Experiment;
 
+use crate::paths::relative;
 use crate::policy::{LedgerPlace, Policy};
 
 /// The name of assay's settings.
@@ -112,25 +113,4 @@ fn is_rule_by_name(path: &Path) -> bool {
     matches!(name.as_str(), "action.yml" | "action.yaml" | ".gitlab-ci.yml" | SETTINGS)
         || name.ends_with(".gitlab-ci.yml")
         || folders.iter().any(|folder| path.starts_with(folder))
-}
-
-/// A path relative to the top of a repository, by its text; `None` outside of it.
-pub fn relative(root: &Path, path: &Path) -> Option<PathBuf> {
-    let clean = clean(path);
-    clean.strip_prefix(root).ok().filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned)
-}
-
-/// A path without `.` and `..`, by its text.
-pub(crate) fn clean(path: &Path) -> PathBuf {
-    let mut found = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                found.pop();
-            }
-            Component::CurDir => {}
-            part => found.push(part),
-        }
-    }
-    found
 }

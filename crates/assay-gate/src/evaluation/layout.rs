@@ -4,8 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::request::EvaluationError;
+use crate::paths::relative;
 use crate::policy::Policy;
-use crate::rules::{Rules, relative};
+use crate::rules::Rules;
 
 /// How often rules are read again: an experiment that was restored names other paths than the one it replaced.
 const ROUNDS: usize = 4;

@@ -1,62 +1,21 @@
 //! The skills of a pull request: which there were, where they went, and which are new.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
-
-use assay_skill::Package;
-use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 use super::layout::{copy, remove, restore};
+use super::lineage::lineage;
+use super::patterns::unmatched;
 use super::request::EvaluationError;
+use super::subject::{Change, Subject};
 use super::tree::{PathKind, Trees};
 use crate::ledger::content;
+use crate::paths::{display_from, relative};
 use crate::policy::Policy;
-use crate::repository::{ChangedPath, EntryKind, Repository};
-use crate::rules::{SKILL, clean, relative, task_folders};
+use crate::repository::{ChangedPath, Repository};
+use crate::rules::{SKILL, task_folders};
 use crate::terms::{SkillTerms, Terms};
-
-/// What a pull request does to a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Change {
-    /// Its files differ.
-    Changed,
-    /// It is new.
-    Added,
-    /// Its folder has another name.
-    Renamed,
-    /// It lies in another folder.
-    Moved,
-    /// It is gone.
-    Removed,
-    /// Its files are the same.
-    Unchanged,
-}
-
-/// A skill that a gate has a row for.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// Its folder in the pull request, relative to the policy's; the target's, if it was removed.
-    pub skill: String,
-    /// Its folder at the target, if that is another.
-    pub from: Option<String>,
-    /// What the pull request does to it.
-    pub change: Change,
-    /// The name of the tasks that it is measured by: a hash of their paths at the target.
-    pub lineage: Option<String>,
-    /// The digest of its normalized text at the target, if it is there.
-    pub target_content: Option<String>,
-    /// Whether the target has it.
-    pub is_known: bool,
-    /// Whether a rule covers it.
-    pub is_covered: bool,
-    /// Whether its content is the target's, wherever it lies.
-    pub is_same: bool,
-    /// Why it cannot be evaluated.
-    pub problem: Option<String>,
-    /// What the pull request's own rules demand, for a skill that only they have tasks for.
-    pub untrusted: Option<Box<SkillTerms>>,
-}
+use assay_skill::Package;
 
 /// What was laid out.
 pub(super) struct LaidOut {
@@ -194,7 +153,7 @@ impl<'a> SkillIndex<'a> {
         let mut replaced = Vec::new();
         let mut problems: BTreeMap<PathBuf, String> = BTreeMap::new();
         let mut place_skill = |at: &Path, from: &Path| -> Result<(), EvaluationError> {
-            if let Some(problem) = self.problem(from) {
+            if let Some(problem) = self.trees.problem(from) {
                 problems.insert(at.to_owned(), problem);
                 return Ok(());
             }
@@ -229,51 +188,6 @@ impl<'a> SkillIndex<'a> {
         let before = Terms::of(&self.old);
         let subjects = self.subjects(&policy, &before, &mut terms, &problems);
         Ok(LaidOut { policy, terms, subjects, untrusted })
-    }
-
-    /// Why a skill of the merge result cannot be evaluated.
-    fn problem(&self, skill: &Path) -> Option<String> {
-        let merged = &self.trees.merged;
-        if let Some(conflict) = self.trees.conflicts.iter().find(|path| path.starts_with(skill)) {
-            return Some(format!("{} conflicts with the target: merge the target first", conflict.display()));
-        }
-        if let PathKind::Other(what) = merged.find(skill) {
-            return Some(format!("{what} is in the place of its folder"));
-        }
-        for (path, entry) in merged.below(skill) {
-            if entry.kind == EntryKind::Submodule {
-                return Some(format!("{} is a submodule", path.display()));
-            }
-            if entry.kind != EntryKind::Link {
-                continue;
-            }
-            let link = skill.join(&path);
-            let target = std::fs::read_link(merged.folder.join(&link)).unwrap_or_default();
-            let leads = link.parent().unwrap_or(Path::new("")).join(&target);
-            let is_inside = !target.is_absolute() && stays_within(&leads, skill);
-            if !is_inside && !self.is_same_behind(&link, &target) {
-                return Some(format!(
-                    "{} is a symbolic link to {}, outside of the skill",
-                    path.display(),
-                    target.display()
-                ));
-            }
-        }
-        None
-    }
-
-    /// Whether a link and all that it leads to is the same at the target.
-    fn is_same_behind(&self, link: &Path, target: &Path) -> bool {
-        let (old, new) = (&self.trees.target, &self.trees.merged);
-        if old.listing.get(link) != new.listing.get(link) {
-            return false;
-        }
-        if target.is_absolute() {
-            return true;
-        }
-        let leads = clean(&link.parent().unwrap_or(Path::new("")).join(target));
-        matches!(new.find(&leads), PathKind::Folder | PathKind::Other("a file"))
-            && old.below(&leads) == new.below(&leads)
     }
 
     fn subjects(
@@ -399,109 +313,9 @@ impl<'a> SkillIndex<'a> {
     }
 }
 
-/// The first pattern of a policy that matches no skill in any of some folders.
-pub(super) fn unmatched(policy: &Policy, path: &Path, folders: &[&Path]) -> Option<EvaluationError> {
-    let unmatched = policy.unmatched(folders);
-    let pattern = unmatched.first()?;
-    Some(EvaluationError::NoMatch {
-        policy: path.display().to_string(),
-        pattern: (*pattern).to_owned(),
-        near: folders.last().and_then(|folder| nearest_skill(folder, pattern)),
-    })
-}
-
-impl Subject {
-    /// A skill of a working tree that is compared with nothing.
-    pub fn of_working_tree(skill: &str) -> Self {
-        Self { change: Change::Changed, ..Self::added(skill.to_owned(), true) }
-    }
-
-    fn added(skill: String, is_covered: bool) -> Self {
-        Self {
-            skill,
-            from: None,
-            change: Change::Added,
-            lineage: None,
-            target_content: None,
-            is_known: false,
-            is_covered,
-            is_same: false,
-            problem: None,
-            untrusted: None,
-        }
-    }
-}
-
-/// The lineage of a skill: the paths of its tasks, and its own where another skill of the target has the same ones. A new
-/// name or place of the skill does not change it.
-fn lineage(terms: &SkillTerms, before: &Terms, top: &Path) -> Option<String> {
-    let tasks = |terms: &SkillTerms, top: &Path| -> BTreeSet<PathBuf> {
-        terms.tasks.values().filter_map(|task| relative(top, &task.folder)).collect()
-    };
-    let own = tasks(terms, top);
-    if own.is_empty() {
-        return None;
-    }
-    let mut hasher = blake3::Hasher::new();
-    for path in &own {
-        hasher.update(path.as_os_str().as_encoded_bytes());
-        hasher.update(b"\n");
-    }
-    let same = before.skills.values().filter(|other| other.folder != terms.folder);
-    let names = |other: &SkillTerms| other.tasks.keys().eq(terms.tasks.keys());
-    if same.filter(|other| names(other)).any(|other| {
-        other.package.as_ref().map(|one| &one.directory) != terms.package.as_ref().map(|one| &one.directory)
-    }) {
-        let path = relative(top, &terms.folder).unwrap_or_default();
-        hasher.update(path.as_os_str().as_encoded_bytes());
-    }
-    hasher.finalize().to_hex().get(..16).map(str::to_owned)
-}
-
 /// The top of the laid-out tree, by the policy's folder in it and in another tree.
 fn place_of(directory: &Path, other: &Path, other_top: &Path) -> PathBuf {
     let place = other.strip_prefix(other_top).unwrap_or(Path::new(""));
     let depth = place.components().count();
     directory.ancestors().nth(depth).unwrap_or(directory).to_owned()
-}
-
-/// A folder relative to another, with `..` where it lies beside it.
-fn display_from(from: &Path, folder: &Path) -> String {
-    let (from, folder) = (clean(from), clean(folder));
-    let shared = from.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
-    let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    let path: PathBuf = up.chain(folder.components().skip(shared)).collect();
-    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
-}
-
-/// Whether a path never leaves a folder on its way.
-fn stays_within(path: &Path, folder: &Path) -> bool {
-    let mut at = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                at.pop();
-                if !at.starts_with(folder) {
-                    return false;
-                }
-            }
-            Component::CurDir => {}
-            part => at.push(part),
-        }
-    }
-    at.starts_with(folder)
-}
-
-/// The folder of a skill whose path is like a pattern's.
-fn nearest_skill(directory: &Path, pattern: &str) -> Option<String> {
-    let folders = assay_task::folders("**", directory);
-    let skills = folders.iter().filter(|folder| folder.join(SKILL).is_file());
-    let names: Vec<String> = skills.map(|folder| display_from(directory, folder)).collect();
-    let distance = |name: &&String| {
-        let shared =
-            name.chars().rev().zip(pattern.chars().rev()).take_while(|(one, other)| one == other).count();
-        let front = name.chars().zip(pattern.chars()).take_while(|(one, other)| one == other).count();
-        shared.max(front)
-    };
-    names.iter().max_by_key(distance).cloned()
 }

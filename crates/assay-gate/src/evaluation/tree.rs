@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::request::{EvaluationError, Request};
+use crate::paths::{clean, relative};
 use crate::policy::Policy;
 use crate::repository::{EntryKind, Listing, Repository};
-use crate::rules::{clean, relative};
 
 /// How policies begin: other files are not read as such.
 const SCHEMA: &str = "assay.gate-policy/";
