@@ -161,9 +161,7 @@ impl Repository {
             }
         }
         let index = scratch.path().join("index");
-        if let Ok(bytes) = std::fs::read(git_path("index")?) {
-            write(&index, &bytes)?;
-        }
+        copy_index(&git_path("index")?, &index)?;
         let gate = Git::of_gate(&directory);
         if let Ok(excludes) = user.text(&["config", "--get", "--type=path", "core.excludesFile"]) {
             gate.output(&["config", "core.excludesFile", &excludes])?;
@@ -386,6 +384,16 @@ impl Repository {
     }
 }
 
+/// Copies an index with its time: Git reads a file again that is as new as the index, and takes an older one for unchanged by
+/// its size and time alone.
+fn copy_index(from: &Path, to: &Path) -> Result<(), RepositoryError> {
+    let Ok(bytes) = std::fs::read(from) else { return Ok(()) };
+    write(to, &bytes)?;
+    let Ok(modified) = std::fs::metadata(from).and_then(|found| found.modified()) else { return Ok(()) };
+    let file = std::fs::OpenOptions::new().append(true).open(to);
+    file.and_then(|file| file.set_modified(modified)).map_err(|source| write_error(to, source))
+}
+
 /// Refuses paths that lead elsewhere, and those of Git itself.
 fn check_path(path: &Path) -> Result<(), RepositoryError> {
     let is_own = |part: Component<'_>| match part {
@@ -429,4 +437,35 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), RepositoryError> {
         make_folder(parent)?;
     }
     std::fs::write(path, bytes).map_err(|source| write_error(path, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Git compares times in seconds: a file that changed in the second of its commit, and kept its size, is found by the time of
+    /// the index.
+    #[test]
+    fn a_change_in_the_second_of_a_commit_is_part_of_the_snapshot() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut command = Command::new("git");
+            command.arg("-C").arg(folder.path()).args(["-c", "user.name=t", "-c", "user.email=t@localhost"]);
+            assert!(command.args(args).status().unwrap().success(), "{args:?}");
+        };
+        let document = folder.path().join("a");
+        git(&["init", "--quiet"]);
+        std::fs::write(&document, "wrong\n").unwrap();
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", "one"]);
+        std::fs::write(&document, "right\n").unwrap();
+        std::thread::sleep(Duration::from_millis(1_100));
+        let repository = Repository::around(folder.path()).unwrap();
+        let found = repository.list(&repository.snapshot(&[]).unwrap()).unwrap();
+        let entry = found.get(Path::new("a")).unwrap();
+        assert_eq!(repository.read(entry).unwrap(), b"right\n");
+    }
 }
