@@ -165,6 +165,11 @@ impl Evaluation {
         &self.repository.head
     }
 
+    /// The repository.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
     /// Whether Git tracks a file at a path or below it.
     pub fn tracks(&self, path: &Path) -> bool {
         self.files.keys().any(|file| file.starts_with(path))

@@ -251,4 +251,6 @@ fn in_order(mut looks: BTreeMap<String, LedgerEntry>) -> Vec<LedgerEntry> {
 }
 
 #[cfg(test)]
+pub(crate) use entry::tests as testing;
+#[cfg(test)]
 mod tests;

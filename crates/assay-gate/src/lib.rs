@@ -13,6 +13,7 @@ mod parts;
 mod paths;
 mod policy;
 mod power;
+mod reference;
 mod repository;
 mod rules;
 mod self_check;
@@ -35,6 +36,7 @@ pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };
 pub use power::{ENOUGH, ExperimentSize};
+pub use reference::{ReferenceVersion, SkillHistory};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
 pub use rules::{Rules, SETTINGS};
 pub use self_check::{NullSplits, null_splits};

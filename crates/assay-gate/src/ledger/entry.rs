@@ -67,19 +67,25 @@ pub struct Completion {
     pub upper: Option<f64>,
     /// The hash of the trials and their outcomes.
     pub evidence: String,
-    /// The version that was compared with beside the baseline.
+    /// The version that it was compared with, beside the baseline or as the baseline; `None` for `helps`.
     pub reference: Option<Reference>,
     /// US dollars that the trials cost, if their prices are known.
     pub cost_usd: Option<f64>,
 }
 
-/// A version of a skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The version that a skill may not fall behind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
     /// Its content.
     pub content: String,
     /// Where it is.
     pub commit: String,
+    /// The lift over it.
+    #[serde(default)]
+    pub lift: Option<f64>,
+    /// The lower limit of that, at the level of the tests against reference versions.
+    #[serde(default)]
+    pub bound: Option<f64>,
 }
 
 /// A look in a ledger.
@@ -230,7 +236,7 @@ fn signed_text(mut value: Value) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use assay_store::RecordKey;
 
     use super::*;

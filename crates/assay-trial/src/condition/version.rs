@@ -15,7 +15,8 @@ use super::provision::{Argument, Condition, ConditionContext, ConditionError, Pr
 /// The curated skills as they are in another folder or at a revision of their Git repository: did
 /// the skill get better?
 ///
-/// They are offered under the folder names of the curated ones, so that only content differs.
+/// They are offered under the folder names of the curated ones, so that only content differs. `REVISION:PATH` is a skill that
+/// was in another folder of the repository then.
 pub(super) struct Version;
 
 impl Condition for Version {
@@ -207,6 +208,11 @@ fn at_revision(skill: &Package, version: &str, folder: &Path, to: &Path) -> Resu
     if version.starts_with('-') {
         return Err(unknown());
     }
+    // No name of a revision contains a colon: what follows is the folder that the skill had then.
+    let (version, prefix) = match version.split_once(':') {
+        Some((version, path)) => (version, path.trim_matches('/').to_owned()),
+        None => (version, prefix),
+    };
     let commit = git(&repository, &["rev-parse", "--verify", "--quiet", &format!("{version}^{{commit}}")])
         .map_err(|error| match error {
             GitError::Failed(_) => unknown(),
@@ -394,6 +400,11 @@ mod tests {
 
         repository.check("version:HEAD", Ok("then"));
         repository.check("version:old/skill", Ok("then"));
+        repository.check("version:HEAD:task/environment/skills/count", Ok("then"));
+        repository.check(
+            "version:HEAD:elsewhere",
+            Err("the skill `count-words` has no version `HEAD:elsewhere`: at that revision elsewhere contains no skill"),
+        );
         let skills = repository.provide("version:HEAD").unwrap();
         let files: Vec<_> =
             skills[0].files.iter().map(|file| (file.path.as_str(), file.executable)).collect();

@@ -10,7 +10,6 @@ mod looks;
 mod measure;
 mod measured;
 mod output;
-mod reference;
 mod rows;
 mod scope;
 mod self_check;
@@ -18,7 +17,7 @@ mod self_check;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_gate::{Numbers, Policy, SkillTerms, Terms, level};
+use assay_gate::{Numbers, Policy, ReferenceVersion, SkillHistory, SkillTerms, Terms, level};
 use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
@@ -169,7 +168,7 @@ fn decide(
         .collect();
     let store = open_trials(scope, &store)?;
     let known = |skill: &str| gated.iter().any(|gated| gated.row.skill == skill && gated.is_known);
-    let compared = compared(args, scope, policy, (&open, looks.as_ref(), &store), &known);
+    let compared = compared(scope, policy, (&open, looks.as_ref(), &store), &known);
     forecast(policy, &open, &compared, gated, ui)?;
     let forecast = measure(args, scope, policy, (&store, looks.as_mut()), (gated, &compared), ui)?;
     document.forecast = Some(forecast);
@@ -185,30 +184,35 @@ fn decide(
 struct Compared {
     /// The commit at which the version to compare with is.
     base: Option<String>,
-    /// That of the reference version.
-    reference: Option<String>,
+    /// The version that it may not fall behind.
+    reference: Option<ReferenceVersion>,
     look: LookLevel,
 }
 
 /// What each of the open skills is compared with, and at which look.
 fn compared(
-    args: &GateArgs,
     scope: &Scope,
     policy: &Policy,
     (open, looks, store): (&[(&String, &SkillTerms)], Option<&Looks>, &Store),
     is_known: &dyn Fn(&str) -> bool,
 ) -> BTreeMap<String, Compared> {
-    // The history is that of the checkout, not of the files that are evaluated.
-    let folder = args.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
     let of = |(skill, _): &(&String, &SkillTerms)| {
-        let target = scope.evaluation.as_ref().filter(|_| is_known(skill)).map(|found| &found.target);
-        let at = scope.subjects.iter().find(|subject| subject.skill == **skill);
-        let path = at.and_then(|subject| subject.from.as_ref()).unwrap_or(skill);
-        let entries = looks.map_or(Vec::new(), |looks| looks.entries(skill));
-        let reference = target.and_then(|target| reference::reference(folder, target, path, &entries));
+        let evaluation = scope.evaluation.as_ref().filter(|_| is_known(skill));
         let look = look_level(policy, skill, &scope.terms, looks, Some(store));
-        ((*skill).clone(), Compared { base: target.cloned(), reference, look })
+        let reference = evaluation.and_then(|evaluation| {
+            let subject = scope.subjects.iter().find(|subject| subject.skill == **skill)?;
+            let history = SkillHistory {
+                repository: evaluation.repository(),
+                target: &evaluation.target,
+                // The policy lies in the files that are evaluated as in the repository.
+                directory: policy.directory.strip_prefix(&evaluation.root).unwrap_or(Path::new("")),
+                skill: subject.from.as_ref().unwrap_or(skill),
+                content: subject.target_content.as_deref()?,
+            };
+            Some(history.reference(&looks.map_or(Vec::new(), |looks| looks.entries(skill))))
+        });
+        let base = evaluation.map(|evaluation| evaluation.target.clone());
+        ((*skill).clone(), Compared { base, reference, look })
     };
     open.iter().map(of).collect()
 }
@@ -239,7 +243,8 @@ fn forecast(
         .iter()
         .filter_map(|(skill, terms)| {
             let Compared { base, reference, look } = compared.get(*skill)?;
-            let (has_version, has_reference) = (base.is_some(), reference.is_some());
+            let has_version = base.is_some();
+            let has_reference = reference.as_ref().is_some_and(|found| terms.is_measured_against(found));
             Some(Planned { skill, terms, look: *look, has_version, has_reference })
         })
         .collect();
@@ -295,7 +300,7 @@ fn measure(
         let Some(compared) = compared.get(&gated.row.skill) else { continue };
         let against = Against {
             base: compared.base.as_deref(),
-            reference: compared.reference.as_deref(),
+            reference: compared.reference.as_ref(),
             level: compared.look.level,
         };
         forecast.add(&gate.plan(&gated.row.skill, of, against)?, store)?;
@@ -307,7 +312,7 @@ fn measure(
         let Some(compared) = compared.get(&gated.row.skill) else { continue };
         let against = Against {
             base: compared.base.as_deref(),
-            reference: compared.reference.as_deref(),
+            reference: compared.reference.as_ref(),
             level: compared.look.level,
         };
         match gate.measure(&gated.row.skill, of, against) {

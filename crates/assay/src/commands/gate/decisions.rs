@@ -83,6 +83,7 @@ pub(super) fn decide_skills(
                 bound: Some(claim.bound()),
                 tasks: Some(claim.tasks.len()),
                 decision: Some(decision),
+                reference_version: measured.reference_record(),
                 checks: CheckChanges::of(&measured.report, CONDITION.name()),
                 keys: measured.report.origins,
                 cost_usd: Some(measured.spent_usd),

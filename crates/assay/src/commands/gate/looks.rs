@@ -204,7 +204,7 @@ impl Looks {
             bound: row.interval.map(|[low, _]| low),
             upper: row.interval.map(|[_, high]| high),
             evidence,
-            reference: None,
+            reference: measured.reference_record(),
             cost_usd: row.cost_usd,
         };
         self.ledger.complete(&entry, &completion).map_err(|error| error.to_string())?;

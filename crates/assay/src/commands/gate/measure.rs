@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_analysis::{Evidence, LEAST_DELIVERED};
 use assay_gate::{
-    BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, REFERENCE_LEVEL, Requirement,
-    Reuse, Session, SkillTerms, drift_sd, outcomes,
+    BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, REFERENCE_LEVEL,
+    ReferenceVersion, Requirement, Reuse, Session, SkillTerms, drift_sd, outcomes,
 };
 use assay_report::{counted, points};
 use assay_stats::sequential::{rounds_to_look_at, spread_looks};
@@ -36,8 +36,8 @@ const FEWEST_SENTINELS: usize = 5;
 pub(super) struct Against<'a> {
     /// The commit at which the version to compare with is, if the skill was there.
     pub(super) base: Option<&'a str>,
-    /// The commit of the reference version, if that is another version than the one at the target.
-    pub(super) reference: Option<&'a str>,
+    /// The version that it may not fall behind.
+    pub(super) reference: Option<&'a ReferenceVersion>,
     /// The one-sided level of this look.
     pub(super) level: f64,
 }
@@ -99,8 +99,8 @@ impl Gate<'_> {
         experiment.suite = folders.map(|folder| escape_pattern(&folder)).collect();
         experiment.pairings.retain(|task, _| terms.tasks.contains_key(task));
         experiment.conditions = vec![baseline, CONDITION.name().to_owned()];
-        if let Some(commit) = against.reference.filter(|_| terms.rule.require != Requirement::Helps) {
-            let reference = format!("{}:{commit}", ConditionRole::Version);
+        if let Some(reference) = against.reference.filter(|found| terms.is_measured_against(found)) {
+            let reference = reference.condition();
             if !experiment.conditions.contains(&reference) {
                 experiment.conditions.push(reference);
             }
@@ -140,7 +140,7 @@ impl Gate<'_> {
     ) -> Result<Measured, Unmeasured> {
         let experiment = self.experiment(name, terms, against)?;
         if self.on_undecided != OnUndecided::Extend {
-            return self.execute(experiment, (name, terms), true);
+            return self.execute(experiment, (name, terms, against), true);
         }
         let rounds = rounds(terms, against.level);
         let (mut executed, mut spent, mut reused) = (0, 0.0, None);
@@ -149,7 +149,7 @@ impl Gate<'_> {
             let mut part = experiment.clone();
             part.repetitions = repetitions;
             // All rounds are one look.
-            let mut measured = self.execute(part, (name, terms), number == 0)?;
+            let mut measured = self.execute(part, (name, terms, against), number == 0)?;
             executed += measured.executed;
             spent += measured.spent_usd;
             (measured.executed, measured.spent_usd) = (executed, spent);
@@ -177,10 +177,10 @@ impl Gate<'_> {
     fn execute(
         &mut self,
         experiment: Experiment,
-        skill: (&str, &SkillTerms),
+        (name, terms, against): (&str, &SkillTerms, Against<'_>),
         is_first: bool,
     ) -> Result<Measured, Unmeasured> {
-        let (plan, folder, outcome) = self.run(experiment, Some(skill), is_first)?;
+        let (plan, folder, outcome) = self.run(experiment, Some((name, terms)), is_first)?;
         let recorded = outcome.cached;
         let mut measured = Measured {
             run: folder.run.clone(),
@@ -190,6 +190,10 @@ impl Gate<'_> {
                 .filter(|found| found.condition == CONDITION.name())
                 .collect(),
             reference: self.reference(&folder)?,
+            reference_version: against
+                .reference
+                .filter(|_| terms.rule.require != Requirement::Helps)
+                .cloned(),
             executed: outcome.executed,
             reused: recorded,
             spent_usd: outcome.spent_usd,

@@ -1,6 +1,7 @@
 //! What the trials of a gate's skills show.
 
 use assay_analysis::{AgentKey, Evidence, Report};
+use assay_gate::{REFERENCE_LEVEL, Reference, ReferenceVersion, interval_at};
 use assay_stats::{PairedTask, SessionDrift};
 use assay_store::ConditionRole;
 
@@ -24,8 +25,10 @@ pub(super) struct Measured {
     pub(super) reused: usize,
     /// What the executed trials cost.
     pub(super) spent_usd: f64,
-    /// The results against the reference version, by agent.
+    /// The results against the reference version, by agent; none where that is the baseline.
     pub(super) reference: Vec<Evidence>,
+    /// The version that the skill may not fall behind.
+    pub(super) reference_version: Option<ReferenceVersion>,
     /// The drift between reused trials of the baseline and new ones.
     pub(super) drift: Option<Drift>,
     /// With `on_undecided = "extend"`, the round that the trials end with.
@@ -47,6 +50,22 @@ impl Measured {
     /// The results of an agent against the reference version.
     pub(super) fn against_reference(&self, who: &AgentKey) -> Option<Vec<PairedTask>> {
         self.reference.iter().find(|found| found.who == *who).map(|found| found.tasks.clone())
+    }
+
+    /// The reference version with the least lift over it among the agents, as the ledger records it.
+    pub(super) fn reference_record(&self) -> Option<Reference> {
+        let version = self.reference_version.as_ref()?;
+        let level = self.round.map_or(REFERENCE_LEVEL, |round| round.reference_level);
+        let drift = self.drift.map_or(SessionDrift::NONE, |drift| drift.between);
+        let against = if self.reference.is_empty() { &self.evidence } else { &self.reference };
+        let lift = |tasks: &[PairedTask]| assay_stats::lift(tasks, 0.95).map(|found| found.mean);
+        let bound = |tasks: &[PairedTask]| interval_at(tasks, level, drift).map(|interval| interval.low);
+        // One without a value leaves all without one.
+        let least = |of: &dyn Fn(&[PairedTask]) -> Option<f64>| {
+            let values: Option<Vec<f64>> = against.iter().map(|found| of(&found.tasks)).collect();
+            values?.into_iter().reduce(f64::min)
+        };
+        Some(version.record(least(&lift), least(&bound)))
     }
 }
 

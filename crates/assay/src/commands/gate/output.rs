@@ -6,7 +6,7 @@ mod junit;
 use std::path::Path;
 
 use assay_analysis::RecordOrigins;
-use assay_gate::{Change, Decision};
+use assay_gate::{Change, Decision, Reference};
 use assay_report::clean;
 use serde::Serialize;
 
@@ -88,6 +88,8 @@ pub(super) struct SkillRow {
     pub(super) look: Option<u32>,
     #[serde(flatten)]
     pub(super) decision: Option<Decision>,
+    /// The version that it may not fall behind.
+    pub(super) reference_version: Option<Reference>,
     /// The probability that an equal version passes.
     pub(super) power_equal: Option<f64>,
     pub(super) tasks: Option<usize>,

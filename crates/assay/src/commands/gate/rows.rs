@@ -31,6 +31,7 @@ pub(super) fn row(subject: &Subject, terms: Option<&SkillTerms>, policy: &Policy
         version: None,
         look: None,
         decision: None,
+        reference_version: None,
         power_equal: None,
         tasks: terms.map(|terms| terms.tasks.len()),
         cost_usd: None,

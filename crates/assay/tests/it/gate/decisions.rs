@@ -1,5 +1,7 @@
 //! What a gate decides, and what it refuses before it spends anything.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::{POLICY, git, repository, save, set_policy, skill};
@@ -167,6 +169,99 @@ fn a_version_behind_the_last_release_does_not_pass() {
     assert_eq!((&found["reference"]["lift"], &found["reference"]["outcome"]), (&json!(-1.0), &json!("fail")));
     // 6 tasks × 3 repetitions × 3 versions.
     assert_eq!(found["trials_executed"], json!(54), "{found:#}");
+}
+
+/// The completed looks of the ledger, in the order of their opening.
+fn completed(lab: &Fixture) -> Vec<Value> {
+    let show = |args: &[&str]| {
+        let output = Command::new("git").current_dir(lab.folder()).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let names = show(&["ls-tree", "--name-only", "refs/assay/gate"]);
+    let names = names.lines().filter(|name| name.ends_with(".completed.json"));
+    let read = |name: &str| show(&["show", &format!("refs/assay/gate:{name}")]);
+    let mut looks: Vec<Value> = names.map(|name| serde_json::from_str(&read(name)).unwrap()).collect();
+    looks.sort_by_key(|look| look["opened_at"].to_string());
+    looks
+}
+
+/// Each version fails one task more than the one before it, which a wide margin accepts, until they have lost too much
+/// together.
+#[test]
+fn losses_of_several_merges_count_against_the_first_version() {
+    needs_bubblewrap!();
+    let top = "min_power = 0.0\non_undecided = \"fail\"\n";
+    let lab = reports(&[("\"helps\"", "\"non-inferior\"\nmargin = 0.9")], top);
+    let mut script = String::new();
+    for number in 1..=6 {
+        let rule = json!({
+            "task": format!("reports-{number}"), "turn": 1, "seen": format!("Not for task {number}."),
+            "run": "echo wrong > answer.txt",
+        });
+        script.push_str(&format!("{rule}\n"));
+    }
+    script.push_str(&std::fs::read_to_string(lab.path("turns.jsonl")).unwrap());
+    lab.write("turns.jsonl", script);
+    let version = |lost: usize| {
+        let lines: String = (1..=lost).map(|number| format!("\nNot for task {number}.\n")).collect();
+        format!("{}{lines}", skill("reports", "right"))
+    };
+    let write = |lost: usize| {
+        lab.write("skills/reports/SKILL.md", version(lost));
+        save(&lab, &format!("version {lost}"));
+    };
+    git(&lab, &["checkout", "--quiet", "-B", "main"]);
+    write(0);
+    let mut gates = Vec::new();
+    for lost in 1..=3 {
+        git(&lab, &["tag", "--force", "base"]);
+        git(&lab, &["checkout", "--quiet", "-B", "pr", "base"]);
+        write(lost);
+        let ran = lab.assay(&["gate", "gate.toml", "--changed-since", "base", "--format", "json"]);
+        gates.push((ran.code, row(&ran)));
+        // As a merge that leaves the commits of the branch out.
+        git(&lab, &["checkout", "--quiet", "main"]);
+        git(&lab, &["merge", "--quiet", "--squash", "pr"]);
+        save(&lab, "merged");
+    }
+    let outcomes: Vec<_> = gates.iter().map(|(code, row)| (*code, row["outcome"].clone())).collect();
+    assert_eq!(outcomes, [(0, json!("pass")), (0, json!("pass")), (4, json!("undecided"))], "{gates:#?}");
+    // Against the version at the target alone the third one would pass as the others did.
+    let third = &gates[2].1;
+    assert!(third["p"].as_f64().unwrap() <= third["level"].as_f64().unwrap(), "{third:#}");
+    assert_eq!(
+        (&third["reference"]["lift"], &third["reference"]["outcome"]),
+        (&json!(-0.5), &json!("undecided"))
+    );
+    let looks = completed(&lab);
+    let first = &looks[0]["target_content"];
+    assert!(first.is_string());
+    let references: Vec<&Value> =
+        looks.iter().map(|look| &look["completed"]["reference"]["content"]).collect();
+    assert_eq!(references, [first, first, first], "{looks:#?}");
+    let commits: Vec<&Value> = looks.iter().map(|look| &look["completed"]["reference"]["commit"]).collect();
+    assert_eq!((commits[0], commits[1]), (&looks[0]["target_commit"], &looks[0]["target_commit"]));
+    // The second and the third have trials of that version; the first had it as its baseline.
+    assert_eq!(gates[0].1["trials_executed"], json!(36), "{:#}", gates[0].1);
+    assert_eq!(gates[1].1["trials_executed"], json!(54), "{:#}", gates[1].1);
+    assert_eq!(third["reference_version"], looks[2]["completed"]["reference"], "{third:#}");
+}
+
+/// A skill that helps may not lose what it helped before, from the first gate on.
+#[test]
+fn a_skill_that_is_not_harmful_is_compared_with_the_version_before_it() {
+    needs_bubblewrap!();
+    let lab = reports(&[("\"helps\"", "\"not-harmful\"\nmargin = 0.6")], "min_power = 0.0\n");
+    set_policy(&lab, &policy(&lab));
+    lab.write("skills/reports/SKILL.md", skill("reports", "right"));
+    save(&lab, "target");
+    git(&lab, &["tag", "--force", "base"]);
+    lab.write("skills/reports/SKILL.md", skill("reports", "wrong"));
+    let ran = lab.assay(&["gate", "gate.toml", "--changed-since", "base", "--format", "json"]);
+    let found = row(&ran);
+    // No worse than no skill, and worse than what is there.
+    assert_eq!((ran.code, &found["outcome"], &found["lift"]), (1, &json!("fail"), &json!(0.0)), "{found:#}");
+    assert_eq!((&found["reference"]["lift"], &found["trials_executed"]), (&json!(-1.0), &json!(54)));
 }
 
 /// What `init ci` writes is a policy that the suite can meet: the gate runs with it.

@@ -191,6 +191,7 @@ mod tests {
             version: Some(3),
             cost_usd: Some(1.5),
             decision: None,
+            reference_version: None,
             checks: CheckChanges {
                 newly_failing: vec![text.to_owned()],
                 fixed: vec![text.to_owned()],
