@@ -7,6 +7,7 @@ mod audit;
 mod columns;
 mod doc;
 mod exhibit;
+mod forecast;
 mod grids;
 mod html;
 mod json;
@@ -30,6 +31,7 @@ mod view;
 
 pub use audit::{align_columns, audit_text};
 pub use exhibit::{Bar, Exhibit, Piece};
+pub use forecast::{cost_words, forecast_text};
 pub use html::{report_style, run_html};
 pub use json::WithNotes;
 pub use links::{Links, Target};

@@ -379,7 +379,7 @@ fn check_spending(
     if cost.trials > 0 && !cost.free {
         let cap = args.max_usd.map_or(String::new(), |usd| format!("; --max-usd stops at ${usd:.2}"));
         let judged = if plan.is_judged() { ", without judges" } else { "" };
-        ui.note(&format!("estimated cost{judged}: {}{cap}", super::plan::cost_words(&cost)));
+        ui.note(&format!("estimated cost{judged}: {}{cap}", assay_report::cost_words(&cost)));
     }
     Ok(())
 }

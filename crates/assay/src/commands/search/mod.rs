@@ -1,23 +1,25 @@
 //! `assay search`: the skills that fit a request.
 
-mod http;
 pub(super) mod library;
-mod mcp;
 pub(super) mod models;
-mod service;
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use assay_report::{clean, counted};
 use assay_retrieval::Searcher;
-use assay_view::Stop;
+use assay_view::{
+    SearchHit, SearchResponse, SearchService, Serving, Stop, clip_line, serve_search_http, serve_search_mcp,
+};
 
-use self::service::{Hit, Response, Service};
 use crate::args::search::{SearchArgs, SearchIndexArgs, SearchServeArgs, SearchSource, SearchWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
+
+/// The default address.
+const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8321);
 
 pub(crate) fn run(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
@@ -44,9 +46,9 @@ fn answer(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn open(source: &SearchSource, ui: &Ui) -> Result<Service, Failure> {
+fn open(source: &SearchSource, ui: &Ui) -> Result<SearchService, Failure> {
     let searcher = models::by(library::searcher(source, ui)?, source.retriever.as_deref(), ui)?;
-    Ok(Service::new(searcher, source.index.as_deref()))
+    Ok(SearchService::new(searcher, source.index.as_deref()))
 }
 
 fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -73,26 +75,35 @@ fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
+/// Binds the address, which must be a loopback address: the server has no authentication.
+fn bind(address: SocketAddr) -> Result<Serving, Failure> {
+    if !address.ip().is_loopback() {
+        return Err(Failure::bad_input(format!("{address} is reachable from other machines"))
+            .hint("use a loopback address, such as 127.0.0.1:8321"));
+    }
+    Ok(Serving::bind(address)?)
+}
+
 fn serve(args: &SearchServeArgs, ui: &Ui) -> Result<Status, Failure> {
     let service = Arc::new(open(&args.source, ui)?);
     let address = match args.http {
         None if args.mcp => None,
-        asked => Some(asked.unwrap_or(http::DEFAULT)),
+        asked => Some(asked.unwrap_or(DEFAULT)),
     };
-    let serving = address.map(http::bind).transpose()?;
+    let serving = address.map(bind).transpose()?;
     if let Some(serving) = &serving {
         ui.note(&format!("listening on http://{}", serving.address()));
     }
     let stop = Stop::default();
     if !args.mcp {
         if let Some(serving) = serving {
-            http::serve(serving, service, &stop)?;
+            serve_search_http(serving, service, &stop)?;
         }
         return Ok(Status::Done);
     }
     let (also, ended) = (Arc::clone(&service), stop.clone());
-    let http = serving.map(|serving| thread::spawn(move || http::serve(serving, also, &ended)));
-    let served = mcp::serve(&service, std::io::stdin().lock(), std::io::stdout().lock());
+    let http = serving.map(|serving| thread::spawn(move || serve_search_http(serving, also, &ended)));
+    let served = serve_search_mcp(&service, std::io::stdin().lock(), std::io::stdout().lock());
     stop.stop();
     if let Some(http) = http {
         http.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -106,7 +117,7 @@ fn serve(args: &SearchServeArgs, ui: &Ui) -> Result<Status, Failure> {
 /// Most characters of a description that are shown.
 const DESCRIPTION: usize = 160;
 
-fn render(response: &Response, why: bool) -> String {
+fn render(response: &SearchResponse, why: bool) -> String {
     let mut text = String::new();
     if !response.fits {
         let reason = match (response.words, response.known_words) {
@@ -118,21 +129,14 @@ fn render(response: &Response, why: bool) -> String {
         text.push_str(&format!("No skill fits: {reason}\n"));
     }
     for hit in &response.hits {
-        let Hit { rank, id, name, description, confidence, fits, why: reason, .. } = hit;
+        let SearchHit { rank, id, name, description, confidence, fits, why: reason, .. } = hit;
         let unsure = if *fits || !response.fits { "" } else { "  (low confidence)" };
         text.push_str(&format!("{rank:>3}  {}  {confidence:.2}  {}{unsure}\n", clean(name), clean(id)));
-        text.push_str(&format!("     {}\n", clipped(description, DESCRIPTION)));
+        text.push_str(&format!("     {}\n", clip_line(description, DESCRIPTION)));
         if why {
             text.push_str(&format!("     {}: “{}”\n", reason.field, clean(&reason.sentence)));
             text.push_str(&format!("     words: {}\n", clean(&reason.terms.join(", "))));
         }
     }
     text
-}
-
-/// A text as one line of at most so many characters.
-fn clipped(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let start: String = line.chars().take(most).collect();
-    clean(&if start.len() < line.len() { start + "…" } else { start })
 }

@@ -1,35 +1,28 @@
 //! JSON over HTTP, for programs on this machine.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use assay_view::{JsonRequest, ServeError, Serving, Stop, serve_json};
 use serde_json::{Value, json};
 
-use super::service::{MOST, Service};
-use crate::failure::Failure;
-
-/// The default address.
-pub(super) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8321);
+use super::service::{MOST, SearchService};
+use crate::server::{JsonRequest, ServeError, Serving, Stop, serve_json};
 
 /// Longest body.
 const BODY_CAP: usize = 1 << 20;
 
-/// Binds the address, which must be a loopback address: the server has no authentication.
-pub(super) fn bind(address: SocketAddr) -> Result<Serving, Failure> {
-    if !address.ip().is_loopback() {
-        return Err(Failure::bad_input(format!("{address} is reachable from other machines"))
-            .hint("use a loopback address, such as 127.0.0.1:8321"));
-    }
-    Ok(Serving::bind(address)?)
-}
-
 /// Answers until it is stopped.
-pub(super) fn serve(serving: Serving, service: Arc<Service>, stop: &Stop) -> Result<(), ServeError> {
+///
+/// # Errors
+/// The server cannot listen.
+pub fn serve_search_http(
+    serving: Serving,
+    service: Arc<SearchService>,
+    stop: &Stop,
+) -> Result<(), ServeError> {
     serve_json(serving, BODY_CAP, Arc::new(move |request: &JsonRequest<'_>| reply(&service, request)), stop)
 }
 
-fn reply(service: &Service, request: &JsonRequest<'_>) -> (u16, Value) {
+fn reply(service: &SearchService, request: &JsonRequest<'_>) -> (u16, Value) {
     let bad = |message: &str| (400, json!({ "error": message }));
     match (request.method, request.path) {
         ("GET", "/health") => (200, json!({ "schema": "assay.search-health/1", "skills": service.skills() })),

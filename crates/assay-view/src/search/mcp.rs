@@ -10,8 +10,8 @@ use std::io::{self, BufRead, Read, Write};
 use assay_report::counted;
 use serde_json::{Map, Value, json};
 
-use super::clipped;
-use super::service::{Hit, Response, Service};
+use super::clip_line;
+use super::service::{SearchHit, SearchResponse, SearchService};
 
 /// Supported protocol versions, the newest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -34,7 +34,14 @@ const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
 /// Answers until the input ends or the output is closed.
-pub(super) fn serve(service: &Service, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+///
+/// # Errors
+/// The input cannot be read or the output not written.
+pub fn serve_search_mcp(
+    service: &SearchService,
+    mut input: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -58,7 +65,7 @@ pub(super) fn serve(service: &Service, mut input: impl BufRead, mut output: impl
 }
 
 /// The reply to a line. Older versions of the protocol send several messages in one.
-fn replies(service: &Service, line: &[u8]) -> Option<Value> {
+fn replies(service: &SearchService, line: &[u8]) -> Option<Value> {
     match serde_json::from_slice(line) {
         Err(cause) => Some(error(&Value::Null, PARSE, &format!("invalid JSON: {cause}"))),
         Ok(Value::Array(messages)) if !messages.is_empty() => {
@@ -69,7 +76,7 @@ fn replies(service: &Service, line: &[u8]) -> Option<Value> {
     }
 }
 
-fn reply(service: &Service, message: &Value) -> Option<Value> {
+fn reply(service: &SearchService, message: &Value) -> Option<Value> {
     let id = message.get("id");
     let known = id.filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let method = message.get("method").and_then(Value::as_str);
@@ -111,7 +118,7 @@ fn initialize(params: &Value) -> Value {
     })
 }
 
-fn tool(service: &Service) -> Value {
+fn tool(service: &SearchService) -> Value {
     let (usual, most) = LIMITS;
     json!({
         "name": "search_skills",
@@ -133,7 +140,7 @@ fn tool(service: &Service) -> Value {
     })
 }
 
-fn call(service: &Service, id: &Value, params: &Value) -> Value {
+fn call(service: &SearchService, id: &Value, params: &Value) -> Value {
     if params.get("name").and_then(Value::as_str) != Some("search_skills") {
         return error(id, INVALID_PARAMS, "unknown tool; expected search_skills");
     }
@@ -179,15 +186,15 @@ fn read_arguments(arguments: &Map<String, Value>) -> Result<(&str, usize), Strin
 
 /// The answer for a model: the skills that fit, with their names, descriptions and confidences. A
 /// skill's id is included only if another hit has the same name.
-fn format_answer(response: &Response) -> Value {
-    let fitting: Vec<&Hit> = response.hits.iter().filter(|hit| hit.fits).collect();
-    let hit = |hit: &&Hit| {
+fn format_answer(response: &SearchResponse) -> Value {
+    let fitting: Vec<&SearchHit> = response.hits.iter().filter(|hit| hit.fits).collect();
+    let hit = |hit: &&SearchHit| {
         let mut fields = Map::new();
         fields.insert("name".to_owned(), json!(hit.name));
         if fitting.iter().any(|other| other.name == hit.name && other.id != hit.id) {
             fields.insert("id".to_owned(), json!(hit.id));
         }
-        fields.insert("description".to_owned(), json!(clipped(&hit.description, DESCRIPTION)));
+        fields.insert("description".to_owned(), json!(clip_line(&hit.description, DESCRIPTION)));
         // Two digits: confidences are not more precise than that.
         let key = if response.threshold.is_some() { "confidence" } else { "score" };
         fields.insert(key.to_owned(), json!((f64::from(hit.confidence) * 100.0).round() / 100.0));
