@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use assay_diagnostic::ConfigError;
 use serde::Deserialize;
 
-use crate::args::{Args, Color, Command, Format};
+use crate::args::lint::LintArgs;
+use crate::args::{Color, Format, GlobalArgs};
 use crate::failure::Failure;
 
 /// The default store.
@@ -15,9 +16,11 @@ const STORE: &str = ".assay";
 
 /// What holds for every command.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
-    pub(crate) store: PathBuf,
-    pub(crate) format: Format,
+pub struct Settings {
+    /// The folder of the store.
+    pub store: PathBuf,
+    /// How the result is laid out.
+    pub format: Format,
     pub(crate) json: bool,
     pub(crate) color: Color,
     pub(crate) quiet: bool,
@@ -53,11 +56,11 @@ struct File {
 }
 
 /// Flags and environment come together from the parser; the file fills what they leave open.
-pub(crate) fn resolve_settings(args: &Args) -> Result<Settings, Failure> {
+pub(crate) fn resolve_settings(args: &GlobalArgs, lint: Option<&LintArgs>) -> Result<Settings, Failure> {
     // The linter may run in a folder that somebody else filled, where the caller can choose another file or none.
-    let file = match &args.command {
-        Command::Lint(lint) if lint.no_config || lint.config.is_some() => File::default(),
-        command => read(Path::new(lint::FILE), matches!(command, Command::Lint(_)))?,
+    let file = match lint {
+        Some(lint) if lint.no_config || lint.config.is_some() => File::default(),
+        lint => read(Path::new(lint::FILE), lint.is_some())?,
     };
     Ok(Settings {
         store: args.store.clone().or(file.store).unwrap_or_else(|| PathBuf::from(STORE)),

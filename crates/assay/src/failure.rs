@@ -9,7 +9,7 @@ pub(crate) use self::from::lines;
 
 /// The exit status of a command, as scripts may rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
     /// Done.
     Done = 0,
     /// Done, and something asked about did not hold.
@@ -32,7 +32,7 @@ impl From<Status> for ExitCode {
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// What was given cannot be used.
     #[error("{message}")]
     BadInput {
@@ -63,16 +63,18 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn bad_input(message: impl Into<String>) -> Self {
+    /// A failure of what was given.
+    pub fn bad_input(message: impl Into<String>) -> Self {
         Self::BadInput { message: message.into(), hint: None, source: None, details: Vec::new() }
     }
 
-    pub(crate) fn infrastructure(message: impl Into<String>) -> Self {
+    /// A failure of the machine, the disk or a provider.
+    pub fn infrastructure(message: impl Into<String>) -> Self {
         Self::Infrastructure { message: message.into(), hint: None, source: None }
     }
 
     /// With more lines on bad input.
-    pub(crate) fn details(mut self, lines: Vec<String>) -> Self {
+    pub fn details(mut self, lines: Vec<String>) -> Self {
         if let Self::BadInput { details, .. } = &mut self {
             *details = lines;
         }
@@ -80,7 +82,7 @@ impl Failure {
     }
 
     /// With what to do about it.
-    pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
         match &mut self {
             Self::BadInput { hint, .. } | Self::Infrastructure { hint, .. } => *hint = Some(text.into()),
             Self::BrokenPipe => {}

@@ -17,14 +17,14 @@ const LINE_CAP: u64 = 64 << 20;
 const TEXT_CAP: u64 = 128 << 20;
 
 /// Opens a file, or standard input for `-`. What is compressed is told by its first bytes.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     let opened = assay_fs::open_input(path, UNPACKED)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
     Ok(opened)
 }
 
 /// A whole text.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+pub fn text(path: &Path) -> Result<String, Failure> {
     let bytes = assay_fs::read_up_to(open(path)?, TEXT_CAP)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
     // Without a copy where it is UTF-8, as it is almost always.
@@ -34,7 +34,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 
 /// Calls `each` with every line that is not blank, and its number from 1. What is no UTF-8 is replaced; what is too long is
 /// told to `bad` and passed over.
-pub(crate) fn lines(
+pub fn lines(
     path: &Path,
     mut each: impl FnMut(usize, &str),
     mut bad: impl FnMut(usize, &str),

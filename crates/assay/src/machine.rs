@@ -28,7 +28,7 @@ pub(crate) const DOUBLE: &str = "sandbox-double";
 
 /// An environment variable, where it is set and is text. The keys of records are for [`crate::record_keys`] only: no
 /// task, agent or server gets them, whatever an experiment names.
-pub(crate) fn env(name: &str) -> Option<String> {
+pub fn env(name: &str) -> Option<String> {
     if name == RECORD_KEY_VARIABLE {
         return None;
     }
@@ -53,7 +53,7 @@ pub(crate) fn secrets() -> Vec<String> {
 
 /// Whether somebody bills for a model, which may be reached at another address. Every remote one is taken to cost money,
 /// and at an address of this machine one that the user gives a price: there may be a tunnel or a proxy behind it.
-pub(crate) fn is_paid(model: &str, base_url: Option<&str>, price: Option<Price>) -> bool {
+pub fn is_paid(model: &str, base_url: Option<&str>, price: Option<Price>) -> bool {
     let variable = match model.split_once(':').map(|(provider, _)| provider) {
         Some("openai") => "OPENAI_BASE_URL",
         Some("anthropic") => "ANTHROPIC_BASE_URL",
@@ -106,7 +106,7 @@ pub(crate) fn cli_agents(replay: Option<&Path>) -> Option<CliAgentContext> {
 }
 
 /// What planning and executing ask of this machine. Experiments get no permission that the caller did not give.
-pub(crate) fn context<'a>(sandboxes: &'a Sandboxes, replay: Option<&Path>) -> MachineContext<'a> {
+pub fn context<'a>(sandboxes: &'a Sandboxes, replay: Option<&Path>) -> MachineContext<'a> {
     let permissions = Permissions::default();
     MachineContext { env: &env, sandboxes, dry: false, permissions, cli_agents: cli_agents(replay) }
 }
@@ -125,7 +125,7 @@ pub(crate) fn bubblewrap_sandbox() -> Result<Arc<Bubblewrap>, Failure> {
 }
 
 /// The sandboxes of this machine that need no store.
-pub(crate) fn sandboxes() -> Sandboxes {
+pub fn sandboxes() -> Sandboxes {
     Sandboxes::new(bubblewrap(), Err(SandboxUnavailable::NotOffered("Docker needs a store")))
 }
 
@@ -149,15 +149,29 @@ pub(crate) fn sandboxes_with(docker: Result<DockerOptions, SandboxUnavailable>) 
     Sandboxes::new(bubblewrap(), docker)
 }
 
+/// A program of this project: beside this one, otherwise on the `PATH`.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    beside.into_iter().chain(std::env::split_paths(&path)).map(|folder| folder.join(&file)).find(is_program)
+}
+
+fn is_program(path: &PathBuf) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
 /// The programs on the `PATH`, looked up once each.
-pub(crate) struct Programs {
+pub struct Programs {
     folders: Vec<PathBuf>,
     found: RefCell<BTreeMap<String, bool>>,
 }
 
 impl Programs {
     /// Whether one of the folders has a file of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         if let Some(found) = self.found.borrow().get(name) {
             return *found;
         }
@@ -168,13 +182,13 @@ impl Programs {
 }
 
 /// The programs on the `PATH`.
-pub(crate) fn programs() -> Programs {
+pub fn programs() -> Programs {
     let folders = env("PATH").iter().flat_map(std::env::split_paths).collect();
     Programs { folders, found: RefCell::default() }
 }
 
 /// How to reach the Docker daemon: at `DOCKER_HOST`, where that is a socket of this machine, or where it usually is.
-pub(crate) fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, SandboxUnavailable> {
+pub fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, SandboxUnavailable> {
     let socket = match env("DOCKER_HOST") {
         None => None,
         Some(host) => match host.strip_prefix("unix://") {
@@ -219,14 +233,14 @@ pub(crate) fn raise_open_files() {
 }
 
 /// Resident memory of this process, in bytes, where the kernel tells it (proc(5), `/proc/pid/statm`).
-pub(crate) fn resident() -> Option<u64> {
+pub fn resident() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(pages * u64::try_from(rustix::param::page_size()).ok()?)
 }
 
 /// Processor time of this process and all its threads so far, in seconds.
-pub(crate) fn cpu_seconds() -> f64 {
+pub fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
@@ -258,7 +272,7 @@ pub(crate) fn open_store_unsigned(root: &Path) -> Result<Store, Failure> {
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set; the second of them ends the process at once. SIGHUP stays ignored if this
 /// process was started so, as `nohup` does.
-pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
+pub fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let flag = Arc::new(AtomicBool::new(false));
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

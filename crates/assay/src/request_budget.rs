@@ -11,7 +11,7 @@ use crate::machine;
 
 /// The cap of a command, and what it has spent.
 #[derive(Debug)]
-pub(crate) struct RequestBudget {
+pub struct RequestBudget {
     price: Option<Price>,
     max_usd: Option<f64>,
     spent: Mutex<Spent>,
@@ -25,7 +25,7 @@ struct Spent {
 }
 
 /// The price that `--price IN,OUT` gives, if it is given.
-pub(crate) fn price_of(values: &[f64]) -> Result<Option<Price>, Failure> {
+pub fn price_of(values: &[f64]) -> Result<Option<Price>, Failure> {
     match *values {
         [] => Ok(None),
         [input, output] if input >= 0.0 && output >= 0.0 => Ok(Some(Price::new(input, output, None, None))),
@@ -100,7 +100,7 @@ impl RequestBudget {
     }
 
     /// What was spent in USD, unless prices are unknown.
-    pub(crate) fn cost_usd(&self) -> Option<f64> {
+    pub fn cost_usd(&self) -> Option<f64> {
         self.price.map(|price| price.cost(&self.usage()))
     }
 

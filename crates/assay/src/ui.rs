@@ -13,7 +13,7 @@ use crate::failure::{Failure, Status};
 
 /// Where words go.
 #[derive(Clone)]
-pub(crate) struct Ui {
+pub struct Ui {
     quiet: bool,
     verbose: bool,
     json: bool,
@@ -39,12 +39,12 @@ impl Ui {
     }
 
     /// Whether the result is to be JSON.
-    pub(crate) fn json(&self) -> bool {
+    pub fn json(&self) -> bool {
         self.json
     }
 
     /// The result as text for people: at a terminal, lines that are too long are broken between words.
-    pub(crate) fn out(&self, text: &str) -> Result<(), Failure> {
+    pub fn out(&self, text: &str) -> Result<(), Failure> {
         let text = self.with_store(text);
         match self.columns() {
             Some(columns) => self.raw(&fitted(&text, columns)),
@@ -54,7 +54,7 @@ impl Ui {
 
     /// The result as it is: for documents that programs read.
     #[expect(clippy::unused_self, reason = "standard output is the interface's, like standard error")]
-    pub(crate) fn raw(&self, text: &str) -> Result<(), Failure> {
+    pub fn raw(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
@@ -64,7 +64,7 @@ impl Ui {
     }
 
     /// A JSON document as the result.
-    pub(crate) fn document<T: serde::Serialize>(&self, document: &T) -> Result<(), Failure> {
+    pub fn document<T: serde::Serialize>(&self, document: &T) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(document)
             .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
         self.raw(&(text + "\n"))
@@ -78,7 +78,7 @@ impl Ui {
     }
 
     /// Something beside the result.
-    pub(crate) fn note(&self, text: &str) {
+    pub fn note(&self, text: &str) {
         if !self.quiet {
             self.err(&format!("{}\n", self.with_store(&clean(text))));
         }
@@ -90,7 +90,7 @@ impl Ui {
     }
 
     /// Something beside the result, for those who want to know more.
-    pub(crate) fn detail(&self, text: &str) {
+    pub fn detail(&self, text: &str) {
         if self.verbose {
             self.err(&format!("{}\n", clean(text)));
         }
@@ -113,7 +113,8 @@ impl Ui {
         columns_of(io::stdout())
     }
 
-    pub(crate) fn style(&self) -> Style<'_> {
+    /// How a result is laid out at a terminal.
+    pub fn style(&self) -> Style<'_> {
         let color = match self.color {
             Color::Always => true,
             Color::Never => false,

@@ -164,19 +164,19 @@ pub(crate) struct SheetArgs {
 
 /// The sample of a sheet.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SampleArgs {
+pub struct SampleArgs {
     /// Exit with 1 if a transcript has defects, such as unreadable lines
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub strict: bool,
     /// Number of findings, spread evenly over sources and kinds of findings
     #[arg(long, value_name = "N", default_value_t = 60)]
-    pub(crate) size: usize,
+    pub size: usize,
     /// Seed for the random sample
     #[arg(long, value_name = "S", default_value_t = 1)]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// Write the origin of each finding to FILE, as JSON Lines; raters must not see this file
     #[arg(long, value_name = "FILE")]
-    pub(crate) key: Option<PathBuf>,
+    pub key: Option<PathBuf>,
 }
 
 /// Measure how well raters agree on labels

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 #[command(after_help = "Examples:
   assay completions bash > ~/.local/share/bash-completion/completions/assay
   assay completions man --out ~/.local/share/man/man1")]
-pub(crate) struct CompletionsArgs {
+pub struct CompletionsArgs {
     /// Shell, or `man` for man pages
     #[arg(value_name = "SHELL")]
     pub(crate) target: Target,

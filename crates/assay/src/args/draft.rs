@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::model::{ModelAccess, ModelFlags};
+pub use self::model::{ModelAccess, ModelFlags};
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillModelArgs, SkillWhat};
 use super::permission::ForeignFlags;

@@ -183,7 +183,7 @@ pub(crate) struct ExportDataArgs {
 
 /// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
+pub enum ExportFormat {
     /// Comma-separated values with a header line
     Csv,
     /// One JSON object per line

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::lab::replay::Arms;
+use clap::ValueEnum;
+
 use super::permission::PermissionFlags;
 
 /// Decide whether changed skills meet a policy
@@ -96,4 +97,13 @@ pub(crate) struct GateArgs {
         allow_hyphen_values = true
     )]
     pub(crate) range: String,
+}
+
+/// What the arms of a table of trials are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Arms {
+    /// Models, within a condition
+    Model,
+    /// Conditions, within a model
+    Condition,
 }

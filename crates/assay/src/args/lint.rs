@@ -23,7 +23,7 @@ use std::path::PathBuf;
   assay lint skills/xlsx --client claude-code --fix
   assay lint explain safety"
 )]
-pub(crate) struct LintArgs {
+pub struct LintArgs {
     #[command(subcommand)]
     pub(crate) what: Option<LintWhat>,
     /// SKILL.md files, or folders that contain skills at any depth

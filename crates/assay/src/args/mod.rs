@@ -1,25 +1,25 @@
 //! The definitions of the command line: the arguments of every command, in a file each. They import no command.
 
 pub(crate) mod agent;
-pub(crate) mod audit;
+pub mod audit;
 pub(crate) mod compare;
-pub(crate) mod completions;
+pub mod completions;
 pub(crate) mod doctor;
-pub(crate) mod draft;
-pub(crate) mod export;
-pub(crate) mod gate;
+pub mod draft;
+pub mod export;
+pub mod gate;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod judge;
 pub(crate) mod lab;
-pub(crate) mod lint;
+pub mod lint;
 pub(crate) mod moved;
 pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod report;
-pub(crate) mod route;
+pub mod route;
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;
@@ -34,7 +34,7 @@ use std::path::PathBuf;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::agent::AgentArgs;
 use self::audit::{AuditArgs, AuditWhat};
@@ -77,6 +77,15 @@ use self::worker::WorkerArgs;
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The options that every command takes.
+#[derive(Debug, clap::Args)]
+pub struct GlobalArgs {
     /// Folder where trials and runs are stored [default: .assay]
     #[arg(
         long,
@@ -106,8 +115,6 @@ pub(crate) struct Args {
     /// Print more details
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub(crate) verbose: u8,
-    #[command(subcommand)]
-    pub(crate) command: Command,
 }
 
 /// What scripts may rely on; docs/COMMANDS.md has it as well.
@@ -137,7 +144,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// The command line, with its commands in groups.
-pub(crate) fn command() -> clap::Command {
+pub fn command() -> clap::Command {
     let mut command = Args::command();
     // Adds `help`, whose line the template needs.
     command.build();
@@ -147,7 +154,12 @@ pub(crate) fn command() -> clap::Command {
 
 /// Parses arguments, the first of which is the name of the program.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, clap::Error> {
-    Args::from_arg_matches(&command().try_get_matches_from(arguments).map_err(suggest_command)?)
+    Args::from_arg_matches(&match_arguments(command(), arguments)?)
+}
+
+/// Matches arguments, the first of which is the name of the program, with this command line or a larger one.
+pub fn match_arguments(command: clap::Command, arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    command.try_get_matches_from(arguments).map_err(suggest_command)
 }
 
 /// Adds the command that was probably meant to the error about an unknown one, where clap finds none: it compares by the
@@ -190,7 +202,7 @@ fn template(command: &clap::Command) -> StyledStr {
 
 /// How a result is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// Human-readable text
     #[value(alias = "human")]
     Terminal,

@@ -17,7 +17,7 @@ const COMMANDS: [(&[&str], &str); 10] = [
 ];
 
 /// Global options that take a value.
-const WITH_VALUE: [&str; 3] = ["--store", "--format", "--color"];
+pub(crate) const WITH_VALUE: [&str; 3] = ["--store", "--format", "--color"];
 
 /// The old and the new name, if the arguments name a command or an option by a name that it no longer has.
 pub(crate) fn find(arguments: &[OsString]) -> Option<(String, String)> {

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::lab::route::{ModelArgs, OrderArgs};
-
 /// Show which skill would be chosen for a request
 ///
 /// Use this command to check whether a description attracts the right requests. By default,
@@ -30,4 +28,42 @@ pub(crate) struct RouteArgs {
     pub(crate) access: ModelArgs,
     #[command(flatten)]
     pub(crate) orders: OrderArgs,
+}
+
+/// How a model is reached and paid.
+#[derive(Debug, clap::Args)]
+pub struct ModelArgs {
+    /// Send requests to this URL [default: the URL of the provider's API]
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+    /// Price of input and output tokens, in USD per million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
+    pub price: Vec<f64>,
+    /// Stop when the requests to a model have cost this many US dollars; needs --price
+    #[arg(long, value_name = "AMOUNT")]
+    pub max_usd: Option<f64>,
+    /// Concurrent model requests
+    #[arg(short = 'j', long = "jobs", value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+}
+
+/// How a request is asked.
+#[derive(Debug, clap::Args)]
+pub struct OrderArgs {
+    /// File with the prompt to send [default: a built-in prompt]
+    ///
+    /// The file must contain {{USER_PROMPT}} (the request) and {{SKILL_BLOCK}} (the names and
+    /// descriptions of the skills), and may contain {{SKILL_COUNT}} (the number of skills). The
+    /// built-in prompt allows the answer that no skill fits.
+    #[arg(long, value_name = "FILE")]
+    pub template: Option<PathBuf>,
+    /// How many times to ask a model, with the skills in a different order each time
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repetitions: u32,
+    /// Seed for the orders of the skills, and for the confidence intervals of `assay lab route bench`
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
 }

@@ -1,16 +1,16 @@
 //! `assay audit`: what a skill changed in an agent's behaviour, from traces.
 
-pub(super) mod agreement;
+pub mod agreement;
 mod ask;
 mod calibrated;
-pub(super) mod corpus;
-pub(super) mod input;
-pub(super) mod notices;
+pub mod corpus;
+pub mod input;
+pub mod notices;
 mod pairs;
 mod runs;
-pub(super) mod sheet;
+pub mod sheet;
 mod show;
-pub(super) mod source;
+pub mod source;
 
 use crate::args::audit::{AuditArgs, AuditWhat};
 use crate::config::Settings;

@@ -11,6 +11,11 @@ use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &CompletionsArgs, ui: &Ui) -> Result<Status, Failure> {
+    write(args, args::command(), ui)
+}
+
+/// Writes the completions or man pages of a command line.
+pub fn write(args: &CompletionsArgs, mut command: clap::Command, ui: &Ui) -> Result<Status, Failure> {
     let shell = match args.target {
         Target::Bash => Shell::Bash,
         Target::Elvish => Shell::Elvish,
@@ -19,7 +24,7 @@ pub(crate) fn run(args: &CompletionsArgs, ui: &Ui) -> Result<Status, Failure> {
         Target::Zsh => Shell::Zsh,
         Target::Man => {
             let folder = args.out.as_deref().unwrap_or(Path::new("."));
-            let pages = write_pages(folder)
+            let pages = write_pages(command, folder)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", folder.display())))?;
             ui.note(&format!("{pages} man pages written to {}", folder.display()));
             return Ok(Status::Done);
@@ -29,15 +34,14 @@ pub(crate) fn run(args: &CompletionsArgs, ui: &Ui) -> Result<Status, Failure> {
         return Err(Failure::bad_input("--out is for man pages; completions go to standard output"));
     }
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "assay", &mut text);
+    clap_complete::generate(shell, &mut command, "assay", &mut text);
     ui.raw(&String::from_utf8_lossy(&text))?;
     Ok(Status::Done)
 }
 
 /// Writes a page for every command that is not hidden, and returns their number.
-fn write_pages(folder: &Path) -> std::io::Result<usize> {
+fn write_pages(mut command: clap::Command, folder: &Path) -> std::io::Result<usize> {
     std::fs::create_dir_all(folder)?;
-    let mut command = args::command();
     command.build();
     write_page(&command, "assay", folder)
 }

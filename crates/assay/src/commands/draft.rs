@@ -1,6 +1,6 @@
 //! `assay draft`: from a skill to its own evaluation.
 
-pub(super) mod ask;
+pub mod ask;
 mod folder;
 mod forecast;
 mod headroom;

@@ -13,7 +13,7 @@ mod labels;
 mod pairs;
 mod regrade;
 mod sheet;
-pub(in crate::commands) mod verdicts;
+pub mod verdicts;
 
 use crate::args::judge::{JudgeArgs, JudgeWhat};
 use crate::config::Settings;

@@ -61,7 +61,8 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// Rejects a file that is not a SKILL.md: nothing would be checked, which must not look like a clean result.
-pub(crate) fn check_path(path: &PathBuf) -> Result<(), Failure> {
+/// Refuses a path that does not exist.
+pub fn check_path(path: &PathBuf) -> Result<(), Failure> {
     let is_document = path
         .file_name()
         .and_then(|name| name.to_str())

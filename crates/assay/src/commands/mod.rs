@@ -1,26 +1,27 @@
 //! One file a command: parse, call, print.
 
 pub(crate) mod agent;
-pub(crate) mod audit;
+pub mod audit;
+pub mod bad_lines;
 pub(crate) mod compare;
-pub(crate) mod completions;
+pub mod completions;
 pub(crate) mod dependencies;
 pub(crate) mod doctor;
-pub(crate) mod draft;
+pub mod draft;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod import;
 pub(crate) mod init;
-pub(crate) mod judge;
+pub mod judge;
 pub(crate) mod lab;
-pub(crate) mod lint;
+pub mod lint;
 pub(crate) mod plan;
 pub(crate) mod report;
-pub(crate) mod route;
+pub mod route;
 pub(crate) mod run;
-pub(crate) mod search;
+pub mod search;
 pub(crate) mod show;
 pub(crate) mod task;
 pub(crate) mod trace;

@@ -14,8 +14,7 @@ use assay_router::{
 use assay_skill::Library;
 use serde::Serialize;
 
-use crate::args::lab::route::{ModelArgs, OrderArgs};
-use crate::args::route::RouteArgs;
+use crate::args::route::{ModelArgs, OrderArgs, RouteArgs};
 use crate::commands::note_losses;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -234,7 +233,7 @@ fn render(found: &Document) -> String {
 }
 
 /// The skills of some folders, in order of name.
-pub(super) fn candidates(folders: &[PathBuf], ui: &Ui) -> Result<Vec<Candidate>, Failure> {
+pub fn candidates(folders: &[PathBuf], ui: &Ui) -> Result<Vec<Candidate>, Failure> {
     let library = Library::load(folders);
     note_losses(&library, ui);
     let mut skills: Vec<Candidate> = library
@@ -257,7 +256,8 @@ pub(super) fn candidates(folders: &[PathBuf], ui: &Ui) -> Result<Vec<Candidate>,
     Ok(skills)
 }
 
-pub(super) fn template(args: &OrderArgs) -> Result<Template, Failure> {
+/// The prompt of a router: that of a file, or the built-in one.
+pub fn template(args: &OrderArgs) -> Result<Template, Failure> {
     let Some(path) = &args.template else { return Ok(Template::default()) };
     Template::new(input::text(path)?)
         .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
@@ -268,12 +268,14 @@ fn options(args: &ModelArgs) -> ModelOptions {
     ModelOptions { base_url, api_key_env, ..ModelOptions::default() }
 }
 
-pub(super) fn open(spec: &str, args: &ModelArgs) -> Result<Arc<dyn ChatModel>, Failure> {
+/// Opens a model.
+pub fn open(spec: &str, args: &ModelArgs) -> Result<Arc<dyn ChatModel>, Failure> {
     assay_model::open(spec, &options(args), &machine::env)
         .map_err(|error| Failure::bad_input(error.to_string()))
 }
 
-pub(super) fn broken(error: &AnswersError) -> Failure {
+/// The failure to read or keep answers.
+pub fn broken(error: &AnswersError) -> Failure {
     let cause: Option<Box<dyn Error + Send + Sync>> = error.source().map(|cause| cause.to_string().into());
     Failure::Infrastructure {
         message: error.to_string(),

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::fixture::{Fixture, needs_bubblewrap};
+use crate::fixture::{Fixture, build_laboratory, needs_bubblewrap};
 use crate::suite;
 
 /// What is executed for a command that a message leaves open: `assay run EXPERIMENT`, or the name of a command.
@@ -211,6 +211,9 @@ pub(crate) fn in_shell(lab: &Fixture, command: &str) -> Command {
         program.parent().unwrap().display(),
         own.display()
     );
+    if command.contains("assay lab") {
+        build_laboratory();
+    }
     let mut shell = Command::new("bash");
     shell.args(["-c", command]).current_dir(lab.folder()).env_clear().stdin(Stdio::null());
     for (name, value) in lab.command(&[]).get_envs() {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::agents;
-use crate::fixture::{Fixture, needs_bubblewrap};
+use crate::fixture::{Fixture, build_laboratory, needs_bubblewrap};
 use blocks::{Line, commands};
 
 /// What becomes of a command of the documents.
@@ -235,6 +235,9 @@ fn project() -> &'static Path {
 /// A shell in the fixture that finds this `assay`.
 fn shell(lab: &Fixture, script: &str) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    if script.contains("assay lab") {
+        build_laboratory();
+    }
     let mut command = Command::new("bash");
     command.args(["-ec", script]).current_dir(lab.folder()).env_clear().env("HOME", lab.path("home"));
     command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", program.display()));

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -13,6 +14,24 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_mins(3);
 
 pub(crate) use assay_test::needs_bubblewrap;
+
+/// Builds the program of the laboratory, if the tests were built without it: it is no default member of the workspace.
+pub(crate) fn build_laboratory() {
+    static BUILT: Once = Once::new();
+    let beside = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    BUILT.call_once(|| {
+        if beside.join("assay-lab").exists() {
+            return;
+        }
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "--package", "assay-lab", "--features", "full", "--target-dir"]);
+        build.arg(beside.parent().unwrap());
+        if beside.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success(), "assay-lab cannot be built");
+    });
+}
 
 /// A folder of its own for each test. Store and home lie in it too.
 pub(crate) struct Fixture {
@@ -109,6 +128,9 @@ impl Fixture {
 
     /// `assay` with arguments, in the folder, with a clean environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        if args.contains(&"lab") || args.contains(&"completions") {
+            build_laboratory();
+        }
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
         command.args(args);
         let is_run = matches!(args, ["run", ..] | ["--store", _, "run", ..]);

@@ -57,6 +57,7 @@ mod judge_model;
 mod judge_pairs;
 mod judged;
 mod k8s;
+mod laboratory;
 mod limiter;
 mod links;
 mod lint;

@@ -11,12 +11,13 @@ use crate::fixture::{Design, Fixture, needs_bubblewrap};
 use crate::suite;
 
 /// The crates that know trials or reports; the others know no condition.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "assay",
     "assay-analysis",
     "assay-draft",
     "assay-gate",
     "assay-judge",
+    "assay-lab",
     "assay-report",
     "assay-store",
     "assay-trial",
@@ -32,8 +33,8 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/assay/src/commands/doctor.rs", "none", "a machine without control groups"),
     ("crates/assay/src/commands/draft/requests/report.rs", "negative", "a request that needs no skill"),
     ("crates/assay/src/commands/draft/status.rs", "none", "a draft without a stage"),
-    ("crates/assay/src/commands/lab/bench/export.rs", "curated", "a key of the plan's tasks"),
-    ("crates/assay/src/commands/lab/taxonomy.rs", "none", "no category"),
+    ("crates/assay-lab/src/commands/bench/export.rs", "curated", "a key of the plan's tasks"),
+    ("crates/assay-lab/src/commands/taxonomy.rs", "none", "no category"),
     ("crates/assay/src/commands/run.rs", "none", "a sandbox"),
     ("crates/assay/src/commands/trial.rs", "none", "a sandbox"),
     ("crates/assay/src/commands/worker.rs", "none", "a sandbox"),

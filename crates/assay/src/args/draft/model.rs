@@ -2,7 +2,7 @@
 
 /// Flags of commands that ask a model.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ModelFlags {
+pub struct ModelFlags {
     /// Send requests to this URL [default: the URL of the provider's API]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct ModelFlags {
 
 /// The values of [`ModelFlags`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ModelAccess<'a> {
+pub struct ModelAccess<'a> {
     pub(crate) base_url: Option<&'a str>,
     pub(crate) api_key_env: Option<&'a str>,
     /// `IN,OUT`, or nothing.
@@ -33,7 +33,7 @@ pub(crate) struct ModelAccess<'a> {
 
 impl ModelFlags {
     /// How the model is reached.
-    pub(crate) fn access(&self) -> ModelAccess<'_> {
+    pub fn access(&self) -> ModelAccess<'_> {
         ModelAccess {
             base_url: self.base_url.as_deref(),
             api_key_env: self.api_key_env.as_deref(),

@@ -1,3 +1,5 @@
+//! `assay audit agreement`.
+
 use std::path::PathBuf;
 
 use assay_audit::calibrated::Rate;
@@ -77,7 +79,7 @@ fn counts(labels: &Labels) -> Vec<(String, String, Rate)> {
 }
 
 /// A line for each label of each rater.
-pub(in crate::commands) fn format_counts(labels: &Labels) -> String {
+pub fn format_counts(labels: &Labels) -> String {
     let mut rows = vec![["label", "rater", "items", "share"].map(str::to_owned).to_vec()];
     for (rater, label, rate) in counts(labels) {
         let share = rate.count as f64 / rate.of.max(1) as f64;
@@ -92,7 +94,7 @@ pub(in crate::commands) fn format_counts(labels: &Labels) -> String {
 }
 
 /// Reads labelled sheets.
-pub(in crate::commands) fn read_labels(paths: &[PathBuf]) -> Result<Labels, Failure> {
+pub fn read_labels(paths: &[PathBuf]) -> Result<Labels, Failure> {
     let mut sheets = Vec::new();
     for path in paths {
         sheets.push((path.display().to_string(), input::text(path, LONGEST)?));

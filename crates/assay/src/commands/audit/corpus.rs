@@ -1,3 +1,5 @@
+//! `assay audit corpus`.
+
 use std::path::Path;
 
 use assay_audit::corpus::{Corpus, CorpusError};
@@ -39,7 +41,8 @@ pub(super) fn run_of(named: &Path, settings: &Settings) -> Result<Option<(Store,
     Ok(Some((store, run)))
 }
 
-pub(in crate::commands) fn find(dir: &Path) -> Result<Corpus, Failure> {
+/// The transcripts of a folder.
+pub fn find(dir: &Path) -> Result<Corpus, Failure> {
     Corpus::find(dir).map_err(|error| {
         let message = error.to_string();
         match error {
@@ -54,7 +57,7 @@ pub(in crate::commands) fn find(dir: &Path) -> Result<Corpus, Failure> {
 }
 
 /// A line of JSON.
-pub(in crate::commands) fn print(line: &impl serde::Serialize, ui: &Ui) -> Result<(), Failure> {
+pub fn print(line: &impl serde::Serialize, ui: &Ui) -> Result<(), Failure> {
     let text = serde_json::to_string(line)
         .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
     ui.raw(&(text + "\n"))

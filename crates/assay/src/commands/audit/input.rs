@@ -1,3 +1,5 @@
+//! Transcripts, skills and prompts that an audit is given as files.
+
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
@@ -12,12 +14,12 @@ use crate::failure::Failure;
 const LONGEST_TEXT: u64 = 4 << 20;
 
 /// Opens a file, compressed or not; `-` is standard input.
-pub(in crate::commands) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     crate::input::open(path)
 }
 
 /// The text of a file, up to a number of bytes.
-pub(in crate::commands) fn text(path: &Path, most: u64) -> Result<String, Failure> {
+pub fn text(path: &Path, most: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
     if bytes.len() as u64 > most {
@@ -37,7 +39,7 @@ pub(in crate::commands) fn prompt(path: Option<&Path>) -> Result<String, Failure
 }
 
 /// The name of the task of a skill: the folder of its SKILL.md, or the skill's name.
-pub(in crate::commands) fn task_name(path: &Path, skill: &SkillText) -> String {
+pub fn task_name(path: &Path, skill: &SkillText) -> String {
     let folder = || Some(path.canonicalize().ok()?.parent()?.file_name()?.to_string_lossy().into_owned());
     let folder = if path.file_name().is_some_and(|name| name == "SKILL.md") { folder() } else { None };
     folder.unwrap_or_else(|| skill.slug())
@@ -59,7 +61,8 @@ pub(in crate::commands) fn run(path: &Path, with: bool, notices: &mut Notices<'_
     Ok(Run::new(&name, "pair", with, transcript.trajectory, tokens))
 }
 
-pub(in crate::commands) fn unread(path: &Path, error: io::Error) -> Failure {
+/// The failure to read a file.
+pub fn unread(path: &Path, error: io::Error) -> Failure {
     Failure::BadInput {
         message: format!("cannot read {}", path.display()),
         hint: None,

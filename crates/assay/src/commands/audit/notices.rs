@@ -12,24 +12,26 @@ use crate::ui::Ui;
 const REMEMBERED: usize = 10_000;
 
 /// Prints each warning once, and counts them.
-pub(in crate::commands) struct Notices<'a> {
+pub struct Notices<'a> {
     ui: &'a Ui,
     faults: usize,
     printed: BTreeSet<String>,
 }
 
 impl<'a> Notices<'a> {
-    pub(in crate::commands) fn new(ui: &'a Ui) -> Self {
+    /// Notices of a command, none so far.
+    pub fn new(ui: &'a Ui) -> Self {
         Self { ui, faults: 0, printed: BTreeSet::new() }
     }
 
-    pub(in crate::commands) fn report(&mut self, notice: &Notice) {
+    /// Reports what is wrong with a folder of transcripts.
+    pub fn report(&mut self, notice: &Notice) {
         let line = notice.line.map_or_else(String::new, |line| format!(":{line}"));
         self.warn(&format!("{}{line}: {}", notice.path.display(), notice.message));
     }
 
     /// Reports a warning whose text names the file.
-    pub(in crate::commands) fn warn(&mut self, text: &str) {
+    pub fn warn(&mut self, text: &str) {
         if self.printed.len() < REMEMBERED && !self.printed.insert(text.to_owned()) {
             return;
         }
@@ -43,7 +45,7 @@ impl<'a> Notices<'a> {
     }
 
     /// The status of a command that otherwise succeeded.
-    pub(in crate::commands) fn status(&self, strict: bool) -> Status {
+    pub fn status(&self, strict: bool) -> Status {
         if strict && self.faults > 0 { Status::DidNotHold } else { Status::Done }
     }
 }

@@ -1,3 +1,5 @@
+//! `assay audit sheet`.
+
 use std::path::Path;
 
 use assay_audit::calibrated::{audit, claims};
@@ -29,7 +31,7 @@ pub(crate) fn run(args: &SheetArgs, settings: &Settings, ui: &Ui) -> Result<Stat
 }
 
 /// Draws a sample of findings, and prints it for labelling.
-pub(in crate::commands) fn print_sheet(
+pub fn print_sheet(
     findings: Vec<sheet::Finding>,
     args: &SampleArgs,
     notices: &Notices<'_>,

@@ -22,9 +22,9 @@ const ARCHIVE_CAP: u64 = 1 << 30;
 const HEADER_CAP: u64 = 1 << 20;
 
 /// Transcripts of tasks with and without a skill.
-pub(in crate::commands) struct Source {
+pub struct Source {
     /// What it is called in tables: the name of the folder, archive or run.
-    pub(in crate::commands) name: String,
+    pub name: String,
     content: Content,
     /// Where an archive was unpacked; removed with the value.
     _unpacked: Option<TempDir>,
@@ -38,11 +38,7 @@ enum Content {
 impl Source {
     /// Opens a folder of transcripts, a store with all its runs, such a store in a `.tar.zst`, or a
     /// run of the current store.
-    pub(in crate::commands) fn open(
-        path: &Path,
-        settings: &Settings,
-        notices: &mut Notices<'_>,
-    ) -> Result<Self, Failure> {
+    pub fn open(path: &Path, settings: &Settings, notices: &mut Notices<'_>) -> Result<Self, Failure> {
         let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let name = file.strip_suffix(".tar.zst").unwrap_or(&file).to_owned();
         if path.is_file() {
@@ -72,7 +68,7 @@ impl Source {
     }
 
     /// Gives each task to `each`, with all skills of the source.
-    pub(in crate::commands) fn visit(
+    pub fn visit(
         &self,
         notices: &mut Notices<'_>,
         mut each: impl FnMut(&TaskRuns<'_>, &[SkillText]),

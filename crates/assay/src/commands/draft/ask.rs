@@ -46,7 +46,7 @@ pub(super) struct StoredReply {
 }
 
 /// A model whose replies are stored: that of a draft, or of a taxonomy.
-pub(in crate::commands) struct DraftModel<'a> {
+pub struct DraftModel<'a> {
     access: ModelAccess<'a>,
     spec: String,
     model: Arc<dyn ChatModel>,
@@ -60,7 +60,7 @@ pub(in crate::commands) struct DraftModel<'a> {
 
 impl<'a> DraftModel<'a> {
     /// Opens the model. No request is sent yet. `folder` has the replies.
-    pub(in crate::commands) fn open(
+    pub fn open(
         access: ModelAccess<'a>,
         spec: &str,
         folder: PathBuf,
@@ -74,7 +74,7 @@ impl<'a> DraftModel<'a> {
     }
 
     /// Opens the model for a folder that commands share, so that the cap counts what this command sends.
-    pub(in crate::commands) fn open_without_spending(
+    pub fn open_without_spending(
         access: ModelAccess<'a>,
         spec: &str,
         folder: PathBuf,
@@ -111,21 +111,22 @@ impl<'a> DraftModel<'a> {
     }
 
     /// The model, as `provider:model`.
-    pub(in crate::commands) fn spec(&self) -> &str {
+    pub fn spec(&self) -> &str {
         &self.spec
     }
 
-    pub(in crate::commands) fn budget(&self) -> &RequestBudget {
+    /// What the requests have cost, and may cost.
+    pub fn budget(&self) -> &RequestBudget {
         &self.budget
     }
 
     /// Refuses a paid model without a cap.
-    pub(in crate::commands) fn check_cap(&self) -> Result<(), Failure> {
+    pub fn check_cap(&self) -> Result<(), Failure> {
         self.budget.check_cap(&self.spec, self.access.base_url, self.access.no_cap, "this draft")
     }
 
     /// Requests that were sent, and those that were answered from the folder.
-    pub(in crate::commands) fn requests(&self) -> (usize, usize) {
+    pub fn requests(&self) -> (usize, usize) {
         (self.sent.get(), self.cached.get())
     }
 
@@ -139,12 +140,12 @@ impl<'a> DraftModel<'a> {
     }
 
     /// Whether the reply to a request is stored.
-    pub(in crate::commands) fn is_stored(&self, request: &Request) -> bool {
+    pub fn is_stored(&self, request: &Request) -> bool {
         self.path(request).is_file()
     }
 
     /// The answer to a request, from the folder or from the model. The inner error says why no reply can be read.
-    pub(in crate::commands) fn answer<T>(
+    pub fn answer<T>(
         &self,
         prompt: Prompt,
         request: &Request,

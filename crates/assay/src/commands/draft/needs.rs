@@ -10,7 +10,7 @@ use assay_skill::{Document, Severity};
 use serde::Serialize;
 
 use crate::args::draft::NeedsArgs;
-use crate::commands::lab::BadLines;
+use crate::commands::bad_lines::BadLines;
 use crate::failure::{Failure, Status};
 use crate::machine::{self, Programs};
 use crate::ui::Ui;

@@ -10,8 +10,8 @@ use assay_store::{RunOutcomes, Store};
 use assay_table::{TableReader, Value};
 use serde::Serialize;
 
+use crate::args::gate::Arms;
 use crate::args::gate::GateArgs;
-use crate::args::lab::replay::Arms;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;

@@ -13,31 +13,41 @@ const NOT_MET: [&str; 8] = ["false", "no", "not met", "not-met", "fail", "failed
 
 /// One row. What is absent, null or empty is `None`.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct VerdictRow {
-    pub(in crate::commands) label: Option<String>,
-    pub(in crate::commands) verdict: Option<String>,
-    pub(in crate::commands) second: Option<String>,
-    pub(in crate::commands) by: Option<String>,
+pub struct VerdictRow {
+    /// What a person says.
+    pub label: Option<String>,
+    /// What a judge says.
+    pub verdict: Option<String>,
+    /// What another person says.
+    pub second: Option<String>,
+    /// The group of the row.
+    pub by: Option<String>,
     /// Number of the cluster, by its name.
-    pub(in crate::commands) cluster: Option<usize>,
+    pub cluster: Option<usize>,
 }
 
 /// The columns to read.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct VerdictColumns<'a> {
-    pub(in crate::commands) label: Option<&'a str>,
-    pub(in crate::commands) verdict: &'a str,
-    pub(in crate::commands) second: Option<&'a str>,
-    pub(in crate::commands) by: Vec<&'a str>,
-    pub(in crate::commands) cluster: Option<&'a str>,
+pub struct VerdictColumns<'a> {
+    /// What a person says.
+    pub label: Option<&'a str>,
+    /// What a judge says.
+    pub verdict: &'a str,
+    /// What another person says.
+    pub second: Option<&'a str>,
+    /// Columns whose values name the group of a row.
+    pub by: Vec<&'a str>,
+    /// The cluster of a row.
+    pub cluster: Option<&'a str>,
     /// Columns that may be absent.
-    pub(in crate::commands) optional: Vec<&'a str>,
+    pub optional: Vec<&'a str>,
 }
 
 /// Numbers of clusters by their names, common to several tables.
-pub(in crate::commands) type ClusterNumbers = BTreeMap<String, usize>;
+pub type ClusterNumbers = BTreeMap<String, usize>;
 
-pub(in crate::commands) fn read(
+/// Reads the rows of a table.
+pub fn read(
     path: &Path,
     columns: &VerdictColumns<'_>,
     clusters: &mut ClusterNumbers,
@@ -112,7 +122,7 @@ pub(in crate::commands) fn positive(categories: &BTreeSet<String>) -> Option<&'s
 }
 
 /// Replaces the words for met and not met by `true` and `false`, if no other word occurs.
-pub(in crate::commands) fn as_booleans(rows: &mut [VerdictRow]) -> BTreeSet<String> {
+pub fn as_booleans(rows: &mut [VerdictRow]) -> BTreeSet<String> {
     let known = |word: &str| {
         let word = word.to_lowercase();
         let met = MET.contains(&word.as_str());

@@ -48,7 +48,7 @@ pub(super) fn searcher(source: &SearchSource, ui: &Ui) -> Result<Searcher, Failu
 }
 
 /// Parses the lines of a file; bad lines are reported and skipped.
-pub(in crate::commands) fn parsed<T>(
+pub fn parsed<T>(
     path: &Path,
     ui: &Ui,
     read: impl Fn(&str) -> Result<T, LineError>,
@@ -64,7 +64,8 @@ pub(in crate::commands) fn parsed<T>(
     Ok(found)
 }
 
-pub(in crate::commands) fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
+/// Reads the searchable skills of a corpus.
+pub fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
     let read: Vec<Option<Document>> = parsed(path, ui, read_document)?;
     let mut documents: Vec<Document> = read.into_iter().flatten().collect();
     // A stable sort: of several with one id the first stays.

@@ -1,7 +1,7 @@
 //! `assay search`: the skills that fit a request.
 
-pub(super) mod library;
-pub(super) mod models;
+pub mod library;
+pub mod models;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -22,7 +22,7 @@ const VECTORS: &str = "vectors";
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Calls a function with this machine's resources.
-pub(in crate::commands) fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'_>) -> T) -> T {
+pub fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'_>) -> T) -> T {
     let cache = machine::cache().ok();
     let below = |inner: &str| cache.as_ref().map(|cache| cache.join(inner));
     let spoken = Mutex::new(Instant::now());
@@ -57,7 +57,7 @@ pub(super) fn by(searcher: Searcher, name: Option<&str>, ui: &Ui) -> Result<Sear
 const STEMMED: &str = "bm25:stemmer=english";
 
 /// Every retriever that can be opened here, with [`STEMMED`] beside plain BM25. Missing models are reported.
-pub(in crate::commands) fn installed(ui: &Ui) -> Vec<String> {
+pub fn installed(ui: &Ui) -> Vec<String> {
     with(ui, |around| {
         let is_here =
             |name: &&str| match RetrieverSpec::parse(name).ok().and_then(|spec| spec.missing_model(around)) {

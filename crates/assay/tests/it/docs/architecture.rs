@@ -30,9 +30,19 @@ fn crates() -> Vec<String> {
     names
 }
 
+/// The program that measures assay.
+const LABORATORY: &str = "assay-lab";
+
+/// The crates that `cargo build` leaves out.
+const APART: [&str; 2] = ["assay-encoder", LABORATORY];
+
+fn manifest(name: &str) -> toml::Table {
+    read(&format!("crates/{name}/Cargo.toml")).parse().unwrap()
+}
+
 /// The crates of the workspace that a crate is built with, those of its tests left out.
 fn dependencies(name: &str) -> Vec<String> {
-    let manifest: toml::Table = read(&format!("crates/{name}/Cargo.toml")).parse().unwrap();
+    let manifest = manifest(name);
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let tables = targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
     tables
@@ -42,6 +52,26 @@ fn dependencies(name: &str) -> Vec<String> {
         .filter(|key| key.starts_with("assay"))
         .cloned()
         .collect()
+}
+
+#[test]
+fn the_laboratory_is_no_default_member_and_no_crate_uses_it() {
+    let workspace: toml::Table = read("Cargo.toml").parse().unwrap();
+    let members = workspace["workspace"]["default-members"].as_array().unwrap();
+    let members: Vec<&str> =
+        members.iter().map(|member| member.as_str().unwrap().strip_prefix("crates/").unwrap()).collect();
+    let apart: Vec<String> = crates().into_iter().filter(|name| !members.contains(&name.as_str())).collect();
+    assert_eq!(apart, APART);
+    for name in crates().iter().filter(|name| *name != LABORATORY) {
+        let used = dependencies(name);
+        assert!(!used.contains(&LABORATORY.to_owned()), "{name} uses {used:?}");
+        // What is optional is in `[features]`.
+        let optional = |used: &str| manifest(name)["dependencies"][used].get("optional").is_some();
+        if members.contains(&name.as_str()) {
+            let apart = used.iter().find(|used| APART.contains(&used.as_str()) && !optional(used));
+            assert_eq!(apart, None, "{name}");
+        }
+    }
 }
 
 #[test]

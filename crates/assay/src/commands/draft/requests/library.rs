@@ -8,7 +8,7 @@ use assay_corpus::{Record, gather};
 use assay_draft::requests::{Pool, Skill, Skills};
 use assay_skill::{Document, Severity};
 
-use crate::commands::lab::BadLines;
+use crate::commands::bad_lines::BadLines;
 use crate::failure::Failure;
 use crate::ui::Ui;
 
