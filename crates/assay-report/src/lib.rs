@@ -27,6 +27,7 @@ mod short;
 mod svg;
 mod terminal;
 mod text;
+mod trace_stats;
 mod view;
 
 pub use audit::{align_columns, audit_text};
@@ -42,6 +43,9 @@ pub use renderer::{Renderer, Style};
 pub use sentences::{answer, verdict_line};
 pub use svg::plots;
 pub use text::{clean, counted, percent, points, pp, seconds, shell_word, usd, with_store};
+pub use trace_stats::{
+    may_be_read, session_title, token_fields, token_lines, trace_cost_words, trace_stats_text,
+};
 pub use view::{PAIR_STYLE, PairOptions, pair_html, view_html, view_text};
 
 /// All renderers.

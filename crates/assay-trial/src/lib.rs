@@ -5,8 +5,10 @@
 //! into live objects on the executing machine. The result is an `assay_store::Record` in the store.
 //! Other crates compute reports from records alone.
 
+mod agent_check;
 pub mod condition;
 mod experiment;
+mod export;
 pub mod import;
 pub mod judging;
 mod kubernetes;
@@ -16,6 +18,7 @@ mod run;
 #[cfg(test)]
 mod testing;
 
+pub use agent_check::{AgentCheck, OFFERED_SKILL, evaluate_agent_check, write_agent_check};
 pub use assay_store::{
     AgentSpec, NetworkPolicy, PROTOCOL, ProvisionSpec, SandboxChoice, SandboxKind, SkillRef, SpecError,
     TaskRef, TrialSpec,
@@ -23,6 +26,7 @@ pub use assay_store::{
 pub use condition::Pairing;
 pub use experiment::foreign::{NotPermitted, Permissions};
 pub use experiment::{Experiment, ExperimentError, NetworkGrant, Retries, RetriesLeft};
+pub use export::{ExportError, ExportedTable, ExportedTables, export_tables, table_files};
 pub use kubernetes::KubernetesRun;
 pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};

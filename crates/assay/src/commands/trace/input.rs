@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use assay_trace::Diagnostic;
 use assay_trace::read::{self, Input, Reader, TraceError};
-use assay_trace::{Diagnostic, FIELDS, Tally};
 
 use crate::args::trace::Inputs;
 use crate::failure::{Failure, Status};
@@ -81,29 +81,4 @@ impl Troubles {
 /// What a path is called where one has to be.
 pub(super) fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-/// A file's name, with the number of its session where it holds several.
-pub(super) fn titled(file: &str, part: Option<(usize, usize)>) -> String {
-    part.map_or_else(|| file.to_owned(), |(number, count)| format!("{file} (session {number} of {count})"))
-}
-
-/// The four fields of tokens in words: what is unknown is said to be, and so is a lower bound.
-pub(super) fn fields(tally: &Tally) -> String {
-    if !tally.is_known() {
-        return "unknown".to_owned();
-    }
-    let known = tally.known();
-    let bounds = tally.lower_bounds();
-    let said = [known.input, known.output, known.cache_read, known.cache_write].into_iter().zip(FIELDS).map(
-        |(count, name)| {
-            let title = name.replace('_', " ");
-            match count {
-                None => format!("{title} unknown"),
-                Some(count) if bounds.contains(&name) => format!("at least {count} {title}"),
-                Some(count) => format!("{count} {title}"),
-            }
-        },
-    );
-    said.collect::<Vec<_>>().join(", ")
 }

@@ -1,11 +1,11 @@
 //! `assay trace show`: what was said and done, step by step.
 
-use assay_report::{clean, counted};
+use assay_report::{clean, counted, session_title, token_fields};
 use assay_trace::read::{self, Transcript};
 use assay_trace::{Source, Step, ToolCall, Trajectory};
 use serde_json::{Value, json};
 
-use super::input::{Troubles, fields, titled};
+use super::input::Troubles;
 use crate::args::trace::ShowArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -40,7 +40,11 @@ pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
             } else {
                 let cap = if args.full { usize::MAX } else { SHOWN };
                 let part = (count > 1).then_some((number + 1, count));
-                ui.out(&format_transcript(&titled(&path.display().to_string(), part), &transcript, cap))?;
+                ui.out(&format_transcript(
+                    &session_title(&path.display().to_string(), part),
+                    &transcript,
+                    cap,
+                ))?;
             }
         }
     }
@@ -61,7 +65,7 @@ fn format_transcript(file: &str, transcript: &Transcript, cap: usize) -> String 
         clean(&agent.version),
         transcript.format,
         counted(trajectory.steps.len(), "step", "steps"),
-        fields(&transcript.tally),
+        token_fields(&transcript.tally),
     );
     steps(trajectory, cap, &mut text);
     for one in &trajectory.subagent_trajectories {

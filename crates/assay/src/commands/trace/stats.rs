@@ -1,18 +1,16 @@
 //! `assay trace stats`: transcripts in figures.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_diagnostic::group_digits;
-use assay_report::{clean, counted, seconds};
+use assay_report::{may_be_read, session_title, token_lines, trace_cost_words, trace_stats_text};
 use assay_skill::Package;
 use assay_trace::{
-    Cost, Counting, KnownUsage, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller,
-    partial_duplicate, repeated, stats_of,
+    Cost, Counting, KnownUsage, OfferedSkill, Prices, Stats, Tally, duplicate, fuller, partial_duplicate,
+    repeated, stats_of,
 };
 use serde_json::{Value, json};
 
-use super::input::{Troubles, fields, titled};
+use super::input::Troubles;
 use crate::args::trace::StatsArgs;
 use crate::failure::{Failure, Status};
 use crate::prices;
@@ -36,7 +34,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     // Of several snapshots of a session the fullest counts, and it may be the last one.
     let fuller = fuller(&all);
     let repeated = repeated(&all, &fuller);
-    let names: Vec<String> = all.iter().map(|stats| titled(&stats.file, stats.part)).collect();
+    let names: Vec<String> = all.iter().map(|stats| session_title(&stats.file, stats.part)).collect();
     // Where some cost is known, that of the others is said to be unknown.
     let is_priced = prices.is_some() || all.iter().any(|stats| stats.cost(None).usd.is_some());
     let mut total = Total::default();
@@ -55,7 +53,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
         if ui.json() {
             traces.push(document(stats, cost, fuller[at].is_some(), args.control, prices.as_ref())?);
         } else {
-            ui.out(&format_stats(stats, cost, args.control, is_priced))?;
+            ui.out(&trace_stats_text(stats, cost, args.control, is_priced))?;
         }
     }
     if ui.json() {
@@ -63,7 +61,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
         ui.document(&json!({ "schema": "assay.trace-stats/2", "traces": traces, "total": total }))?;
     } else if !all.is_empty() {
         let cost = total.cost().map_or(String::new(), |cost| format!(", {cost}"));
-        ui.out(&format!("all sessions, each once{cost}\n{}", tokens(&total.tally)))?;
+        ui.out(&format!("all sessions, each once{cost}\n{}", token_lines(&total.tally)))?;
     }
     Ok(troubles.status(args.inputs.strict))
 }
@@ -88,7 +86,7 @@ impl Total {
     }
 
     fn cost(&self) -> Option<String> {
-        Some(words(Cost { usd: Some(self.usd?), is_at_least: self.uncosted > 0 }))
+        Some(trace_cost_words(Cost { usd: Some(self.usd?), is_at_least: self.uncosted > 0 }))
     }
 
     fn document(&self, any: bool) -> Value {
@@ -101,15 +99,6 @@ impl Total {
             "cost_usd": self.usd.filter(|_| self.uncosted == 0),
             "cost_usd_at_least": self.usd,
         })
-    }
-}
-
-/// A cost in words.
-fn words(cost: Cost) -> String {
-    match cost.usd {
-        None => "cost unknown".to_owned(),
-        Some(usd) if cost.is_at_least => format!("at least {usd:.4} USD"),
-        Some(usd) => format!("{usd:.4} USD"),
     }
 }
 
@@ -191,102 +180,4 @@ fn document(
         }
     }
     Ok(value)
-}
-
-fn format_stats(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String {
-    let model = models(stats).map_or(String::new(), |models| format!(" with {models}"));
-    let took = stats.seconds.map_or(String::new(), |took| format!(", {}", seconds(took)));
-    let cost = if cost.usd.is_some() || is_priced { format!(", {}", words(cost)) } else { String::new() };
-    let tools: Vec<String> =
-        stats.tools.iter().map(|(tool, count)| format!("{} {count}", clean(tool))).collect();
-    let mut text = format!(
-        "{}\n  {} {}{model}, format {}\n  {}, {}, {}, {} failed{}{took}{cost}\n",
-        clean(&titled(&stats.file, stats.part)),
-        clean(&stats.agent.name),
-        clean(&stats.agent.version),
-        stats.format,
-        counted(stats.steps, "step", "steps"),
-        counted(stats.turns, "turn", "turns"),
-        counted(stats.calls, "call", "calls"),
-        group_digits(stats.failed_calls),
-        if stats.sub_agents > 0 {
-            format!(", {}", counted(stats.sub_agents, "sub-agent", "sub-agents"))
-        } else {
-            String::new()
-        },
-    );
-    if !tools.is_empty() {
-        text.push_str(&format!("  tools: {}\n", tools.join(", ")));
-    }
-    text.push_str(&tokens(&stats.tally));
-    for skill in &stats.skills {
-        let facts = &skill.exposure;
-        let at = |step: Option<usize>, fact: &str| match step {
-            Some(step) => format!("step {step}"),
-            None if skill.unknown.contains(&fact) => "unknown".to_owned(),
-            None => "never".to_owned(),
-        };
-        let executed = facts.executed.as_ref();
-        let lines = if skill.unknown.contains(&"opened") {
-            String::new()
-        } else {
-            format!(" ({} of {})", skill.body.ingested, counted(skill.body.lines, "line", "lines"))
-        };
-        text.push_str(&format!(
-            "  skill {}: listed {}, mentioned {}, opened {}{lines}, executed {}\n",
-            clean(&facts.skill),
-            at(facts.advertised, "advertised"),
-            at(facts.mentioned, "mentioned"),
-            at(facts.opened, "opened"),
-            executed.map_or_else(
-                || "never".to_owned(),
-                |run| format!("step {} ({})", run.step, clean(&run.file))
-            ),
-        ));
-        if let Some(how) = skill.contamination.filter(|_| control) {
-            text.push_str(&format!(
-                "  contaminated: the control had {}, which was {how}\n",
-                clean(&facts.skill)
-            ));
-        }
-        if control && skill.contamination.is_none() && may_be_read(skill) {
-            text.push_str(&format!("  contamination by {} unknown\n", clean(&facts.skill)));
-        }
-    }
-    text
-}
-
-/// Where the format hides what a call gave, a skill that was mentioned may have been read.
-fn may_be_read(skill: &SkillUse) -> bool {
-    skill.exposure.mentioned.is_some() && skill.unknown.contains(&"opened")
-}
-
-/// The models of a session: the only one, or each with its share of the tokens.
-fn models(stats: &Stats) -> Option<String> {
-    let mut names: Vec<&str> = stats.models.iter().filter_map(|one| one.model.as_deref()).collect();
-    names.dedup();
-    if names.len() < 2 {
-        return stats.agent.model_name.as_deref().or(names.first().copied()).map(clean);
-    }
-    let mut shares: BTreeMap<&str, u64> = BTreeMap::new();
-    for one in &stats.models {
-        *shares.entry(one.model.as_deref().unwrap_or("an unknown model")).or_default() += one.usage.total();
-    }
-    let shares: Vec<String> =
-        shares.into_iter().map(|(model, tokens)| format!("{} ({tokens} tokens)", clean(model))).collect();
-    Some(shares.join(" and "))
-}
-
-/// Tokens by every way of counting, the right one first.
-fn tokens(tally: &Tally) -> String {
-    // A log that has sums only has no messages to count.
-    let messages =
-        if tally.messages > 0 { format!(" in {} messages", tally.messages) } else { String::new() };
-    let mut text = format!("  tokens: {}{messages}\n", fields(tally));
-    if tally.records != tally.messages && tally.is_known() {
-        let ways: Vec<String> =
-            Counting::ALL.into_iter().map(|way| format!("{} {}", way.name(), tally.tokens(way))).collect();
-        text.push_str(&format!("  counted: {}\n", ways.join(", ")));
-    }
-    text
 }
