@@ -1,13 +1,14 @@
 //! From paired results to a decision: one-sided tests of the claims of a gate, each at the level of its look.
 
-use assay_stats::{Interval, PairedTask, SessionDrift, interval_with_drift, p_above, p_below};
+use assay_stats::{Interval, PairedTask, SessionDrift, interval_for_bound, p_above, p_below};
 use serde::Serialize;
 
 use crate::policy::{BudgetScope, Requirement};
 
-/// The one-sided level of each test against the reference version. It is not shared: what adds up over merges is the
-/// distance to the reference, which each of them has to show anew.
-pub const REFERENCE_LEVEL: f64 = 0.05;
+/// The error rate that the one-sided tests against the reference version share over all versions since a merge and all
+/// looks at them. What adds up over merges is the distance to the reference, which each merge has to show anew; and with a
+/// rate for each try, one of many tries would pass.
+pub const REFERENCE_BUDGET: f64 = 0.05;
 
 /// A claim that a policy requires to be shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +23,7 @@ pub struct Claim {
     pub tasks: Vec<PairedTask>,
     /// The results against the reference version, if that is another than the one in `tasks`. `helps` has none.
     pub reference: Option<Vec<PairedTask>>,
-    /// The one-sided level of the test against it: [`REFERENCE_LEVEL`], or a round's part of that.
+    /// The one-sided level of the test against it: this look's share of [`REFERENCE_BUDGET`], or a round's part of that.
     pub reference_level: f64,
     /// The one-sided level of this look at this version of the skill.
     pub level: f64,
@@ -77,21 +78,21 @@ impl Claim {
         }
     }
 
+    /// The interval that a one-sided test of the claim at `level` reads: each end is wrong with that probability. `None` under
+    /// 5 tasks or effective clusters.
+    pub fn interval_at(&self, level: f64) -> Option<Interval> {
+        interval_for_bound(&self.tasks, self.bound(), 2.0 * level, self.drift)
+    }
+
     /// What the results against the baseline say at a one-sided level.
     fn outcome_at(&self, level: f64) -> Outcome {
-        outcome(interval_at(&self.tasks, level, self.drift), self.bound())
+        outcome(self.interval_at(level), self.bound())
     }
 
     /// The results against the reference version, if the claim has to be shown against it.
     fn against_reference(&self) -> Option<&[PairedTask]> {
         self.reference.as_deref().filter(|_| self.require != Requirement::Helps)
     }
-}
-
-/// The interval that a one-sided test at `level` reads: each end is wrong with that probability. `None` under 5 tasks or
-/// effective clusters.
-pub fn interval_at(tasks: &[PairedTask], level: f64, drift: SessionDrift) -> Option<Interval> {
-    interval_with_drift(tasks, 2.0 * level, drift)
 }
 
 /// The one-sided p-value of the claim that the lift is above `bound`; `None` under 5 tasks or effective clusters.
@@ -154,7 +155,8 @@ pub fn outcomes(claims: &[Claim], scope: BudgetScope) -> Vec<(Outcome, f64)> {
 }
 
 fn reference_outcome(claim: &Claim, tasks: &[PairedTask]) -> Outcome {
-    outcome(interval_at(tasks, claim.reference_level, claim.drift), claim.bound())
+    let interval = interval_for_bound(tasks, claim.bound(), 2.0 * claim.reference_level, claim.drift);
+    outcome(interval, claim.bound())
 }
 
 /// [`outcomes`], with the p-values.
@@ -198,7 +200,7 @@ mod tests {
             margin: 0.1,
             tasks: tasks(lift),
             reference: None,
-            reference_level: REFERENCE_LEVEL,
+            reference_level: 0.05,
             level,
             drift: SessionDrift::NONE,
         }

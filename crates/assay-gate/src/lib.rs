@@ -20,9 +20,7 @@ mod self_check;
 pub mod simulate;
 mod terms;
 
-pub use decide::{
-    Claim, Decision, Outcome, REFERENCE_LEVEL, ReferenceTest, decide, interval_at, one_sided_p, outcomes,
-};
+pub use decide::{Claim, Decision, Outcome, REFERENCE_BUDGET, ReferenceTest, decide, one_sided_p, outcomes};
 pub use drift::{DriftEstimate, FEWEST_SESSIONS, Session, detectable_drift, drift_sd};
 pub use error::PolicyError;
 pub use evaluation::{Change, Evaluation, EvaluationError, Request, Subject};
@@ -35,7 +33,7 @@ pub use paths::relative;
 pub use policy::{
     BudgetScope, Guards, LedgerPlace, LedgerSpec, Missing, OnUndecided, Policy, Requirement, Reuse, Rule,
 };
-pub use power::{ENOUGH, ExperimentSize};
+pub use power::{ENOUGH, ExperimentSize, MARGIN, WIDEST_MARGIN, written_margin};
 pub use reference::{ReferenceVersion, SkillHistory};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
 pub use rules::{Rules, SETTINGS};

@@ -4,13 +4,19 @@
 
 use assay_stats::plan::{MOVING, Plan, SPREAD};
 use assay_stats::simulate::{Baseline, Design, Effect};
-use assay_stats::{PairedTask, SessionDrift, sample_quantile};
+use assay_stats::{PairedTask, SessionDrift, least_margin, sample_quantile};
 
-use crate::decide::{Claim, Outcome, REFERENCE_LEVEL, interval_at, outcomes};
+use crate::decide::{Claim, Outcome, outcomes};
 use crate::policy::{BudgetScope, Requirement};
 
 /// The power without a warning.
 pub const ENOUGH: f64 = 0.8;
+
+/// The margin of policies that name none, and the least that is written for a suite.
+pub const MARGIN: f64 = 0.10;
+
+/// The largest margin that is written for a suite: a version that loses more than this is not equal in any sense.
+pub const WIDEST_MARGIN: f64 = 0.30;
 
 /// Simulated suites of a design.
 const SUITES: u64 = 2_000;
@@ -39,14 +45,14 @@ pub struct ExperimentSize {
     pub repetitions: usize,
     /// The tasks' pass rates under the baseline.
     pub baseline: Baseline,
-    /// Whether a reference version is measured as well.
-    pub reference: bool,
+    /// The level of the test against a reference version, if one is measured as well.
+    pub reference: Option<f64>,
 }
 
 impl ExperimentSize {
     /// Tasks without clusters, with the default pass rates.
     pub fn of(tasks: usize, repetitions: usize) -> Self {
-        Self { clusters: vec![None; tasks], repetitions, baseline: Baseline::default(), reference: false }
+        Self { clusters: vec![None; tasks], repetitions, baseline: Baseline::default(), reference: None }
     }
 
     /// The results with the smallest p, if the baseline passes this share of its trials: every trial of the skill passes.
@@ -86,13 +92,13 @@ impl ExperimentSize {
     /// For each simulated suite of equal versions, the margin above which the version passes at this level; ascending.
     /// Empty under 5 tasks or effective clusters.
     fn margins_of_equal(&self, level: f64, suites: u64) -> Vec<f64> {
-        let design = self.design(Effect::None, if self.reference { 2 } else { 1 });
+        let design = self.design(Effect::None, if self.reference.is_some() { 2 } else { 1 });
         let mut margins: Vec<f64> = (0..suites)
             .filter_map(|index| {
-                let levels = [level, REFERENCE_LEVEL];
+                let levels = [level, self.reference.unwrap_or(level)];
                 let bounds = design.suite(SEED, index).arms.into_iter().zip(levels).map(|(tasks, level)| {
                     let tasks = self.with_clusters(tasks);
-                    interval_at(&tasks, level, SessionDrift::NONE).map(|interval| -interval.low)
+                    least_margin(&tasks, 2.0 * level)
                 });
                 bounds.reduce(|one, other| Some(one?.max(other?)))?
             })
@@ -161,7 +167,7 @@ impl ExperimentSize {
                     margin: 0.0,
                     tasks: self.with_clusters(tasks),
                     reference: None,
-                    reference_level: REFERENCE_LEVEL,
+                    reference_level: level,
                     level,
                     drift: SessionDrift::NONE,
                 };
@@ -170,6 +176,11 @@ impl ExperimentSize {
             .count();
         Some(passes as f64 / SUITES as f64)
     }
+}
+
+/// The margin that `assay init ci` writes for a suite that supports this one; `None` if it writes a policy that only warns.
+pub fn written_margin(supported: f64) -> Option<f64> {
+    (supported <= WIDEST_MARGIN).then(|| supported.max(MARGIN))
 }
 
 /// The share of ascending margins below one.
@@ -216,10 +227,10 @@ mod tests {
             ExperimentSize::of(tasks, repetitions).equal_power(margin, LEVEL)
         };
         assert!(power(12, 3, 0.1) < power(30, 3, 0.1) && power(30, 3, 0.1) < power(30, 5, 0.1));
-        assert!(power(12, 3, 0.1) < 0.5 && power(12, 3, 0.25) > 0.8, "{}", power(12, 3, 0.25));
+        assert!(power(12, 3, 0.1) < 0.5 && power(12, 3, 0.27) > 0.8, "{}", power(12, 3, 0.27));
         let size = ExperimentSize::of(30, 3);
         assert!(size.equal_power(0.1, 0.001) < size.equal_power(0.1, LEVEL));
-        let with_reference = ExperimentSize { reference: true, ..size.clone() };
+        let with_reference = ExperimentSize { reference: Some(LEVEL), ..size.clone() };
         assert!(with_reference.equal_power(0.1, LEVEL) < size.equal_power(0.1, LEVEL));
         // Tasks that always or never pass have nothing to lose.
         let sure = ExperimentSize { baseline: Baseline::beta(0.01, 0.01).unwrap(), ..size.clone() };

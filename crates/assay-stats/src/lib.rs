@@ -54,7 +54,7 @@ pub use power::{mde, tasks_needed};
 pub use prediction::predicted_sum;
 pub use quantile::sample_quantile;
 pub use ranks::{Figures, RankAgreement, kendall, rank_agreement, spearman};
-pub use requirement::{SessionDrift, interval_with_drift, mcnemar, p_above, p_below};
+pub use requirement::{SessionDrift, interval_for_bound, least_margin, mcnemar, p_above, p_below};
 pub use verdict::{
     Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, closing_level, closing_verdict, interval_p,
     tasks_to_detect, verdict,

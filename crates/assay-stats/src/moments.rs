@@ -1,7 +1,7 @@
 //! The default interval, from the moments of its units (docs/STATISTICS.md, "The interval").
 
 use crate::interval::Interval;
-use crate::quantile::student_tail;
+use crate::quantile::{normal_tail, student_tail};
 
 /// Pseudo-tasks at the binomial's largest variance.
 pub(crate) const PSEUDO: f64 = 2.0;
@@ -28,6 +28,8 @@ pub(crate) struct Quantiles {
     pub(crate) plain: f64,
     /// t((n + 1)²/(n − 1)), for s̃.
     pub(crate) shrunk: f64,
+    /// The pseudo-tasks of s̃.
+    pub(crate) pseudo: f64,
 }
 
 impl Quantiles {
@@ -36,10 +38,20 @@ impl Quantiles {
     /// (n + 1)²/(n − 1) are the degrees of freedom that Satterthwaite (1946) gives (n − 1)s² + 2v₀
     /// if v₀ is known and of the size of s².
     pub(crate) fn of(units: f64, tail: f64) -> Option<Quantiles> {
+        Self::with(units, tail, PSEUDO)
+    }
+
+    /// The same with z²/2 pseudo-tasks for the standard normal's quantile z, as many as Agresti & Coull (1998) add
+    /// observations to each of two samples: 2 at a tail of .0228, more for smaller ones.
+    pub(crate) fn of_bound(units: f64, tail: f64) -> Option<Quantiles> {
+        Self::with(units, tail, 0.5 * normal_tail(tail)?.powi(2))
+    }
+
+    fn with(units: f64, tail: f64, pseudo: f64) -> Option<Quantiles> {
         let freedom = units - 1.0;
         let plain = student_tail(freedom, tail)?;
-        let shrunk = student_tail((freedom + PSEUDO).powi(2) / freedom, tail)?;
-        Some(Quantiles { plain, shrunk })
+        let shrunk = student_tail((freedom + pseudo).powi(2) / freedom, tail)?;
+        Some(Quantiles { plain, shrunk, pseudo })
     }
 }
 
@@ -52,13 +64,17 @@ impl Moments {
     /// s̃² at `n` units: ((n − 1)s² + 2v₀)/(n + 1), two pseudo-tasks at the binomial's largest
     /// variance, in the spirit of Agresti & Caffo (2000). s² and v₀ are those observed.
     pub(crate) fn shrunk(&self, n: f64) -> f64 {
-        ((n - 1.0) * self.variance() + PSEUDO * self.noise) / (n - 1.0 + PSEUDO)
+        self.shrunk_by(n, PSEUDO)
+    }
+
+    fn shrunk_by(&self, n: f64, pseudo: f64) -> f64 {
+        ((n - 1.0) * self.variance() + pseudo * self.noise) / (n - 1.0 + pseudo)
     }
 
     /// max(t(n − 1)·s, t(f)·s̃)/√n at `n` units: the symmetric half-width.
     pub(crate) fn half(&self, n: f64, quantiles: Quantiles) -> f64 {
         let plain = quantiles.plain * (self.variance() / n).sqrt();
-        plain.max(quantiles.shrunk * (self.shrunk(n) / n).sqrt())
+        plain.max(quantiles.shrunk * (self.shrunk_by(n, quantiles.pseudo) / n).sqrt())
     }
 
     /// The extension on the skewed side: half of Johnson's (1978) term, m₃/(12·max(s², s̃²)·n)·(1 +
@@ -68,7 +84,7 @@ impl Moments {
     /// in small samples, so it is not changed; half is enough for coverage on the validity grid.
     pub(crate) fn skew(&self, quantiles: Quantiles) -> f64 {
         let n = self.n;
-        let larger = self.variance().max(self.shrunk(n));
+        let larger = self.variance().max(self.shrunk_by(n, quantiles.pseudo));
         if larger <= 0.0 {
             return 0.0;
         }

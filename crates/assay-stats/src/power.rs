@@ -6,7 +6,7 @@
 //! is the quick figure for a report.
 
 use crate::interval::{FEWEST_UNITS, PairedTask};
-use crate::moments::{Moments, Quantiles};
+use crate::moments::{Moments, PSEUDO, Quantiles};
 use crate::quantile::normal_tail;
 use crate::sample::Sample;
 use crate::verdict::alpha;
@@ -50,7 +50,7 @@ pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<
     // Quantiles of the normal are below Student's, so they give a lower bound. The step doubles
     // from there.
     let quantile = normal_tail(0.5 * alpha(m))? + normal_tail(MISSED)?;
-    let normal = Quantiles { plain: quantile, shrunk: quantile };
+    let normal = Quantiles { plain: quantile, shrunk: quantile, pseudo: PSEUDO };
     let optimistic = |n: usize| moments.half(n as f64, normal) <= effect;
     let start = smallest(FEWEST_UNITS, MOST_UNITS, optimistic)?;
     let (mut low, mut step) = (start, 1);
@@ -91,6 +91,10 @@ fn smallest(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> O
 
 fn detectable(moments: &Moments, n: f64, m: usize) -> Option<f64> {
     let (decides, misses) = (Quantiles::of(n, 0.5 * alpha(m))?, Quantiles::of(n, MISSED)?);
-    let both = Quantiles { plain: decides.plain + misses.plain, shrunk: decides.shrunk + misses.shrunk };
+    let both = Quantiles {
+        plain: decides.plain + misses.plain,
+        shrunk: decides.shrunk + misses.shrunk,
+        pseudo: PSEUDO,
+    };
     Some(moments.half(n, both))
 }

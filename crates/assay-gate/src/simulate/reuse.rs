@@ -3,7 +3,7 @@
 use assay_stats::simulate::{Baseline, Versions};
 use assay_stats::{PairedTask, SessionDrift};
 
-use crate::decide::{Claim, Outcome, REFERENCE_LEVEL, outcomes};
+use crate::decide::{Claim, Outcome, outcomes};
 use crate::drift::{Session, drift_sd};
 use crate::policy::{BudgetScope, Requirement};
 
@@ -75,7 +75,7 @@ impl ReuseCell {
             margin: 0.1,
             tasks: today.into_iter().zip(base).map(pair).collect(),
             reference: None,
-            reference_level: REFERENCE_LEVEL,
+            reference_level: NOMINAL,
             level: NOMINAL,
             drift: SessionDrift { sd: drift.sd, sessions: Some(drift.sessions), recorded: 1 },
         };

@@ -43,6 +43,12 @@ impl Versions {
             .collect()
     }
 
+    /// The rates of a version that is worse by `loss` on average, all of it on few tasks: a share of them never passes any more.
+    pub fn broken(&mut self, rates: &[f64], mean: f64, loss: f64) -> Vec<f64> {
+        let share = if mean > 0.0 { loss / mean } else { 1.0 };
+        rates.iter().map(|rate| if uniform(&mut self.random) < share { 0.0 } else { *rate }).collect()
+    }
+
     /// The rates of a version that is as good on average: half of the tasks change by normal variates, and each such change is
     /// as likely to be up as down at its rate, however close that is to 0 or 1.
     pub fn mixed(&mut self, rates: &[f64]) -> Vec<f64> {
@@ -110,6 +116,9 @@ mod tests {
         check(0.1, 0.5);
         check(0.3, 0.25);
         check(0.9, 0.0);
+        let broken = versions.broken(&first, baseline.mean(), 0.1);
+        assert!((before - mean(&broken) - 0.1).abs() < 0.006, "{before} {}", mean(&broken));
+        assert!(broken.iter().zip(&first).all(|(new, old)| new.abs() < 1e-15 || (new - old).abs() < 1e-15));
         let shifted = versions.session(&[0.5; 3], 0.1);
         assert!((shifted[0] - 0.5).abs() > 1e-9 && shifted == [shifted[0]; 3], "{shifted:?}");
         let mixed = versions.mixed(&first);

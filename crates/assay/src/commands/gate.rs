@@ -17,7 +17,9 @@ mod self_check;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_gate::{Numbers, Policy, ReferenceVersion, SkillHistory, SkillTerms, Terms, level};
+use assay_gate::{
+    Numbers, Policy, REFERENCE_BUDGET, ReferenceVersion, SkillHistory, SkillTerms, Terms, level,
+};
 use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
@@ -228,7 +230,9 @@ fn look_level(
     let first = Numbers { version: 1, look: 1 };
     let counted = looks.zip(terms.skills.get(skill));
     let Numbers { version, look } = counted.map_or(first, |(looks, of)| looks.numbers(skill, of, store));
-    LookLevel { version, look, level: level(policy.error_budget, version, look) }
+    let [level, reference_level] =
+        [policy.error_budget, REFERENCE_BUDGET].map(|budget| level(budget, version, look));
+    LookLevel { version, look, level, reference_level }
 }
 
 /// What the claims of the open skills can show; refuses those that can show nothing.
@@ -301,7 +305,7 @@ fn measure(
         let against = Against {
             base: compared.base.as_deref(),
             reference: compared.reference.as_ref(),
-            level: compared.look.level,
+            look: compared.look,
         };
         forecast.add(&gate.plan(&gated.row.skill, of, against)?, store)?;
     }
@@ -313,7 +317,7 @@ fn measure(
         let against = Against {
             base: compared.base.as_deref(),
             reference: compared.reference.as_ref(),
-            level: compared.look.level,
+            look: compared.look,
         };
         match gate.measure(&gated.row.skill, of, against) {
             Ok(measured) => gated.measured = Some(measured),

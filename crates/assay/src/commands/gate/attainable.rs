@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_gate::{
-    BudgetScope, Claim, ENOUGH, ExperimentSize, Outcome, Policy, REFERENCE_LEVEL, Requirement, SkillTerms,
-    decide, one_sided_p,
+    BudgetScope, Claim, ENOUGH, ExperimentSize, Outcome, Policy, Requirement, SkillTerms, decide, one_sided_p,
 };
 use assay_report::{counted, pp};
 use assay_stats::simulate::Baseline;
@@ -49,7 +48,8 @@ fn size(planned: &Planned<'_>) -> ExperimentSize {
         })
         .collect();
     let repetitions = terms.experiment.as_ref().map_or(1, |experiment| experiment.repetitions as usize);
-    ExperimentSize { clusters, repetitions, baseline: base_rates(planned), reference: planned.has_reference }
+    let reference = planned.has_reference.then_some(planned.look.reference_level);
+    ExperimentSize { clusters, repetitions, baseline: base_rates(planned), reference }
 }
 
 /// Tasks, or clusters of them, that count for a requirement.
@@ -123,7 +123,7 @@ fn unattainable(policy: &Policy, planned: &[Planned<'_>]) -> Vec<String> {
             margin: rule.margin,
             tasks: size.best_case(baseline),
             reference: None,
-            reference_level: REFERENCE_LEVEL,
+            reference_level: planned.look.reference_level,
             level: planned.look.level,
             drift: SessionDrift::NONE,
         };

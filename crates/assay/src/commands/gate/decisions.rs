@@ -1,23 +1,23 @@
 //! What the results of a gate's skills show.
 
 use assay_analysis::Evidence;
-use assay_gate::{
-    Claim, Decision, OnUndecided, Outcome, Policy, REFERENCE_LEVEL, SkillTerms, Terms, decide, interval_at,
-};
+use assay_gate::{Claim, Decision, OnUndecided, Outcome, Policy, SkillTerms, Terms, decide};
 use assay_report::{counted, points, pp};
 use assay_stats::{Interval, SessionDrift, mcnemar};
 
 use super::checks::CheckChanges;
 use super::guards;
-use super::measured::{CONDITION, Gated, Measured};
+use super::measured::{CONDITION, Gated, Measured, RoundLevel};
 use super::output::{SkillRow, Word};
 
-/// Which look at which version of a skill it is, and the one-sided level of its test.
+/// Which look at which version of a skill it is, and the one-sided levels of its tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LookLevel {
     pub(super) version: u32,
     pub(super) look: u32,
     pub(super) level: f64,
+    /// That of the test against the reference version.
+    pub(super) reference_level: f64,
 }
 
 impl From<Outcome> for Word {
@@ -45,7 +45,7 @@ pub(super) fn decide_skills(
         let look = level(&gated.row.skill);
         for evidence in &measured.evidence {
             owners.push((number, evidence, look));
-            claims.push(claim(&gated.row.skill, of, measured, evidence, look.level));
+            claims.push(claim(&gated.row.skill, of, measured, evidence, look));
         }
     }
     let decisions = decide(&claims, policy.budget_scope);
@@ -76,8 +76,7 @@ pub(super) fn decide_skills(
                 trials_reused: measured.reused,
                 run: Some(measured.run.clone()),
                 lift: assay_stats::lift(&claim.tasks, 0.95).map(|estimate| estimate.mean),
-                interval: interval_at(&claim.tasks, decision.level, claim.drift)
-                    .map(|interval| [interval.low, interval.high]),
+                interval: claim.interval_at(decision.level).map(|interval| [interval.low, interval.high]),
                 version: Some(look.version),
                 look: Some(look.look),
                 bound: Some(claim.bound()),
@@ -103,16 +102,20 @@ pub(super) fn claim(
     of: &SkillTerms,
     measured: &Measured,
     evidence: &Evidence,
-    level: f64,
+    look: LookLevel,
 ) -> Claim {
+    // By the end of the rounds it can be a later look than at their beginning.
+    let share = |round: RoundLevel| (look.level / round.of).min(1.0);
     Claim {
         skill: skill.to_owned(),
         require: of.rule.require,
         margin: of.rule.margin,
         tasks: evidence.tasks.clone(),
         reference: measured.against_reference(&evidence.who),
-        reference_level: measured.round.map_or(REFERENCE_LEVEL, |round| round.reference_level),
-        level: measured.round.map_or(level, |round| round.level * (level / round.of).min(1.0)),
+        reference_level: measured
+            .round
+            .map_or(look.reference_level, |round| round.reference_level * share(round)),
+        level: measured.round.map_or(look.level, |round| round.level * share(round)),
         drift: measured.drift.map_or(SessionDrift::NONE, |drift| drift.between),
     }
 }
@@ -146,7 +149,7 @@ fn decide_skill(claim: &Claim, decision: &Decision, of: &SkillTerms, measured: &
 fn reason(claim: &Claim, decision: &Decision) -> String {
     let (require, tasks) = (claim.require.word(), counted(claim.tasks.len(), "task", "tasks"));
     let Some(p) = decision.p else { return format!("{require} is not shown: no CI with {tasks}") };
-    let interval = interval_at(&claim.tasks, decision.level, claim.drift);
+    let interval = claim.interval_at(decision.level);
     let lift = assay_stats::lift(&claim.tasks, 0.95).map(|estimate| estimate.mean);
     let figures = lift.zip(interval).map_or(String::new(), |(lift, Interval { low, high })| {
         format!(": {} ({} to {})", pp(lift), points(low), points(high))
@@ -154,7 +157,7 @@ fn reason(claim: &Claim, decision: &Decision) -> String {
     let short = |p: f64| if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") };
     let against = decision.reference.filter(|test| test.outcome != Outcome::Pass).map(|test| {
         format!(
-            "; against the reference version: {}, {} (at most {:.2})",
+            "; against the reference version: {}, {} (at most {:.4})",
             test.lift.map_or("no lift".to_owned(), pp),
             test.p.map_or("no p".to_owned(), short),
             test.level

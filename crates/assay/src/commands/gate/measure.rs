@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_analysis::{Evidence, LEAST_DELIVERED};
 use assay_gate::{
-    BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, REFERENCE_LEVEL,
-    ReferenceVersion, Requirement, Reuse, Session, SkillTerms, drift_sd, outcomes,
+    BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, ReferenceVersion, Requirement,
+    Reuse, Session, SkillTerms, drift_sd, outcomes,
 };
 use assay_report::{counted, points};
 use assay_stats::sequential::{rounds_to_look_at, spread_looks};
@@ -18,9 +18,10 @@ use assay_store::{
 };
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
+use super::attainable;
+use super::decisions::{self, LookLevel};
 use super::looks::Looks;
 use super::measured::{CONDITION, COST, Drift, Measured, RoundLevel};
-use super::{attainable, decisions};
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -38,8 +39,8 @@ pub(super) struct Against<'a> {
     pub(super) base: Option<&'a str>,
     /// The version that it may not fall behind.
     pub(super) reference: Option<&'a ReferenceVersion>,
-    /// The one-sided level of this look.
-    pub(super) level: f64,
+    /// Which look it is.
+    pub(super) look: LookLevel,
 }
 
 /// Why there is no decision on a skill.
@@ -142,7 +143,7 @@ impl Gate<'_> {
         if self.on_undecided != OnUndecided::Extend {
             return self.execute(experiment, (name, terms, against), true);
         }
-        let rounds = rounds(terms, against.level);
+        let rounds = rounds(terms, against.look);
         let (mut executed, mut spent, mut reused) = (0, 0.0, None);
         for (number, round) in rounds.iter().enumerate() {
             let repetitions = round.repetitions;
@@ -158,7 +159,7 @@ impl Gate<'_> {
             let claims: Vec<Claim> = measured
                 .evidence
                 .iter()
-                .map(|evidence| decisions::claim(name, terms, &measured, evidence, against.level))
+                .map(|evidence| decisions::claim(name, terms, &measured, evidence, against.look))
                 .collect();
             let found: Vec<Outcome> =
                 outcomes(&claims, BudgetScope::Skill).into_iter().map(|(outcome, _)| outcome).collect();
@@ -190,6 +191,7 @@ impl Gate<'_> {
                 .filter(|found| found.condition == CONDITION.name())
                 .collect(),
             reference: self.reference(&folder)?,
+            reference_level: against.look.reference_level,
             reference_version: against
                 .reference
                 .filter(|_| terms.rule.require != Requirement::Helps)
@@ -490,12 +492,12 @@ fn other_skill(plan: &Plan, terms: &SkillTerms) -> Option<String> {
     Some(format!("task {} is given another skill than this one by its name or its own folder", task.name))
 }
 
-/// The rounds of a skill's experiment, with the levels that share that of the look by the spending function of
+/// The rounds of a skill's experiment, with the levels that share those of the look by the spending function of
 /// `[stopping]`. Without `[stopping]` there are up to twice as many rounds as the experiment has repetitions.
 ///
 /// Rounds are taken for independent of each other in time (k/K): where effects differ between tasks, less is spent than
 /// could be.
-pub(super) fn rounds(terms: &SkillTerms, level: f64) -> Vec<RoundLevel> {
+pub(super) fn rounds(terms: &SkillTerms, look: LookLevel) -> Vec<RoundLevel> {
     let Some(experiment) = &terms.experiment else { return Vec::new() };
     let units = attainable::units(terms);
     let (most, looks) = match &experiment.stopping {
@@ -510,10 +512,10 @@ pub(super) fn rounds(terms: &SkillTerms, level: f64) -> Vec<RoundLevel> {
     let levels = |all: f64| nominal_levels(all, &times, Sides::One);
     after
         .iter()
-        .zip(levels(level).into_iter().zip(levels(REFERENCE_LEVEL)))
+        .zip(levels(look.level).into_iter().zip(levels(look.reference_level)))
         .filter_map(|(round, (own, reference_level))| {
             let repetitions = u32::try_from(*round).ok()?;
-            Some(RoundLevel { repetitions, of: level, level: own, reference_level })
+            Some(RoundLevel { repetitions, of: look.level, level: own, reference_level })
         })
         .collect()
 }

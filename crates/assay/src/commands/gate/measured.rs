@@ -1,8 +1,8 @@
 //! What the trials of a gate's skills show.
 
 use assay_analysis::{AgentKey, Evidence, Report};
-use assay_gate::{REFERENCE_LEVEL, Reference, ReferenceVersion, interval_at};
-use assay_stats::{PairedTask, SessionDrift};
+use assay_gate::{Reference, ReferenceVersion};
+use assay_stats::{PairedTask, SessionDrift, interval_for_bound};
 use assay_store::ConditionRole;
 
 use super::output::{SkillRow, Word};
@@ -29,6 +29,8 @@ pub(super) struct Measured {
     pub(super) reference: Vec<Evidence>,
     /// The version that the skill may not fall behind.
     pub(super) reference_version: Option<ReferenceVersion>,
+    /// The level of the look's test against it.
+    pub(super) reference_level: f64,
     /// The drift between reused trials of the baseline and new ones.
     pub(super) drift: Option<Drift>,
     /// With `on_undecided = "extend"`, the round that the trials end with.
@@ -55,11 +57,13 @@ impl Measured {
     /// The reference version with the least lift over it among the agents, as the ledger records it.
     pub(super) fn reference_record(&self) -> Option<Reference> {
         let version = self.reference_version.as_ref()?;
-        let level = self.round.map_or(REFERENCE_LEVEL, |round| round.reference_level);
+        let level = self.round.map_or(self.reference_level, |round| round.reference_level);
         let drift = self.drift.map_or(SessionDrift::NONE, |drift| drift.between);
         let against = if self.reference.is_empty() { &self.evidence } else { &self.reference };
         let lift = |tasks: &[PairedTask]| assay_stats::lift(tasks, 0.95).map(|found| found.mean);
-        let bound = |tasks: &[PairedTask]| interval_at(tasks, level, drift).map(|interval| interval.low);
+        // Whether it is better: without a margin.
+        let interval = |tasks: &[PairedTask]| interval_for_bound(tasks, 0.0, 2.0 * level, drift);
+        let bound = |tasks: &[PairedTask]| interval(tasks).map(|interval| interval.low);
         // One without a value leaves all without one.
         let least = |of: &dyn Fn(&[PairedTask]) -> Option<f64>| {
             let values: Option<Vec<f64>> = against.iter().map(|found| of(&found.tasks)).collect();

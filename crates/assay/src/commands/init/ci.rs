@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_gate::{ENOUGH, ExperimentSize, Policy, SkillTerms, Terms, level};
+use assay_gate::{
+    ENOUGH, ExperimentSize, MARGIN, Policy, SkillTerms, Terms, WIDEST_MARGIN, level, written_margin,
+};
 use assay_report::counted;
 use assay_trial::Experiment;
 
@@ -14,12 +16,6 @@ use crate::ui::Ui;
 
 /// The error budget of the policy that is written.
 const BUDGET: f64 = 0.05;
-
-/// The margin that is written where the suite supports it.
-const MARGIN: f64 = 0.10;
-
-/// The largest margin that is written: a version that loses more than this is not equal in any sense.
-const WIDEST: f64 = 0.30;
 
 /// Folders are searched to this depth.
 const DEPTH: usize = 8;
@@ -133,8 +129,8 @@ fn suite(dir: &Path, experiment: &Path, found: &RepositoryContents) -> Result<Su
         ))
         .hint("write tasks with `assay init task`, and pair them with the skill in the experiment"));
     };
-    let warns = *supported > WIDEST;
-    let margin = if warns { MARGIN } else { supported.max(MARGIN) };
+    let written = written_margin(*supported);
+    let (warns, margin) = (written.is_none(), written.unwrap_or(MARGIN));
     let needed = size.tasks_for_equal(MARGIN, first);
     let mut comment = vec![format!(
         "{smallest}: {} × {} support a margin of {supported:.2}: a version that is equal passes with {:.0}% probability. A margin of {MARGIN:.2} takes about {}",
@@ -145,7 +141,7 @@ fn suite(dir: &Path, experiment: &Path, found: &RepositoryContents) -> Result<Su
     )];
     if warns {
         comment.push(format!(
-            "No margin up to {WIDEST:.2} is supported, so undecided skills are reported and do not fail (`on_undecided`)"
+            "No margin up to {WIDEST_MARGIN:.2} is supported, so undecided skills are reported and do not fail (`on_undecided`)"
         ));
     }
     let kept: BTreeSet<&str> = measured.iter().map(|(skill, _, _)| *skill).collect();
