@@ -7,9 +7,11 @@
 //! - [`generate`]: skills that a model writes, as it replies with them.
 //! - [`experiment`]: the experiments that run the tasks.
 //! - [`requests`]: the rules by which trigger requests are sampled, prompted for, checked and reviewed.
+//! - [`author`]: the model that writes, with its stored replies.
 //!
-//! Nothing here calls a model or starts a process.
+//! Nothing here starts a process.
 
+pub mod author;
 pub mod experiment;
 pub mod generate;
 pub mod needs;

@@ -3,6 +3,7 @@
 //! What is public here is for the program of the laboratory, `assay-lab`, which has the same options, output and errors.
 
 pub mod args;
+pub mod asking;
 pub mod commands;
 pub mod config;
 pub mod failure;
@@ -12,7 +13,6 @@ mod prices;
 mod progress;
 mod record_keys;
 mod replies;
-pub mod request_budget;
 pub mod ui;
 
 use std::ffi::OsString;

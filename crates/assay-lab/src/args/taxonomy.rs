@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use assay_cli::args::draft::ModelFlags;
+use assay_cli::args::model::ModelFlags;
 
 /// Sort the skills of a corpus into categories
 ///

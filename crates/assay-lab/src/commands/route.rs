@@ -13,12 +13,12 @@ use assay_router::{
 use serde_json::json;
 
 use crate::args::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
+use assay_cli::asking::price_of;
 use assay_cli::commands::route::{broken, candidates, open, template};
 use assay_cli::config::Settings;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::input;
 use assay_cli::machine;
-use assay_cli::request_budget::price_of;
 use assay_cli::ui::Ui;
 
 pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {

@@ -2,66 +2,16 @@
 //! address, key or name is found within seconds and not after several failed trials.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use assay_agent::cli_agents::Harness;
-use assay_model::{Api, Call, ModelError, ModelOptions, ScriptContext, address};
+use assay_ask::check_model;
+pub use assay_ask::{PreflightError, PreflightEvent};
+use assay_model::{Api, ModelOptions};
 use assay_store::{Cause, Store};
 
 use crate::{Plan, RunOptions};
-
-/// Delay before a waiting message is shown.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Attempts if a provider answers that it failed; the error may be temporary.
-const TRIES: u32 = 3;
-
-/// Between two of them.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// A progress event of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PreflightEvent {
-    /// A model has not replied yet.
-    Waiting {
-        /// `provider:model`.
-        model: String,
-        /// Its address.
-        address: String,
-        /// The longest that it is waited for.
-        most: Duration,
-    },
-    /// One that had to be waited for replied.
-    Replied {
-        /// `provider:model`.
-        model: String,
-        /// How long it took.
-        after: Duration,
-    },
-    /// The provider is reachable but rate-limited.
-    RateLimited {
-        /// `provider:model`.
-        model: String,
-        /// Its answer.
-        message: String,
-    },
-}
-
-/// A model that no trial can be run with.
-#[derive(Debug, thiserror::Error)]
-#[error("{model}{} does not answer: {source}", address.as_ref().map_or(String::new(), |address| format!(" at {address}")))]
-pub struct PreflightError {
-    /// `provider:model`.
-    pub model: String,
-    /// Its address.
-    pub address: Option<String>,
-    /// The variable that the experiment names for its key.
-    pub api_key_env: Option<String>,
-    /// Why.
-    pub source: ModelError,
-}
 
 /// A model as it is called: agents that call it the same way share one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,58 +117,8 @@ fn request_reply(
         api_key_env: model.api_key_env.clone(),
         max_output_tokens: model.max_output_tokens,
         temperature: model.temperature.map(f64::from_bits),
-        request_timeout: most,
-        // A connection that is refused now is not worth a minute of retries.
-        max_retries: 0,
         directory: plan.experiment.directory.clone(),
         ..ModelOptions::default()
     };
-    let began = Instant::now();
-    let deadline = Some(began + most);
-    let address = address(&model.model, &options, env);
-    let fail = |source: ModelError| PreflightError {
-        model: model.model.clone(),
-        address: address.clone(),
-        api_key_env: model.api_key_env.clone(),
-        source,
-    };
-    let request = || {
-        let script_context = ScriptContext::default();
-        let call = Call { deadline, cancel, script_context: &script_context };
-        for tried in 1.. {
-            match assay_model::preflight(&model.model, model.api, &options, env, &call) {
-                Err(ModelError::Server { .. }) if tried < TRIES && !cancel.load(Ordering::Relaxed) => {
-                    std::thread::sleep(PAUSE);
-                }
-                result => return result,
-            }
-        }
-        Err(ModelError::Cancelled)
-    };
-    let (sender, receiver) = channel();
-    let result = std::thread::scope(|scope| {
-        let request = &request;
-        // The sender is dropped with the thread: if that ends without a result, so does the wait.
-        scope.spawn(move || drop(sender.send(request())));
-        let first = receiver.recv_timeout(PATIENCE);
-        if matches!(first, Err(RecvTimeoutError::Timeout)) {
-            let address = address.clone().unwrap_or_default();
-            events(&PreflightEvent::Waiting { model: model.model.clone(), address, most });
-            let result = receiver.recv().unwrap_or(Err(ModelError::Cancelled));
-            if result.is_ok() {
-                let model = model.model.clone();
-                events(&PreflightEvent::Replied { model, after: began.elapsed() });
-            }
-            return result;
-        }
-        first.unwrap_or(Err(ModelError::Cancelled))
-    });
-    match result {
-        Ok(_) => Ok(()),
-        Err(ModelError::RateLimited { message, .. }) => {
-            events(&PreflightEvent::RateLimited { model: model.model.clone(), message });
-            Ok(())
-        }
-        Err(error) => Err(fail(error)),
-    }
+    check_model(&model.model, model.api, &options, most, env, cancel, events)
 }

@@ -1,6 +1,5 @@
 //! What `assay draft` takes.
 
-mod model;
 mod requests;
 mod skill;
 
@@ -9,9 +8,9 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-pub use self::model::{ModelAccess, ModelFlags};
 pub(crate) use self::requests::{PoolName, RequestsArgs};
 pub(crate) use self::skill::{SkillArgs, SkillModelArgs, SkillWhat};
+use super::model::ModelFlags;
 use super::permission::ForeignFlags;
 
 /// Draft an evaluation from a skill

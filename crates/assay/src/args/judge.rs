@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use assay_store::{JudgeInput, JudgeMode};
 use clap::{Subcommand, ValueEnum};
 
+use super::model::ModelFlags;
+
 pub(crate) use self::pairs::PairsArgs;
 pub(crate) use self::people::{LabelsArgs, SheetArgs};
 
@@ -89,21 +91,8 @@ pub(crate) struct PanelArgs {
     /// Print the number of requests and their maximum cost, and send none
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Send requests to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub(crate) price: Vec<f64>,
-    /// Send no request that could bring the cost above this; needs --price
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_usd: Option<f64>,
-    /// Use a paid model without --max-usd
-    #[arg(long)]
-    pub(crate) no_cap: bool,
+    #[command(flatten)]
+    pub(crate) flags: ModelFlags,
 }
 
 /// Show which directives of a skill explain gains of items
@@ -194,21 +183,8 @@ pub(crate) struct RegradeArgs {
     /// Folder that relative paths of scripts start from
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) scripts: PathBuf,
-    /// Send requests to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub(crate) price: Vec<f64>,
-    /// Send no request once this cost is reached; needs prices
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_usd: Option<f64>,
-    /// Use a paid model without --max-usd
-    #[arg(long)]
-    pub(crate) no_cap: bool,
+    #[command(flatten)]
+    pub(crate) flags: ModelFlags,
 }
 
 /// How judges are asked.

@@ -15,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub mod lint;
+pub mod model;
 pub(crate) mod moved;
 pub(crate) mod permission;
 pub(crate) mod plan;

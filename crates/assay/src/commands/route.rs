@@ -15,12 +15,12 @@ use assay_skill::Library;
 use serde::Serialize;
 
 use crate::args::route::{ModelArgs, OrderArgs, RouteArgs};
+use crate::asking::price_of;
 use crate::commands::note_losses;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::machine;
-use crate::request_budget::price_of;
 use crate::ui::Ui;
 
 /// The router that answers where no model is named: what clients show of a skill is its description.

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::judge::calibration::read_set;
 use crate::args::judge::LabelsBy;
 use crate::args::run::{ExecutorFlag, RunArgs};
+use crate::asking::describe_preflight;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::progress::Progress;
@@ -244,21 +245,7 @@ fn run_preflight(
     cancel: &AtomicBool,
     ui: &Ui,
 ) -> Result<bool, Failure> {
-    let mut on_event = |event: &PreflightEvent| {
-        match event {
-        PreflightEvent::Waiting { model, address, most } => ui.note(&format!(
-            "preflight: waiting up to {} for the first reply of {model} at {address} (a local model may be loading)",
-            assay_report::seconds(most.as_secs_f64())
-        )),
-        PreflightEvent::Replied { model, after } => ui.note(&format!(
-            "preflight: {model} replied after {}",
-            assay_report::seconds(after.as_secs_f64())
-        )),
-        PreflightEvent::RateLimited { model, message } => {
-            ui.note(&format!("preflight: {model} is rate-limited, so the run will wait: {message}"));
-        }
-    }
-    };
+    let mut on_event = |event: &PreflightEvent| ui.note(&describe_preflight(event));
     match assay_trial::preflight(plan, store, options, &machine::env, cancel, &mut on_event) {
         Ok(()) => Ok(true),
         Err(PreflightError { source: ModelError::Cancelled, .. }) => Ok(false),

@@ -4,6 +4,7 @@ use assay_corpus::taxonomy::{
     Assigned, SkillSummary, SkillTags, TAG_PROMPT, Taxonomy, VOTE_PROMPT, VOTES, count_votes, read_tags,
     read_votes, tag_request, vote_request,
 };
+use assay_draft::author::DraftAuthor;
 use assay_draft::prompts::Prompt;
 use assay_judge::Request;
 use assay_report::counted;
@@ -11,8 +12,8 @@ use serde_json::json;
 
 use super::{read_taxonomy, summaries, write_lines};
 use crate::args::taxonomy::{AssignArgs, DiscoverArgs};
-use assay_cli::args::draft::ModelFlags;
-use assay_cli::commands::draft::ask::DraftModel;
+use assay_cli::args::model::ModelFlags;
+use assay_cli::commands::draft::ask::open_without_spending;
 use assay_cli::config::Settings;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::machine;
@@ -28,9 +29,9 @@ const SYSTEM: &str = "You classify documents. Reply with one JSON object and not
 const TAGS: Prompt = Prompt { name: "taxonomy-tags", text: TAG_PROMPT };
 const VOTE: Prompt = Prompt { name: "taxonomy-vote", text: VOTE_PROMPT };
 
-fn open<'a>(flags: &'a ModelFlags, spec: &str, settings: &Settings) -> Result<DraftModel<'a>, Failure> {
+fn open(flags: &ModelFlags, spec: &str, settings: &Settings, ui: &Ui) -> Result<DraftAuthor, Failure> {
     let folder = settings.store.join("taxonomy");
-    DraftModel::open_without_spending(flags.access(), spec, folder, machine::interrupted()?)
+    open_without_spending(flags, spec, folder, machine::interrupted()?, ui)
 }
 
 pub(super) fn discover(args: &DiscoverArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -38,12 +39,12 @@ pub(super) fn discover(args: &DiscoverArgs, settings: &Settings, ui: &Ui) -> Res
     // The choice depends on the seed and the ids, and not on the order of the corpus.
     skills.sort_by_key(|skill| *blake3::hash(format!("{} {}", args.seed, skill.id).as_bytes()).as_bytes());
     skills.truncate(args.n as usize);
-    let model = open(&args.flags, &args.model, settings)?;
+    let model = open(&args.flags, &args.model, settings, ui)?;
     let mut tags: Vec<SkillTags> = Vec::new();
     let mut lost = 0;
     for (at, part) in skills.chunks(TAGGED).enumerate() {
         let request = Request { system: SYSTEM.to_owned(), text: tag_request(part) };
-        match model.answer(TAGS, &request, &|reply| read_tags(reply, part))? {
+        match model.answer_request(TAGS, &request, &|reply| read_tags(reply, part))? {
             Ok(found) => tags.extend(found),
             Err(fault) => {
                 ui.note(&format!("warning: {} lost: {fault}", counted(part.len(), "skill", "skills")));
@@ -59,7 +60,7 @@ pub(super) fn discover(args: &DiscoverArgs, settings: &Settings, ui: &Ui) -> Res
 pub(super) fn assign(args: &AssignArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let taxonomy = read_taxonomy(&args.taxonomy)?;
     let skills = summaries(&args.corpus, ui)?;
-    let model = open(&args.flags, &args.model, settings)?;
+    let model = open(&args.flags, &args.model, settings, ui)?;
     let mut assigned: Vec<Assigned> = Vec::new();
     let mut lost = 0;
     for part in skills.chunks(VOTED) {
@@ -88,7 +89,7 @@ type Votes = Vec<Vec<Option<usize>>>;
 
 /// The votes on each skill of a part. The inner error says why a reply cannot be read.
 fn votes(
-    model: &DraftModel<'_>,
+    model: &DraftAuthor,
     taxonomy: &Taxonomy,
     part: &[SkillSummary],
 ) -> Result<Result<Votes, String>, Failure> {
@@ -96,7 +97,7 @@ fn votes(
     for vote in 0..VOTES {
         let system = format!("{SYSTEM} This is vote {} of {VOTES}.", vote + 1);
         let request = Request { system, text: vote_request(taxonomy, part, vote) };
-        match model.answer(VOTE, &request, &|reply| read_votes(reply, taxonomy, part.len()))? {
+        match model.answer_request(VOTE, &request, &|reply| read_votes(reply, taxonomy, part.len()))? {
             Ok(found) => of_skills.iter_mut().zip(found).for_each(|(votes, vote)| votes.push(vote)),
             Err(fault) => return Ok(Err(fault)),
         }
@@ -104,15 +105,9 @@ fn votes(
     Ok(Ok(of_skills))
 }
 
-fn finish(
-    model: &DraftModel<'_>,
-    schema: &str,
-    skills: usize,
-    lost: usize,
-    ui: &Ui,
-) -> Result<Status, Failure> {
-    let (sent, cached) = model.requests();
-    let usd = model.budget().cost_usd();
+fn finish(model: &DraftAuthor, schema: &str, skills: usize, lost: usize, ui: &Ui) -> Result<Status, Failure> {
+    let (sent, cached) = model.count_requests();
+    let usd = model.cap().cost_usd();
     if ui.json() {
         ui.document(&json!({
             "schema": schema, "skills": skills, "lost": lost, "requests": sent, "cached": cached, "cost_usd": usd,
@@ -122,7 +117,7 @@ fn finish(
         ui.out(&format!(
             "{}, {lost} lost; {}, {cached} cached{cost}\n",
             counted(skills, "skill", "skills"),
-            counted(sent, "request", "requests")
+            counted(usize::try_from(sent).unwrap_or(usize::MAX), "request", "requests")
         ))?;
     }
     Ok(if skills == 0 { Status::DidNotHold } else { Status::Done })

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::args::model::ModelFlags;
+
 /// Write requests that skills serve, with a language model
 ///
 /// Skills are drawn so that few go without a request, and the model writes one request for one to three of them.
@@ -56,21 +58,8 @@ pub(crate) struct RequestsArgs {
     /// Print the number of model calls and their cost, and send none
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Send calls to this URL [default: the URL of the provider's API]
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Environment variable with the API key [default: the provider's, such as OPENAI_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// Price of input and output tokens, in USD per million
-    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
-    pub(crate) price: Vec<f64>,
-    /// Send no call that could bring the cost above this; needs --price
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_usd: Option<f64>,
-    /// Use a paid model without --max-usd
-    #[arg(long)]
-    pub(crate) no_cap: bool,
+    #[command(flatten)]
+    pub(crate) flags: ModelFlags,
 }
 
 /// A half of a library.

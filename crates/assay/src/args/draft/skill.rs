@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::model::ModelFlags;
+use crate::args::model::ModelFlags;
 
 /// Write skills with a language model
 ///

@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::args::audit::DirectivesArgs;
+use crate::asking::price_of;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::machine;
 use crate::replies;
-use crate::request_budget::price_of;
 use crate::ui::Ui;
 
 /// Raised when requests change in more than their text.

@@ -48,7 +48,7 @@ pub(super) fn run(args: &RequestsArgs, settings: &Settings, ui: &Ui) -> Result<S
     let drafted = match &args.model {
         None => Drafted::default(),
         Some(model) => {
-            let models = Models::open(args, model, settings)?;
+            let models = Models::open(args, model, settings, ui)?;
             warn_of_family(&models, ui);
             if args.dry_run {
                 return command.forecast(&models, ui);
@@ -68,12 +68,12 @@ pub(super) fn run(args: &RequestsArgs, settings: &Settings, ui: &Ui) -> Result<S
 }
 
 /// A model reviews its own family's requests more favourably.
-fn warn_of_family(models: &Models<'_>, ui: &Ui) {
-    let writer = &models.writer.spec;
-    if let Some(own) = models.reviewers.iter().find(|own| is_same_family(&own.spec, writer)) {
+fn warn_of_family(models: &Models, ui: &Ui) {
+    let writer = models.writer.name();
+    if let Some(own) = models.reviewers.iter().find(|own| is_same_family(own.name(), writer)) {
         ui.note(&format!(
             "warning: the reviewer {} is of the family of {writer}, which wrote the requests (--reviewer)",
-            own.spec
+            own.name()
         ));
     }
 }
@@ -104,7 +104,7 @@ impl Command<'_> {
         [(Kind::Positive, self.args.count.unwrap_or_default()), (Kind::Negative, self.args.negatives)]
     }
 
-    fn draft(&self, models: &Models<'_>, ui: &Ui) -> Result<Drafted, Failure> {
+    fn draft(&self, models: &Models, ui: &Ui) -> Result<Drafted, Failure> {
         let mut checks = Checks::default();
         let mut draws = Vec::new();
         for (kind, count) in self.kinds() {
@@ -117,12 +117,12 @@ impl Command<'_> {
                 (drawn, prompt)
             }));
         }
-        let spent = models.spent();
-        Ok(Drafted { draws, calls: spent.calls, cached: spent.cached, cost_usd: models.cost_usd() })
+        let (calls, cached) = models.count_calls();
+        Ok(Drafted { draws, calls, cached, cost_usd: models.cap.cost_usd() })
     }
 
     /// What the calls cost if each draw is accepted, and at most.
-    fn forecast(&self, models: &Models<'_>, ui: &Ui) -> Result<Status, Failure> {
+    fn forecast(&self, models: &Models, ui: &Ui) -> Result<Status, Failure> {
         let (mut calls, mut usd) = (0_u64, 0.0);
         let skills = &self.library.skills;
         for (kind, count) in self.kinds() {
@@ -139,7 +139,7 @@ impl Command<'_> {
             }
         }
         let most_calls = calls * u64::from(TRIED);
-        let (usd, most_usd) = (models.price.map(|_| usd), models.price.map(|_| usd * f64::from(TRIED)));
+        let (usd, most_usd) = (models.cap.priced(usd), models.cap.priced(usd * f64::from(TRIED)));
         if ui.json() {
             ui.document(&json!({
                 "schema": "assay.requests-forecast/1", "skills": self.places.len(), "calls": calls, "usd": usd,

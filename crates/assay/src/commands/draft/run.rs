@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use assay_draft::author::DraftAuthor;
 use assay_draft::experiment;
 use assay_draft::prompts::{Intent, versions};
 use assay_fs::{Caps, copy_tree};
@@ -11,7 +12,7 @@ use assay_report::clean;
 use assay_skill::Package;
 use serde_json::Value;
 
-use super::ask::DraftModel;
+use super::ask::open_author;
 use super::folder::{DraftFolder, State, make_folder};
 use super::forecast::forecast;
 use super::headroom::{FEWEST_TASKS, too_few};
@@ -42,7 +43,7 @@ pub(super) fn run(args: &DraftRunArgs, settings: &Settings, ui: &Ui) -> Result<S
     };
     let cancel = machine::interrupted()?;
     solvers::check_model(args.solver.as_deref(), &state.model)?;
-    let model = DraftModel::open(args.flags.access(), &state.model, folder.path("replies"), cancel.clone())?;
+    let model = open_author(&args.flags, &state.model, folder.path("replies"), cancel.clone(), ui)?;
     if !args.dry_run {
         if !args.resume {
             if args.stop_after > DraftStage::Needs {
@@ -86,7 +87,7 @@ fn stages(
     folder: &DraftFolder,
     state: &mut State,
     subject: &Subject,
-    model: &DraftModel<'_>,
+    model: &DraftAuthor,
     cancel: &Arc<AtomicBool>,
     ui: &Ui,
 ) -> Result<bool, Failure> {

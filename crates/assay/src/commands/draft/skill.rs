@@ -14,7 +14,7 @@ use assay_skill::generated::{FILE, GeneratedSkill, GeneratedSkills, SCHEMA, Skil
 use serde_json::json;
 
 use self::sources::SkillSources;
-use super::ask::DraftModel;
+use super::ask::open_without_spending;
 use crate::args::draft::{SkillArgs, SkillModelArgs, SkillWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -52,13 +52,12 @@ fn generate(
 ) -> Result<Status, Failure> {
     let replies = settings.store.join("generated");
     let cancel = machine::interrupted()?;
-    let model = DraftModel::open_without_spending(args.flags.access(), &args.model, replies, cancel)?;
+    let model = open_without_spending(&args.flags, &args.model, replies, cancel, ui)?;
     let count = usize::from(args.skills);
     let request = request(origin, &sources.material, count);
     if args.dry_run {
         let tokens = assay_model::tokens(&request.system) + assay_model::tokens(&request.text);
-        let (cached, usd) =
-            (model.is_stored(&request), model.budget().priced(model.budget().max_cost(&request)));
+        let (cached, usd) = (model.is_stored(&request)?, model.cap().priced(model.max_cost(&request)));
         if ui.json() {
             ui.document(&json!({
                 "schema": "assay.generated-forecast/1", "tokens": tokens, "cached": cached, "max_usd": usd,
@@ -71,7 +70,7 @@ fn generate(
         return Ok(Status::Done);
     }
     let skills = model
-        .answer(prompt(origin), &request, &|reply| read_skills(reply, count))?
+        .answer_request(prompt(origin), &request, &|reply| read_skills(reply, count))?
         .map_err(|fault| Failure::infrastructure(format!("cannot read the model's reply: {fault}")))?;
     let beside = folder_beside(out)?;
     let failed = |error: &dyn std::fmt::Display| {

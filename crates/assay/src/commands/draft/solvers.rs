@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use assay_draft::author::DraftAuthor;
 use assay_draft::experiment::{SOLVER_REPETITIONS, solver};
 use assay_draft::review::Fault;
 use assay_store::{ConditionRole, Outcome, Record, Store, TrialId};
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions};
 use serde::{Deserialize, Serialize};
 
-use super::ask::DraftModel;
 use super::folder::{DraftFolder, Rejected, folder_digest};
 use crate::args::draft::DraftRunArgs;
+use crate::asking::price_of;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::machine;
-use crate::request_budget::price_of;
 use crate::ui::Ui;
 
 /// The file with the results.
@@ -72,7 +72,7 @@ pub(super) fn check_model(solver: Option<&str>, author: &str) -> Result<(), Fail
 pub(super) fn run(
     args: &DraftRunArgs,
     folder: &DraftFolder,
-    author: &DraftModel<'_>,
+    author: &DraftAuthor,
     cancel: &Arc<AtomicBool>,
     settings: &Settings,
     ui: &Ui,
@@ -83,7 +83,7 @@ pub(super) fn run(
         ui.note("whether another model solves the tasks has not been checked: --solver names one");
         return Ok(());
     };
-    check_model(Some(&model), author.spec())?;
+    check_model(Some(&model), author.name())?;
     let mut solvers = stored.filter(|stored| stored.model == model).unwrap_or_default();
     "assay.draft-solvers/1".clone_into(&mut solvers.schema);
     solvers.model.clone_from(&model);
@@ -106,12 +106,12 @@ pub(super) fn run(
     }
     let price = price_of(&args.solver_price)?;
     let url = args.solver_base_url.as_deref();
-    if args.flags.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url, price) {
+    if args.flags.access.max_usd.is_some() && price.is_none() && machine::is_paid(&model, url, price) {
         return Err(
             Failure::bad_input(format!("--max-usd needs the price of {model}")).hint("--solver-price IN,OUT")
         );
     }
-    if args.flags.max_usd.is_none() && !args.flags.no_cap && machine::is_paid(&model, url, price) {
+    if args.flags.access.max_usd.is_none() && !args.flags.no_cap && machine::is_paid(&model, url, price) {
         return Err(Failure::bad_input(format!("{model} is a paid model, and this draft has no cap"))
             .hint("--max-usd USD with --solver-price, or --no-cap"));
     }
@@ -153,7 +153,7 @@ fn reject(folder: &DraftFolder, task: &str, model: &str, output: String) -> Resu
 struct SolverStage<'a> {
     args: &'a DraftRunArgs,
     folder: &'a DraftFolder,
-    author: &'a DraftModel<'a>,
+    author: &'a DraftAuthor,
     cancel: &'a Arc<AtomicBool>,
     settings: &'a Settings,
     store: Store,
@@ -235,8 +235,8 @@ impl SolverStage<'_> {
 
     /// What is left of the draft's cap.
     fn left_usd(&self) -> Result<Option<f64>, Failure> {
-        let Some(cap) = self.args.flags.max_usd else { return Ok(None) };
-        let mut spent = self.author.budget().cost_usd().unwrap_or(0.0);
+        let Some(cap) = self.args.flags.access.max_usd else { return Ok(None) };
+        let mut spent = self.author.cap().cost_usd().unwrap_or(0.0);
         // All attempts that were ever made, of tasks that were edited since as well.
         let folders = std::fs::read_dir(self.store.root().join("trials")).into_iter().flatten().flatten();
         let trials =

@@ -1,10 +1,10 @@
 //! `assay draft status`: the tasks of a draft, and what its requests used.
 
+use assay_draft::author::{DraftAuthor, stored_replies};
 use assay_model::Usage;
 use assay_report::{clean, counted};
 use serde::Serialize;
 
-use super::ask::{DraftModel, stored_replies};
 use super::folder::{DraftFolder, Headroom, Ideas};
 use crate::args::draft::{DraftStage, StatusArgs};
 use crate::failure::{Failure, Status};
@@ -29,9 +29,9 @@ struct Document {
     usage: Usage,
     /// Requests of this command; absent in `draft status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    requests: Option<usize>,
+    requests: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cached: Option<usize>,
+    cached: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
@@ -76,12 +76,12 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui) -> Result<Status, Failure> {
 }
 
 /// Prints the state of a draft, with the requests of a command.
-pub(super) fn print(folder: &DraftFolder, model: Option<&DraftModel<'_>>, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn print(folder: &DraftFolder, model: Option<&DraftAuthor>, ui: &Ui) -> Result<(), Failure> {
     let document = document(folder, model)?;
     if ui.json() { ui.document(&document) } else { ui.out(&render(folder, &document)) }
 }
 
-fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Document, Failure> {
+fn document(folder: &DraftFolder, model: Option<&DraftAuthor>) -> Result<Document, Failure> {
     let state = folder.state()?;
     let solvers = super::solvers::results(folder)?.unwrap_or_default();
     let solved = |task: &str| solvers.tasks.get(task).map(|solved| solved.solved);
@@ -116,12 +116,8 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
             task,
         });
     }
-    let replies = stored_replies(&folder.path("replies"))?;
-    let mut usage = Usage::default();
-    for reply in &replies {
-        usage += reply.usage;
-    }
-    let requests = model.map(DraftModel::requests);
+    let (replies, usage) = stored_replies(folder.path("replies"))?;
+    let requests = model.map(DraftAuthor::count_requests);
     let count = |state: TaskState| tasks.iter().filter(|task| task.state == state).count();
     let is_validated =
         state.stage >= Some(DraftStage::Validation) || count(TaskState::Proposed) < tasks.len();
@@ -140,7 +136,7 @@ fn document(folder: &DraftFolder, model: Option<&DraftModel<'_>>) -> Result<Docu
         usage,
         requests: requests.map(|(sent, _)| sent),
         cached: requests.map(|(_, cached)| cached),
-        cost_usd: model.and_then(|model| model.budget().cost_usd()),
+        cost_usd: model.and_then(|model| model.cap().cost_usd()),
     })
 }
 

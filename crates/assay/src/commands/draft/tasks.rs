@@ -1,11 +1,11 @@
 //! Ideas of tasks, and their files.
 
+use assay_draft::author::DraftAuthor;
 use assay_draft::prompts::{self, FILES, IDEAS, versions};
 use assay_draft::proposal::{Idea, Proposal, Provenance, read_files, read_ideas, write_task};
 use assay_judge::Request;
 use assay_report::clean;
 
-use super::ask::DraftModel;
 use super::folder::{DraftFolder, Ideas, ProposalRecord, Rejected, folder_digest, person_reason};
 use super::subject::Subject;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::ui::Ui;
 pub(super) fn ideas(
     folder: &DraftFolder,
     subject: &Subject,
-    model: &DraftModel<'_>,
+    model: &DraftAuthor,
     count: usize,
 ) -> Result<Vec<Idea>, Failure> {
     if let Some(ideas) = folder.read::<Ideas>("ideas.json")? {
@@ -23,7 +23,7 @@ pub(super) fn ideas(
     }
     let request = prompts::request_ideas(&subject.text, count);
     let read = |reply: &str| read_ideas(reply, count, &subject.text.intents);
-    let (ideas, unused) = model.answer(IDEAS, &request, &read)?.map_err(|fault| {
+    let (ideas, unused) = model.answer_request(IDEAS, &request, &read)?.map_err(|fault| {
         Failure::infrastructure(format!("cannot read the model's ideas: {fault}"))
             .hint("remove the reply from the folder replies to ask again, or use another model")
     })?;
@@ -65,7 +65,7 @@ pub(super) fn request(subject: &Subject, idea: &Idea, all: &[Idea]) -> Request {
 pub(super) fn write(
     folder: &DraftFolder,
     subject: &Subject,
-    model: &DraftModel<'_>,
+    model: &DraftAuthor,
     ideas: &[Idea],
     ui: &Ui,
 ) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ pub(super) fn write(
             folder.reject(&idea.name, rejected)?;
             continue;
         }
-        let answer = model.answer(FILES, &request(subject, idea, ideas), &|reply| {
+        let answer = model.answer_request(FILES, &request(subject, idea, ideas), &|reply| {
             read_files(reply, &subject.text.inputs)
         })?;
         let proposal = match answer {
@@ -98,14 +98,14 @@ pub(super) fn write(
         let provenance = Provenance {
             skills: &names,
             digest: &digest,
-            model: model.spec(),
+            model: model.name(),
             prompts: &prompt_words.join(", "),
         };
         write_folder(folder, idea, &proposal, &provenance)?;
         folder.save_proposal(&ProposalRecord {
             schema: "assay.draft-proposal/1".to_owned(),
             idea: idea.clone(),
-            model: model.spec().to_owned(),
+            model: model.name().to_owned(),
             prompts: prompts.clone(),
             written: vec![folder_digest(&folder.task(&idea.name))],
             repairs: 0,

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use assay_diagnostic::Severity;
+use assay_draft::author::DraftAuthor;
 use assay_draft::prompts::{REPAIR, request_repair};
 use assay_draft::proposal::{apply, read_changes, read_task};
 use assay_draft::review::{Fault, Reference, review};
@@ -12,7 +13,6 @@ use assay_report::clean;
 use assay_task::Task;
 use assay_task::check::{self, Context, Finding};
 
-use super::ask::DraftModel;
 use super::folder::{Accepted, DraftFolder, Pending, ProposalRecord, Rejected, folder_digest, make_folder};
 use super::inputs::{GENERATOR, generate_files};
 use super::subject::Subject;
@@ -46,7 +46,7 @@ struct Checked {
 pub(super) fn run(
     folder: &DraftFolder,
     subject: &Subject,
-    model: &DraftModel<'_>,
+    model: &DraftAuthor,
     settings: &Settings,
     ui: &Ui,
 ) -> Result<(), Failure> {
@@ -77,7 +77,7 @@ const WORK: &str = ".work";
 struct Validator<'a, 'b> {
     folder: &'a DraftFolder,
     subject: &'a Subject,
-    model: &'a DraftModel<'a>,
+    model: &'a DraftAuthor,
     executor: &'a mut Executor<'b>,
     /// The tasks that were accepted before, with their instructions.
     others: &'a [(String, String)],
@@ -184,7 +184,7 @@ impl Validator<'_, '_> {
         let request = request_repair(&self.subject.text, &proposal.idea, &files, &pending.report);
         let changes = match self
             .model
-            .answer(REPAIR, &request, &|reply| read_changes(reply, &self.subject.text.inputs))?
+            .answer_request(REPAIR, &request, &|reply| read_changes(reply, &self.subject.text.inputs))?
         {
             Ok(changes) => changes,
             Err(fault) => return Ok(Err(format!("the model's repair cannot be read: {fault}"))),

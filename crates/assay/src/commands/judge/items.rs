@@ -33,7 +33,7 @@ pub(super) fn run(args: &ItemsArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         );
     }
     let batch = Batch::new(&rows);
-    let panel = Panel::new(&args.judge, &args.panel, settings)?;
+    let panel = Panel::new(&args.judge, &args.panel, settings, ui)?;
     let forecast = panel.forecast(&batch)?;
     if args.panel.dry_run {
         if ui.json() {

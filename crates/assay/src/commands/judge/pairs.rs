@@ -45,7 +45,7 @@ pub(super) fn run(args: &PairsArgs, settings: &Settings, ui: &Ui) -> Result<Stat
         );
     }
     let batch = batch::batch(&rows);
-    let panel = Panel::new(&args.judge, &args.panel, settings)?;
+    let panel = Panel::new(&args.judge, &args.panel, settings, ui)?;
     let forecast = panel.forecast(&batch)?;
     if args.panel.dry_run {
         report_forecast(rows.len(), &forecast, ui)?;

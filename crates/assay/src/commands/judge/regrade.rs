@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use super::figures::{cell, ends};
 use crate::args::judge::RegradeArgs;
+use crate::asking::price_of;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
-use crate::request_budget::price_of;
 use crate::ui::Ui;
 use crate::{commands, machine};
 
@@ -72,7 +72,7 @@ pub(super) fn run(args: &RegradeArgs, settings: &Settings, ui: &Ui) -> Result<St
     let panel = open(&spec)?;
     let (work, cells) = plan(&store, &run, &panel, &rubrics)?;
     let cancel = machine::interrupted()?;
-    let budget = Budget::new(Caps { usd: args.max_usd, ..Caps::default() });
+    let budget = Budget::new(Caps { usd: args.flags.access.max_usd, ..Caps::default() });
     let judged = judge_all(&store, &work, &panel, &rubrics, &budget, &cancel, args.concurrency as usize)?;
     store.clear_scratch();
     if cancel.load(Ordering::Relaxed) {
@@ -92,13 +92,13 @@ pub(super) fn run(args: &RegradeArgs, settings: &Settings, ui: &Ui) -> Result<St
 /// The judges: those of the run, with what the command line replaces.
 fn spec(args: &RegradeArgs, planned: &JudgeSpec) -> Result<JudgeSpec, Failure> {
     let mut spec = planned.clone();
-    let price = price_of(&args.price)?;
+    let price = price_of(&args.flags.access.price)?;
     if !args.judge.is_empty() {
         let entry = |model: &String| JudgeModel {
             model: model.clone(),
-            base_url: args.base_url.clone(),
+            base_url: args.flags.access.base_url.clone(),
             server: None,
-            api_key_env: args.api_key_env.clone(),
+            api_key_env: args.flags.access.api_key_env.clone(),
             price,
         };
         spec.models = args.judge.iter().map(entry).collect();
@@ -148,14 +148,14 @@ fn rubrics(args: &RegradeArgs) -> Result<BTreeMap<String, Rubric>, Failure> {
 }
 
 fn check_cap(args: &RegradeArgs, spec: &JudgeSpec) -> Result<(), Failure> {
-    if args.max_usd.is_some() && spec.models.iter().any(|model| model.price.is_none()) {
+    if args.flags.access.max_usd.is_some() && spec.models.iter().any(|model| model.price.is_none()) {
         return Err(Failure::bad_input("--max-usd needs the prices of all judges").hint("--price IN,OUT"));
     }
     let paid = spec
         .models
         .iter()
         .find(|model| machine::is_paid(&model.model, model.base_url.as_deref(), model.price));
-    match paid.filter(|_| args.max_usd.is_none() && !args.no_cap) {
+    match paid.filter(|_| args.flags.access.max_usd.is_none() && !args.flags.no_cap) {
         Some(judge) => {
             Err(Failure::bad_input(format!("{} is a paid model, and this command has no cap", judge.model))
                 .hint("--max-usd USD with --price, or --no-cap"))

@@ -1,11 +1,12 @@
 //! Rounds of draws, calls, checks and reviews, until enough requests are accepted.
 
+use assay_ask::ModelHandle;
 use assay_draft::requests::{
     Checks, Decision, Draw, Facts, Opinion, Pool, Review, ReviewPrompt, Sampler, WritePrompt, decide, written,
 };
 use assay_fs::Hasher;
 
-use super::calls::{ModelCall, Models, NamedModel};
+use super::calls::{ModelCall, Models};
 use super::library::Library;
 use crate::failure::Failure;
 
@@ -116,7 +117,7 @@ impl<'a> Rounds<'a> {
     pub(super) fn run(
         mut self,
         count: u32,
-        models: &Models<'_>,
+        models: &Models,
         checks: &mut Checks,
         progress: &dyn Fn(usize, u32),
     ) -> Result<Vec<Drawn>, Failure> {
@@ -158,7 +159,7 @@ impl<'a> Rounds<'a> {
         Some(write.prompt(drawn.draw.style))
     }
 
-    fn write(&self, round: &mut [Drawn], models: &Models<'_>, checks: &mut Checks) -> Result<(), Failure> {
+    fn write(&self, round: &mut [Drawn], models: &Models, checks: &mut Checks) -> Result<(), Failure> {
         let prompts: Vec<_> = round.iter().map(|drawn| self.prompt(drawn)).collect();
         let calls: Vec<ModelCall<'_>> = round
             .iter()
@@ -197,7 +198,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Reviews the requests that passed the checks.
-    fn review(&self, round: &mut [Drawn], models: &Models<'_>) -> Result<(), Failure> {
+    fn review(&self, round: &mut [Drawn], models: &Models) -> Result<(), Failure> {
         let passed: Vec<(usize, Vec<ReviewPrompt>)> = round
             .iter()
             .enumerate()
@@ -210,7 +211,7 @@ impl<'a> Rounds<'a> {
                 (at, Review::ALL.map(prompt).into())
             })
             .collect();
-        let reviewer = |number: usize| -> &NamedModel { &models.reviewers[number % models.reviewers.len()] };
+        let reviewer = |number: usize| -> &ModelHandle { &models.reviewers[number % models.reviewers.len()] };
         let calls: Vec<ModelCall<'_>> = passed
             .iter()
             .flat_map(|(at, prompts)| {
@@ -232,7 +233,7 @@ impl<'a> Rounds<'a> {
                 let reply = replies.next().unwrap_or_default();
                 let opinion = own.read(&reply).unwrap_or_else(|fault| own.unreadable(&fault));
                 drawn.choices.extend(own.choices().map(str::to_owned));
-                drawn.reviews.push((opinion, reviewer(place).spec.clone()));
+                drawn.reviews.push((opinion, reviewer(place).name().to_owned()));
             }
             let opinions: Vec<Opinion> = drawn.reviews.iter().map(|(opinion, _)| opinion.clone()).collect();
             drawn.result = match decide(&opinions) {

@@ -1,25 +1,19 @@
 //! The judges of a batch: their requests, cached replies, cost and failures.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use assay_ask::{AskRules, Asker, CostCap, FolderCache, ModelHandle, ModelQuestion, QuestionOf};
 use assay_judge::{PROTOCOL, Request};
-use assay_model::{ChatModel, ChatReply, ModelOptions, ScriptContext, Usage};
-use assay_trial::judging::{JudgeQuestion, ask_judge};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use assay_model::{ScriptContext, Usage};
+use serde_json::{Map, Value, json};
 
 use super::batch::Batch;
 use crate::args::judge::PanelArgs;
+use crate::asking::{WAITING_INTERVAL, no_answer, progress};
 use crate::config::Settings;
 use crate::failure::Failure;
-use crate::request_budget::{RequestBudget, no_answer};
-use crate::{machine, replies};
-
-/// Longest wait for a reply, retries included.
-const PATIENCE: Duration = Duration::from_mins(10);
+use crate::ui::Ui;
 
 /// What a judge is asked in one request.
 pub(in crate::commands::judge) trait Prompt: Sync {
@@ -36,18 +30,6 @@ pub(in crate::commands::judge) trait Prompt: Sync {
 
     /// Whether rulings miss the planted item. `None` without one.
     fn is_missed(&self, rulings: &[Self::Ruling]) -> Option<bool>;
-}
-
-/// A cached reply.
-#[derive(Debug, Serialize, Deserialize)]
-struct StoredReply {
-    judge: String,
-    repeat: u32,
-    request: String,
-    reply: String,
-    /// The model that the provider reported.
-    replied_model: Option<String>,
-    usage: Option<Usage>,
 }
 
 /// What a batch needs.
@@ -72,29 +54,17 @@ pub(in crate::commands::judge) struct Judged<R> {
     pub(in crate::commands::judge) usage: Usage,
 }
 
-/// The rulings of one request, and whether they were cached.
-type Answered<R> = (Vec<R>, bool);
-
-struct Judge {
-    spec: String,
-    model: Arc<dyn ChatModel>,
-    identity: serde_json::Value,
-}
-
 pub(in crate::commands::judge) struct Panel<'a> {
     args: &'a PanelArgs,
-    folder: PathBuf,
-    judges: Vec<Judge>,
-    budget: RequestBudget,
+    judges: Vec<ModelHandle>,
+    asker: Asker<'static>,
+    cap: Arc<CostCap>,
 }
 
-/// One request: what is asked, a judge, a repeat.
-struct Work<'a, P> {
+/// A request with the group that it is about.
+struct GroupRequest<'a, P: Prompt> {
     group: &'a P,
-    judge: &'a Judge,
-    repeat: u32,
-    request: Request,
-    path: PathBuf,
+    question: QuestionOf<'a, Vec<P::Ruling>>,
 }
 
 impl<'a> Panel<'a> {
@@ -103,39 +73,35 @@ impl<'a> Panel<'a> {
         specs: &[String],
         args: &'a PanelArgs,
         settings: &Settings,
+        ui: &Ui,
     ) -> Result<Self, Failure> {
-        let budget = RequestBudget::new(&args.price, args.max_usd, Usage::default())?;
-        let mut judges: Vec<Judge> = Vec::new();
+        let cap = Arc::new(args.flags.cost_cap("this batch")?);
+        let mut judges: Vec<ModelHandle> = Vec::new();
         for spec in specs {
-            if judges.iter().any(|judge| judge.spec == *spec) {
+            if judges.iter().any(|judge| judge.name() == spec) {
                 return Err(Failure::bad_input(format!("--judge {spec} is given twice"))
                     .hint("--repeats asks one judge several times"));
             }
-            let options = ModelOptions {
-                base_url: args.base_url.clone(),
-                api_key_env: args.api_key_env.clone(),
-                ..ModelOptions::default()
-            };
-            let model = assay_model::open(spec, &options, &machine::env)
-                .map_err(|error| Failure::bad_input(format!("--judge: {error}")))?;
-            judges.push(Judge { spec: spec.clone(), identity: model.identity(), model });
+            judges.push(args.flags.access.open_model("--judge", spec)?);
         }
-        Ok(Self { args, folder: settings.store.join("judgements"), judges, budget })
+        let cache = FolderCache::new(settings.store.join("judgements"));
+        let asker = Asker::new(Arc::new(cache), cap.clone(), AskRules::default())
+            .report_to(progress(ui), WAITING_INTERVAL);
+        Ok(Self { args, judges, asker, cap })
     }
 
-    fn work<'b, P: Prompt>(&'b self, batch: &'b Batch<P>) -> Vec<Work<'b, P>> {
+    fn requests<'b, P: Prompt>(&'b self, batch: &'b Batch<P>) -> Vec<GroupRequest<'b, P>> {
         let mut all = Vec::new();
         for group in &batch.groups {
             let request = group.request();
             for judge in &self.judges {
                 for repeat in 1..=self.args.repeats {
-                    let identity = json!({
-                        "protocol": PROTOCOL, "model": judge.spec, "script": judge.identity, "repeat": repeat,
-                        "system": request.system, "text": request.text, "url": self.args.base_url,
-                    });
-                    let digest = blake3::hash(identity.to_string().as_bytes()).to_hex();
-                    let path = self.folder.join(format!("{digest}.json"));
-                    all.push(Work { group, judge, repeat, request: request.clone(), path });
+                    let question = QuestionOf {
+                        model: judge,
+                        question: question(judge, &request, repeat),
+                        read: Box::new(|reply| group.read(reply)),
+                    };
+                    all.push(GroupRequest { group, question });
                 }
             }
         }
@@ -147,17 +113,17 @@ impl<'a> Panel<'a> {
         &self,
         batch: &Batch<P>,
     ) -> Result<Forecast, Failure> {
-        let work = self.work(batch);
+        let requests = self.requests(batch);
         let mut cached = 0;
         let mut cost = 0.0;
-        for one in &work {
-            if replies::read::<StoredReply>(&one.path)?.is_some() {
+        for GroupRequest { question: of, .. } in &requests {
+            if self.asker.is_answered(&of.question, &*of.read)? {
                 cached += 1;
             } else {
-                cost += self.budget.max_cost(&one.request);
+                cost += self.cap.max_cost(&of.question, self.asker.rules());
             }
         }
-        Ok(Forecast { requests: work.len() - cached, cached, max_usd: self.budget.priced(cost) })
+        Ok(Forecast { requests: requests.len() - cached, cached, max_usd: self.cap.priced(cost) })
     }
 
     /// Refuses paid judges without a cap.
@@ -165,10 +131,7 @@ impl<'a> Panel<'a> {
         if forecast.requests == 0 {
             return Ok(());
         }
-        let url = self.args.base_url.as_deref();
-        self.judges
-            .iter()
-            .try_for_each(|judge| self.budget.check_cap(&judge.spec, url, self.args.no_cap, "this batch"))
+        Ok(self.judges.iter().try_for_each(|judge| self.cap.check_model(judge))?)
     }
 
     /// Judges a batch. The first failure of a judge ends it; replies so far are in the store.
@@ -176,117 +139,54 @@ impl<'a> Panel<'a> {
         &self,
         batch: &Batch<P>,
     ) -> Result<Judged<P::Ruling>, Failure> {
-        let work = self.work(batch);
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        let failure = Mutex::new(None);
-        let replies: Vec<Mutex<Option<Answered<P::Ruling>>>> =
-            work.iter().map(|_| Mutex::new(None)).collect();
-        std::thread::scope(|scope| {
-            for _ in 0..self.args.concurrency {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(one) = work.get(at) else { return };
-                        match self.answer(one, &stop) {
-                            Ok(answer) => *lock(&replies[at]) = Some(answer),
-                            Err(error) => {
-                                stop.store(true, Ordering::Relaxed);
-                                lock(&failure).get_or_insert(error);
-                            }
-                        }
-                    }
-                });
-            }
-        });
-        if let Some(failure) = lock(&failure).take() {
-            return Err(failure);
-        }
+        let (groups, questions): (Vec<&P>, Vec<_>) =
+            self.requests(batch).into_iter().map(|of| (of.group, of.question)).unzip();
+        let concurrency = usize::try_from(self.args.concurrency).unwrap_or(usize::MAX);
+        let answers = self
+            .asker
+            .answer_all(&questions, concurrency, &AtomicBool::new(false))
+            .map_err(|error| no_answer(error, "judge"))?;
         let mut judged = Judged {
             rulings: vec![Vec::new(); batch.rows],
             requests: 0,
             cached: 0,
             planted: 0,
             missed: 0,
-            cost_usd: None,
-            usage: Usage::default(),
+            cost_usd: self.cap.cost_usd(),
+            usage: self.cap.spending().usage,
         };
-        for (one, reply) in work.iter().zip(replies) {
-            let reply = reply.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let Some((rulings, is_cached)) = reply else { continue };
-            judged.requests += usize::from(!is_cached);
-            judged.cached += usize::from(is_cached);
-            if let Some(is_missed) = one.group.is_missed(&rulings) {
+        for (group, answer) in groups.into_iter().zip(answers) {
+            let Ok(rulings) = answer.value else { continue };
+            judged.requests += usize::from(!answer.is_cached);
+            judged.cached += usize::from(answer.is_cached);
+            if let Some(is_missed) = group.is_missed(&rulings) {
                 judged.planted += 1;
                 judged.missed += usize::from(is_missed);
             }
-            for (ruling, row) in rulings.into_iter().zip(one.group.rows()) {
+            for (ruling, row) in rulings.into_iter().zip(group.rows()) {
                 if let Some(row) = row {
                     judged.rulings[row].push(ruling);
                 }
             }
         }
-        judged.usage = self.budget.usage();
-        judged.cost_usd = self.budget.cost_usd();
         Ok(judged)
     }
+}
 
-    /// The rulings of one request, and whether they were cached.
-    fn answer<P: Prompt>(
-        &self,
-        one: &Work<'_, P>,
-        stop: &AtomicBool,
-    ) -> Result<Answered<P::Ruling>, Failure> {
-        if let Some(stored) = replies::read::<StoredReply>(&one.path)? {
-            let rulings =
-                one.group.read(&stored.reply).map_err(|error| replies::invalid(&one.path, &error))?;
-            return Ok((rulings, true));
-        }
-        self.budget.reserve(&one.request)?;
-        let requested = request_rulings(one, &self.budget, stop);
-        self.budget.release(&one.request);
-        requested.map(|rulings| (rulings, false))
+/// What a judge is asked in a repeat.
+fn question(judge: &ModelHandle, request: &Request, repeat: u32) -> ModelQuestion {
+    let mut labels = Map::new();
+    labels.insert("judge".to_owned(), json!(judge.name()));
+    labels.insert("repeat".to_owned(), json!(repeat));
+    labels.insert("request".to_owned(), Value::String(request.text.clone()));
+    ModelQuestion {
+        system: request.system.clone(),
+        text: request.text.clone(),
+        identity: json!({
+            "protocol": PROTOCOL, "model": judge.name(), "script": judge.identity(), "repeat": repeat,
+            "system": request.system, "text": request.text, "url": judge.base_url(),
+        }),
+        labels,
+        script: ScriptContext { task: "judge".to_owned(), repetition: repeat, ..ScriptContext::default() },
     }
-}
-
-fn request_rulings<P: Prompt>(
-    one: &Work<'_, P>,
-    budget: &RequestBudget,
-    stop: &AtomicBool,
-) -> Result<Vec<P::Ruling>, Failure> {
-    let context =
-        ScriptContext { task: "judge".to_owned(), repetition: one.repeat, ..ScriptContext::default() };
-    let question = JudgeQuestion {
-        name: &one.judge.spec,
-        model: &*one.judge.model,
-        request: &one.request,
-        patience: PATIENCE,
-        context: &context,
-        cancel: stop,
-    };
-    let mut on_reply = |reply: &ChatReply| {
-        if let Some(usage) = reply.usage {
-            budget.add(usage);
-        }
-    };
-    let (rulings, reply) = ask_judge(&question, &|text| one.group.read(text), &mut on_reply)
-        .map_err(|error| no_answer(error, "judge"))?;
-    store(one, &reply)?;
-    Ok(rulings)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn store<P>(one: &Work<'_, P>, reply: &ChatReply) -> Result<(), Failure> {
-    let stored = StoredReply {
-        judge: one.judge.spec.clone(),
-        repeat: one.repeat,
-        request: one.request.text.clone(),
-        reply: reply.text.clone(),
-        replied_model: reply.model.clone(),
-        usage: reply.usage,
-    };
-    replies::write::<StoredReply>(Path::new(&one.path), &stored)
 }

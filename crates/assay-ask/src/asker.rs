@@ -1,0 +1,232 @@
+//! Questions one by one.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use assay_model::{Call, ChatReply, ChatRequest, Message, ModelError};
+use serde_json::Value;
+
+use crate::open_requests::OpenRequests;
+use crate::{
+    AskBudget, AskError, AskEvent, AskEvents, AskRules, Exchange, ModelHandle, ModelQuestion, PreflightEvent,
+    ReplyCache, StoredReply, UnreadableReplies,
+};
+
+/// Asks models by the rules of a client. Any number of threads share it.
+pub struct Asker<'a> {
+    cache: Arc<dyn ReplyCache + 'a>,
+    budget: Arc<dyn AskBudget + 'a>,
+    rules: AskRules,
+    events: Arc<dyn AskEvents>,
+    open: Option<OpenRequests>,
+}
+
+impl std::fmt::Debug for Asker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asker").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone)]
+pub struct Answer<T> {
+    /// What was read, or why no reply can be read, where [`UnreadableReplies::Keep`] makes that an answer.
+    pub value: Result<T, String>,
+    /// All replies to the question, also those that were stored before.
+    pub exchange: Exchange,
+    /// The last replies of it that came now.
+    pub new_replies: usize,
+    /// Whether nothing was sent.
+    pub is_cached: bool,
+}
+
+impl<'a> Asker<'a> {
+    /// An asker that tells nobody what it does.
+    pub fn new(cache: Arc<dyn ReplyCache + 'a>, budget: Arc<dyn AskBudget + 'a>, rules: AskRules) -> Self {
+        Self { cache, budget, rules, events: Arc::new(|_: &AskEvent<'_>| {}), open: None }
+    }
+
+    /// Reports what happens, and in each interval how long requests have been waiting.
+    #[must_use]
+    pub fn report_to(self, events: Arc<dyn AskEvents>, interval: Duration) -> Self {
+        let open = Some(OpenRequests::new(Arc::clone(&events), interval));
+        Self { events, open, ..self }
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &AskRules {
+        &self.rules
+    }
+
+    /// Whether a question is answered by what is stored.
+    ///
+    /// # Errors
+    /// The stored replies cannot be read.
+    pub fn is_answered<T>(
+        &self,
+        question: &ModelQuestion,
+        read: &dyn Fn(&str) -> Result<T, String>,
+    ) -> Result<bool, AskError> {
+        let stored = self.cache.load_exchange(question)?;
+        Ok(self.stored_answer(&stored, read).is_some())
+    }
+
+    /// Answers a question from the stored replies, or else by the model.
+    ///
+    /// # Errors
+    /// The model gives no reply, or none that can be read; a cap is reached; replies cannot be stored.
+    pub fn answer_question<T>(
+        &self,
+        model: &ModelHandle,
+        question: &ModelQuestion,
+        read: &dyn Fn(&str) -> Result<T, String>,
+        cancel: &AtomicBool,
+    ) -> Result<Answer<T>, AskError> {
+        self.answer_after_checking(model, question, read, &[model], cancel)
+    }
+
+    /// The same; before the question is sent, the connections to `models` are checked.
+    pub(crate) fn answer_after_checking<T>(
+        &self,
+        model: &ModelHandle,
+        question: &ModelQuestion,
+        read: &dyn Fn(&str) -> Result<T, String>,
+        models: &[&ModelHandle],
+        cancel: &AtomicBool,
+    ) -> Result<Answer<T>, AskError> {
+        let stored = self.cache.load_exchange(question)?;
+        if let Some(value) = self.stored_answer(&stored, read) {
+            self.events.handle_event(&AskEvent::Cached { model: model.name() });
+            return Ok(Answer { value, exchange: stored, new_replies: 0, is_cached: true });
+        }
+        let reserved = self.budget.reserve_cost(model, question, &self.rules, cancel);
+        if let Err(AskError::Capped(reason)) = &reserved {
+            self.events.handle_event(&AskEvent::Capped(reason));
+        }
+        let mut reserved = reserved?;
+        self.check_models(models, cancel)?;
+        let mut charge = |reply: &ChatReply| reserved.charge_reply(question, reply);
+        self.send_question(model, question, stored, read, &mut charge, cancel)
+    }
+
+    /// Checks the connections to models with one short request each, unless they were checked before.
+    ///
+    /// # Errors
+    /// The first model that cannot be used.
+    pub fn check_models(&self, models: &[&ModelHandle], cancel: &AtomicBool) -> Result<(), AskError> {
+        let mut events = |event: &PreflightEvent| self.events.handle_event(&AskEvent::Preflight(event));
+        models.iter().try_for_each(|model| {
+            model.check_connection(self.rules.patience, cancel, &mut events).map_err(AskError::Preflight)
+        })
+    }
+
+    /// The answer by stored replies: the first that can be read, or, where that is an answer, the fault of the last.
+    fn stored_answer<T>(
+        &self,
+        stored: &Exchange,
+        read: &dyn Fn(&str) -> Result<T, String>,
+    ) -> Option<Result<T, String>> {
+        let mut fault = None;
+        for reply in &stored.replies {
+            match reply.fault.clone().map_or_else(|| read(&reply.text), Err) {
+                Ok(value) => return Some(Ok(value)),
+                Err(found) => fault = Some(found),
+            }
+        }
+        let is_answer = stored.is_ended && self.rules.unreadable == UnreadableReplies::Keep;
+        fault.filter(|_| is_answer).map(Err)
+    }
+
+    /// Sends a question until a reply can be read. A conversation that was broken off is continued.
+    fn send_question<T>(
+        &self,
+        model: &ModelHandle,
+        question: &ModelQuestion,
+        stored: Exchange,
+        read: &dyn Fn(&str) -> Result<T, String>,
+        charge: &mut dyn FnMut(&ChatReply),
+        cancel: &AtomicBool,
+    ) -> Result<Answer<T>, AskError> {
+        let no_reply = |source: ModelError| AskError::NoReply { model: model.name().to_owned(), source };
+        let chat_model = model.model().map_err(no_reply)?;
+        let mut exchange = stored;
+        let mut messages = vec![Message::User { text: question.text.clone() }];
+        let mut tried = 0;
+        if self.rules.unreadable == UnreadableReplies::Keep && !exchange.is_ended {
+            for reply in &exchange.replies {
+                let fault = reply.fault.as_deref().unwrap_or_default();
+                self.complain(&mut messages, reply.text.clone(), Value::Null, fault);
+                tried += 1;
+            }
+        }
+        let (mut new_replies, mut fault) = (0, exchange.fault().unwrap_or_default().to_owned());
+        for number in tried + 1..=self.rules.tries {
+            let (reply, after) =
+                self.send_request(&*chat_model, question, &messages, cancel).map_err(no_reply)?;
+            charge(&reply);
+            let value = read(&reply.text);
+            exchange.is_ended = value.is_ok() || number == self.rules.tries;
+            exchange.replies.push(StoredReply::of(
+                &reply,
+                value.as_ref().err().cloned(),
+                after.as_secs_f64(),
+            ));
+            new_replies += 1;
+            self.cache.store_exchange(question, &exchange)?;
+            self.report_reply(model.name(), &reply, after);
+            match value {
+                Ok(value) => return Ok(Answer { value: Ok(value), exchange, new_replies, is_cached: false }),
+                Err(found) => {
+                    let event = AskEvent::Unreadable { model: model.name(), fault: &found };
+                    self.events.handle_event(&event);
+                    self.complain(&mut messages, reply.text, reply.raw, &found);
+                    fault = found;
+                }
+            }
+        }
+        match self.rules.unreadable {
+            UnreadableReplies::Keep => {
+                Ok(Answer { value: Err(fault), exchange, new_replies, is_cached: false })
+            }
+            UnreadableReplies::AskAgain => {
+                Err(AskError::Unreadable { model: model.name().to_owned(), fault })
+            }
+        }
+    }
+
+    /// Adds a reply that cannot be read, and the complaint about it.
+    fn complain(&self, messages: &mut Vec<Message>, text: String, raw: Value, fault: &str) {
+        messages.push(Message::Assistant { text, tool_calls: Vec::new(), raw });
+        messages.push(Message::User { text: (self.rules.complaint)(fault) });
+    }
+
+    fn send_request(
+        &self,
+        model: &dyn assay_model::ChatModel,
+        question: &ModelQuestion,
+        messages: &[Message],
+        cancel: &AtomicBool,
+    ) -> Result<(ChatReply, Duration), ModelError> {
+        let began = Instant::now();
+        let call =
+            Call { deadline: Some(began + self.rules.patience), cancel, script_context: &question.script };
+        let request = ChatRequest {
+            system: question.system.clone(),
+            messages: messages.to_vec(),
+            max_output_tokens: Some(self.rules.reply_tokens),
+            ..ChatRequest::default()
+        };
+        let open = self.open.as_ref().map(OpenRequests::begin_request);
+        let reply = model.chat(&request, &call);
+        drop(open);
+        Ok((reply?, began.elapsed()))
+    }
+
+    fn report_reply(&self, model: &str, reply: &ChatReply, after: Duration) {
+        for retry in &reply.retries {
+            self.events.handle_event(&AskEvent::Retried { model, retry });
+        }
+        self.events.handle_event(&AskEvent::Answered { model, after });
+    }
+}
