@@ -135,7 +135,7 @@ impl Ledger {
                 seen: heads(&entries),
                 completion: None,
             };
-            let bytes = entry::write(&new, false, &keys).map_err(|message| unwritten(&place, message))?;
+            let bytes = entry::write(&new, false, &keys).map_err(|error| unwritten(&place, &error))?;
             entries.push(new.clone());
             Ok((Files::from([(entry::file_name(id, false), bytes)]), (new, entries, notes)))
         })?;
@@ -152,8 +152,7 @@ impl Ledger {
         let place = home.describe();
         let completed = LedgerEntry { completion: Some(completion.clone()), ..look.clone() };
         let (entries, notes) = home.update(&keys, &mut |files| {
-            let bytes =
-                entry::write(&completed, true, &keys).map_err(|message| unwritten(&place, message))?;
+            let bytes = entry::write(&completed, true, &keys).map_err(|error| unwritten(&place, &error))?;
             let new = Files::from([(entry::file_name(&look.id, true), bytes)]);
             let mut all = new.clone();
             all.extend(files.clone());
@@ -169,8 +168,8 @@ impl Ledger {
     }
 }
 
-fn unwritten(place: &str, message: String) -> LedgerError {
-    LedgerError::Access { what: "write", place: place.to_owned(), message }
+fn unwritten(place: &str, error: &entry::UnwritableLook) -> LedgerError {
+    LedgerError::Access { what: "write", place: place.to_owned(), message: error.to_string() }
 }
 
 /// The looks that no other look saw, sorted.

@@ -130,6 +130,52 @@ struct Document {
     signature: Signature,
 }
 
+/// Why a look cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnwritableLook {
+    /// Nothing signs it.
+    #[error("this process has no key that signs looks")]
+    NoKey,
+    /// Its numbers are none of JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// Why a file of a ledger counts for nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotALook {
+    /// Its name.
+    #[error("not the name of a look")]
+    Name,
+    /// Its length.
+    #[error("too long")]
+    TooLong,
+    /// It is torn, or something else.
+    #[error("not complete JSON")]
+    Json,
+    /// Another version of the format.
+    #[error("unsupported schema {0:?}")]
+    Schema(String),
+    /// Another document.
+    #[error("not a look")]
+    Other,
+    /// A field is missing, or has another type.
+    #[error("not a look: {0}")]
+    Fields(serde_json::Error),
+    /// It has no signature of this scheme.
+    #[error("not signed")]
+    Unsigned,
+    /// No key here has the id.
+    #[error("signed with another key ({})", .0.escape_debug())]
+    OtherKey(String),
+    /// Its text is not the one that was signed.
+    #[error("changed after it was signed")]
+    Changed,
+    /// A copy under another name.
+    #[error("its name is that of another file")]
+    OtherName,
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Signature {
     scheme: String,
@@ -172,8 +218,12 @@ pub(super) fn new_id(opening: &Opening) -> String {
 ///
 /// # Errors
 /// There is no key that signs.
-pub(super) fn write(entry: &LedgerEntry, is_completed: bool, keys: &RecordKeys) -> Result<Vec<u8>, String> {
-    let key = keys.signer().ok_or("this process has no key that signs looks")?;
+pub(super) fn write(
+    entry: &LedgerEntry,
+    is_completed: bool,
+    keys: &RecordKeys,
+) -> Result<Vec<u8>, UnwritableLook> {
+    let key = keys.signer().ok_or(UnwritableLook::NoKey)?;
     let document = Document {
         schema: SCHEMA.to_owned(),
         id: entry.id.clone(),
@@ -184,44 +234,43 @@ pub(super) fn write(entry: &LedgerEntry, is_completed: bool, keys: &RecordKeys) 
         completed: entry.completion.clone().filter(|_| is_completed),
         signature: Signature { scheme: SCHEME.to_owned(), key_id: key.id(), mac: String::new() },
     };
-    let text = serde_json::to_string(&document).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&document)?;
     // As it is read again: the text of a number is not always that of its value.
-    let mut value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let mut value: Value = serde_json::from_str(&text)?;
     let mac = key.code(CONTEXT, &signed_text(value.clone()));
     if let Some(signature) = value.get_mut("signature").and_then(Value::as_object_mut) {
         signature.insert("mac".to_owned(), Value::String(mac));
     }
-    serde_json::to_vec_pretty(&value).map_err(|error| error.to_string())
+    Ok(serde_json::to_vec_pretty(&value)?)
 }
 
 /// Reads and checks a file of this name.
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub(super) fn read(name: &str, bytes: &[u8], keys: &RecordKeys) -> Result<LedgerEntry, String> {
-    let (id, is_completed) = parse_name(name).ok_or("not the name of a look")?;
+pub(super) fn read(name: &str, bytes: &[u8], keys: &RecordKeys) -> Result<LedgerEntry, NotALook> {
+    let (id, is_completed) = parse_name(name).ok_or(NotALook::Name)?;
     if bytes.len() > CAP {
-        return Err("too long".to_owned());
+        return Err(NotALook::TooLong);
     }
-    let value: Value = serde_json::from_slice(bytes).map_err(|_| "not complete JSON")?;
+    let value: Value = serde_json::from_slice(bytes).map_err(|_| NotALook::Json)?;
     match value.get("schema").and_then(Value::as_str) {
         Some(SCHEMA) => {}
-        Some(other) => return Err(format!("unsupported schema {other:?}")),
-        None => return Err("not a look".to_owned()),
+        Some(other) => return Err(NotALook::Schema(other.to_owned())),
+        None => return Err(NotALook::Other),
     }
-    let document: Document =
-        serde_json::from_value(value.clone()).map_err(|error| format!("not a look: {error}"))?;
+    let document: Document = serde_json::from_value(value.clone()).map_err(NotALook::Fields)?;
     let Signature { scheme, key_id, mac } = &document.signature;
     if scheme != SCHEME {
-        return Err("not signed".to_owned());
+        return Err(NotALook::Unsigned);
     }
     match keys.check_code(key_id, CONTEXT, &signed_text(value), mac) {
-        None => return Err(format!("signed with another key ({})", key_id.escape_debug())),
-        Some(false) => return Err("changed after it was signed".to_owned()),
+        None => return Err(NotALook::OtherKey(key_id.clone())),
+        Some(false) => return Err(NotALook::Changed),
         Some(true) => {}
     }
     if document.id != id || document.completed.is_some() != is_completed {
-        return Err("its name is that of another file".to_owned());
+        return Err(NotALook::OtherName);
     }
     let Document { id, opening, numbers, level, seen, completed, .. } = document;
     Ok(LedgerEntry { id, opening, numbers, level, seen, completion: completed })
@@ -310,7 +359,7 @@ pub(crate) mod tests {
         assert_eq!(read(&names[1], canonical(&value).as_bytes(), &keys("1")).unwrap(), entry);
 
         let check = |name: &str, bytes: &[u8], expected: &str| {
-            let error = read(name, bytes, &keys("1")).unwrap_err();
+            let error = read(name, bytes, &keys("1")).unwrap_err().to_string();
             assert!(error.contains(expected), "{name}: {error}");
         };
         let text = String::from_utf8(completed.clone()).unwrap();

@@ -9,7 +9,7 @@ use assay_store::RecordKeys;
 
 use super::LedgerError;
 use super::entry::{self, CAP};
-use super::git::{Files, Moved, Repository, Snapshot};
+use super::git::{Files, LedgerGitError, Moved, Repository, Snapshot};
 use crate::policy::LedgerPlace;
 
 /// The reference in which looks are counted where the policy's place can be written by a pull request.
@@ -83,7 +83,7 @@ impl LedgerHome {
         };
         let folder = absolute(&directory.join(path));
         if is_within(&folder, checkout) {
-            let lines = std::fs::read(&folder).is_ok_and(|bytes| !bytes.is_empty());
+            let lines = folder.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
             let old = if lines { "; the lines of the old ledger there are not counted" } else { "" };
             let note = format!(
                 "A pull request can write the ledger at {}: looks are counted in {GATE_REF}{old}.",
@@ -183,7 +183,7 @@ impl LedgerHome {
             }
             let commit = repository
                 .commit(&base, &files, "Record looks of assay gate")
-                .map_err(|message| self.access("write", &message))?;
+                .map_err(|error| self.access("write", &error.to_string()))?;
             let moved = match remote {
                 Some(remote) => repository.push(remote, name, &commit),
                 None => repository.move_local(name, &commit, base.commit.as_deref()),
@@ -196,7 +196,7 @@ impl LedgerHome {
                     }
                     return Ok(result);
                 }
-                Moved::Refused(message) => reason = message,
+                Moved::Refused(error) => reason = error.to_string(),
             }
             before = Some(base.commit);
             std::thread::sleep(jitter(attempt));
@@ -210,7 +210,7 @@ impl LedgerHome {
             return Err(self.access("read", "no reference"));
         };
         let repository = Repository::at(repository);
-        let failed = |message: String| self.access("read", &message);
+        let failed = |error: LedgerGitError| self.access("read", &error.to_string());
         let local = repository.read_local(name).map_err(failed)?;
         let base = match remote {
             Some(remote) => repository.read_remote(remote, name).map_err(failed)?,
