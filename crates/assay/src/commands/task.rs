@@ -119,6 +119,53 @@ fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     Ok(status)
 }
 
+/// Checks tasks beside something else: a summary, and a line for each finding that is an error. Every sandbox isolates, or
+/// the task is not executed.
+pub(in crate::commands) fn check_isolated(
+    folders: &[PathBuf],
+    experiment: Option<&Experiment>,
+    jobs_asked: Option<u16>,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Vec<String>, Failure> {
+    let mut executor = Executor::new(jobs(jobs_asked), 2, experiment, settings)?;
+    let (mut tasks, mut lines) = (Vec::new(), Vec::new());
+    for folder in folders {
+        if executor.interrupted() {
+            break;
+        }
+        let checked = match Task::load(folder) {
+            Ok(task) => {
+                let mut findings =
+                    check::check(&task, &context(&task, experiment, &Library::default(), false));
+                ui.detail(&format!("{}: running the oracle twice and the no-op check once", task.name));
+                let executed = executor.execute(&task, ui)?;
+                executed.add_findings(&task, &mut findings);
+                let verdict = check::verdict(&findings, executed.is_unchecked());
+                Checked { task: task.name, path: folder.clone(), verdict, findings, executed }
+            }
+            Err(error) => unusable(folder.clone(), &error),
+        };
+        let errors = checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        let errors = errors.map(|finding| format!("{}: {}", finding.code, finding.message));
+        let unchecked = checked.executed.unchecked().iter().map(|reason| format!("unchecked: {reason}"));
+        lines.extend(errors.chain(unchecked).map(|line| format!("task {}: {}", checked.task, clean(&line))));
+        tasks.push(checked);
+    }
+    executor.finish(ui);
+    let sum = summary(&tasks);
+    let line = format!(
+        "task check: {}: {} ok, {} warn, {} fail, {} unchecked",
+        counted(sum.tasks, "task", "tasks"),
+        sum.ok,
+        sum.warn,
+        sum.fail,
+        sum.unchecked
+    );
+    lines.insert(0, line);
+    Ok(lines)
+}
+
 /// The experiment that a command names, and its skills, if the caller permits what it names.
 fn open_experiment(
     path: Option<&Path>,
