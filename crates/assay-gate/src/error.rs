@@ -1,6 +1,6 @@
 //! Errors of policies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a policy cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,4 +27,18 @@ pub enum PolicyError {
         /// The line and a mark below the error, if they can be shown.
         excerpt: Vec<String>,
     },
+}
+
+impl PolicyError {
+    /// The same error of a file that was read in another place.
+    #[must_use]
+    pub(crate) fn at(self, given: &Path) -> Self {
+        let given = given.to_owned();
+        match self {
+            Self::Read { source, .. } => Self::Read { path: given, source },
+            Self::Invalid { line, column, message, excerpt, .. } => {
+                Self::Invalid { path: given, line, column, message, excerpt }
+            }
+        }
+    }
 }

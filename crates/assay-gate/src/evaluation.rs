@@ -12,14 +12,17 @@ mod skills;
 mod subject;
 mod tree;
 mod trust;
+mod weakened;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::paths::{clean, relative};
+use crate::error::PolicyError;
+use crate::paths::clean;
 use crate::policy::Policy;
 use crate::repository::{Listing, Repository, RepositoryError};
 use crate::rules::{Rules, SETTINGS};
-use crate::terms::{Terms, weakened};
+use crate::terms::Terms;
 
 pub use self::request::{EvaluationError, Request};
 use self::skills::SkillIndex;
@@ -65,7 +68,10 @@ impl Evaluation {
     /// See [`EvaluationError`].
     pub fn prepare(request: &Request<'_>) -> Result<Self, EvaluationError> {
         let (repository, policy_path) = locate(request.policy, request.directory)?;
-        let trees = Trees::read(&repository, request)?;
+        let trees = Trees::read(&repository, request).map_err(|error| match error {
+            EvaluationError::Repository(error) => repository.explain(error, request.revision).into(),
+            error => error,
+        })?;
         let is_trusted = match request.trust {
             Some(sha) => trust::check(&repository, &trees, sha).map(|()| true)?,
             None => false,
@@ -86,19 +92,29 @@ impl Evaluation {
         repository.adopt(&root)?;
 
         let before = trees.base.has(&policy_path).then(|| load(&trees.base.folder).ok()).flatten();
-        let proposed = trees.head.has(&policy_path).then(|| load(&trees.head.folder));
-        let rules =
-            rules_of(&trees, policy.as_ref(), before.as_ref(), &policy_path, own_directory.as_deref());
+        let proposed = propose(&trees, &policy_path, request.policy)?;
+        let settings = settings_of(&trees, own_directory.as_deref());
+        let mut rules = rules_of(&trees, policy.as_ref(), before.as_ref(), &policy_path);
+        rules.extend(settings.clone());
         let mut rules_changed = Vec::new();
         for changed in repository.changed(&trees.base.id, &trees.head.id)? {
             let paths = std::iter::once(&changed.path).chain(&changed.from);
             rules_changed
                 .extend(paths.filter(|path| rules.contains(path)).map(|path| path.display().to_string()));
         }
+        let index = match &policy {
+            Some(policy) => {
+                let directory = rules_tree.folder.join(policy_directory);
+                let index = SkillIndex::of(&repository, &trees, policy, &directory)?;
+                index.check_patterns(request.policy)?;
+                Some(index)
+            }
+            None => None,
+        };
         let weakened = match (&before, &proposed) {
             (Some(before), Some(Ok(now))) => {
-                let exists = |skill: &str| now.directory.join(skill).join("SKILL.md").is_file();
-                weakened(&Terms::of(before), &Terms::of(now), exists)
+                let moved = index.as_ref().map_or_else(BTreeMap::new, SkillIndex::moved);
+                weakened::find(&trees, (before, now), &moved, own_directory.as_deref())
             }
             (Some(_), Some(Err(error))) => vec![format!("the policy cannot be read: {error}")],
             (Some(_), None) => vec!["the policy is removed".to_owned()],
@@ -121,22 +137,16 @@ impl Evaluation {
             repository,
         };
         evaluation.directory = own_directory.map(|path| evaluation.root.join(path));
-        if let Some(policy) = &policy {
-            let survey = SkillIndex::of(
-                &evaluation.repository,
-                &trees,
-                policy,
-                &rules_tree.folder.join(policy_directory),
-            )?;
-            survey.check_patterns(request.policy)?;
-            let found = survey.lay_out(&evaluation.root, policy_directory, is_trusted)?;
+        if let Some(index) = index {
+            let found = index.lay_out(&evaluation.root, policy_directory, &settings, is_trusted)?;
             evaluation.policy = Some(found.policy);
             evaluation.terms = found.terms;
             evaluation.subjects = found.subjects;
             evaluation.untrusted = found.untrusted;
         } else {
             let given = request.policy.display().to_string();
-            let proposed = proposed.unwrap_or_else(|| load(&trees.head.folder))?;
+            let proposed = proposed
+                .unwrap_or_else(|| load(&trees.head.folder).map_err(|error| error.at(request.policy)))?;
             trees.check_other_policies(&proposed, &given, request.revision)?;
             evaluation.proposed = Some(Terms::of(&proposed));
         }
@@ -153,6 +163,11 @@ impl Evaluation {
     /// The pattern of a policy that matches no skill in its own folder.
     pub fn unmatched(policy: &Policy) -> Option<EvaluationError> {
         patterns::unmatched(policy, &policy.path, &[&policy.directory])
+    }
+
+    /// A text in which files of the trees are named as in the repository.
+    pub fn shorten(&self, text: &str) -> String {
+        self.repository.shorten(text)
     }
 
     /// The top of the work tree.
@@ -204,16 +219,50 @@ fn locate(policy: &Path, directory: &Path) -> Result<(Repository, PathBuf), Eval
     Ok((repository, found))
 }
 
-/// The rules of the target, of the common ancestor and of the pull request.
-fn rules_of(
+/// The policy of the pull request, if it has one. A mistake in it is an error; what cannot be read is none yet.
+fn propose(
     trees: &Trees,
-    policy: Option<&Policy>,
-    before: Option<&Policy>,
-    policy_path: &Path,
-    directory: Option<&Path>,
-) -> Rules {
+    path: &Path,
+    given: &Path,
+) -> Result<Option<Result<Policy, PolicyError>>, EvaluationError> {
+    let head = &trees.head;
+    if head.leads_outside(path) {
+        let source = std::io::Error::other("a symbolic link leads out of the repository");
+        return Ok(Some(Err(PolicyError::Read { path: given.to_owned(), source })));
+    }
+    if !head.folder.join(path).is_file() {
+        return Ok(None);
+    }
+    match Policy::load(&head.folder.join(path)).map_err(|error| error.at(given)) {
+        Err(error @ PolicyError::Invalid { .. }) => Err(error.into()),
+        found => Ok(Some(found)),
+    }
+}
+
+/// The files by which the command is set up.
+fn settings_of(trees: &Trees, directory: Option<&Path>) -> Rules {
     let mut rules = Rules::default();
-    rules.insert(policy_path.to_owned());
+    for tree in [&trees.target, &trees.head] {
+        let folder = tree.folder.join(directory.unwrap_or(Path::new("")));
+        let file = folder.join(SETTINGS);
+        rules.add(&tree.folder, &file);
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let Ok(settings) = text.parse::<toml::Table>() else { continue };
+        let lint = settings.get("lint").and_then(toml::Value::as_table);
+        let named = [settings.get("prices"), lint.and_then(|lint| lint.get("baseline"))];
+        for path in named.into_iter().flatten().filter_map(toml::Value::as_str) {
+            rules.add(&tree.folder, &folder.join(path));
+        }
+    }
+    rules
+}
+
+/// The rules of the target, of the common ancestor and of the pull request.
+fn rules_of(trees: &Trees, policy: Option<&Policy>, before: Option<&Policy>, policy_path: &Path) -> Rules {
+    let mut rules = Rules::default();
+    for tree in [&trees.target, &trees.base, &trees.head] {
+        rules.add(&tree.folder, &tree.folder.join(policy_path));
+    }
     let folder = policy_path.parent().unwrap_or(Path::new(""));
     let mut add = |policy: &Policy, root: &Path| {
         rules.extend(Rules::of(&policy.in_folder(&root.join(folder)), root));
@@ -228,18 +277,6 @@ fn rules_of(
     }
     if let Ok(proposed) = Policy::load(&trees.head.folder.join(policy_path)) {
         add(&proposed, &trees.head.folder);
-    }
-    for tree in [&trees.target, &trees.head] {
-        let folder = tree.folder.join(directory.unwrap_or(Path::new("")));
-        let text = std::fs::read_to_string(folder.join(SETTINGS)).unwrap_or_default();
-        let Ok(settings) = text.parse::<toml::Table>() else { continue };
-        let lint = settings.get("lint").and_then(toml::Value::as_table);
-        let named = [settings.get("prices"), lint.and_then(|lint| lint.get("baseline"))];
-        for path in named.into_iter().flatten().filter_map(toml::Value::as_str) {
-            if let Some(path) = relative(&tree.folder, &folder.join(path)) {
-                rules.insert(path);
-            }
-        }
     }
     rules
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_task::Task;
-use assay_trial::Experiment;
+use assay_trial::{Experiment, Pairing};
 
 /// The part that also has a count of its own.
 pub(crate) const TESTS: &str = "tests";
@@ -44,6 +44,8 @@ pub(crate) fn of_experiment(experiment: &Experiment) -> Parts {
         ("baseline", format!("{:?}", experiment.conditions.first())),
         ("settings", format!("{:?}", experiment.settings)),
         ("judge", format!("{:?} {:?}", experiment.judge, experiment.calibration)),
+        ("library", format!("{:?}", experiment.library)),
+        ("metrics", format!("{:?}", experiment.metrics)),
         ("stopping", format!("{:?}", experiment.stopping)),
         ("resources", format!("{memory_bytes:?} {cpus:?} {retries:?} {stop_after}")),
     ]);
@@ -57,6 +59,13 @@ fn without_folder(mut parts: Parts, folder: &Path) -> Parts {
         *text = text.replace(&folder, "");
     }
     parts
+}
+
+/// What a task is given beside the skill that is measured.
+pub(crate) fn of_pairing(pairing: Option<&Pairing>, own: &[String]) -> (Vec<String>, Option<String>) {
+    let curated = pairing.and_then(|pairing| pairing.curated.as_ref()).into_iter().flatten();
+    let others = curated.filter(|name| !own.contains(name)).cloned().collect();
+    (others, pairing.and_then(|pairing| pairing.documents.clone()))
 }
 
 /// The parts of a task.

@@ -25,9 +25,18 @@ pub(crate) fn clean(path: &Path) -> PathBuf {
 
 /// A folder relative to another, with `..` where it lies beside it.
 pub(crate) fn display_from(from: &Path, folder: &Path) -> String {
+    name_of(&path_from(from, folder))
+}
+
+/// The same as a path; empty for the folder itself.
+pub(crate) fn path_from(from: &Path, folder: &Path) -> PathBuf {
     let (from, folder) = (clean(from), clean(folder));
     let shared = from.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    let path: PathBuf = up.chain(folder.components().skip(shared)).collect();
+    up.chain(folder.components().skip(shared)).collect()
+}
+
+/// A relative path as text.
+pub(crate) fn name_of(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }

@@ -6,6 +6,7 @@ use assay_diagnostic::ConfigError;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PolicyError;
+use crate::paths::clean;
 
 /// The format read here.
 const SCHEMA: &str = "assay.gate-policy/1";
@@ -220,6 +221,33 @@ struct File {
     rules: toml::Spanned<Vec<toml::Spanned<Rule>>>,
 }
 
+/// A mistake in a table of a policy, with what is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum Mistake {
+    #[error("`git_ref` must begin with `refs/`")]
+    GitRef,
+    #[error("`[ledger]` takes one of `path`, `git_ref` and `artifact`")]
+    LedgerPlace,
+    #[error("`remote` is that of a `git_ref`")]
+    RemoteOfFile,
+    #[error("`remote` must be the name of a Git remote, such as \"origin\"")]
+    Remote,
+    #[error("`skills` names no folder: write `skills = [\"skills/*\"]`")]
+    Skills,
+    #[error("`margin` must be between 0 and 1: the largest deterioration that is accepted")]
+    Margin,
+    #[error("`lift` must be above 0 and at most 1")]
+    Lift,
+    #[error("`exact_p` must be between 0 and 1")]
+    ExactP,
+    #[error("`expected_baseline` takes trials passed, and all trials, such as [15, 18]")]
+    ExpectedBaseline,
+    #[error("`cost_ratio` must be at least 1")]
+    CostRatio,
+    #[error("the guard `{0}` takes \"error\" or \"warning\"")]
+    Severity(&'static str),
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LedgerTable {
@@ -236,21 +264,21 @@ fn default_required() -> bool {
 }
 
 impl LedgerTable {
-    fn check(self) -> Result<LedgerSpec, &'static str> {
+    fn check(self) -> Result<LedgerSpec, Mistake> {
         let Self { path, git_ref, remote, artifact, required } = self;
         let place = match (path, git_ref, artifact) {
             (Some(path), None, None) => LedgerPlace::File(path),
             (None, Some(name), None) if name.starts_with("refs/") => LedgerPlace::GitRef(name),
-            (None, Some(_), None) => return Err("`git_ref` must begin with `refs/`"),
+            (None, Some(_), None) => return Err(Mistake::GitRef),
             (None, None, Some(path)) => LedgerPlace::Artifact(path),
-            _ => return Err("`[ledger]` takes one of `path`, `git_ref` and `artifact`"),
+            _ => return Err(Mistake::LedgerPlace),
         };
         match &remote {
             Some(_) if !matches!(place, LedgerPlace::GitRef(_)) => {
-                return Err("`remote` is that of a `git_ref`");
+                return Err(Mistake::RemoteOfFile);
             }
             Some(name) if name.is_empty() || name.starts_with('-') => {
-                return Err("`remote` must be the name of a Git remote, such as \"origin\"");
+                return Err(Mistake::Remote);
             }
             _ => {}
         }
@@ -260,27 +288,24 @@ impl LedgerTable {
 
 impl Rule {
     /// The first mistake of a rule.
-    fn check(&self) -> Result<(), String> {
-        let check = |holds: bool, message: &str| if holds { Ok(()) } else { Err(message.to_owned()) };
-        check(!self.skills.is_empty(), "`skills` names no folder: write `skills = [\"skills/*\"]`")?;
-        check(
-            self.margin > 0.0 && self.margin < 1.0,
-            "`margin` must be between 0 and 1: the largest deterioration that is accepted",
-        )?;
-        check(self.lift > 0.0 && self.lift <= 1.0, "`lift` must be above 0 and at most 1")?;
-        check(self.exact_p.is_none_or(|p| p > 0.0 && p < 1.0), "`exact_p` must be between 0 and 1")?;
+    fn check(&self) -> Result<(), Mistake> {
+        let check = |holds: bool, mistake: Mistake| if holds { Ok(()) } else { Err(mistake) };
+        check(!self.skills.is_empty(), Mistake::Skills)?;
+        check(self.margin > 0.0 && self.margin < 1.0, Mistake::Margin)?;
+        check(self.lift > 0.0 && self.lift <= 1.0, Mistake::Lift)?;
+        check(self.exact_p.is_none_or(|p| p > 0.0 && p < 1.0), Mistake::ExactP)?;
         check(
             self.expected_baseline.is_none_or(|[passed, all]| passed <= all && all > 0),
-            "`expected_baseline` takes trials passed, and all trials, such as [15, 18]",
+            Mistake::ExpectedBaseline,
         )?;
         check(
             self.guards.cost_ratio.is_none_or(|ratio| ratio.is_finite() && ratio >= 1.0),
-            "`cost_ratio` must be at least 1",
+            Mistake::CostRatio,
         )?;
         for (name, severity) in [("lint", &self.guards.lint), ("scanner", &self.guards.scanner)] {
             check(
                 severity.as_deref().is_none_or(|word| matches!(word, "error" | "warning")),
-                &format!("the guard `{name}` takes \"error\" or \"warning\""),
+                Mistake::Severity(name),
             )?;
         }
         Ok(())
@@ -336,7 +361,7 @@ impl Policy {
             None => None,
             Some(table) => {
                 let offset = table.span().start;
-                Some(table.into_inner().check().map_err(|message| at(offset, message.to_owned()))?)
+                Some(table.into_inner().check().map_err(|mistake| at(offset, mistake.to_string()))?)
             }
         };
         let reuse = match file.reuse_baseline {
@@ -366,7 +391,7 @@ impl Policy {
         for table in file.rules.into_inner() {
             let offset = table.span().start;
             let rule = table.into_inner();
-            rule.check().map_err(|message| at(offset, message))?;
+            rule.check().map_err(|mistake| at(offset, mistake.to_string()))?;
             rules.push(rule);
         }
         let directory =
@@ -416,6 +441,16 @@ impl Policy {
     pub fn in_folder(&self, directory: &Path) -> Self {
         let name = self.path.file_name().unwrap_or_default();
         Self { path: directory.join(name), directory: directory.to_owned(), ..self.clone() }
+    }
+
+    /// The folders that patterns of rules match, with a skill or without one.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let left_out = self.left_out();
+        let patterns = self.rules.iter().flat_map(|rule| &rule.skills);
+        let matched = patterns
+            .filter(|pattern| !pattern.starts_with('!'))
+            .flat_map(|pattern| assay_task::folders(pattern, &self.directory));
+        matched.filter(|folder| !left_out.contains(folder)).map(|folder| clean(&folder)).collect()
     }
 
     /// The folders that rules leave out with `!`.

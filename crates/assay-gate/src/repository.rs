@@ -9,10 +9,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::git::{Git, GitError};
+use crate::lfs;
+
+/// How long a change of the gate's own index may take.
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Why a repository cannot be gated.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +41,12 @@ pub enum RepositoryError {
     /// The histories do not meet, as far as the clone has them.
     #[error("the clone is shallow: the history between {target} and HEAD is incomplete")]
     Shallow {
+        /// The revision compared with.
+        target: String,
+    },
+    /// The clone does not have all files.
+    #[error("the clone is partial: files of {target} or of HEAD are missing")]
+    Partial {
         /// The revision compared with.
         target: String,
     },
@@ -117,6 +128,8 @@ pub struct Repository {
     /// The commit that is checked out.
     pub head: String,
     shallow: bool,
+    /// Whether a remote has objects that the clone leaves out.
+    is_partial: bool,
     user: Git,
     gate: Git,
     directory: PathBuf,
@@ -133,7 +146,7 @@ impl Repository {
         let user = Git::of_user(folder);
         let top = user.output(&["rev-parse", "--show-toplevel"]).map_err(|error| match error {
             GitError::Failed { message, .. } => RepositoryError::None { folder: folder.to_owned(), message },
-            other @ GitError::Start(_) => other.into(),
+            other @ (GitError::Start(_) | GitError::TimedOut { .. }) => other.into(),
         })?;
         let top = path_of(&top);
         let user = Git::of_user(&top);
@@ -167,7 +180,33 @@ impl Repository {
             gate.output(&["config", "core.excludesFile", &excludes])?;
         }
         let shallow = user.text(&["rev-parse", "--is-shallow-repository"]).is_ok_and(|text| text == "true");
-        Ok(Self { top, head, shallow, user, gate, directory, index, scratch })
+        let is_partial =
+            user.output(&["config", "--get-regexp", r"^remote\..*\.(promisor|partialclonefilter)$"]).is_ok();
+        Ok(Self { top, head, shallow, is_partial, user, gate, directory, index, scratch })
+    }
+
+    /// What an error of Git means in this clone.
+    pub(crate) fn explain(&self, error: RepositoryError, target: &str) -> RepositoryError {
+        match error {
+            RepositoryError::Git(GitError::Failed { .. }) if self.is_partial => {
+                RepositoryError::Partial { target: target.to_owned() }
+            }
+            other => other,
+        }
+    }
+
+    /// A path in the temporary folder as it is in the repository.
+    pub(crate) fn shorten(&self, text: &str) -> String {
+        let scratch = std::fs::canonicalize(self.scratch.path());
+        let scratch = scratch.unwrap_or_else(|_| self.scratch.path().to_owned());
+        let start = format!("{}/", scratch.display());
+        let mut parts = text.split(&start);
+        let mut found = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            // The first folder is that of a tree.
+            found.push_str(part.split_once('/').map_or(part, |(_, path)| path));
+        }
+        found
     }
 
     /// A folder for files of the gate; it is removed with this value.
@@ -259,7 +298,40 @@ impl Repository {
             git.output(&["read-tree", &self.head])?;
             git.output(&args)?;
         }
+        self.keep_pointers(&git)?;
         Ok(git.text(&["write-tree"])?)
+    }
+
+    /// Takes files that a filter of Git LFS put in place of their pointers for unchanged: without the filter they look changed.
+    fn keep_pointers(&self, git: &Git) -> Result<(), RepositoryError> {
+        let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=M", "-z", &self.head];
+        let output = git.output(&args)?;
+        let mut parts = output.split(|byte| *byte == 0);
+        let mut lines = Vec::new();
+        // :MODE MODE OBJECT OBJECT STATUS NUL PATH
+        while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+            let about = String::from_utf8_lossy(about).into_owned();
+            let mut words = about.trim_start_matches(':').split(' ');
+            let (Some(mode), Some(object)) = (words.next(), words.nth(1)) else { continue };
+            let file = self.top.join(OsStr::from_bytes(path));
+            let Ok(found) = file.symlink_metadata() else { continue };
+            let mut size = None;
+            if found.is_file() && mode.starts_with("100") {
+                self.gate.blobs(&[object.to_owned()], |_, bytes| {
+                    size = lfs::pointed_size(&bytes);
+                    Ok(())
+                })?;
+            }
+            if size == Some(found.len()) {
+                lines.extend_from_slice(format!("{mode} {object}\t").as_bytes());
+                lines.extend_from_slice(path);
+                lines.push(0);
+            }
+        }
+        if !lines.is_empty() {
+            git.run(&["update-index", "-z", "--index-info"], Some(&lines), LIMIT)?;
+        }
+        Ok(())
     }
 
     /// The merge of a tree on top of HEAD into the target.
@@ -442,7 +514,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), RepositoryError> {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
-    use std::time::Duration;
 
     use super::*;
 

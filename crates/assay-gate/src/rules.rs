@@ -22,13 +22,21 @@ pub struct Rules {
     paths: BTreeSet<PathBuf>,
     /// The folders of skills: what is below them is no rule, unless a rule names it.
     skills: BTreeSet<PathBuf>,
+    /// Folders of skills that are tasks as well.
+    tasks_of_skills: BTreeSet<PathBuf>,
 }
 
 impl Rules {
     /// The rules of a policy whose repository lies in `root`.
     pub fn of(policy: &Policy, root: &Path) -> Self {
         let mut rules = Self::default();
-        let mut add = |path: &Path| rules.paths.extend(relative(root, path));
+        let skills = policy.skills();
+        for (folder, _) in &skills {
+            let real = std::fs::canonicalize(folder).ok();
+            rules.skills.extend(relative(root, folder).into_iter().chain(relative_to_real(root, real)));
+        }
+        let mut tasks = BTreeSet::new();
+        let mut add = |path: &Path| rules.add(root, path);
         add(&policy.path);
         if let Some(LedgerPlace::File(path) | LedgerPlace::Artifact(path)) =
             policy.ledger.as_ref().map(|ledger| &ledger.place)
@@ -36,7 +44,6 @@ impl Rules {
             add(&policy.directory.join(path));
         }
         let mut experiments = BTreeSet::new();
-        let skills = policy.skills();
         for (folder, rule) in &skills {
             let Some(name) = &rule.experiment else { continue };
             let skill = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -55,11 +62,10 @@ impl Rules {
             }
             for folder in task_folders(&experiment) {
                 add(&folder);
+                tasks.extend(relative_to_real(root, std::fs::canonicalize(&folder).ok()));
             }
         }
-        for (folder, _) in &skills {
-            rules.skills.extend(relative(root, folder));
-        }
+        rules.tasks_of_skills = rules.skills.intersection(&tasks).cloned().collect();
         rules
     }
 
@@ -67,11 +73,25 @@ impl Rules {
     pub fn extend(&mut self, other: Self) {
         self.paths.extend(other.paths);
         self.skills.extend(other.skills);
+        self.tasks_of_skills.extend(other.tasks_of_skills);
     }
 
-    /// Adds a path.
-    pub fn insert(&mut self, path: PathBuf) {
-        self.paths.insert(path);
+    /// Adds a path of a tree, with all links on the way to it and below it, and what they lead to in the tree. A skill that a link
+    /// leads to is no rule.
+    pub fn add(&mut self, root: &Path, path: &Path) {
+        let mut pending: Vec<PathBuf> = relative(root, path).into_iter().collect();
+        while let Some(path) = pending.pop() {
+            if self.skills.contains(&path) || !self.paths.insert(path.clone()) {
+                continue;
+            }
+            let above = path.ancestors().filter(|above| is_link(&root.join(above)));
+            self.paths.extend(above.map(Path::to_owned).collect::<Vec<_>>());
+            let at = root.join(&path);
+            pending.extend(relative_to_real(root, std::fs::canonicalize(&at).ok()));
+            if !is_link(&at) {
+                pending.extend(links_below(&at).iter().filter_map(|link| relative(root, link)));
+            }
+        }
     }
 
     /// Whether a path is a rule, or below one, and not below a skill inside the rule's folder.
@@ -84,10 +104,41 @@ impl Rules {
         deepest.is_some_and(|found| self.paths.contains(found))
     }
 
+    /// Whether the folder of a skill is also that of a task.
+    pub(crate) fn is_task(&self, skill: &Path) -> bool {
+        self.tasks_of_skills.contains(skill)
+    }
+
     /// The rules strictly below a folder.
     pub fn below<'a>(&'a self, folder: &'a Path) -> impl Iterator<Item = &'a PathBuf> {
         self.paths.iter().filter(move |path| *path != folder && path.starts_with(folder))
     }
+}
+
+/// A path that links were followed to, relative to the top of a repository; `None` outside of it.
+fn relative_to_real(root: &Path, real: Option<PathBuf>) -> Option<PathBuf> {
+    let top = std::fs::canonicalize(root).ok()?;
+    relative(&top, &real?)
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
+}
+
+/// The links below a folder.
+fn links_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => found.push(entry.path()),
+                Ok(kind) if kind.is_dir() => pending.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// The folders of an experiment's tasks, readable or not.

@@ -74,7 +74,10 @@ impl Library {
     pub fn load(roots: &[PathBuf]) -> Self {
         let mut library = Self::default();
         for folder in library.folders(roots) {
-            let loaded = Package::load(&folder);
+            // Packages are copied, and found in the history of their repository, by the folder that a link leads to.
+            let real = Some(&folder).filter(|folder| folder.is_symlink());
+            let real = real.and_then(|folder| fs::canonicalize(folder).ok());
+            let loaded = Package::load(&real.unwrap_or(folder));
             library.diagnostics.extend(loaded.diagnostics);
             library.packages.extend(loaded.package);
         }

@@ -73,6 +73,7 @@ fn copy_entry(from: &Path, to: &Path) -> io::Result<()> {
 /// there. Returns the paths that were not the target's.
 pub(super) fn restore(
     policy: &Policy,
+    settings: &Rules,
     root: &Path,
     target: &Path,
     skills: &[PathBuf],
@@ -82,6 +83,7 @@ pub(super) fn restore(
     let mut found = Vec::new();
     for _ in 0..ROUNDS {
         let mut rules = own.clone();
+        rules.extend(settings.clone());
         rules.extend(Rules::of(policy, root));
         let mut changed = false;
         for skill in skills {

@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use assay_skill::Package;
+
 use super::layout::{copy, remove, restore};
 use super::lineage::lineage;
 use super::patterns::unmatched;
+use super::problem::{describe_pointer, find_pointer, in_its_place};
 use super::request::EvaluationError;
 use super::subject::{Change, Subject};
 use super::tree::{PathKind, Trees};
 use crate::ledger::content;
 use crate::paths::{display_from, relative};
 use crate::policy::Policy;
-use crate::repository::{ChangedPath, Repository};
-use crate::rules::{SKILL, task_folders};
+use crate::repository::{ChangedPath, EntryKind, Repository};
+use crate::rules::{Rules, SKILL, task_folders};
 use crate::terms::{SkillTerms, Terms};
-use assay_skill::Package;
 
 /// What was laid out.
 pub(super) struct LaidOut {
@@ -47,6 +49,8 @@ pub(super) struct SkillIndex<'a> {
     /// The same policy at the merge result.
     new: Policy,
     changed: Vec<ChangedPath>,
+    /// The rules at the target.
+    rules: Rules,
     /// The target's, by their folders.
     before: Vec<PathBuf>,
     went: BTreeMap<PathBuf, Went>,
@@ -71,7 +75,9 @@ impl<'a> SkillIndex<'a> {
             std::fs::canonicalize(folder).ok().and_then(|real| relative(&trees.target.folder, &real))
         };
         let before: Vec<PathBuf> = old.skills().iter().filter_map(|(folder, _)| real(folder)).collect();
-        let mut survey = Self { trees, old, new, changed, before, went: BTreeMap::new(), added: Vec::new() };
+        let rules = Rules::of(&old, &trees.target.folder);
+        let (went, added) = (BTreeMap::new(), Vec::new());
+        let mut survey = Self { trees, old, new, changed, rules, before, went, added };
         let mut taken = BTreeSet::new();
         for skill in &survey.before {
             let went = survey.find(skill, &taken);
@@ -81,10 +87,33 @@ impl<'a> SkillIndex<'a> {
             survey.went.insert(skill.clone(), went);
         }
         let skills = survey.new.skills();
-        let found = skills.iter().filter_map(|(folder, _)| relative(&trees.merged.folder, folder));
-        survey.added =
-            found.filter(|skill| !survey.before.contains(skill) && !taken.contains(skill)).collect();
+        let found: BTreeSet<PathBuf> =
+            skills.iter().filter_map(|(folder, _)| trees.follow_known_links(folder)).collect();
+        let is_new = |skill: &PathBuf| !survey.before.contains(skill) && !taken.contains(skill);
+        survey.added = found.into_iter().chain(survey.hidden()).filter(is_new).collect();
         Ok(survey)
+    }
+
+    /// New submodules, and links out of the repository, where rules expect skills: what they will have, a gate does not see.
+    fn hidden(&self) -> Vec<PathBuf> {
+        let merged = &self.trees.merged;
+        let expected = self.new.folders();
+        let others = merged.listing.iter().filter(|(path, entry)| {
+            entry.kind == EntryKind::Submodule
+                || (entry.kind == EntryKind::Link && merged.leads_outside(path))
+        });
+        let new = others.filter(|(path, entry)| self.trees.target.listing.get(*path) != Some(*entry));
+        let paths = new.map(|(path, _)| path.clone());
+        paths.filter(|path| expected.contains(&merged.folder.join(path))).collect()
+    }
+
+    /// Where skills of the target are that have another folder now.
+    pub(super) fn moved(&self) -> BTreeMap<PathBuf, PathBuf> {
+        let moved = self.went.iter().filter_map(|(skill, went)| match went {
+            Went::To(path) => Some((skill.clone(), path.clone())),
+            _ => None,
+        });
+        moved.collect()
     }
 
     /// Refuses a policy with a pattern that matches no skill, before and after.
@@ -100,15 +129,10 @@ impl<'a> SkillIndex<'a> {
         }
         let found = merged.find(skill);
         if let PathKind::Other(what) = found {
-            return Went::Blocked(format!("{what} is in the place of its folder"));
+            return Went::Blocked(in_its_place(what));
         }
-        // Clients on other systems read it nevertheless.
-        let other = merged
-            .below(skill)
-            .into_iter()
-            .find(|(path, _)| path.as_os_str().to_string_lossy().eq_ignore_ascii_case(SKILL));
-        if let Some((path, _)) = other {
-            return Went::Blocked(format!("its SKILL.md is now called {}", path.display()));
+        if let Some(file) = merged.skill_file(skill) {
+            return Went::Blocked(misspelled(file));
         }
         let is_free = |folder: &PathBuf| !taken.contains(folder) && !self.before.contains(folder);
         let own = skill.join(SKILL);
@@ -146,6 +170,7 @@ impl<'a> SkillIndex<'a> {
         &self,
         root: &Path,
         place: &Path,
+        settings: &Rules,
         is_trusted: bool,
     ) -> Result<LaidOut, EvaluationError> {
         let merged = &self.trees.merged;
@@ -153,7 +178,7 @@ impl<'a> SkillIndex<'a> {
         let mut replaced = Vec::new();
         let mut problems: BTreeMap<PathBuf, String> = BTreeMap::new();
         let mut place_skill = |at: &Path, from: &Path| -> Result<(), EvaluationError> {
-            if let Some(problem) = self.trees.problem(from) {
+            if let Some(problem) = self.trees.problem(from, &self.rules) {
                 problems.insert(at.to_owned(), problem);
                 return Ok(());
             }
@@ -182,7 +207,7 @@ impl<'a> SkillIndex<'a> {
         let untrusted = if is_trusted {
             Vec::new()
         } else {
-            restore(&policy, root, &self.trees.target.folder, &replaced)?
+            restore(&policy, settings, root, &self.trees.target.folder, &replaced)?
         };
         let mut terms = Terms::of(&policy);
         let before = Terms::of(&self.old);
@@ -223,6 +248,8 @@ impl<'a> SkillIndex<'a> {
                 Went::Blocked(reason) => Some(reason.clone()),
                 _ => problems.get(skill).cloned(),
             };
+            let problem = problem
+                .or_else(|| if is_same { None } else { self.missing_content(Some(skill), laid.as_ref()) });
             // The linter reads the skill where the pull request has it: its name is that of its folder there.
             if let (Went::To(path), Some(laid)) = (went, &mut laid) {
                 laid.folder = self.trees.merged.folder.join(path);
@@ -254,28 +281,59 @@ impl<'a> SkillIndex<'a> {
             let own = proposed.as_ref().and_then(|terms| terms.skills.get(&name(skill)));
             let own = own.filter(|own| !is_measurable && !own.tasks.is_empty());
             let lineage = laid.as_ref().and_then(|laid| lineage(laid, before, &top));
+            let problem = problems.get(skill).cloned();
+            let problem = problem.or_else(|| self.missing_content(None, laid.as_ref()));
             found.extend(laid.map(|laid| (name(skill), laid)));
             subjects.push(Subject {
                 lineage,
                 untrusted: own.cloned().map(Box::new),
-                problem: problems.get(skill).cloned(),
+                problem,
                 ..Subject::added(name(skill), true)
             });
         }
         subjects.extend(self.uncovered().iter().map(|skill| {
             let change =
                 if self.trees.target.has(&skill.join(SKILL)) { Change::Changed } else { Change::Added };
-            Subject { change, ..Subject::added(name(skill), false) }
+            let file =
+                self.trees.merged.skill_file(skill).filter(|file| file.file_name() != Some(SKILL.as_ref()));
+            Subject { change, problem: file.map(misspelled), ..Subject::added(name(skill), false) }
         }));
         terms.skills = found;
         subjects.sort_by(|one, other| one.skill.cmp(&other.skill));
         subjects
     }
 
+    /// The file without which a skill, its version at the target or one of its tasks cannot be measured.
+    fn missing_content(&self, skill: Option<&Path>, terms: Option<&SkillTerms>) -> Option<String> {
+        let target = &self.trees.target.folder;
+        let own = skill.map(|skill| target.join(skill));
+        let tasks = terms.into_iter().flat_map(|terms| terms.tasks.values()).map(|task| task.folder.clone());
+        own.into_iter().chain(tasks).find_map(|folder| {
+            let file = find_pointer(&folder)?;
+            let path = file.strip_prefix(folder.parent().unwrap_or(&folder)).unwrap_or(&file);
+            Some(describe_pointer(path))
+        })
+    }
+
     /// What the pull request's own rules demand.
     fn proposed(&self, policy: &Path) -> Option<Terms> {
         let path = self.new.directory.join(policy.file_name()?);
         Policy::load(&path).ok().map(|policy| Terms::of(&policy))
+    }
+
+    /// Whether clients read a skill in a folder. Some also read a file whose name differs in case: it counts where rules expect
+    /// skills, and where it begins like one.
+    fn is_skill(&self, folder: &Path) -> bool {
+        let merged = &self.trees.merged;
+        let Some(file) = merged.skill_file(folder) else { return false };
+        if file.file_name() == Some(SKILL.as_ref()) {
+            return true;
+        }
+        let begins_like_one = || {
+            let text = std::fs::read(merged.folder.join(file)).unwrap_or_default();
+            text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text).starts_with(b"---")
+        };
+        self.new.folders().contains(&merged.folder.join(folder)) || begins_like_one()
     }
 
     /// Skills that the pull request changes and that no rule covers, or leaves out. Those of tasks belong to the tasks.
@@ -301,16 +359,22 @@ impl<'a> SkillIndex<'a> {
         }
         let mut found = BTreeSet::new();
         for change in self.changed.iter().filter(|change| !change.removed) {
-            let skill = change.path.ancestors().skip(1).find(|folder| merged.has(&folder.join(SKILL)));
+            let skill = change.path.ancestors().skip(1).find(|folder| self.is_skill(folder));
             let Some(skill) = skill else { continue };
             // Everything lies in a skill at the top: only its own text counts.
-            let is_top = skill.as_os_str().is_empty() && change.path != Path::new(SKILL);
+            let is_top = skill.as_os_str().is_empty() && !change.path.as_os_str().eq_ignore_ascii_case(SKILL);
             if !is_top && !skill.ancestors().any(|above| known.contains(above)) {
                 found.insert(skill.to_owned());
             }
         }
         found
     }
+}
+
+/// What is said of a skill whose file not every client reads.
+fn misspelled(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    format!("its file is called {name}, which not every client reads: rename it to {SKILL}")
 }
 
 /// The top of the laid-out tree, by the policy's folder in it and in another tree.

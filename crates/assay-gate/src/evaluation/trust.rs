@@ -14,6 +14,10 @@ pub(super) fn check(repository: &Repository, trees: &Trees, sha: &str) -> Result
     if !is_full {
         return refuse("not the full name of a commit, of 40 or 64 hexadecimal digits".to_owned());
     }
+    if let Some(conflict) = trees.conflicts.first() {
+        let path = conflict.display();
+        return refuse(format!("{path} conflicts with the target: merge the target into the branch"));
+    }
     if trees.head.id != repository.tree(&repository.head)? {
         return refuse("the working tree has changes that no commit contains".to_owned());
     }

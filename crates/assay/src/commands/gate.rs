@@ -9,6 +9,7 @@ mod guards;
 mod looks;
 mod measure;
 mod measured;
+mod new_skill;
 mod output;
 mod rows;
 mod scope;
@@ -57,7 +58,7 @@ fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure
         return self_check::run(args, &Policy::load(&args.policy)?, settings, ui);
     }
     // A mistake is reported where it is, whatever the target has.
-    if args.policy.is_file() {
+    if is_regular(&args.policy) {
         Policy::load(&args.policy)?;
     }
     let scope = Scope::of(args, settings)?;
@@ -78,10 +79,17 @@ fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure
     if let Some(skill) = &args.explain {
         return explain::run(args, &scope, policy, &gated, skill, ui);
     }
+    new_skill::check_tasks(args, &scope, &mut gated, ui)?;
     decide(args, &scope, policy, (&mut document, &mut gated), ui)?;
     document.skills = gated.into_iter().map(|gated| gated.row).collect();
     document.verdict = document.skills.iter().map(|row| row.verdict).max().unwrap_or(Word::Nothing);
     finish(document, args, &scope, ui)
+}
+
+/// Whether a path is that of a file, and no link is on the way: a pull request can lay one to any file of the machine.
+fn is_regular(path: &Path) -> bool {
+    let here = std::env::current_dir().and_then(std::fs::canonicalize).unwrap_or_default();
+    std::fs::canonicalize(path).is_ok_and(|real| real.is_file() && real == here.join(path))
 }
 
 /// The document before any decision.
@@ -135,7 +143,7 @@ fn decide(
             store
         }
         Err(reason) => {
-            block(gated, &reason);
+            block(gated, &reason.to_string());
             return Ok(());
         }
     };
@@ -348,6 +356,11 @@ fn finish(mut document: Document, args: &GateArgs, scope: &Scope, ui: &Ui) -> Re
         && !document.skills.iter().any(rows::is_opened)
     {
         rows::block_weakened(&mut document, evaluation.head());
+    }
+    if let Some(evaluation) = &scope.evaluation {
+        let rows =
+            document.skills.iter_mut().flat_map(|row| std::iter::once(&mut row.reason).chain(&mut row.notes));
+        rows.for_each(|text| *text = evaluation.shorten(text));
     }
     let status = match document.skills.iter().filter(|row| !row.warn).map(|row| row.verdict).max() {
         _ if document.verdict == Word::Blocked => Status::Infrastructure,

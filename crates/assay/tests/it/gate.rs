@@ -1,5 +1,6 @@
 //! The gate on a Git repository with skills that improve, worsen and stay.
 
+mod bypasses;
 mod decisions;
 mod delivery;
 mod ledger;

@@ -24,6 +24,17 @@ pub(super) struct Scope {
     pub(super) notes: Vec<String>,
 }
 
+/// Why no store can serve.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnusableStore {
+    /// A hosted job checks out what a pull request wrote.
+    #[error("the store {} is inside the checkout, where a pull request can write: name one outside of it with --store", .0.display())]
+    Inside(PathBuf),
+    /// Its files are part of the repository, and there is no folder for another one.
+    #[error("Git tracks files of the store {}: name another one with --store", .0.display())]
+    Tracked(PathBuf),
+}
+
 impl Scope {
     pub(super) fn of(args: &GateArgs, settings: &Settings) -> Result<Self, Failure> {
         match &args.changed_since {
@@ -87,7 +98,7 @@ impl Scope {
     }
 
     /// The store whose records may decide, with a note if it is not the one that the settings name; else why there is none.
-    pub(super) fn store(&self) -> Result<(PathBuf, Option<String>), String> {
+    pub(super) fn store(&self) -> Result<(PathBuf, Option<String>), UnusableStore> {
         let named = &self.settings.store;
         let Some(evaluation) = &self.evaluation else { return Ok((named.clone(), None)) };
         let path = std::path::absolute(named).unwrap_or_else(|_| named.clone());
@@ -99,17 +110,12 @@ impl Scope {
             .find_map(|top| assay_gate::relative(top, &path).or_else(|| assay_gate::relative(top, &real)));
         let Some(inside) = inside else { return Ok((named.clone(), None)) };
         if is_hosted() {
-            return Err(format!(
-                "the store {} is inside the checkout, where a pull request can write: name one outside of it with --store",
-                named.display()
-            ));
+            return Err(UnusableStore::Inside(named.clone()));
         }
         if !evaluation.tracks(&inside) {
             return Ok((named.clone(), None));
         }
-        let state = record_keys::state_folder().ok_or_else(|| {
-            format!("Git tracks files of the store {}: name another one with --store", named.display())
-        })?;
+        let state = record_keys::state_folder().ok_or_else(|| UnusableStore::Tracked(named.clone()))?;
         let id = blake3::hash(evaluation.top().as_os_str().as_encoded_bytes()).to_hex();
         let store = state.join("stores").join(id.get(..16).unwrap_or_default());
         let note = format!(
@@ -169,6 +175,9 @@ fn failure(error: &EvaluationError, revision: &str) -> Failure {
     let hint = match error {
         EvaluationError::Repository(RepositoryError::Shallow { .. }) => {
             "fetch the whole history: `fetch-depth: 0` of actions/checkout, GIT_DEPTH: 0 on GitLab, or git fetch --unshallow"
+        }
+        EvaluationError::Repository(RepositoryError::Partial { .. }) => {
+            "fetch all files: git fetch --refetch --no-filter origin"
         }
         EvaluationError::Repository(
             RepositoryError::NoRevision { .. } | RepositoryError::Unrelated { .. },

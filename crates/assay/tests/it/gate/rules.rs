@@ -11,7 +11,7 @@ use super::{git, save, skill};
 use crate::fixture::{Fixture, Ran, needs_bubblewrap};
 use crate::suite::body;
 
-const POLICY: &str = r#"schema = "assay.gate-policy/1"
+pub(super) const POLICY: &str = r#"schema = "assay.gate-policy/1"
 [[rules]]
 skills = ["skills/*"]
 experiment = "experiment.toml"
@@ -19,7 +19,12 @@ require = "helps"
 "#;
 
 /// A repository whose target's skill says a word.
-fn target(word: &str) -> Fixture {
+pub(super) fn target(word: &str) -> Fixture {
+    target_with(word, |_| {})
+}
+
+/// The same with a change before its first commit.
+pub(super) fn target_with(word: &str, prepare: impl FnOnce(&Fixture)) -> Fixture {
     let mut lab = Fixture::new().skill("reports", "Ends reports with the agreed word.", &body(word));
     for number in 1..=6 {
         lab = lab.task(&format!("reports-{number}"), |task| task);
@@ -37,6 +42,7 @@ fn target(word: &str) -> Fixture {
         let design = e.conditions(&["none", "curated"]).repetitions(3);
         (1..=6).fold(design, |design, number| design.pair(&format!("reports-{number}"), &["reports"]))
     });
+    prepare(&lab);
     git(&lab, &["init", "--quiet", "--initial-branch=main"]);
     save(&lab, "target");
     git(&lab, &["tag", "base"]);
@@ -44,7 +50,7 @@ fn target(word: &str) -> Fixture {
     lab
 }
 
-fn write_skill(lab: &Fixture, word: &str) {
+pub(super) fn write_skill(lab: &Fixture, word: &str) {
     lab.write("skills/reports/SKILL.md", skill("reports", word));
 }
 
@@ -52,14 +58,14 @@ fn run(lab: &Fixture, more: &[&str]) -> Ran {
     lab.assay(&[&["gate", "gate.toml", "--changed-since", "base", "--format", "json"], more].concat())
 }
 
-fn gate(lab: &Fixture, more: &[&str]) -> (Value, i32) {
+pub(super) fn gate(lab: &Fixture, more: &[&str]) -> (Value, i32) {
     let ran = run(lab, more);
     assert!(!ran.stdout.is_empty(), "{}", ran.stderr);
     (ran.json(), ran.code)
 }
 
 /// The rows of a gate that executes no trial, as `SKILL: CHANGE DECISION`.
-fn rows(document: &Value) -> Vec<String> {
+pub(super) fn rows(document: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let rows = document["skills"].as_array().unwrap().iter();
     rows.map(|row| format!("{}: {} {}", text(&row["skill"]), text(&row["change"]), text(&row["decision"])))
