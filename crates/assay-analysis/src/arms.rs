@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use assay_store::{Outcome, RunFolder};
 
 use crate::delivered;
-use crate::gather::{Slot, Table};
 use crate::model::{Arm, EstimatedShare, ExposureShares, TokenCounts};
 use crate::result::TrialResult;
+use crate::table::{Slot, Table};
 
 pub(crate) fn arms(run: &RunFolder, tables: &[Table]) -> Vec<Arm> {
     let mut arms = Vec::new();

@@ -7,8 +7,9 @@ use assay_store::{ConditionRole, NEEDS_NETWORK, RunFolder, TrialId};
 
 use crate::cause::{Cause, EQUAL, FEWEST_TASKS, ceiling, floor};
 use crate::comparisons::{clusters, compared_tasks};
-use crate::gather::{Gathered, Table};
+use crate::gather::Gathered;
 use crate::model::{Arm, Comparison};
+use crate::table::Table;
 
 /// A skill that is opened in less than this share of trials is hardly noticed.
 const NOTICED: f64 = 0.5;
@@ -91,7 +92,7 @@ pub(crate) fn not_opened(run: &RunFolder, arm: &Arm, table: &Table) -> Option<Ca
         .get(&arm.condition)
         .into_iter()
         .flat_map(|tasks| tasks.values())
-        .flat_map(crate::gather::Slot::valid)
+        .flat_map(crate::table::Slot::valid)
         .find(|result| result.exposure.is_some_and(|stages| !stages[3]));
     Some(Cause::NotOpened { opened: shares.opened, trial: unopened.map(|result| result.trial.clone()) })
 }

@@ -8,13 +8,14 @@ use serde::Serialize;
 use crate::asked_question::question;
 use crate::comparisons::{Pairing, adjust_p_values, clusters, compare_arms};
 use crate::delivered;
-use crate::gather::{Gathered, Slot};
+use crate::gather::Gathered;
 use crate::matching::{MatchedCondition, match_conditions};
 use crate::model::{AgentKey, Comparison};
 use crate::note::Note;
 use crate::notes::different_times;
 use crate::settings;
 use crate::standing::{Standing, withhold};
+use crate::table::Slot;
 
 /// With fewer common tasks nothing is compared, because a verdict needs as many.
 pub const LEAST_TASKS: usize = 5;

@@ -7,10 +7,10 @@ use assay_store::{ConditionRole, RunFolder};
 
 use crate::cause::is_exhausted;
 use crate::delivered;
-use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, End, FamilyInterval, Rounds};
 use crate::overlap::Times;
 use crate::round_plans::Plans;
+use crate::table::{Slot, Table};
 
 /// Differences of scores below this are rounding errors.
 pub(crate) const EQUAL: f64 = 1e-9;

@@ -13,8 +13,8 @@ use assay_trace::Disclosure;
 use serde::Serialize;
 
 use crate::comparisons::{judge_tasks, level};
-use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, FamilyInterval};
+use crate::table::{Slot, Table};
 
 /// What a contrast compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -5,8 +5,9 @@ use assay_store::{RunFolder, Selection, Store, StoreError, TrialId};
 use serde_json::json;
 
 use crate::comparisons::{clusters, compared_tasks};
-use crate::gather::{Gathered, Slot, Table};
+use crate::gather::Gathered;
 use crate::model::AgentKey;
+use crate::table::{Slot, Table};
 
 /// The results of a condition and its baseline on the tasks that both have.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,10 +16,11 @@ mod observed;
 use crate::arms;
 use crate::cause::FEWEST_TASKS;
 use crate::cost::{CostForecast, CostRange, Pool, counted_record, sum};
-use crate::gather::{Gathered, Slot};
+use crate::gather::Gathered;
 use crate::model::AgentKey;
 use crate::outcome::OutcomeSummary;
 use crate::shared::SharedSkills;
+use crate::table::Slot;
 
 /// The fewest tasks with two recorded trials or more that are used as a pilot of the baseline.
 const PILOT_TASKS: usize = 5;

@@ -12,8 +12,9 @@ use assay_stats::{Reason, VerdictKind};
 use assay_store::{Judgement, RunFolder};
 use serde::Serialize;
 
-use crate::gather::{Gathered, Slot, Table};
+use crate::gather::Gathered;
 use crate::model::Comparison;
+use crate::table::{Slot, Table};
 
 pub use crate::calibration::{CalibrationItem, CalibrationSet};
 pub use corrected::CorrectedLift;

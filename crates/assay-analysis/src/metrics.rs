@@ -9,9 +9,9 @@ use assay_stats::{Guard, MetricScale, MetricVerdict, PairedTask, sample_quantile
 use assay_store::{LINES_CHANGED, MetricDirection, MetricSource, MetricSpec, RunFolder};
 use serde::Serialize;
 
-use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, FamilyInterval};
 use crate::result::TrialResult;
+use crate::table::{Slot, Table};
 
 /// A metric under a condition, against the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]

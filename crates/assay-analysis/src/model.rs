@@ -296,6 +296,18 @@ impl Rounds {
     pub fn left_open(&self) -> Option<End> {
         self.more_tasks.and_then(|more| more.after)
     }
+
+    /// Whether the comparison takes part in no further round.
+    pub(crate) fn rounds_ended(&self) -> bool {
+        self.ended.is_some() || self.left_open().is_some()
+    }
+
+    /// Has a comparison that its rounds left open go on with more tasks, if the plan has any.
+    pub(crate) fn go_on(&mut self) {
+        if let Some(more) = &mut self.more_tasks {
+            (more.stage, more.after) = (2, self.ended.take());
+        }
+    }
 }
 
 /// The tasks that decide a comparison if the rounds leave it open.

@@ -7,12 +7,13 @@ use assay_store::{Cause, ConditionRole, Outcome, OutcomeRule, PlannedAgent, RunF
 use assay_trace::{Disclosure, Placement};
 
 use crate::controls::NegativeControls;
-use crate::gather::{Gathered, Slot};
+use crate::gather::Gathered;
 use crate::model::{AgentKey, Arm, Comparison};
 use crate::models::RepliedModel;
 use crate::note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 use crate::origins::RecordOrigins;
 use crate::shared::SharedSkills;
+use crate::table::Slot;
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
 const UNREAD: f64 = 0.05;

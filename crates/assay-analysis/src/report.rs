@@ -10,7 +10,7 @@ use crate::calibration::CalibrationSet;
 use crate::contrasts::{self, Contrast};
 use crate::controls::NegativeControls;
 use crate::explore::Exploration;
-use crate::gather::{Gathered, Slot};
+use crate::gather::Gathered;
 use crate::judged::{self, JudgedReport};
 use crate::metrics::MetricComparison;
 use crate::model::{Arm, Comparison, TaskRow};
@@ -23,6 +23,7 @@ use crate::outcome::OutcomeSummary;
 use crate::progress::Progress;
 use crate::provenance::{self, Provenance};
 use crate::standing::{self, Standing};
+use crate::table::Slot;
 use crate::{arms, causes, comparisons, controls, metrics, models, tasks, undelivered};
 
 /// The format of [`Report`].

@@ -10,10 +10,11 @@ use assay_store::{Closing, RunFolder};
 
 use crate::asked_question::AskedQuestion;
 use crate::contrasts::Contrast;
-use crate::gather::{Gathered, Slot};
+use crate::gather::Gathered;
 use crate::metrics::MetricComparison;
 use crate::model::{Comparison, End};
 use crate::progress::Progress;
+use crate::table::Slot;
 
 /// Whether a run's comparisons have verdicts.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,8 +2,8 @@
 
 use assay_store::{Outcome, RunFolder};
 
-use crate::gather::{Slot, Table};
 use crate::model::{TaskArm, TaskRow};
+use crate::table::{Slot, Table};
 
 pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TaskRow> {
     let mut rows = Vec::new();

@@ -13,6 +13,7 @@ use crate::evidence::Manner;
 mod assess;
 mod call;
 mod delivery;
+mod left;
 mod matching;
 mod matter;
 mod number;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use assess::assess;
 pub use delivery::{Delivery, deliveries};
+pub use left::Left;
 pub use matter::{Change, Mattered, TestCheck, changed, mattered};
 pub use passage::Passage;
 pub use recover::files_shown;
@@ -69,25 +71,6 @@ pub struct Assessment {
     /// Weight of the directive in this run's score, in [0, 1]: 0 unless it is followed, is rare,
     /// and is not followed by most other runs of the task.
     pub weight: f64,
-}
-
-/// What a run left and did, beside its trajectory.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Left {
-    /// Files that the run made or changed, by path relative to the workspace, with the added text.
-    /// From `workspace.diff` and the artifacts that were collected.
-    pub files: Vec<(String, String)>,
-}
-
-impl Left {
-    /// The files of a diff, each with its added lines.
-    pub fn of_diff(diff: &str) -> Self {
-        let mut files = Vec::new();
-        if diff.lines().any(|line| line.starts_with("+++ ")) {
-            call::patched(diff, "", &mut files);
-        }
-        Self { files }
-    }
 }
 
 /// What a run shows of a skill.

@@ -4,6 +4,8 @@
 mod action;
 mod command;
 mod compare;
+mod verb;
 
-pub use action::{Action, Phase, Verb, actions};
+pub use action::{Action, Phase, actions};
 pub use compare::{Difference, DifferenceKind, differences};
+pub use verb::Verb;

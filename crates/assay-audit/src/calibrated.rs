@@ -12,6 +12,7 @@ mod guards;
 mod headline;
 mod null;
 mod pattern;
+mod reader;
 mod report;
 mod task;
 
@@ -19,12 +20,12 @@ pub use check::{Auc, Check, LeftOut, Planted, Rate, check, planted};
 pub use claims::claims;
 pub use corpus::{AdoptionLine, CorpusAudit, TraceLine, corpus, corpus_with, pairs, visit};
 pub use findings::{
-    Adopted, ArmExposure, ArmFindings, AtThreshold, Bucket, Cost, PatternFindings, Reader, ReaderSpan,
-    RunFinding, Steps, TopTask, findings,
+    Adopted, ArmExposure, ArmFindings, AtThreshold, Bucket, Cost, PatternFindings, Steps, TopTask, findings,
 };
 pub use headline::Evidence;
 pub use null::{Excess, TaskExcess, Unit, test};
 pub use pattern::{Effect, Finding, Pattern};
+pub use reader::{Reader, ReaderSpan, RunFinding};
 pub use report::{
     CheckOutcome, DirectiveFinding, DirectiveReport, MatteredCheck, RunLocation, Undelivered,
     adherence_report,

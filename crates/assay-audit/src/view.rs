@@ -26,12 +26,6 @@ use crate::evidence::{Manner, SkillText};
 /// The schema of a view.
 pub const SCHEMA: &str = "assay.audit-show/2";
 
-/// Longest argument, result or message, in characters.
-const TEXT_CAP: usize = 20_000;
-
-/// Longest target, in characters.
-const TARGET_CAP: usize = 300;
-
 /// Two runs side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {

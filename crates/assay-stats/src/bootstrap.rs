@@ -1,7 +1,8 @@
 //! Intervals by resampling: with fixed tasks, whose trials vary, and for a mean
 //! whose values come in clusters.
 
-use crate::interval::{Interval, PairedTask};
+use crate::interval::Interval;
+use crate::paired_task::PairedTask;
 use crate::quantile::{sample_quantile, student_tail};
 use crate::random::{Purpose, index, stream};
 use crate::sample::{mean, paired, tail_of};

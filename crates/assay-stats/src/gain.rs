@@ -11,8 +11,10 @@
 //! gap if the denominator is poorly known; the interval then spans it, within [−1, 1], and contains
 //! 0 if the gap does.
 
-use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::interval::Interval;
 use crate::moments::{Moments, Quantiles};
+use crate::paired_task::PairedTask;
 use crate::sample::{Sample, Unit, tail_of};
 
 /// Steps in which either side of 0 is searched; ends are then found by bisection.

@@ -14,7 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::interval::{Interval, clopper_pearson};
+use crate::estimate::clopper_pearson;
+use crate::interval::Interval;
 use crate::quantile::{normal_tail, student_tail};
 use crate::random::{Purpose, index, stream};
 

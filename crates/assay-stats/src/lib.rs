@@ -15,13 +15,16 @@
 mod agreement;
 mod bootstrap;
 mod difficulty;
+mod estimate;
 mod gain;
 mod interval;
 pub mod judge;
+mod level;
 mod metric;
 mod moments;
 mod noise;
 mod opposite;
+mod paired_task;
 pub mod pairwise;
 mod permutation;
 pub mod plan;
@@ -44,11 +47,13 @@ pub use bootstrap::{
     cluster_bootstrap, skillsbench_interval, stratified_cluster_bootstrap, within_tasks_interval,
 };
 pub use difficulty::{Difficulty, HeldOut, held_out};
+pub use estimate::{Estimate, clopper_pearson, differences, lift, rate};
 pub use gain::{Gain, normalized_gain};
-pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
+pub use interval::Interval;
 pub use metric::{Guard, MetricEffect, MetricScale, MetricVerdict, guard, metric_effect, metric_verdict};
 pub use noise::run_to_run_noise;
 pub use opposite::{OppositeEffects, opposite_effects};
+pub use paired_task::PairedTask;
 pub use permutation::{holm, sign_flip};
 pub use power::{mde, tasks_needed};
 pub use prediction::predicted_sum;

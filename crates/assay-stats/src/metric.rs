@@ -7,7 +7,9 @@
 //! skewed (half of Johnson's correction): the default interval of scores without what follows from
 //! their bounds.
 
-use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::interval::Interval;
+use crate::paired_task::PairedTask;
 use crate::sample::{Sample, paired_by, tail_of};
 
 /// How two arms are compared.

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use crate::interval::PairedTask;
+use crate::paired_task::PairedTask;
 use crate::sample::{mean, scores};
 
 /// The level of the test that effects differ between tasks.

@@ -5,11 +5,12 @@
 //! interval, s with n − 1 degrees of freedom and s̃ with its own. [`crate::plan`] simulates; this
 //! is the quick figure for a report.
 
-use crate::interval::{FEWEST_UNITS, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::level::alpha;
 use crate::moments::{Moments, PSEUDO, Quantiles};
+use crate::paired_task::PairedTask;
 use crate::quantile::normal_tail;
 use crate::sample::Sample;
-use crate::verdict::alpha;
 
 /// 1 − power.
 const MISSED: f64 = 0.2;

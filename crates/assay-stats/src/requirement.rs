@@ -6,8 +6,10 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::interval::Interval;
 use crate::moments::{Moments, Quantiles};
+use crate::paired_task::PairedTask;
 use crate::quantile::{normal_tail, student_tail};
 use crate::sample::Sample;
 

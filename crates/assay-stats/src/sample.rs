@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::interval::PairedTask;
 use crate::moments::Moments;
+use crate::paired_task::PairedTask;
 
 /// The finite scores of one task under one arm, clamped to [0, 1] and sorted.
 pub(crate) fn scores(trials: &[f64]) -> Vec<f64> {

@@ -4,14 +4,16 @@
 //! lift of δ, whatever the first stage showed; z_j(δ) is that of the p at which the stage's interval excludes δ. A
 //! first stage that ended for futility at the information t < 1 has the weight w·t: the variance of Z is then below 1.
 
-use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::interval::Interval;
+use crate::level::alpha;
 use crate::moments::Moments;
+use crate::paired_task::PairedTask;
 use crate::power;
 use crate::sample::Sample;
 use crate::spending::{upper_quantile, upper_tail};
 use crate::verdict::{
-    Decision, Levels, Losses, Reason, Verdict, VerdictKind, alpha, fewest_for_negligible, has_enough_units,
-    reason,
+    Decision, Levels, Losses, Reason, Verdict, VerdictKind, fewest_for_negligible, has_enough_units, reason,
 };
 
 /// No z is larger: quantiles are not exact beyond it.

@@ -9,13 +9,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::interval::{FEWEST_UNITS, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::level::alpha;
 use crate::moments::Quantiles;
+use crate::paired_task::PairedTask;
 use crate::random::{Purpose, index, stream};
 use crate::sample::{Sample, mean, scores};
 use crate::second_stage;
 use crate::spending::{Looks, Sides, upper_tail};
-use crate::verdict::{Levels, Losses, Verdict, VerdictKind, alpha, has_enough_units, verdict_at};
+use crate::verdict::{Levels, Losses, Verdict, VerdictKind, has_enough_units, verdict_at};
 
 /// A comparison whose chance of a verdict at the last look is below this is futile.
 pub const FUTILITY: f64 = 0.02;

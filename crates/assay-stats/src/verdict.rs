@@ -17,14 +17,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::interval::Interval;
+use crate::level::alpha;
 use crate::moments::Quantiles;
+use crate::paired_task::PairedTask;
 use crate::power;
 use crate::sample::{Sample, mean, scores};
 use crate::spending::spent;
-
-/// The error rate that a family of comparisons shares.
-pub(crate) const ALPHA: f64 = 0.05;
 
 /// The smallest p reported; quantiles are not exact below it.
 const LEAST_P: f64 = 1e-15;
@@ -489,9 +489,4 @@ pub(crate) fn fewest_for_negligible(sample: &Sample, m: usize, margin: f64) -> u
     )]
     let tasks = (units * sample.tasks as f64 / sample.effective).ceil() as usize;
     tasks
-}
-
-/// The error rate of one comparison in a family of `m`.
-pub(crate) fn alpha(m: usize) -> f64 {
-    ALPHA / m.max(1) as f64
 }

@@ -3,8 +3,8 @@
 use assay_store::RunFolder;
 use serde::Serialize;
 
-use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
+use crate::table::{Slot, Table};
 
 /// The pass rates and mean scores of one agent in one sandbox.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -17,8 +17,8 @@ use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::comparisons;
-use crate::gather::Table;
 use crate::model::Arm;
+use crate::table::Table;
 
 pub use extremes::{TopTask, TopTasks};
 pub use frontier::{Frontier, FrontierPoint, UnknownCost};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_stats::{Interval, PairedTask};
 use assay_store::RunFolder;
 
-use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
+use crate::table::{Slot, Table};
 
 /// A condition and its baseline under one agent in one sandbox, on the tasks that count.
 pub(super) struct Pair<'a> {

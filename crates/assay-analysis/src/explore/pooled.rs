@@ -7,7 +7,7 @@ use assay_store::RunFolder;
 use serde::Serialize;
 
 use super::pair::{Pair, ends};
-use crate::gather::Slot;
+use crate::table::Slot;
 
 /// The lift of a condition over several agents, crossed with tasks: a task's value is the mean over
 /// agents of its difference, and tasks are the sample. It is about these agents, and about tasks

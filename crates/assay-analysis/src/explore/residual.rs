@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_store::{ConditionRole, Outcome, RunFolder, TrialId};
 use serde::Serialize;
 
-use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
+use crate::table::{Slot, Table};
 
 /// One check of a task that fails in trials of a condition other than the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,8 +7,8 @@ use assay_store::{ConditionRole, PlannedProvision, PlannedTask, RunFolder};
 use serde::Serialize;
 
 use super::pair::{Pair, ends, paired};
-use crate::gather::Slot;
 use crate::model::AgentKey;
+use crate::table::Slot;
 
 /// The limits of the classes of length, in tokens of the body (cl100k). The field names the four
 /// classes and publishes no limits for them; these are this project's, fixed before anything was

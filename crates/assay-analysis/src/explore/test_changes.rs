@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_store::{RunFolder, TrialId};
 use serde::Serialize;
 
-use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
+use crate::table::{Slot, Table};
 
 /// One test of one task under one agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]

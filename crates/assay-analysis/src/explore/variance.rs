@@ -12,8 +12,8 @@ use assay_store::RunFolder;
 use serde::Serialize;
 
 use super::pair::{Pair, difference};
-use crate::gather::{Slot, Table};
 use crate::model::AgentKey;
+use crate::table::{Slot, Table};
 
 /// Repetitions are sufficient if no more than this share of the variance of a task's value comes
 /// from its trials: doubling them then narrows the interval by no more than 1 − √¾, 13%, and

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::pair::{Pair, means, paired, pairs, undelivered_share};
 use crate::calibration::CalibrationSet;
-use crate::gather::{Slot, Table};
 use crate::model::Comparison;
+use crate::table::{Slot, Table};
 
 /// Below this p-value error rates count as different between conditions.
 const DIFFERENT: f64 = 0.01;

@@ -6,8 +6,8 @@ use assay_store::{JudgedItem, RunFolder};
 use serde::Serialize;
 
 use super::pair::{Pair, pairs};
-use crate::gather::{Slot, Table};
 use crate::result::TrialResult;
+use crate::table::{Slot, Table};
 
 /// Which of a result's exposure stages is "opened".
 const OPENED: usize = 3;

@@ -6,9 +6,9 @@ use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::delivered::is_undelivered;
-use crate::gather::Table;
 use crate::model::{AgentKey, Comparison};
 use crate::result::TrialResult;
+use crate::table::Table;
 
 /// What two conditions of a table have in common: for each task, the values of the baseline and of the condition.
 pub(super) fn paired<'a>(

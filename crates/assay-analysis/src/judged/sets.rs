@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::pair::{Pair, means, paired, pairs, undelivered_share};
 use crate::comparisons::{judge_tasks, level};
-use crate::gather::{Slot, Table};
 use crate::model::{Comparison, FamilyInterval};
+use crate::table::{Slot, Table};
 
 /// The name of the score over all sets.
 const OVERALL: &str = "overall";

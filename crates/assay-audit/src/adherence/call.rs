@@ -8,8 +8,10 @@ use assay_syntax::shell::{
 use assay_trace::ToolCall;
 use serde_json::Value;
 
-use super::run_evidence::{argument, cut};
 use crate::evidence::writes;
+
+/// A text is read up to here, in bytes.
+const TEXT_CAP: usize = 1 << 20;
 
 /// `bash -c` within `bash -c` is followed so deep.
 const DEPTH: usize = 4;
@@ -514,4 +516,13 @@ pub(super) fn names_skill(text: &str, slugs: &[String]) -> bool {
 /// Whether a word sets a variable of the shell, or an option.
 pub(super) fn is_value(word: &str) -> bool {
     is_assignment(word) || word.starts_with('-')
+}
+
+pub(super) fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_CAP)]
+}
+
+/// A string of a call's arguments by its key.
+pub(super) fn argument<'v>(arguments: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    keys.iter().find_map(|key| arguments.get(*key)?.as_str())
 }

@@ -3,8 +3,7 @@
 use assay_syntax::shell::{Operator, Simple, Source as Grammar, commands, program, program_name};
 use assay_trace::{Source, Trajectory};
 
-use super::call::{command_text, join};
-use super::run_evidence::{argument, cut};
+use super::call::{argument, command_text, cut, join};
 use crate::directive::SkillFile;
 
 /// The document of a skill, by its path in the package.

@@ -6,14 +6,11 @@
 use std::collections::BTreeSet;
 
 use assay_trace::{Source, Step, Trajectory, carries};
-use serde_json::Value;
 
-use super::call::{Piece, pieces};
-use super::{Left, Location};
+use super::Location;
+use super::call::{Piece, cut, pieces};
+use super::left::Left;
 use crate::evidence::{Manner, SkillText};
-
-/// A text is read up to here, in bytes.
-pub(super) const TEXT_CAP: usize = 1 << 20;
 
 /// Most lines of a run that are kept.
 const LINES: usize = 200_000;
@@ -233,13 +230,4 @@ impl RunEvidence {
             self.add_text(0, Channel::Left, block, file, text);
         }
     }
-}
-
-pub(super) fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(TEXT_CAP)]
-}
-
-/// A string of a call's arguments by its key.
-pub(super) fn argument<'v>(arguments: &'v Value, keys: &[&str]) -> Option<&'v str> {
-    keys.iter().find_map(|key| arguments.get(*key)?.as_str())
 }

@@ -3,21 +3,9 @@
 use assay_trace::{ObservationResult, Source, Trajectory};
 use serde_json::Value;
 
-use super::command::{classify, is_check};
+use super::command::{classify, is_check, path};
+use super::verb::Verb;
 use crate::evidence::writes;
-
-/// What an action does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Verb {
-    /// Looks into a file.
-    Read,
-    /// Looks for something.
-    Search,
-    /// Makes or changes a file; an edit is a write.
-    Write,
-    /// Runs a program.
-    Run,
-}
 
 /// The phase of work of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,18 +18,6 @@ pub enum Phase {
     Validation,
     /// From a check that failed to the next one that holds.
     Debugging,
-}
-
-impl Verb {
-    /// In lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Search => "search",
-            Self::Write => "write",
-            Self::Run => "run",
-        }
-    }
 }
 
 impl Phase {
@@ -175,11 +151,6 @@ fn missing(verb: Verb, failed: bool, result: Option<&ObservationResult>) -> Vec<
     let found: Vec<String> = text.lines().filter(says).take(20).map(str::to_owned).collect();
     let nothing = verb == Verb::Search && failed && text.lines().all(|line| line.trim().is_empty());
     if found.is_empty() && nothing { vec![String::new()] } else { found }
-}
-
-/// A path without what does not matter.
-pub(super) fn path(path: &str) -> String {
-    path.trim_matches(['"', '\'']).trim_start_matches("./").to_owned()
 }
 
 fn plain(value: &Value) -> String {

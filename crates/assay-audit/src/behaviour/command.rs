@@ -2,7 +2,7 @@
 
 use assay_syntax::shell::{self, Source, commands, interpreter, program_name};
 
-use super::Verb;
+use super::verb::Verb;
 
 /// Programs that only show what is there.
 const READERS: [&str; 9] = ["cat", "head", "tail", "less", "more", "nl", "bat", "sed", "awk"];
@@ -71,10 +71,10 @@ pub(super) fn classify(command: &str) -> (Verb, String) {
                 .iter()
                 .rev()
                 .find(|word| !word.starts_with('-') && (word.contains('/') || word.contains('.')));
-            file.map_or_else(|| words.join(" "), |file| super::action::path(file))
+            file.map_or_else(|| words.join(" "), |file| path(file))
         };
         let found = if let Some(file) = redirected(&words) {
-            (Verb::Write, super::action::path(file))
+            (Verb::Write, path(file))
         } else if READERS.contains(&program) && !(program == "sed" && arguments.contains(&"-i")) {
             (Verb::Read, target())
         } else if SEARCHERS.contains(&program) {
@@ -164,6 +164,11 @@ fn parts(command: &str) -> Vec<String> {
     }
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// A path without what does not matter.
+pub(super) fn path(path: &str) -> String {
+    path.trim_matches(['"', '\'']).trim_start_matches("./").to_owned()
 }
 
 #[cfg(test)]

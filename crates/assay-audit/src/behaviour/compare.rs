@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::action::{Action, Phase, Verb};
+use super::action::{Action, Phase};
+use super::verb::Verb;
 use crate::evidence::keys;
 
 /// Writes to one file that share fewer of their features than this have other content.

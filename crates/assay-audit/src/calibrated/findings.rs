@@ -7,15 +7,12 @@ use serde::Serialize;
 
 use super::check::Rate;
 use super::headline::{Basis, Evidence, evidence, sentence};
-use super::null::{Excess, Unit, mean, test};
+use super::null::{Excess, LEVEL, Unit, mean, test};
 use super::pattern::{Effect, Finding, Pattern};
-use super::task::{ArmPairs, Counts, RunAudit, RunName, TaskAudit, count};
+use super::reader::{Reader, ReaderSpan, RunFinding};
+use super::task::{ArmPairs, Counts, RunAudit, TaskAudit, count};
 use crate::adherence::{ADOPTED, Mattered, Status, mattered};
 use crate::cta::Mode;
-use crate::directive::Kind;
-
-/// The level of a test.
-pub(super) const LEVEL: f64 = 0.05;
 
 /// The seed of the assignments that are drawn.
 const SEED: u64 = 20_261_121;
@@ -180,79 +177,6 @@ pub struct TopTask {
     pub findings: usize,
     /// The largest score among them; `None` where it cannot be measured.
     pub adoption: Option<f64>,
-}
-
-/// A run that read the skill.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Reader {
-    /// The task.
-    pub task: String,
-    /// The skill.
-    pub skill: String,
-    /// Condition, repetition and trial.
-    #[serde(flatten)]
-    pub name: RunName,
-    /// The trace.
-    pub trace: String,
-    /// The step in which the skill had been read.
-    pub opened_at: Option<usize>,
-    /// Its score; `None` where it cannot be measured.
-    pub adoption: Option<f64>,
-    /// Whether it reaches the threshold; `None` where no run could.
-    pub adopted: Option<bool>,
-    /// The highest score for another skill; `None` without another.
-    pub best_placebo: Option<f64>,
-    /// The directives that it followed and that count for its score, the heaviest first.
-    pub spans: Vec<ReaderSpan>,
-    /// Findings in it against every control of its task.
-    pub findings: Vec<RunFinding>,
-}
-
-/// A finding with its run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunFinding {
-    /// The task.
-    pub task: String,
-    /// Condition, repetition and trial.
-    #[serde(flatten)]
-    pub name: RunName,
-    /// The finding.
-    #[serde(flatten)]
-    pub finding: Finding,
-}
-
-/// A directive that was followed, and where.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ReaderSpan {
-    /// The file of the skill.
-    pub skill_file: String,
-    /// The line in it.
-    pub skill_line: usize,
-    /// Its text.
-    pub skill_text: String,
-    /// The part of the line that is checked.
-    pub subject: String,
-    /// What it demands.
-    pub demand: Kind,
-    /// Whether it comes from an example.
-    pub example: bool,
-    /// ATIF's `step_id`; 0 for the files that the run left.
-    pub step: usize,
-    /// `said`, `thought`, `wrote`, `printed` or `ran`.
-    pub manner: &'static str,
-    /// The file that was written; `None` for commands and messages.
-    pub file: Option<String>,
-    /// Its text.
-    pub trace_text: String,
-    /// Its weight in the score.
-    pub weight: f64,
-    /// Whether that was after the skill was read. Earlier text cannot come from it.
-    pub after_opening: bool,
-    /// Runs of the task without the skill that follow it too.
-    pub followed_without: usize,
-    /// Checks that changed against a run without the skill, and share a literal, file or column with
-    /// it.
-    pub checks: Vec<Mattered>,
 }
 
 /// Findings of each arm, by name.

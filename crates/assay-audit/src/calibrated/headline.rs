@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::findings::{LEVEL, Reader, ReaderSpan};
-use super::null::Excess;
+use super::null::{Excess, LEVEL};
+use super::reader::{Reader, ReaderSpan};
 use super::task::RunName;
 use crate::adherence::Change;
 use crate::directive::Kind;

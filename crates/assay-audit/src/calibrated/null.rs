@@ -10,6 +10,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
+/// The level of a test.
+pub(super) const LEVEL: f64 = 0.05;
+
 /// Up to this many assignments all are counted.
 const EXACT: u64 = 200_000;
 

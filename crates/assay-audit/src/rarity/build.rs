@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::table::{LEVELS, Table, level};
-use super::{LONGEST, hashes, tokens};
+use super::tokens::{LONGEST, hashes, tokens};
 
 /// Families in which a run of so many tokens is found at least, to be in the table. Below, it counts
 /// as found in one: the many sequences of exactly two families would double the table's size.

@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use super::tokens::{LONGEST, hashes, tokens};
+
 /// Levels of frequency: level l holds what is found in 2^l families or more.
 pub(super) const LEVELS: u8 = 8;
 
@@ -66,12 +68,11 @@ impl Table {
 
     /// How rare a text is; [`super::rarity`] has the definition.
     pub fn rarity(&self, text: &str) -> f64 {
-        let tokens = super::tokens(text);
+        let tokens = tokens(text);
         if tokens.is_empty() {
             return 0.0;
         }
-        let level =
-            super::hashes(&tokens, tokens.len().min(super::LONGEST)).map(|hash| self.level(hash)).min();
+        let level = hashes(&tokens, tokens.len().min(LONGEST)).map(|hash| self.level(hash)).min();
         1.0 - f64::from(level.unwrap_or(0)) / f64::from(LEVELS)
     }
 

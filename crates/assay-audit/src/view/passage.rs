@@ -1,7 +1,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{TARGET_CAP, TEXT_CAP};
+/// Longest argument, result or message, in characters.
+pub(super) const TEXT_CAP: usize = 20_000;
+
+/// Longest target, in characters.
+pub(super) const TARGET_CAP: usize = 300;
 
 /// A text, cut where it is too long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

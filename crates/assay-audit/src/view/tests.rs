@@ -1,6 +1,7 @@
 use assay_trace::Trajectory;
 use serde_json::{Value, json};
 
+use super::passage::{TARGET_CAP, TEXT_CAP};
 use super::*;
 use crate::adherence::TestCheck;
 

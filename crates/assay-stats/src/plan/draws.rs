@@ -2,10 +2,12 @@
 
 use rand_chacha::ChaCha8Rng;
 
+use super::bisection::bisect;
+use super::comparison::Plan;
+use crate::level::alpha;
 use crate::moments::{Moments, Quantiles};
-use crate::plan::{Chances, Plan, bisect};
 use crate::random::{Purpose, normal, stream, uniform};
-use crate::verdict::{Decision, VerdictKind, alpha, has_enough_units};
+use crate::verdict::{Decision, VerdictKind, has_enough_units};
 
 /// Suites of a plan of usual size.
 pub(crate) const SUITES: usize = 4000;
@@ -22,6 +24,19 @@ const BUDGET: usize = 6_000_000;
 
 /// The cost of a task besides its trials, in trials.
 const TASK: usize = 8;
+
+/// The probabilities of the four verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Chances {
+    /// Of `helps`.
+    pub helps: f64,
+    /// Of `harms`.
+    pub harms: f64,
+    /// Of `negligible`.
+    pub negligible: f64,
+    /// Of `inconclusive`.
+    pub inconclusive: f64,
+}
 
 /// The suites of one plan.
 pub(crate) struct Draws {

@@ -1,10 +1,12 @@
 //! Requests that no data can meet, with the arithmetic.
 
-use crate::interval::FEWEST_UNITS;
+use super::bisection::bisect;
+use super::comparison::Plan;
+use crate::estimate::FEWEST_UNITS;
+use crate::level::alpha;
 use crate::moments::{Moments, Quantiles};
 use crate::permutation::{DRAWS, EXACT};
-use crate::plan::{Plan, bisect};
-use crate::verdict::{alpha, has_enough_units};
+use crate::verdict::has_enough_units;
 
 /// The fewest tasks that have an interval.
 pub(crate) const FEWEST: usize = FEWEST_UNITS;

@@ -1,7 +1,7 @@
 //! Power and minimum detectable effect of a design (docs/STATISTICS.md, "Planning"), by simulating
 //! the verdict.
 //!
-//! Tasks have the rates of a [`Baseline`]. A share of them, [`Plan::moving`], is shifted by a
+//! Tasks have the rates of a [`Baseline`](crate::simulate::Baseline). A share of them, [`Plan::moving`], is shifted by a
 //! normal variate and clamped to [0, 1]; the lift is the mean of the clamped shifts. A lift that
 //! this share cannot produce shifts more of the tasks, up to 0 or 1. One comparison is simulated at
 //! the level of its family. Lost trials, drift and clusters are not simulated: pass the number of
@@ -11,15 +11,20 @@
 //! first tasks when tasks are added, so power is monotone in both and bisection applies. With 4,000
 //! suites a power of 80% is known to ±1.2 pp.
 
+mod bisection;
+mod comparison;
 mod draws;
 mod limits;
 mod power_check;
 
-use crate::plan::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
+use self::bisection::bisect;
+use self::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
 use crate::simulate::{
-    Baseline, Design, Effect, Loss, SequentialFigures, StagedFigures, simulate_rounds, simulate_stages,
+    Design, Effect, Loss, SequentialFigures, StagedFigures, simulate_rounds, simulate_stages,
 };
 
+pub use comparison::{MOVING, Plan, SPREAD};
+pub use draws::Chances;
 pub use limits::{Impossible, Requirement, smallest_p};
 pub use power_check::{PowerCheck, check_power};
 
@@ -31,40 +36,6 @@ pub const MOST_TASKS: usize = 5000;
 
 /// Lifts that differ by less are equal: decimal fractions are not exact.
 const EQUAL: f64 = 1e-9;
-
-/// Halvings of an interval of lifts: to less than 10⁻⁶.
-const HALVINGS: u32 = 24;
-
-/// A comparison that is planned.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
-    /// Tasks, or clusters.
-    pub tasks: usize,
-    /// Trials a task under the arm.
-    pub repetitions: usize,
-    /// Trials a task under the baseline.
-    pub base_repetitions: usize,
-    /// Comparisons in the family; 0 counts as 1.
-    pub family: usize,
-    /// The equivalence margin, in (0, 1).
-    pub margin: f64,
-    /// The tasks' rates under the baseline: [`Baseline::default`], or a pilot's.
-    pub baseline: Baseline,
-    /// Standard deviation of the shifts over affected tasks, before rates are clamped; in [0, 1].
-    pub spread: f64,
-    /// The share of affected tasks, in (0, 1].
-    pub moving: f64,
-}
-
-/// The default of [`Plan::spread`], together with [`MOVING`].
-///
-/// The two give true task effects a standard deviation of 0.33 to 0.35, with 6 of 10 tasks within
-/// ±5 pp. In 55 pairs of submissions to Terminal-Bench these were 0.34 and 50% (equal after five
-/// trials each), in 171 pairs of models of MCPMark 0.33 and 56% (four trials).
-pub const SPREAD: f64 = 0.5;
-
-/// The default of [`Plan::moving`].
-pub const MOVING: f64 = 0.5;
 
 /// A design with the number of trials of a plan and other numbers of tasks and repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,19 +57,6 @@ const ROUND_SUITES: u64 = 1_000;
 
 /// Repetitions of the shapes that [`Plan::shapes`] compares.
 const SHAPES: [usize; 5] = [1, 2, 3, 5, 10];
-
-/// The probabilities of the four verdicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Chances {
-    /// Of `helps`.
-    pub helps: f64,
-    /// Of `harms`.
-    pub harms: f64,
-    /// Of `negligible`.
-    pub negligible: f64,
-    /// Of `inconclusive`.
-    pub inconclusive: f64,
-}
 
 /// The statistical properties of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -332,20 +290,4 @@ fn narrow(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> (us
         }
     }
     (low, high)
-}
-
-/// The smallest number in [`low`, `high`] that meets a monotone condition, to within [`HALVINGS`].
-fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
-    if !holds(high) {
-        return None;
-    }
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if holds(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
 }

@@ -1,7 +1,8 @@
 //! The predicted power of a plan against the power observed on trials of a real suite.
 
-use crate::interval::PairedTask;
-use crate::plan::{Impossible, Plan};
+use super::comparison::Plan;
+use super::limits::Impossible;
+use crate::paired_task::PairedTask;
 use crate::random::{Purpose, index, stream};
 use crate::verdict::{VerdictKind, verdict};
 

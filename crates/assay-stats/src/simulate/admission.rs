@@ -1,6 +1,6 @@
 //! Simulated drafts: tasks are admitted by attempts of another model and a pilot of the baseline, and a skill without any effect is measured on them.
 
-use crate::interval::PairedTask;
+use crate::paired_task::PairedTask;
 use crate::random::{Purpose, stream, uniform};
 use crate::simulate::Baseline;
 use crate::verdict::{VerdictKind, verdict};

@@ -4,7 +4,8 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::difficulty::{Difficulty, held_out};
-use crate::interval::{PairedTask, lift};
+use crate::estimate::lift;
+use crate::paired_task::PairedTask;
 use crate::random::{Purpose, stream, uniform};
 
 /// Tasks of a suite.

@@ -3,7 +3,7 @@
 
 use super::baseline::Baseline;
 use super::truth::{Design, Effect, Loss};
-use crate::interval::PairedTask;
+use crate::paired_task::PairedTask;
 use crate::plan::{Impossible, MOVING, Plan, SPREAD};
 use crate::sample::Sample;
 use crate::sequential::{SequentialPlan, first_rounds, rounds_to_look_at};

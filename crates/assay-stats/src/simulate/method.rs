@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
+use crate::estimate::FEWEST_UNITS;
+use crate::interval::Interval;
 use crate::moments::{Moments, PSEUDO, Quantiles};
+use crate::paired_task::PairedTask;
 use crate::quantile::sample_quantile;
 use crate::random::{Purpose, index, stream};
 use crate::sample::{Sample, mean, paired, tail_of};

@@ -6,8 +6,8 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::interval::PairedTask;
 use crate::metric::{MetricScale, MetricVerdict, metric_effect, metric_verdict};
+use crate::paired_task::PairedTask;
 use crate::random::{Purpose, normal, stream, uniform};
 
 /// Tasks of a suite.

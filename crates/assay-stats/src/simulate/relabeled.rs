@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::interval::PairedTask;
+use crate::paired_task::PairedTask;
 use crate::random::{Purpose, index, stream, uniform};
 use crate::sequential::{SequentialPlan, first_rounds, rounds_to_look_at};
 use crate::verdict::{VerdictKind, verdict};

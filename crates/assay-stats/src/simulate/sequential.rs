@@ -3,7 +3,7 @@
 
 use super::baseline::Baseline;
 use super::truth::{Design, Effect, Loss};
-use crate::interval::PairedTask;
+use crate::paired_task::PairedTask;
 use crate::sequential::{Look, SequentialPlan, StagedEnd, first_rounds, rounds_to_look_at};
 use crate::verdict::{VerdictKind, verdict};
 

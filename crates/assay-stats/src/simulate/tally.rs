@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
 
-use crate::interval::FEWEST_UNITS;
+use crate::estimate::FEWEST_UNITS;
+use crate::level::alpha;
 use crate::moments::Quantiles;
 use crate::sample::Sample;
 use crate::simulate::truth::Design;
-use crate::verdict::{Decision, Losses, VerdictKind, alpha, has_enough_units};
+use crate::verdict::{Decision, Losses, VerdictKind, has_enough_units};
 
 /// The tail of the 95% interval whose coverage is counted, whatever the family.
 const TAIL: f64 = 0.025;

@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::interval::PairedTask;
+use crate::paired_task::PairedTask;
 use crate::quantile::normal_tail;
 use crate::random::{Purpose, normal, stream, uniform};
 use crate::simulate::Baseline;
