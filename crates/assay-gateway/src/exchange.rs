@@ -1,5 +1,6 @@
 //! One request, from its head to its last byte.
 
+mod call;
 mod obtain;
 
 use std::collections::BTreeMap;
@@ -7,11 +8,12 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Instant;
 
+use assay_model::chars;
 use assay_model::wire::{Secret, exceeds_context, excerpt};
-use assay_model::{chars, estimate};
 use assay_trace::Usage;
 use serde_json::{Value, json};
 
+use self::call::{Call, Unmetered};
 use self::obtain::Outcome;
 use crate::account::Begun;
 use crate::cassette::{self, Recording};
@@ -19,7 +21,7 @@ use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
 use crate::ledger::Exchange;
 use crate::mask::Masked;
-use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely_protocol, route};
+use crate::protocol::{Changes, Dialect, Operation, Pins, Seen, likely_protocol, route};
 use crate::provider::Kind;
 use crate::shared::Shared;
 use crate::sse::Events;
@@ -137,16 +139,6 @@ impl Drop for ReleaseGuard<'_> {
     }
 }
 
-/// An admitted request.
-struct Call<'a> {
-    shared: &'a Shared,
-    head: &'a Head,
-    route: &'a Route,
-    dialect: &'static dyn Dialect,
-    stop: &'a Arc<Stop>,
-    started: Instant,
-}
-
 impl Call<'_> {
     fn run(&self, conn: &mut Conn, mut exchange: Exchange, mut body: Value) -> bool {
         let Shared { session, .. } = self.shared;
@@ -179,7 +171,7 @@ impl Call<'_> {
         } else {
             Vec::new()
         };
-        let mut unmetered = Unmetered { request: chars(&body), tries: 0 };
+        let mut unmetered = Unmetered::new(chars(&body));
         let bytes = body.to_string().into_bytes();
         drop(body);
 
@@ -521,51 +513,4 @@ fn forward_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut
         kept.push(b'\n');
     }
     kept.push(b'\n');
-}
-
-/// Estimates the usage of a request whose usage was not reported, from the characters sent and
-/// received.
-struct Unmetered {
-    /// Characters of the request.
-    request: u64,
-    /// Tries that were interrupted before a reply began.
-    tries: u64,
-}
-
-impl Unmetered {
-    /// The tokens of a reply, and how many of them are an estimate; `None` if the provider counted
-    /// all of them.
-    fn reply(&self, usage: Option<Usage>, seen: &Seen) -> (Usage, Option<Usage>) {
-        let usage = match usage {
-            // A reply of no tokens at all is no usage.
-            Some(usage) if seen.finished && (usage.total() > 0 || seen.received() == 0) => {
-                return (usage, None);
-            }
-            usage => usage.unwrap_or_default(),
-        };
-        // The beginning of a stream may report the input; its end would have reported the output.
-        let input = if usage.prompt() == 0 { estimate(self.request) } else { 0 };
-        let output = estimate(seen.received()).saturating_sub(usage.output);
-        let guess = Usage { input, output, ..Usage::default() };
-        let mut tokens = usage;
-        tokens += guess;
-        (tokens, Some(guess))
-    }
-
-    /// Counts a try that was interrupted before a reply began: the provider may have read it.
-    fn count_failed_try(&mut self) {
-        self.tries += 1;
-    }
-
-    /// Adds what such tries may have cost.
-    fn add_failed_tries(&mut self, exchange: &mut Exchange) {
-        let tries = std::mem::take(&mut self.tries);
-        if tries > 0 {
-            let input = estimate(self.request).saturating_mul(tries);
-            let guess = Usage { input, ..Usage::default() };
-            *exchange.tokens.get_or_insert_default() += guess;
-            exchange.estimated_tokens += guess;
-            exchange.estimated = true;
-        }
-    }
 }

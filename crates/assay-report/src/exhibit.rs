@@ -3,7 +3,7 @@
 use crate::doc::{Block, Cell, Column, Document, Grid, Level, Section};
 use crate::html;
 use crate::plot::Plot;
-use crate::plot::bars::{bars, histogram};
+use crate::plot::bars::{Bar, bars, histogram};
 use crate::text::clean;
 
 /// A page.
@@ -30,17 +30,6 @@ pub enum Piece {
     Bars(String, Vec<(String, f64, String)>),
     /// A histogram with an optional curve: caption, label of the horizontal axis, and columns.
     Histogram(String, String, Vec<Bar>),
-}
-
-/// A column of a histogram.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bar {
-    /// Its label; may be empty.
-    pub label: String,
-    /// Its height.
-    pub count: f64,
-    /// The height of the curve.
-    pub expected: Option<f64>,
 }
 
 impl Exhibit {

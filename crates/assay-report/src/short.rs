@@ -3,7 +3,7 @@
 use assay_analysis::explore::{FailingCondition, FailingTask};
 use assay_analysis::{Comparison, Report, VerdictKind};
 
-use crate::markdown::{code, words};
+use crate::inline::{code, words};
 use crate::next_steps::next_step;
 use crate::sentences::{answer, outcome};
 use crate::text::{clean, counted, level, points_between, pp, usd};

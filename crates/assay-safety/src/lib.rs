@@ -316,7 +316,7 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
     if needles::hits(text.as_bytes(), |hits| hits.has(Hits::CODE)).has(Hits::CODE) {
         shell::scan(&mut apart, &inner, text);
         for language in [Language::Python, Language::JavaScript] {
-            script::scan(&mut apart, &inner, language, text);
+            script::scan(&mut apart, &inner, language, text, calls::check_call);
         }
     }
     let worst = apart
@@ -402,7 +402,9 @@ fn code(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
     }
     match language {
         Language::Shell => shell::scan(scan, site, text),
-        Language::Python | Language::JavaScript => script::scan(scan, site, language, text),
+        Language::Python | Language::JavaScript => {
+            script::scan(scan, site, language, text, calls::check_call)
+        }
     }
 }
 

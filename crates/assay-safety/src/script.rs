@@ -3,12 +3,11 @@
 //! Values are followed through assignments, in textual order and without scopes. Strings are joined
 //! and decoded if every part is known; for others only the taint is tracked. Names are resolved
 //! through imports, `getattr`, `__import__`, `require` and subscripts. The sinks of such values (a
-//! shell, `exec`, a request) are in [`super::calls`].
+//! shell, `exec`, a request) are in [`crate::calls`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::calls;
 use super::mapped::Mapped;
 use super::site::{Scan, Site};
 use super::value::{Taint, Value, unescape};
@@ -17,8 +16,17 @@ use assay_syntax::code::{DEPTH, Language, Node, children, head, named, text, tre
 /// Most bytes of expanded variables.
 const BUDGET: usize = 32 << 20;
 
-/// Scans a script.
-pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, source: &str) {
+/// What a call does: reports it, and returns its value as far as it is known.
+pub(crate) type CheckCall = fn(&mut Script<'_, '_>, &Call) -> Value;
+
+/// Scans a script, with a check of each call.
+pub(crate) fn scan(
+    scan: &mut Scan,
+    site: &Site<'_>,
+    language: Language,
+    source: &str,
+    check_call: CheckCall,
+) {
     if !scan.may(site) {
         return;
     }
@@ -29,6 +37,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, source:
         site,
         source,
         language,
+        check_call,
         variables: BTreeMap::new(),
         aliases: BTreeMap::new(),
         done: BTreeSet::new(),
@@ -75,6 +84,7 @@ pub(crate) struct Script<'s, 'a> {
     pub(crate) site: &'s Site<'a>,
     source: &'s str,
     pub(crate) language: Language,
+    check_call: CheckCall,
     variables: BTreeMap<String, Value>,
     aliases: BTreeMap<String, String>,
     /// Calls that were already checked as part of a larger expression.
@@ -470,7 +480,7 @@ impl Script<'_, '_> {
                 call.numbers = integers(list, self.source);
             }
         }
-        calls::check_call(self, &call)
+        (self.check_call)(self, &call)
     }
 
     /// `fetch(…).then(code => …)`: the function's argument has the promise's taint.

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_syntax::shell::program;
 use serde::{Deserialize, Serialize};
 
+use crate::offered::OfferedSkill;
 use crate::reference::{Reference, commands, working_folder};
 use crate::shell::{entered, is_interpreter, join, script_argument, simple_commands};
 use crate::{Source, Step, Trajectory};
@@ -20,22 +21,6 @@ const DISTINCTIVE_LINE: usize = 40;
 
 /// With fewer distinctive lines than this, all of them must have been seen.
 const FEW_LINES: usize = 6;
-
-/// A skill that was put into a sandbox.
-#[derive(Debug, Clone, Copy)]
-pub struct OfferedSkill<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its description.
-    pub description: &'a str,
-    /// The body of its SKILL.md.
-    pub body: &'a str,
-    /// The path of its folder in the sandbox, without a trailing slash. If it is empty (unknown), a
-    /// folder of the skill's name below one called `skills`, or with a `SKILL.md`, is taken for it.
-    pub mount: &'a str,
-    /// Its files, relative to that folder.
-    pub files: &'a [String],
-}
 
 /// The exposure of one skill in one trial. Steps are ATIF's `step_id`, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

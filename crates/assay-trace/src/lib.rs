@@ -6,6 +6,7 @@
 
 mod diagnostic;
 mod exposure;
+mod offered;
 mod price;
 pub mod read;
 mod reference;
@@ -19,9 +20,8 @@ mod work;
 
 pub use assay_usage::{Price, Usage};
 pub use diagnostic::Diagnostic;
-pub use exposure::{
-    Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, mentions,
-};
+pub use exposure::{Execution, Exposure, Follower, Ingestion, carries, exposure, ingestion, mentions};
+pub use offered::OfferedSkill;
 pub use price::{DatedPrice, Prices};
 pub use sent_text::SentText;
 pub use stats::{

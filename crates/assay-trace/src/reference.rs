@@ -8,7 +8,7 @@
 use assay_syntax::shell::program;
 use serde_json::Value;
 
-use crate::exposure::OfferedSkill;
+use crate::offered::OfferedSkill;
 use crate::shell::{entered, join, simple_commands};
 use crate::trajectory::ToolCall;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use assay_model::wire::{Closed, Gate, exceeds_context, excerpt, requested_wait, retry_wait, spread_wait};
 use serde_json::Value;
 
-use super::{Call, Unmetered};
+use super::call::{Call, Unmetered};
 use crate::cassette::{self, Recording};
 use crate::ledger::{Exchange, Wait};
 use crate::provider::Kind;

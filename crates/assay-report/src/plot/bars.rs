@@ -4,7 +4,6 @@ use super::{
     BLUE, INK, MUTED, ORANGE, PALE, Plot, RULE, Side, TEXT, WIDTH, column, draw_plot, fit_text, pixel,
     pixels, round_ticks, text_style, write_text,
 };
-use crate::exhibit::Bar;
 use crate::text::count;
 
 const ROW: i32 = 24;
@@ -12,6 +11,17 @@ const ROW: i32 = 24;
 const BESIDE: i32 = 130;
 /// More bars than this are not drawn.
 const MOST: usize = 200;
+
+/// A column of a histogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Its label; may be empty.
+    pub label: String,
+    /// Its height.
+    pub count: f64,
+    /// The height of the curve.
+    pub expected: Option<f64>,
+}
 
 /// Shares as horizontal bars, with a name before and a figure after each.
 pub(crate) fn bars(caption: String, rows: &[(String, f64, String)]) -> Option<Plot> {

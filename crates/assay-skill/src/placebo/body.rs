@@ -1,9 +1,9 @@
 //! The placebo of a Markdown text: the same blocks and length, without content.
 
-use super::PlaceboError;
 use super::balance::{Filled, balance, tolerance};
 use super::bank::{Entry, Kind, LEADS, Piece};
 use super::draw::Draw;
+use super::error::PlaceboError;
 use super::leaf::{Leaf, Shape};
 use super::skeleton::{Block, Skeleton};
 use super::words::words;

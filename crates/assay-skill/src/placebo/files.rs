@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::bank::Kind;
+use super::body;
 use super::draw::Draw;
-use super::{MadeFile, body};
+use super::package::MadeFile;
 
 /// The most bytes of a generated text.
 const TEXT_CAP: usize = 256 * 1024;

@@ -30,87 +30,29 @@ mod balance;
 mod bank;
 mod body;
 mod draw;
+mod error;
 mod facts;
 mod files;
 mod leaf;
 mod matter;
+mod package;
 mod render;
 mod skeleton;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use serde_json::{Map, Value};
-
 use self::draw::{Draw, Rng};
+pub use self::error::PlaceboError;
 use self::facts::Facts;
 use self::files::Format;
+pub use self::package::{MadeFile, Original};
 use crate::tokens;
 
 /// Of a longer file only this many bytes are compared with the drawn text.
 const COMPARED_OF_A_FILE: usize = 1024 * 1024;
 /// Of all files of a package, in their order, only this many bytes are compared.
 const COMPARED_OF_ALL: usize = 16 * 1024 * 1024;
-
-/// A file of a package, as input (already read) or as output.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeFile {
-    /// Relative to the package, `/` between parts.
-    pub path: String,
-    /// The content.
-    pub bytes: Vec<u8>,
-    /// Whether its owner may execute it.
-    pub executable: bool,
-}
-
-/// A package as [`placebo`] needs it.
-#[derive(Debug, Clone, Copy)]
-pub struct Original<'a> {
-    /// The skill's name, which is kept.
-    pub name: &'a str,
-    /// The folder's name. Its words name the domain if the name has none.
-    pub directory: &'a str,
-    /// The description, which sets the length of the new one.
-    pub description: &'a str,
-    /// The complete front matter.
-    pub front_matter: &'a Map<String, Value>,
-    /// What follows the front matter.
-    pub body: &'a str,
-    /// All regular files, `SKILL.md` included.
-    pub files: &'a [MadeFile],
-    /// The package's digest. With the seed it decides every draw.
-    pub digest_hex: &'a str,
-}
-
-/// Why there is no placebo of a package.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceboError {
-    /// The body is longer than any skill ought to be.
-    #[error("body of {tokens} tokens, more than {limit}")]
-    TooLong {
-        /// Tokens of the body.
-        tokens: usize,
-        /// The most there may be.
-        limit: usize,
-    },
-    /// The body is too large to have its tokens counted.
-    #[error("body of {bytes} bytes, more than {limit}")]
-    TooLarge {
-        /// Bytes of the body.
-        bytes: usize,
-        /// The most there may be.
-        limit: usize,
-    },
-    /// The skeleton alone is longer than the body, or no words bring it to the body's length: a
-    /// body with hardly any text.
-    #[error("placebo has {placebo_tokens} tokens for a body of {body_tokens}")]
-    Uneven {
-        /// Tokens of the body.
-        body_tokens: usize,
-        /// Tokens of the nearest placebo.
-        placebo_tokens: usize,
-    },
-}
 
 /// Generates the same package without content: every file of the original in its order, `SKILL.md`
 /// last if it was not among them. Deterministic in (digest, seed). Paths do not change.
