@@ -15,6 +15,7 @@ use assay_syntax::parts::{Part, begin_part, enclose, mark_parts};
 use assay_syntax::reply::read_document;
 use serde::Deserialize;
 
+use crate::complaint::Complaint;
 use crate::prompts::Prompt;
 
 /// Most skills of a reply, as in SkillsBench's condition with self-generated skills.
@@ -151,13 +152,13 @@ struct ReplyFile {
 /// # Errors
 /// The reply contains no JSON of the form, no skill, more than `count`, or a name, path or size that is not allowed. The message
 /// is a complaint to the model.
-pub fn read_skills(reply: &str, count: usize) -> Result<Vec<GeneratedText>, String> {
-    let skills = read_document::<Reply>(reply).map_err(|error| error.to_string())?.skills;
+pub fn read_skills(reply: &str, count: usize) -> Result<Vec<GeneratedText>, Complaint> {
+    let skills = read_document::<Reply>(reply)?.skills;
     if skills.is_empty() {
-        return Err("`skills` is empty".to_owned());
+        return Err(Complaint::new("`skills` is empty"));
     }
     if skills.len() > count {
-        return Err(format!("{} skills, at most {count} are allowed", skills.len()));
+        return Err(Complaint::new(format!("{} skills, at most {count} are allowed", skills.len())));
     }
     let mut names = BTreeSet::new();
     let mut read = Vec::new();
@@ -165,34 +166,39 @@ pub fn read_skills(reply: &str, count: usize) -> Result<Vec<GeneratedText>, Stri
         let ascii: String = skill.name.chars().filter(char::is_ascii).take(NAME_CHARS).collect();
         let name = slug(&ascii);
         if name.is_empty() {
-            return Err(format!("{:?} is not an allowed name: use letters, digits and hyphens", skill.name));
+            return Err(Complaint::new(format!(
+                "{:?} is not an allowed name: use letters, digits and hyphens",
+                skill.name
+            )));
         }
         if !names.insert(name.clone()) {
-            return Err(format!("two skills are named {name}"));
+            return Err(Complaint::new(format!("two skills are named {name}")));
         }
         let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
         if description.is_empty() || description.chars().count() > DESCRIPTION_LIMIT {
-            return Err(format!(
+            return Err(Complaint::new(format!(
                 "the description of {name} is empty or longer than {DESCRIPTION_LIMIT} characters"
-            ));
+            )));
         }
         let body = skill.lines.join("\n").trim().to_owned();
         if body.is_empty() {
-            return Err(format!("the skill {name} has no text"));
+            return Err(Complaint::new(format!("the skill {name} has no text")));
         }
         let files = read_files(&name, skill.files)?;
         let bytes = body.len() + files.iter().map(|(_, text)| text.len()).sum::<usize>();
         if bytes > SKILL_BYTES {
-            return Err(format!("the skill {name} has {bytes} bytes, at most {SKILL_BYTES} are allowed"));
+            return Err(Complaint::new(format!(
+                "the skill {name} has {bytes} bytes, at most {SKILL_BYTES} are allowed"
+            )));
         }
         read.push(GeneratedText { name, description, body, files });
     }
     Ok(read)
 }
 
-fn read_files(name: &str, files: Vec<ReplyFile>) -> Result<Vec<(String, String)>, String> {
+fn read_files(name: &str, files: Vec<ReplyFile>) -> Result<Vec<(String, String)>, Complaint> {
     if files.len() > FILES {
-        return Err(format!("the skill {name} has more than {FILES} files"));
+        return Err(Complaint::new(format!("the skill {name} has more than {FILES} files")));
     }
     let mut paths = BTreeSet::new();
     let mut read = Vec::new();
@@ -204,13 +210,13 @@ fn read_files(name: &str, files: Vec<ReplyFile>) -> Result<Vec<(String, String)>
         };
         let inside = file.path.starts_with("references/") || file.path.starts_with("scripts/");
         if !inside || file.path.len() > NAME_CHARS || !file.path.split('/').all(is_part) {
-            return Err(format!(
+            return Err(Complaint::new(format!(
                 "{:?} of the skill {name} is not an allowed path: files are below references/ or scripts/",
                 file.path
-            ));
+            )));
         }
         if !paths.insert(file.path.to_lowercase()) {
-            return Err(format!("{} of the skill {name} occurs twice", file.path));
+            return Err(Complaint::new(format!("{} of the skill {name} occurs twice", file.path)));
         }
         read.push((file.path, file.lines.join("\n") + "\n"));
     }

@@ -12,6 +12,7 @@
 //! Nothing here starts a process.
 
 pub mod author;
+mod complaint;
 pub mod experiment;
 pub mod generate;
 pub mod needs;
@@ -19,3 +20,6 @@ pub mod prompts;
 pub mod proposal;
 pub mod requests;
 pub mod review;
+mod sources;
+
+pub use complaint::Complaint;

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use assay_fs::Digest;
 use assay_judge::Request;
 use assay_syntax::parts::{Part, begin_part, delimited, enclose, mark_parts};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::proposal::{Idea, TaskFile};
+pub use crate::sources::{InputFile, Intent};
 
 /// Most characters of a skill in a request.
 const SKILL_CHARS: usize = 60_000;
@@ -73,28 +73,6 @@ impl Prompt {
 pub fn versions() -> BTreeMap<String, String> {
     let all = [SYSTEM, IDEAS, FILES, DOUBLES, SEVERAL, INTENTS, INPUTS, GENERATOR, REPAIR];
     all.iter().map(|prompt| (prompt.name.to_owned(), prompt.version())).collect()
-}
-
-/// What somebody asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
-    /// Its id in the draft.
-    pub id: String,
-    /// Where it comes from: a path or an address.
-    pub source: String,
-    /// What was asked for.
-    pub text: String,
-}
-
-/// A file that tasks may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputFile {
-    /// Its path in the folder of inputs, `/` between parts.
-    pub path: String,
-    /// Its length.
-    pub bytes: u64,
-    /// The beginning of a text; `None` for a binary file.
-    pub beginning: Option<String>,
 }
 
 /// The skill that an evaluation is drafted for, as a model sees it, or several skills.

@@ -15,7 +15,8 @@ use assay_judge::{Item, Rubric};
 use assay_syntax::reply::read_document;
 use serde::{Deserialize, Serialize};
 
-use crate::prompts::{InputFile, Intent};
+use crate::complaint::Complaint;
+use crate::sources::{InputFile, Intent};
 
 /// Most characters of a task's name.
 pub const NAME_CHARS: usize = 40;
@@ -129,21 +130,21 @@ pub fn read_ideas(
     reply: &str,
     count: usize,
     intents: &[Intent],
-) -> Result<(Vec<Idea>, Vec<UnusedIntent>), String> {
-    let IdeasReply { mut ideas, mut unused } = read_document(reply).map_err(|error| error.to_string())?;
+) -> Result<(Vec<Idea>, Vec<UnusedIntent>), Complaint> {
+    let IdeasReply { mut ideas, mut unused } = read_document(reply)?;
     let is_known = |id: &String| intents.iter().any(|intent| &intent.id == id);
     let named = ideas.iter().flat_map(|idea| &idea.intents).chain(unused.iter().map(|unused| &unused.id));
     if let Some(id) = named.into_iter().find(|id| !is_known(id)) {
-        return Err(format!("no intent has the id {id:?}"));
+        return Err(Complaint::new(format!("no intent has the id {id:?}")));
     }
     ideas.truncate(count);
     if ideas.is_empty() {
-        return Err("`ideas` is empty".to_owned());
+        return Err(Complaint::new("`ideas` is empty"));
     }
     let mut names = BTreeSet::new();
     for idea in &mut ideas {
         if idea.summary.trim().is_empty() {
-            return Err(format!("the idea {:?} has no summary", idea.name));
+            return Err(Complaint::new(format!("the idea {:?} has no summary", idea.name)));
         }
         let ascii: String = idea.name.chars().filter(char::is_ascii).take(NAME_CHARS).collect();
         let name = slug(&ascii);
@@ -201,11 +202,11 @@ fn one() -> f64 {
 /// # Errors
 /// The reply contains no JSON of the form, a path or size is not allowed, or a required file is missing. The message is a
 /// complaint to the model.
-pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String> {
+pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Complaint> {
     let proposal = read_changes(reply, inputs)?;
     let missing = |name: &&&str| !proposal.files.iter().any(|file| file.path == **name);
     match REQUIRED.iter().find(missing) {
-        Some(name) => Err(format!("{name} is missing")),
+        Some(name) => Err(Complaint::new(format!("{name} is missing"))),
         None => Ok(proposal),
     }
 }
@@ -214,8 +215,8 @@ pub fn read_files(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String>
 ///
 /// # Errors
 /// As [`read_files`], but no file is required.
-pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, String> {
-    let reply: FilesReply = read_document(reply).map_err(|error| error.to_string())?;
+pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Complaint> {
+    let reply: FilesReply = read_document(reply)?;
     let (mut files, mut copies) = (Vec::new(), Vec::new());
     for file in reply.files {
         if let Some(input) = file.copy {
@@ -226,7 +227,7 @@ pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Strin
         let text = match (file.lines, file.text) {
             (Some(lines), _) => lines.join("\n") + "\n",
             (None, Some(text)) => text,
-            (None, None) => return Err(format!("{} has no `lines`", file.path)),
+            (None, None) => return Err(Complaint::new(format!("{} has no `lines`", file.path))),
         };
         files.push(TaskFile { path: file.path, text });
     }
@@ -244,69 +245,73 @@ pub fn read_changes(reply: &str, inputs: &[InputFile]) -> Result<Proposal, Strin
         .map(|input| input.bytes)
         .sum();
     if bytes > INPUT_BYTES || copies.len() > FILES {
-        return Err(format!("the copies have more than {INPUT_BYTES} bytes, or are more than {FILES}"));
+        return Err(Complaint::new(format!(
+            "the copies have more than {INPUT_BYTES} bytes, or are more than {FILES}"
+        )));
     }
     let twice =
         copies.iter().find(|copy| files.iter().any(|file| file.path.eq_ignore_ascii_case(&copy.path)));
     if let Some(copy) = twice {
-        return Err(format!("{} occurs twice", copy.path));
+        return Err(Complaint::new(format!("{} occurs twice", copy.path)));
     }
     Ok(Proposal { files, copies, delete })
 }
 
 /// Whether an input may be copied to a path.
-fn check_copy(input: &str, path: &str, inputs: &[InputFile]) -> Result<(), String> {
+fn check_copy(input: &str, path: &str, inputs: &[InputFile]) -> Result<(), Complaint> {
     check_path(path)?;
     if !path.starts_with("environment/files/") && !path.starts_with("tests/") {
-        return Err(format!("{path}: inputs are copied to environment/files/ or tests/"));
+        return Err(Complaint::new(format!("{path}: inputs are copied to environment/files/ or tests/")));
     }
     if inputs.iter().any(|one| one.path == input) {
         return Ok(());
     }
-    Err(format!("there is no input {input:?}"))
+    Err(Complaint::new(format!("there is no input {input:?}")))
 }
 
-fn rubric(items: &[ReplyItem]) -> Result<String, String> {
+fn rubric(items: &[ReplyItem]) -> Result<String, Complaint> {
     let items = items.iter().enumerate();
     let items = items.map(|(at, item)| Item::new(format!("item-{}", at + 1), item.text.clone(), item.points));
     let rubric = Rubric::of_items("quality", items.collect());
-    rubric.check().map_err(|error| format!("`rubric`: {error}"))?;
+    rubric.check().map_err(|error| Complaint::new(format!("`rubric`: {error}")))?;
     Ok(rubric.to_json())
 }
 
-fn check_files(files: &[TaskFile]) -> Result<(), String> {
+fn check_files(files: &[TaskFile]) -> Result<(), Complaint> {
     if files.len() > FILES {
-        return Err(format!("more than {FILES} files"));
+        return Err(Complaint::new(format!("more than {FILES} files")));
     }
     let total: usize = files.iter().map(|file| file.text.len()).sum();
     if total > TASK_BYTES {
-        return Err(format!("the files have more than {TASK_BYTES} bytes"));
+        return Err(Complaint::new(format!("the files have more than {TASK_BYTES} bytes")));
     }
     let mut paths = BTreeSet::new();
     for file in files {
         check_path(&file.path)?;
         if file.text.len() > FILE_BYTES {
-            return Err(format!("{} has more than {FILE_BYTES} bytes", file.path));
+            return Err(Complaint::new(format!("{} has more than {FILE_BYTES} bytes", file.path)));
         }
         if file.text.contains('\0') {
-            return Err(format!("{} is not a text", file.path));
+            return Err(Complaint::new(format!("{} is not a text", file.path)));
         }
         if !paths.insert(file.path.to_lowercase()) {
-            return Err(format!("{} occurs twice", file.path));
+            return Err(Complaint::new(format!("{} occurs twice", file.path)));
         }
     }
     Ok(())
 }
 
 /// Whether a model may write a file at a path.
-fn check_path(path: &str) -> Result<(), String> {
+fn check_path(path: &str) -> Result<(), Complaint> {
     let is_part = |part: &str| {
         !part.is_empty()
             && !part.starts_with('.')
             && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.+ ".contains(letter))
     };
     if path.len() > PATH_CHARS || !path.split('/').all(is_part) {
-        return Err(format!("{path:?} is not an allowed path: use letters, digits, `-`, `_`, `.` and `/`"));
+        return Err(Complaint::new(format!(
+            "{path:?} is not an allowed path: use letters, digits, `-`, `_`, `.` and `/`"
+        )));
     }
     let inside = ["environment/files/", "tests/", "solution/", "doubles/"];
     if path == "instruction.md"
@@ -315,10 +320,10 @@ fn check_path(path: &str) -> Result<(), String> {
     {
         return Ok(());
     }
-    Err(format!(
+    Err(Complaint::new(format!(
         "{path} is not an allowed path: files are instruction.md, doubles.toml, or below environment/files/, tests/, \
          solution/ or doubles/"
-    ))
+    )))
 }
 
 /// Where a task comes from: written into its `task.toml`.

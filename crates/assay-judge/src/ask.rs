@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use assay_syntax::parts::{MARK, content_mark};
-use assay_syntax::reply::read_document;
+use assay_syntax::reply::{ReplyError, read_document};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -187,8 +187,8 @@ impl Case<'_> {
     ///
     /// # Errors
     /// The reply contains no JSON of the form that was asked for.
-    pub fn read(&self, reply: &str) -> Result<Vec<Ruling>, String> {
-        let answers = read_document::<Reply>(reply).map_err(|error| error.to_string())?.items;
+    pub fn read(&self, reply: &str) -> Result<Vec<Ruling>, ReplyError> {
+        let answers = read_document::<Reply>(reply)?.items;
         let mut by_id: BTreeMap<&str, &Answer> = BTreeMap::new();
         for answer in &answers {
             by_id.entry(answer.id.as_str()).or_insert(answer);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::{Format, Read, devai, skill_creator, slug, tessl, waza};
+use crate::format::{Format, FormatError, Read, devai, skill_creator, slug, tessl, waza};
 use crate::rubric::{Kind, Rubric};
 
 /// A task to be written.
@@ -33,7 +33,7 @@ pub enum ExportError {
         /// The task.
         task: String,
         /// Why.
-        reason: String,
+        reason: FormatError,
     },
     /// A file that exists.
     #[error("{} exists", .0.display())]

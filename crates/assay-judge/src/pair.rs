@@ -3,7 +3,7 @@
 //! The results are delimited parts of the request, as the material of an item is. A choice counts only with its
 //! evidence: a quotation that occurs in the chosen result.
 
-use assay_syntax::reply::read_document;
+use assay_syntax::reply::{ReplyError, read_document};
 use serde::{Deserialize, Serialize};
 
 use assay_syntax::parts::content_mark;
@@ -103,8 +103,8 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// The reply contains no JSON of the form that was asked for.
-    pub fn read(&self, reply: &str) -> Result<PairRuling, String> {
-        let Reply { answer, quote, reason } = read_document(reply).map_err(|error| error.to_string())?;
+    pub fn read(&self, reply: &str) -> Result<PairRuling, ReplyError> {
+        let Reply { answer, quote, reason } = read_document(reply)?;
         let quote = quotation(quote.as_deref());
         let choice = match answer.trim().to_lowercase().as_str() {
             "first" => Choice::First,
@@ -173,8 +173,8 @@ mod tests {
         check("second", " ", Choice::Undecided, Some(NoQuote));
         check("both", "", Choice::Undecided, Some(NoAnswer));
         check("tie", "", Choice::Tie, None);
-        assert_eq!(PAIR.read("no").unwrap_err(), "the reply contains no JSON object");
-        assert!(PAIR.read("{\"winner\": 1}").unwrap_err().contains("missing field `answer`"));
+        assert_eq!(PAIR.read("no").unwrap_err().to_string(), "the reply contains no JSON object");
+        assert!(PAIR.read("{\"winner\": 1}").unwrap_err().to_string().contains("missing field `answer`"));
     }
 
     #[test]

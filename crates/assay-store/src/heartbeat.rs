@@ -1,12 +1,12 @@
 //! Renewal of a process's leases.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::lease;
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 
 /// How long a lease holds without being touched: long enough for a busy file server, short enough
 /// that a lost machine delays a run little.
@@ -93,9 +93,15 @@ impl Shared {
             drop(state);
             for path in leases {
                 // A lease that was lost meanwhile is extended once: that delays its new owner's end, and nothing else.
-                let _ = OpenOptions::new().write(true).open(&path).and_then(|file| lease::touch(&file));
+                let _ = OpenOptions::new().write(true).open(&path).and_then(|file| touch(&file));
             }
             state = self.lock();
         }
     }
+}
+
+/// Sets a file's times to now, by the clock of its file system.
+pub(crate) fn touch(file: &File) -> std::io::Result<()> {
+    let now = || Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    Ok(futimens(file, &Timestamps { last_access: now(), last_modification: now() })?)
 }

@@ -20,12 +20,12 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{CWD, RenameFlags, Timespec, Timestamps, UTIME_NOW, fstat, futimens, renameat_with};
+use rustix::fs::{CWD, RenameFlags, Timespec, fstat, renameat_with};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
-use crate::heartbeat::Heartbeat;
+use crate::heartbeat::{Heartbeat, touch};
 use crate::owner::{Liveness, Owner};
 
 /// Numbers the drafts of this process.
@@ -139,12 +139,6 @@ fn read(path: &Path) -> std::io::Result<Option<LeaseFile>> {
 fn modified(file: &File) -> std::io::Result<Timespec> {
     let found = fstat(file)?;
     Ok(Timespec { tv_sec: found.st_mtime, tv_nsec: i64::try_from(found.st_mtime_nsec).unwrap_or(0) })
-}
-
-/// Sets a file's times to now, by the clock of its file system.
-pub(crate) fn touch(file: &File) -> std::io::Result<()> {
-    let now = || Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    Ok(futimens(file, &Timestamps { last_access: now(), last_modification: now() })?)
 }
 
 /// The folder that drafts of leases are in, on the file system of the store, and what names them.

@@ -40,7 +40,9 @@ mod run;
 mod run_question;
 mod runs;
 mod sandbox;
+mod score;
 mod seal;
+mod seconds;
 mod selection;
 mod signature;
 mod spec;
@@ -74,8 +76,8 @@ pub use outcome_rule::OutcomeRule;
 #[cfg(target_os = "linux")]
 pub use owner::{Liveness, Owner};
 pub use record::{
-    AgentLabel, Cause, Estimated, Evidence, GeneratedSkill, KeptBecause, LostEvidence, Metered, Outcome,
-    Record, RecordError, Seconds, VerifierEnvironment, score,
+    AgentLabel, Cause, Estimated, Evidence, GeneratedSkill, KeptBecause, LostEvidence, Metered, Record,
+    RecordError, VerifierEnvironment,
 };
 pub use review::{
     ADJUDICATED, AddedSheet, Basis, COLUMNS_OF_LABELS, ItemLabel, Mark, Marks, Sheet, SheetError, SheetItem,
@@ -89,6 +91,8 @@ pub use run::{
 pub use run_question::{EarlierKind, EarlierRun, QuestionPart, RunQuestion};
 pub use runs::{RunSummary, SOURCE};
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
+pub use score::{Outcome, score};
+pub use seconds::Seconds;
 pub use selection::{Selection, pattern_matches};
 pub use spec::agent::AgentSpec;
 pub use spec::judge::{JudgeInput, JudgeMode, JudgeModel, JudgeSpec};

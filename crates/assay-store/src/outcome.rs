@@ -8,8 +8,9 @@ use crate::error::StoreError;
 use crate::judgement::SET_SCORE;
 use crate::metric::{DOUBLES_CALLS, DOUBLES_UNKNOWN_CALLS, LINES_CHANGED};
 use crate::outcome_rule::OutcomeRule;
-use crate::record::{Outcome, Record, clamp_reward};
+use crate::record::Record;
 use crate::run::RunFolder;
+use crate::score::{Outcome, clamp_reward};
 use crate::store::Store;
 
 /// The key of a reward file that is the reward. Others beside it are details.

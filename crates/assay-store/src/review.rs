@@ -99,7 +99,7 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(source) => return Err(io("read", &path)(source)),
         };
-        Marks::parse(&text).map_err(|message| StoreError::Format { path, message })
+        Marks::parse(&text).map_err(|error| StoreError::Format { path, message: error.to_string() })
     }
 
     /// Adds marks to the log.
@@ -139,8 +139,8 @@ impl Store {
         let mut file = file.map_err(io("open", &path))?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(io("read", &path))?;
-        let marks =
-            Marks::parse(&text).map_err(|message| StoreError::Format { path: path.clone(), message })?;
+        let marks = Marks::parse(&text)
+            .map_err(|error| StoreError::Format { path: path.clone(), message: error.to_string() })?;
         let complete = text.rfind('\n').map_or(0, |at| at + 1);
         if complete < text.len() {
             file.set_len(complete as u64).map_err(io("write", &path))?;

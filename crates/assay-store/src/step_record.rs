@@ -6,7 +6,8 @@ use assay_trace::{Ended, Exposure};
 use assay_usage::Usage;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Outcome, Seconds, score};
+use crate::score::{Outcome, score};
+use crate::seconds::Seconds;
 
 /// One step of a trial whose task has several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -12,14 +12,14 @@ use crate::Value;
 
 #[cfg(feature = "parquet")]
 mod parquet;
+mod row;
 
-/// Most bytes of a table, after decompression.
-const UNPACKED: u64 = 8 << 30;
+pub use self::row::Row;
+use self::row::{LONGEST_LINE, UNPACKED};
 
-/// The longest row of CSV that is read, and the longest line of JSON Lines, in bytes. A row of CSV may have a value
-/// for each of its bytes.
+/// The longest row of CSV that is read, in bytes. It may have a value for each of its bytes, unlike a line of JSON
+/// Lines, which may be longer.
 const LONGEST_ROW: u64 = 8 << 20;
-const LONGEST_LINE: u64 = 32 << 20;
 
 /// Most columns, and most rows.
 const MOST_COLUMNS: usize = 10_000;
@@ -82,16 +82,6 @@ pub enum ReadError {
         /// Why.
         message: String,
     },
-}
-
-/// A row, with a value for each column that the table has had so far.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// The line at which it begins, or its number in a Parquet file; from 1.
-    pub line: u64,
-    /// In the order of [`TableReader::columns`]. A row of JSON Lines has no values for keys that only
-    /// later rows have.
-    pub values: Vec<Value>,
 }
 
 /// Reads one table. Each row is a `Result`: after [`ReadError::Row`] the next row can be read, after
@@ -165,7 +155,7 @@ impl TableReader {
 #[cfg(feature = "parquet")]
 fn open_parquet(file: File, path: &Path) -> Result<(Vec<String>, Decoder), ReadError> {
     let decoder = parquet::Decoder::new(file)
-        .map_err(|message| ReadError::Invalid { path: path.to_owned(), message })?;
+        .map_err(|error| ReadError::Invalid { path: path.to_owned(), message: error.to_string() })?;
     check_columns(decoder.columns().len(), path)?;
     Ok((decoder.columns().to_vec(), Decoder::Parquet(Box::new(decoder))))
 }
@@ -194,9 +184,9 @@ impl Iterator for TableReader {
             #[cfg(feature = "parquet")]
             Decoder::Parquet(decoder) => decoder.next_row().map(|row| {
                 // A damaged page spoils every row after it.
-                row.map_err(|(line, message)| ReadError::Invalid {
+                row.map_err(|(line, error)| ReadError::Invalid {
                     path: self.path.clone(),
-                    message: format!("row {line}: {message}"),
+                    message: format!("row {line}: {error}"),
                 })
             }),
         };

@@ -132,7 +132,7 @@ impl TableWriter {
             },
             #[cfg(feature = "parquet")]
             WriteFormat::Parquet => Encoder::Parquet(Box::new(
-                parquet::Encoder::new(file, &columns).map_err(|message| encode(path, message))?,
+                parquet::Encoder::new(file, &columns).map_err(|error| encode(path, error.to_string()))?,
             )),
             #[cfg(not(feature = "parquet"))]
             WriteFormat::Parquet => return Err(WriteError::NoParquet),
@@ -171,7 +171,7 @@ impl TableWriter {
             }
             #[cfg(feature = "parquet")]
             Encoder::Parquet(encoder) => {
-                encoder.write(row).map_err(|message| encode(&self.path, message))?;
+                encoder.write(row).map_err(|error| encode(&self.path, error.to_string()))?;
             }
         }
         self.rows += 1;
@@ -188,7 +188,7 @@ impl TableWriter {
             Encoder::JsonLines { file, .. } => file.flush(),
             #[cfg(feature = "parquet")]
             Encoder::Parquet(encoder) => {
-                encoder.finish().map_err(|message| encode(&self.path, message))?;
+                encoder.finish().map_err(|error| encode(&self.path, error.to_string()))?;
                 Ok(())
             }
         }

@@ -1,8 +1,10 @@
 //! `task.toml`, typed.
 
+mod environment;
 mod grading;
 mod mcp;
 mod metadata;
+mod phases;
 mod read;
 mod section;
 mod steps;
@@ -10,18 +12,15 @@ mod steps;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use serde::Serialize;
-
+pub use environment::{EnvironmentConfig, Healthcheck, NetworkWish, VerifierMode};
 pub use grading::{Artifact, Collect};
 pub use mcp::McpServer;
 pub(crate) use metadata::{Metadata, metadata, object};
 pub(crate) use read::{Parsed, parse};
 pub use steps::{RewardStrategy, StepConfig};
 
-/// The format's default for the verifier and for building, in seconds.
-const DEFAULT_SECONDS: f64 = 600.0;
+use self::environment::DEFAULT_SECONDS;
 
 /// The content of `task.toml`, or its equivalent for a task without one. Values with `${VAR}` are
 /// kept as written: the caller expands what it allows.
@@ -69,39 +68,6 @@ pub struct TaskConfig {
     pub raw: toml::Table,
 }
 
-/// `[environment]` of `task.toml`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EnvironmentConfig {
-    /// `docker_image`: a prebuilt image, used instead of the Dockerfile.
-    pub docker_image: Option<String>,
-    /// `cpus`.
-    pub cpus: Option<f64>,
-    /// `memory_mb` (or `memory = "2G"` of old files), in bytes.
-    pub memory_bytes: Option<u64>,
-    /// `storage_mb` (or `storage = "10G"` of old files), in bytes.
-    pub storage_bytes: Option<u64>,
-    /// `[metadata.assay] pids`: most processes at once.
-    pub pids: Option<u64>,
-    /// `env`, for the agent's phase and the verifier's.
-    pub env: BTreeMap<String, String>,
-    /// `workdir`, absolute; else the Dockerfile's.
-    pub workdir: Option<PathBuf>,
-    /// `skills_dir`: the format's own runner puts skills there.
-    pub skills_dir: Option<PathBuf>,
-    /// `network_mode` with `allowed_hosts`, or `allow_internet` of old files.
-    pub network: NetworkWish,
-    /// `gpus`, and 1 if `gpu_types` or `tpu` has no count.
-    pub gpus: u64,
-    /// `build_timeout_sec`: seconds; default 600.
-    pub build_timeout: f64,
-    /// `healthcheck`.
-    pub healthcheck: Option<Healthcheck>,
-    /// `os = "windows"`.
-    pub windows: bool,
-    /// `mcp_servers`.
-    pub mcp_servers: Vec<McpServer>,
-}
-
 impl Default for TaskConfig {
     fn default() -> Self {
         Self {
@@ -127,66 +93,4 @@ impl Default for TaskConfig {
             raw: toml::Table::new(),
         }
     }
-}
-
-impl Default for EnvironmentConfig {
-    fn default() -> Self {
-        Self {
-            docker_image: None,
-            cpus: None,
-            memory_bytes: None,
-            storage_bytes: None,
-            pids: None,
-            env: BTreeMap::new(),
-            workdir: None,
-            skills_dir: None,
-            network: NetworkWish::Public,
-            gpus: 0,
-            build_timeout: DEFAULT_SECONDS,
-            healthcheck: None,
-            windows: false,
-            mcp_servers: Vec::new(),
-        }
-    }
-}
-
-/// `[environment.healthcheck]`; times in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Healthcheck {
-    /// The shell command that has to succeed.
-    pub command: String,
-    /// Between two attempts; default 5.
-    pub interval: f64,
-    /// Of one attempt; default 30.
-    pub timeout: f64,
-    /// During which failures do not count; default 0.
-    pub start_period: f64,
-    /// Between two attempts within the start period; default 5.
-    pub start_interval: f64,
-    /// Consecutive failures that make it unhealthy; default 3.
-    pub retries: u64,
-}
-
-/// The network that a task requests.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetworkWish {
-    /// Everything; the format's default.
-    #[default]
-    Public,
-    /// Nothing.
-    None,
-    /// These hosts (`host`, `*.host`, an address, a CIDR block), in the order given.
-    Allowlist(Vec<String>),
-}
-
-/// The verifier's environment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum VerifierMode {
-    /// The agent's; the format's default.
-    #[default]
-    Shared,
-    /// A separate environment that gets only the artifacts.
-    Separate,
 }

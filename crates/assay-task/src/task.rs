@@ -6,6 +6,8 @@ mod layout;
 mod load;
 mod markdown;
 mod model;
+mod root;
+mod step;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -26,7 +28,7 @@ use layout::{IMAGE, STARTING, WORKDIR};
 
 pub use layout::{Layout, RUBRIC_FILE};
 pub use model::{Environment, Grading, Task};
-pub use steps::Step;
+pub use step::Step;
 
 /// Most bytes of a Dockerfile.
 const DOCKERFILE_CAP: u64 = 1 << 20;

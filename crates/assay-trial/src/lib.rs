@@ -33,7 +33,8 @@ pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::empty::{EmptyCondition, EmptyConditions};
 pub use plan::error::PlanError;
 pub use plan::preflight::{PreflightError, PreflightEvent, preflight};
-pub use plan::{Check, Plan, rubric_of};
+pub use plan::rubric::{TaskRubricError, rubric_of};
+pub use plan::{Check, Plan};
 pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::cleanup::{CleanupReport, clean_up};
 pub use run::context::MachineContext;
@@ -41,7 +42,7 @@ pub use run::doubles::{DoublesError, double_main};
 pub use run::env::{EnvError, TaskEnv};
 pub use run::execute::{NextRound, RoundArms, run, run_rounds};
 pub use run::executor::{
-    Batch, Done, Event, Executor, ExecutorContext, ExecutorKind, RunError, RunOptions, RunOutcome,
+    Batch, BatchError, Done, Event, Executor, ExecutorContext, ExecutorKind, RunError, RunOptions, RunOutcome,
 };
 pub use run::life::{Executed, Runner};
 pub use run::limiter::{RunGateway, has_gateway, limiter_client, serve_limits};
@@ -52,4 +53,4 @@ pub use run::route::{CliAgentContext, ModelRoute};
 pub use run::single::{SingleTrial, SingleTrialError, run_single};
 pub use run::slurm::{SlurmError, SlurmOptions, find_slurm};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
-pub use run::workers::{BatchError, SharedBatch, execute_shared};
+pub use run::workers::{SharedBatch, execute_shared};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::{FileKind, read_beneath_up_to, tree};
 use assay_store::{Store, TrialId};
-use assay_trace::{Trajectory, read};
+use assay_trace::Trajectory;
+use assay_trace::read::{self, TraceError};
 
 /// Most bytes of a text that a page is made from.
 const TEXT_CAP: u64 = 4 << 20;
@@ -48,13 +49,12 @@ impl Attempt {
     }
 
     /// The steps of the agent; `Ok(None)` without a trajectory.
-    pub(crate) fn trajectory(&self) -> Result<Option<Trajectory>, String> {
+    pub(crate) fn trajectory(&self) -> Result<Option<Trajectory>, TraceError> {
         let path = self.folder.join("trajectory.json");
         if !path.exists() {
             return Ok(None);
         }
-        let transcript = read::read(&path, None).map_err(|error| assay_diagnostic::chain(&error))?;
-        Ok(Some(transcript.trajectory))
+        Ok(Some(read::read(&path, None)?.trajectory))
     }
 
     /// A text file; `None` if it is missing. The second value says whether it is longer than what is read.

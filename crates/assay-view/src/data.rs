@@ -13,6 +13,20 @@ use crate::urls;
 /// Threads that read records.
 const THREADS: usize = 4;
 
+/// Why the beginning of an id names no trial.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PrefixError {
+    /// It is too short, or cannot begin an id.
+    #[error("a trial is named by at least the first 4 characters of its id")]
+    Malformed,
+    /// No trial has it.
+    #[error("no trial of this run begins with {0}")]
+    Unknown(String),
+    /// More than one trial has it.
+    #[error("several trials of this run begin with {0}")]
+    Ambiguous(String),
+}
+
 /// A run, loaded.
 pub(crate) struct RunData {
     pub(crate) plan: RunFolder,
@@ -139,17 +153,17 @@ impl RunData {
     }
 
     /// The trial whose id begins like this; otherwise what is wrong with the beginning.
-    pub(crate) fn trial_by_prefix(&self, prefix: &str) -> Result<TrialId, String> {
+    pub(crate) fn trial_by_prefix(&self, prefix: &str) -> Result<TrialId, PrefixError> {
         let prefix = prefix.trim();
         if prefix.len() < 4 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err("a trial is named by at least the first 4 characters of its id".to_owned());
+            return Err(PrefixError::Malformed);
         }
         let mut found: Vec<&TrialId> =
             self.by_trial.keys().filter(|id| id.as_str().starts_with(prefix)).take(2).collect();
         match (found.pop(), found.pop()) {
             (Some(id), None) => Ok(id.clone()),
-            (None, _) => Err(format!("no trial of this run begins with {prefix}")),
-            (Some(_), Some(_)) => Err(format!("several trials of this run begin with {prefix}")),
+            (None, _) => Err(PrefixError::Unknown(prefix.to_owned())),
+            (Some(_), Some(_)) => Err(PrefixError::Ambiguous(prefix.to_owned())),
         }
     }
 

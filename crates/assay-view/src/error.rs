@@ -2,6 +2,8 @@
 
 use assay_store::StoreError;
 
+use crate::data::PrefixError;
+
 /// Why a page cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
@@ -17,6 +19,12 @@ pub(crate) enum PageError {
     /// A template cannot be written.
     #[error("cannot render the page")]
     Template(#[from] askama::Error),
+}
+
+impl From<PrefixError> for PageError {
+    fn from(error: PrefixError) -> Self {
+        Self::NotFound(error.to_string())
+    }
 }
 
 impl PageError {

@@ -6,6 +6,7 @@ pub mod args;
 pub mod asking;
 pub mod commands;
 pub mod config;
+mod environment;
 pub mod failure;
 pub mod input;
 pub mod machine;

@@ -14,6 +14,7 @@ use assay_store::{Owner, RECORD_KEY_VARIABLE, Store};
 use assay_trial::{CliAgentContext, MachineContext, Permissions, SandboxUnavailable, Sandboxes};
 
 use crate::config::Settings;
+pub use crate::environment::env;
 use crate::failure::Failure;
 use crate::record_keys;
 
@@ -25,15 +26,6 @@ pub(crate) const FORWARD: &str = "sandbox-forward";
 
 /// The first argument under which this program is one of a task's test doubles.
 pub(crate) const DOUBLE: &str = "sandbox-double";
-
-/// An environment variable, where it is set and is text. The keys of records are for [`crate::record_keys`] only: no
-/// task, agent or server gets them, whatever an experiment names.
-pub fn env(name: &str) -> Option<String> {
-    if name == RECORD_KEY_VARIABLE {
-        return None;
-    }
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
 
 /// Values of variables that are named like secrets, longest first.
 pub(crate) fn secrets() -> Vec<String> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use assay_store::{KeyError, RECORD_KEY_VARIABLE, RecordKey, RecordKeys};
 
+use crate::environment::env;
 use crate::failure::Failure;
-use crate::machine;
 
 /// Keys for reading records. Nothing is created.
 ///
@@ -77,8 +77,8 @@ fn key_file() -> Option<PathBuf> {
 
 /// The folder for what assay remembers of this user.
 pub(crate) fn state_folder() -> Option<PathBuf> {
-    let state = machine::env("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || machine::env("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    let state = env("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || env("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     state.or_else(home).map(|state| state.join("assay"))
 }
 

@@ -9,8 +9,9 @@ use super::Category::{
     Runtime,
 };
 use super::clues::{Clue, Clues};
-use super::commands::{ORDINARY, is_local};
+use super::commands::is_local;
 use super::page::{Code, Page, Section};
+use super::variables::{ORDINARY, credential};
 use super::{Script, Signal};
 
 /// The longest line that is read, in bytes.
@@ -203,29 +204,6 @@ fn settings(line: &str, number: usize, clues: &mut Clues) {
     } else if !line.contains("$(") && !line.contains("=$") {
         clues.push(Clue::new(EnvVars, 1, number, Signal::Variable, "setting").named(name));
     }
-}
-
-/// Whether a variable's name is that of a credential; if so, it is a clue for one.
-pub(super) fn credential(name: &str, line: usize, clues: &mut Clues) -> bool {
-    const ENDS: [&str; 11] = [
-        "_API_KEY",
-        "_TOKEN",
-        "_SECRET",
-        "_PASSWORD",
-        "_ACCESS_KEY",
-        "_APIKEY",
-        "_CREDENTIALS",
-        "_SECRET_KEY",
-        "_PAT",
-        "_API_TOKEN",
-        "_KEY_ID",
-    ];
-    let is = ENDS.iter().any(|end| name.ends_with(end)) || ["API_KEY", "TOKEN"].contains(&name);
-    if is {
-        clues.push(Clue::new(Auth, 3, line, Signal::Variable, name).named(name));
-        clues.push(Clue::new(super::Category::Network, 1, line, Signal::Variable, "credential").named(name));
-    }
-    is
 }
 
 /// What a URL in code shows.

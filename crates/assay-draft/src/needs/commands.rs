@@ -12,6 +12,7 @@ use super::Category::{
 use super::clues::{Clue, Clues};
 use super::page::{Page, Section};
 use super::programs::{self, CALLS};
+use super::variables::{ORDINARY, credential};
 use super::{Script, Signal};
 
 /// The most bytes of a block or script that are read.
@@ -291,48 +292,6 @@ fn calls(call: &str, line: usize, origin: Origin, clues: &mut Clues) {
     }
 }
 
-/// Variables that a command uses but the shell or an agent sets.
-pub(super) const ORDINARY: [&str; 38] = [
-    "HOME",
-    "PATH",
-    "PWD",
-    "USER",
-    "SHELL",
-    "TERM",
-    "LANG",
-    "TMPDIR",
-    "OLDPWD",
-    "EDITOR",
-    "HOSTNAME",
-    "RANDOM",
-    "LINENO",
-    "SECONDS",
-    "IFS",
-    "PS1",
-    "ARGUMENTS",
-    "BASH_SOURCE",
-    "CLAUDE_PLUGIN_ROOT",
-    "CLAUDE_SKILL_DIR",
-    "CLAUDE_PROJECT_DIR",
-    "SKILL_DIR",
-    "SKILL_ROOT",
-    "PLUGIN_ROOT",
-    "USERPROFILE",
-    "APPDATA",
-    "PIPESTATUS",
-    "FUNCNAME",
-    "UID",
-    "LC_ALL",
-    "XDG_CONFIG_HOME",
-    "PYTHONPATH",
-    "NODE_ENV",
-    "CI",
-    "GITHUB_ENV",
-    "GITHUB_OUTPUT",
-    "GITHUB_PATH",
-    "GITHUB_STEP_SUMMARY",
-];
-
 /// Environment variables that a command sets or expands.
 fn assignments(words: &[String], call: &str, line: usize, local: &BTreeSet<&str>, clues: &mut Clues) {
     static NAME: LazyLock<Option<Regex>> =
@@ -341,7 +300,7 @@ fn assignments(words: &[String], call: &str, line: usize, local: &BTreeSet<&str>
     if exports && let Some(name) = words.get(1).and_then(|word| word.split('=').next()) {
         if !ORDINARY.contains(&name) && name.len() > 2 {
             clues.push(Clue::new(EnvVars, 3, line, Signal::Variable, name).named(name));
-            super::code::credential(name, line, clues);
+            credential(name, line, clues);
         }
         return;
     }
@@ -350,7 +309,7 @@ fn assignments(words: &[String], call: &str, line: usize, local: &BTreeSet<&str>
         if ORDINARY.contains(&name) || local.contains(name) {
             continue;
         }
-        let credential = super::code::credential(name, line, clues);
+        let credential = credential(name, line, clues);
         // Others are often set in the same script.
         let (points, key) = if credential { (3, name) } else { (1, "setting") };
         clues.push(Clue::new(EnvVars, points, line, Signal::Variable, key).named(name));

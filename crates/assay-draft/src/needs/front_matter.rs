@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Category::{Auth, BrowserUi, EnvVars, Mcp, MultiTurn, Network, Other, Runtime, ToolCli};
 use super::clues::{Clue, Clues};
-use super::{Signal, code, programs};
+use super::{Signal, programs, variables};
 
 /// The most strings that are read of a front matter.
 const STRINGS: usize = 500;
@@ -94,7 +94,7 @@ fn requires(document: &Document, key: &str, value: &Value, line: usize, clues: &
             }
             "package" | "pip" | "npm" | "packages" | "python" | "node" => add(Runtime, text),
             "env" | "primaryEnv" | "environment" | "env_vars" if is_variable(text) => {
-                code::credential(text, at, clues);
+                variables::credential(text, at, clues);
                 clues.push(Clue::new(EnvVars, 3, at, Signal::FrontMatter, text).named(text));
             }
             "mcp" | "mcp-servers" | "mcp_servers" | "mcpServers" => add(Mcp, text),

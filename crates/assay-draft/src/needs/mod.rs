@@ -17,6 +17,7 @@ mod phrases;
 mod programs;
 mod prose;
 mod services;
+mod variables;
 mod verdict;
 
 use assay_skill::Document;

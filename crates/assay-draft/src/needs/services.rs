@@ -7,7 +7,7 @@ use regex::Regex;
 use super::Category::{Auth, Database, EnvVars, ExistingFiles, ExternalState, Mcp, Network};
 use super::clues::{Clue, Clues};
 use super::page::{Page, Section};
-use super::{Signal, code};
+use super::{Signal, code, variables};
 
 /// Hosted services that work on data of an account.
 const SERVICES: &str = r"Slack|Notion|Jira|Confluence|Linear|Asana|Trello|Salesforce|HubSpot|Zendesk|Intercom|Stripe|Shopify|Airtable|Datadog|Dynatrace|New Relic|Grafana Cloud|Splunk|PagerDuty|Sentry|Honeycomb|Snowflake|BigQuery|Redshift|Databricks|Airflow|Fivetran|Gmail|Outlook|Google (?:Drive|Sheets|Docs|Calendar|Ads|Analytics|Cloud)|Microsoft (?:Teams|Graph|365)|SharePoint|Azure|AWS|GCP|Cloudflare|Vercel|Netlify|Heroku|Supabase|Firebase|Twilio|SendGrid|Mailchimp|Klaviyo|Discord|Telegram|WhatsApp|LinkedIn|Twitter|YouTube|Spotify|Figma|Miro|Zoom|Dropbox|Okta|Auth0|PostHog|Mixpanel|Amplitude|Segment|Xero|QuickBooks|Plaid|Pinecone|Hugging Face|(?:OpenAI|Anthropic|Claude|Gemini) API|ElevenLabs|GitLab|Bitbucket|Jenkins|CircleCI|Buildkite|Zapier|n8n|Make\.com|Elasticsearch|Algolia|Contentful|Sanity|WordPress|Webflow|Canva|Monday\.com|ClickUp|ServiceNow|Workday|NetSuite|SAP|CrowdStrike";
@@ -101,7 +101,7 @@ pub(super) fn find(page: &Page, clues: &mut Clues) {
                 clues.push(Clue::new(ExistingFiles, points, line, Signal::Path, key).named(inline));
             }
             if is_variable(inline) {
-                code::credential(inline.trim_start_matches('$'), line, clues);
+                variables::credential(inline.trim_start_matches('$'), line, clues);
                 let near = text.to_lowercase();
                 let points = if near.contains("env") || near.contains("export") { 3 } else { 0 };
                 clues.push(

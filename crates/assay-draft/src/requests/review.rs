@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::prompt::{Prompt, PromptFile, cut, delimited};
 use super::skills::{Skill, Skills};
+use crate::complaint::Complaint;
 
 /// Most characters of the beginning of a skill's text that the review of discriminability gets of each skill.
 pub const SUMMARY_CAP: usize = 800;
@@ -145,21 +146,22 @@ impl ReviewPrompt {
     ///
     /// # Errors
     /// What is wrong with the reply.
-    pub fn read(&self, reply: &str) -> Result<Opinion, String> {
+    pub fn read(&self, reply: &str) -> Result<Opinion, Complaint> {
         if self.review != Review::Discriminability {
-            let VerdictReply { verdict, reason } = read_document(reply).map_err(|error| error.to_string())?;
+            let VerdictReply { verdict, reason } = read_document(reply)?;
             let approves = match verdict.as_str() {
                 "approve" => true,
                 "object" => false,
-                _ => return Err("`verdict` is neither \"approve\" nor \"object\"".to_owned()),
+                _ => return Err(Complaint::new("`verdict` is neither \"approve\" nor \"object\"")),
             };
             return Ok(Opinion { review: self.review, approves, reason: reason.trim().to_owned() });
         }
-        let ChoiceReply { skills, reason } = read_document(reply).map_err(|error| error.to_string())?;
+        let ChoiceReply { skills, reason } = read_document(reply)?;
         let mut is_chosen = vec![false; self.choices.len()];
         for letter in skills {
             let place = self.place(&letter);
-            let place = place.ok_or_else(|| format!("{letter:?} is not the letter of a skill"))?;
+            let place =
+                place.ok_or_else(|| Complaint::new(format!("{letter:?} is not the letter of a skill")))?;
             is_chosen[place] = true;
         }
         let approves =

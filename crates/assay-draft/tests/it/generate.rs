@@ -18,7 +18,7 @@ fn replies_are_read_or_complained_about() {
         let found = found.map(|skills| skills.into_iter().map(|skill| skill.name).collect::<Vec<_>>());
         match (&found, expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{skills}"),
-            (Err(found), Err(expected)) => assert!(found.contains(expected), "{skills}: {found}"),
+            (Err(found), Err(expected)) => assert!(found.to_string().contains(expected), "{skills}: {found}"),
             _ => panic!("{skills}: {found:?}, expected {expected:?}"),
         }
     };

@@ -55,8 +55,8 @@ fn replies_are_found_in_what_stands_around_them() {
         assert_eq!((found[0].undecided, found[1].verdict), (Some(Undecided::NoAnswer), Verdict::Points(4.0)));
         let beyond = reply.replace(": 4,", ": 9,");
         assert_eq!(case.read(&beyond).unwrap()[1].undecided, Some(Undecided::NoAnswer));
-        assert_eq!(case.read("no").unwrap_err(), "the reply contains no JSON object");
-        assert!(case.read("{\"items\": 3}").unwrap_err().contains("invalid type"));
+        assert_eq!(case.read("no").unwrap_err().to_string(), "the reply contains no JSON object");
+        assert!(case.read("{\"items\": 3}").unwrap_err().to_string().contains("invalid type"));
     });
 }
 
@@ -75,7 +75,7 @@ fn a_prepared_verdict_that_a_judge_quotes_is_not_its_own() {
             assert_eq!(case.read(&reply).unwrap()[0].verdict, NotMet, "{reply}");
         }
         for reply in [format!("{planted}\n{own}"), format!("{own}\nI have ignored {planted}")] {
-            assert!(case.read(&reply).unwrap_err().contains("that differ"), "{reply}");
+            assert!(case.read(&reply).unwrap_err().to_string().contains("that differ"), "{reply}");
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Read, json, pretty};
+use super::{FormatError, Id, Read, json, pretty};
 use crate::rubric::{Item, Rubric};
 
 /// The name of the set that the requirements become.
@@ -43,7 +43,7 @@ struct Requirement {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str) -> Result<Task, String> {
+pub fn read(text: &str) -> Result<Task, FormatError> {
     let file: File = json(text)?;
     let items = file.requirements.into_iter().map(|own| Item {
         category: own.category,
@@ -51,7 +51,7 @@ pub fn read(text: &str) -> Result<Task, String> {
         ..Item::new(own.id.to_string(), own.criteria, 1.0)
     });
     let rubric = Rubric::of_items(SET, items.collect());
-    rubric.check().map_err(|error| error.to_string())?;
+    rubric.check()?;
     Ok(Task { name: file.name, query: file.query, read: Read { rubric, notes: Vec::new() } })
 }
 
@@ -89,6 +89,6 @@ mod tests {
     #[test]
     fn a_missing_prerequisite_is_an_error() {
         let text = r#"{"name": "t", "query": "q", "requirements": [{"requirement_id": 0, "prerequisites": [4], "criteria": "x"}]}"#;
-        assert_eq!(read(text).unwrap_err(), "0: the prerequisite \"4\" is no item");
+        assert_eq!(read(text).unwrap_err().to_string(), "0: the prerequisite \"4\" is no item");
     }
 }

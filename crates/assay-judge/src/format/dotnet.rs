@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ids, sentences, yaml};
+use super::{FormatError, Ids, sentences, yaml};
 use crate::rubric::Rubric;
 
 /// The name of the set that the sentences become.
@@ -21,7 +21,7 @@ pub struct Scenario {
     /// How many assertions it has, which are not read.
     pub assertions: usize,
     /// The rubric, or why there is none.
-    pub rubric: Result<Rubric, String>,
+    pub rubric: Result<Rubric, FormatError>,
 }
 
 #[derive(Deserialize)]
@@ -44,15 +44,15 @@ struct Entry {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str) -> Result<Vec<Scenario>, String> {
+pub fn read(text: &str) -> Result<Vec<Scenario>, FormatError> {
     let file: File = yaml(text)?;
     let scenario = |entry: Entry| {
         let items = sentences(&mut Ids::new(), entry.rubric.iter().map(String::as_str));
         let rubric = if items.is_empty() {
-            Err("it has no `rubric`".to_owned())
+            Err(FormatError::unusable("it has no `rubric`"))
         } else {
             let rubric = Rubric::of_items(SET, items);
-            rubric.check().map(|()| rubric).map_err(|error| error.to_string())
+            rubric.check().map(|()| rubric).map_err(FormatError::from)
         };
         Scenario {
             name: entry.name,
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!((found[0].has_setup, found[0].assertions), (true, 1));
         assert_eq!(found[0].rubric.as_ref().unwrap().leaves().count(), 2);
         assert!(found[1].rubric.is_err());
-        assert!(read("tasks: []").unwrap_err().contains("scenarios"));
+        assert!(read("tasks: []").unwrap_err().to_string().contains("scenarios"));
     }
 }

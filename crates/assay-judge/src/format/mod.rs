@@ -2,6 +2,7 @@
 
 pub mod devai;
 pub mod dotnet;
+mod error;
 pub mod paperbench;
 pub mod promptfoo;
 pub mod rewardkit;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use self::error::FormatError;
 use crate::rubric::{Item, Rubric};
 
 /// A format of rubrics.
@@ -116,15 +118,16 @@ pub fn slug(text: &str) -> String {
 }
 
 /// Reads JSON, with the place of an error.
-pub(crate) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| error.to_string())
+pub(crate) fn json<T: DeserializeOwned>(text: &str) -> Result<T, FormatError> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| FormatError::Syntax(error.to_string()))
 }
 
 /// Reads YAML, with the place of an error.
-pub(crate) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(crate) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, FormatError> {
     serde_saphyr::from_str(text).map_err(|error| {
         let error = error.to_string();
-        error.lines().next().unwrap_or_default().to_owned()
+        FormatError::Syntax(error.lines().next().unwrap_or_default().to_owned())
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Read, json};
+use super::{FormatError, Read, json};
 use crate::rubric::{Item, MAX_DEPTH, Rubric};
 use crate::score::Verdict;
 
@@ -63,20 +63,20 @@ struct Node {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str) -> Result<Tree, String> {
+pub fn read(text: &str) -> Result<Tree, FormatError> {
     let root: Node = json(text)?;
     let mut recorded = BTreeMap::new();
     let title = root.requirements.clone();
     let item = item(root, 0, &mut recorded)?;
     let mut rubric = Rubric::of_items(SET, vec![item]);
     rubric.title = Some(title);
-    rubric.check().map_err(|error| error.to_string())?;
+    rubric.check()?;
     Ok(Tree { read: Read { rubric, notes: Vec::new() }, recorded })
 }
 
-fn item(node: Node, depth: usize, recorded: &mut BTreeMap<String, f64>) -> Result<Item, String> {
+fn item(node: Node, depth: usize, recorded: &mut BTreeMap<String, f64>) -> Result<Item, FormatError> {
     if depth > MAX_DEPTH {
-        return Err(format!("more than {MAX_DEPTH} levels"));
+        return Err(FormatError::unusable(format!("more than {MAX_DEPTH} levels")));
     }
     recorded.extend(node.score.map(|score| (node.id.clone(), score)));
     let below = node.sub_tasks.into_iter().map(|below| item(below, depth + 1, recorded));

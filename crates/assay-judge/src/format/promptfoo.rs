@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ids, yaml};
+use super::{FormatError, Ids, yaml};
 use crate::rubric::{Check, Item, Rubric};
 
 /// The name of the set that the assertions become.
@@ -19,7 +19,7 @@ pub struct Test {
     /// The first prompt with the test's variables filled in.
     pub prompt: Option<String>,
     /// The rubric, or why there is none.
-    pub rubric: Result<Rubric, String>,
+    pub rubric: Result<Rubric, FormatError>,
     /// Kinds of assertions that were left out.
     pub left_out: Vec<String>,
 }
@@ -54,7 +54,7 @@ struct Assertion {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str) -> Result<Vec<Test>, String> {
+pub fn read(text: &str) -> Result<Vec<Test>, FormatError> {
     let file: File = yaml(text)?;
     let default = file.default_test.unwrap_or_default();
     let prompt = file.prompts.first().and_then(Value::as_str);
@@ -77,10 +77,10 @@ pub fn read(text: &str) -> Result<Vec<Test>, String> {
             }
         }
         let rubric = if items.is_empty() {
-            Err("it has no `llm-rubric` assertion".to_owned())
+            Err(FormatError::unusable("it has no `llm-rubric` assertion"))
         } else {
             let rubric = Rubric::of_items(SET, items);
-            rubric.check().map(|()| rubric).map_err(|error| error.to_string())
+            rubric.check().map(|()| rubric).map_err(FormatError::from)
         };
         let prompt =
             prompt.filter(|prompt| !prompt.starts_with("file://")).map(|prompt| filled(prompt, &vars));
@@ -145,7 +145,7 @@ tests:
             ("answer", "It answers why", 2.0)
         );
         assert!(items[1].negated && items[1].check.is_some());
-        assert!(tests[1].rubric.as_ref().unwrap_err().contains("llm-rubric"));
+        assert!(tests[1].rubric.as_ref().unwrap_err().to_string().contains("llm-rubric"));
         assert_eq!(tests[1].name, "nothing");
     }
 }

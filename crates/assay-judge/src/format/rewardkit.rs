@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Ids, Read};
+use super::{FormatError, Ids, Read};
 use crate::rubric::{Aggregation, Item, Kind, Rubric, Set};
 
 #[derive(Deserialize)]
@@ -58,8 +58,8 @@ pub fn is_one(text: &str) -> bool {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str, name: &str) -> Result<Read, String> {
-    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+pub fn read(text: &str, name: &str) -> Result<Read, FormatError> {
+    let file: File = toml::from_str(text).map_err(|error| FormatError::Syntax(error.to_string()))?;
     let mut notes = Vec::new();
     let mut ids = Ids::new();
     let items = file.criterion.iter().map(|criterion| item(&mut ids, criterion)).collect::<Result<_, _>>()?;
@@ -73,7 +73,7 @@ pub fn read(text: &str, name: &str) -> Result<Read, String> {
         "all-pass" | "all_pass" => Aggregation::All,
         "any-pass" | "any_pass" => Aggregation::Any,
         "threshold" => Aggregation::Threshold(threshold),
-        other => return Err(format!("the aggregation {other:?} is not supported")),
+        other => return Err(FormatError::unusable(format!("the aggregation {other:?} is not supported"))),
     };
     if file.judge.prompt_template.is_some() {
         notes.push("the prompt template is not used".to_owned());
@@ -86,11 +86,11 @@ pub fn read(text: &str, name: &str) -> Result<Read, String> {
     }
     let set = Set { name: name.to_owned(), weight: file.judge.weight, aggregation, items };
     let rubric = Rubric { sets: vec![set], ..Rubric::default() };
-    rubric.check().map_err(|error| error.to_string())?;
+    rubric.check()?;
     Ok(Read { rubric, notes })
 }
 
-fn item(ids: &mut Ids, criterion: &Criterion) -> Result<Item, String> {
+fn item(ids: &mut Ids, criterion: &Criterion) -> Result<Item, FormatError> {
     let scale = |lowest, highest, levels| Kind::Scaled { lowest, highest, levels };
     let kind = match criterion.kind.as_deref().unwrap_or("binary") {
         "binary" => Kind::Binary,
@@ -100,7 +100,9 @@ fn item(ids: &mut Ids, criterion: &Criterion) -> Result<Item, String> {
             let highest = criterion.levels.len().saturating_sub(1) as f64;
             scale(0.0, highest, criterion.levels.clone())
         }
-        other => return Err(format!("the type {other:?} of a criterion is not supported")),
+        other => {
+            return Err(FormatError::unusable(format!("the type {other:?} of a criterion is not supported")));
+        }
     };
     let name = criterion.id.as_ref().or(criterion.name.as_ref());
     let id = ids.unique(name.unwrap_or(&super::first_words(&criterion.description)));
@@ -164,7 +166,7 @@ aggregation = "all-pass"
     #[test]
     fn faults() {
         let check = |text: &str, expected: &str| {
-            let error = read(text, "x").unwrap_err();
+            let error = read(text, "x").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         check("[judge]", "missing field `criterion`");

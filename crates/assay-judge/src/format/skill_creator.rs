@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Ids, json, pretty, sentences};
+use super::{FormatError, Id, Ids, json, pretty, sentences};
 use crate::rubric::Rubric;
 
 /// The name of the set that the expectations become.
@@ -28,7 +28,7 @@ pub struct Eval {
     /// Input files, relative to the folder of the skill.
     pub files: Vec<String>,
     /// A rubric with an item for each expectation, or why there is none.
-    pub rubric: Result<Rubric, String>,
+    pub rubric: Result<Rubric, FormatError>,
 }
 
 #[derive(Deserialize)]
@@ -64,10 +64,10 @@ enum Expectation {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str) -> Result<(Option<String>, Vec<Eval>), String> {
+pub fn read(text: &str) -> Result<(Option<String>, Vec<Eval>), FormatError> {
     if text.trim_start().starts_with('[') && text.contains("should_trigger") {
         let reason = "it lists queries that should or should not trigger the skill, and has no expectations";
-        return Err(reason.to_owned());
+        return Err(FormatError::unusable(reason));
     }
     let file: File = json(text)?;
     let evals = file.evals.into_iter().enumerate().map(|(number, entry)| eval(number, entry)).collect();
@@ -80,11 +80,11 @@ fn eval(number: usize, entry: Entry) -> Eval {
     });
     let items = sentences(&mut Ids::new(), texts);
     let rubric = if items.is_empty() {
-        Err("it has no expectations".to_owned())
+        Err(FormatError::unusable("it has no expectations"))
     } else {
         let mut rubric = Rubric::of_items(SET, items);
         rubric.context.clone_from(&entry.expected_output);
-        rubric.check().map(|()| rubric).map_err(|error| error.to_string())
+        rubric.check().map(|()| rubric).map_err(FormatError::from)
     };
     Eval {
         id: entry.id.map_or_else(|| (number + 1).to_string(), |id| id.to_string()),
@@ -173,8 +173,10 @@ mod tests {
         assert_eq!(items, ["x is there", "y is there"]);
         assert_eq!(
             (evals[1].id.as_str(), evals[1].rubric.clone()),
-            ("2", Err("it has no expectations".into()))
+            ("2", Err(FormatError::unusable("it has no expectations")))
         );
-        assert!(read(r#"[{"query": "q", "should_trigger": true}]"#).unwrap_err().contains("trigger"));
+        assert!(
+            read(r#"[{"query": "q", "should_trigger": true}]"#).unwrap_err().to_string().contains("trigger")
+        );
     }
 }

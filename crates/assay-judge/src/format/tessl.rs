@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ids, Read, json, pretty};
+use super::{FormatError, Ids, Read, json, pretty};
 use crate::rubric::{Item, Rubric};
 
 /// The name of the set that a `criteria.json` becomes.
@@ -37,12 +37,12 @@ enum Number {
 }
 
 impl Number {
-    fn value(&self, name: &str) -> Result<f64, String> {
+    fn value(&self, name: &str) -> Result<f64, FormatError> {
         match self {
             Self::Number(number) => Ok(*number),
-            Self::Text(text) => {
-                text.trim().parse().map_err(|_| format!("{name:?}: the points are {text:?}, not a number"))
-            }
+            Self::Text(text) => text.trim().parse().map_err(|_| {
+                FormatError::unusable(format!("{name:?}: the points are {text:?}, not a number"))
+            }),
         }
     }
 }
@@ -77,31 +77,31 @@ struct Criterion {
 ///
 /// # Errors
 /// Why it is not one, with line and column where the JSON is at fault.
-pub fn read(text: &str) -> Result<(Dialect, Read), String> {
+pub fn read(text: &str) -> Result<(Dialect, Read), FormatError> {
     let file: File = json(text)?;
     if let Some(kind) = &file.kind
         && kind != "weighted_checklist"
     {
-        return Err(format!("the type is {kind:?}, expected \"weighted_checklist\""));
+        return Err(FormatError::unusable(format!("the type is {kind:?}, expected \"weighted_checklist\"")));
     }
     let mut ids = Ids::new();
     let (dialect, items) = match (file.checklist, file.criteria) {
         (Some(checks), None) => {
-            let items: Result<Vec<_>, String> = checks
+            let items: Result<Vec<_>, FormatError> = checks
                 .into_iter()
                 .map(|check| item(&mut ids, check.name, check.description, &check.max_score))
                 .collect();
             (Dialect::Checklist, items?)
         }
         (None, Some(criteria)) => {
-            let items: Result<Vec<_>, String> = criteria
+            let items: Result<Vec<_>, FormatError> = criteria
                 .into_iter()
                 .map(|own| item(&mut ids, own.id.or(own.name), own.description, &own.weight))
                 .collect();
             (Dialect::Criteria, items?)
         }
-        (Some(_), Some(_)) => return Err("it has both `checklist` and `criteria`".to_owned()),
-        (None, None) => return Err("it has neither `checklist` nor `criteria`".to_owned()),
+        (Some(_), Some(_)) => return Err(FormatError::unusable("it has both `checklist` and `criteria`")),
+        (None, None) => return Err(FormatError::unusable("it has neither `checklist` nor `criteria`")),
     };
     let sum: f64 = items.iter().map(|item| item.points).sum();
     let total = file.total.unwrap_or(TOTAL);
@@ -112,7 +112,7 @@ pub fn read(text: &str) -> Result<(Dialect, Read), String> {
     let mut rubric = Rubric::of_items(SET, items);
     rubric.title = file.name;
     rubric.context = file.context;
-    rubric.check().map_err(|error| error.to_string())?;
+    rubric.check()?;
     Ok((dialect, Read { rubric, notes }))
 }
 
@@ -121,7 +121,7 @@ fn item(
     name: Option<String>,
     description: Option<String>,
     points: &Number,
-) -> Result<Item, String> {
+) -> Result<Item, FormatError> {
     let text = description.or_else(|| name.clone()).unwrap_or_default();
     let name = name.unwrap_or_else(|| super::first_words(&text));
     let points = points.value(&name)?;
@@ -217,7 +217,7 @@ struct InfeasibleFile {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read_infeasible(text: &str) -> Result<Vec<InfeasibleScenario>, String> {
+pub fn read_infeasible(text: &str) -> Result<Vec<InfeasibleScenario>, FormatError> {
     Ok(json::<InfeasibleFile>(text)?.infeasible_scenarios)
 }
 
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn faults() {
         let check = |text: &str, expected: &str| {
-            let error = read(text).unwrap_err();
+            let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         check("{\n", "line 2 column 0");

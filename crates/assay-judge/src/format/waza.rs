@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Id, Ids, OneOrMany, yaml};
+use super::{FormatError, Id, Ids, OneOrMany, yaml};
 use crate::rubric::{Check, Item, Rubric};
 
 /// The name of the set that the graders become.
@@ -39,7 +39,7 @@ pub struct Task {
     /// Input files: path in the work folder, and content if it is in the task.
     pub files: Vec<(String, Option<String>)>,
     /// The rubric, or why there is none.
-    pub rubric: Result<Rubric, String>,
+    pub rubric: Result<Rubric, FormatError>,
     /// Graders that were left out, by kind.
     pub left_out: Vec<String>,
 }
@@ -110,7 +110,7 @@ struct Expected {
 ///
 /// # Errors
 /// Why it is not one.
-pub fn read(text: &str) -> Result<Evaluation, String> {
+pub fn read(text: &str) -> Result<Evaluation, FormatError> {
     let file: EvaluationFile = yaml(text)?;
     let mut evaluation =
         Evaluation { skill: file.skill, files: Vec::new(), tasks: Vec::new(), graders: file.graders };
@@ -128,7 +128,7 @@ impl Evaluation {
     ///
     /// # Errors
     /// Why it is not one.
-    pub fn read_task(&self, text: &str) -> Result<Task, String> {
+    pub fn read_task(&self, text: &str) -> Result<Task, FormatError> {
         Ok(self.task(yaml(text)?))
     }
 
@@ -159,11 +159,12 @@ impl Evaluation {
             }
         }
         let rubric = if items.is_empty() {
-            Err("it has no requirement that a judge can read: neither `prompt` graders nor expected texts"
-                .to_owned())
+            Err(FormatError::unusable(
+                "it has no requirement that a judge can read: neither `prompt` graders nor expected texts",
+            ))
         } else {
             let rubric = Rubric::of_items(SET, items);
-            rubric.check().map(|()| rubric).map_err(|error| error.to_string())
+            rubric.check().map(|()| rubric).map_err(FormatError::from)
         };
         let inputs = file.inputs.unwrap_or_default();
         Task {
@@ -232,7 +233,7 @@ pub fn write_evaluation(skill: &str) -> String {
 ///
 /// # Errors
 /// The rubric cannot be written as YAML.
-pub fn write(task: &Task, rubric: &Rubric) -> Result<String, String> {
+pub fn write(task: &Task, rubric: &Rubric) -> Result<String, FormatError> {
     let mut expected: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut graders = Vec::new();
     for item in rubric.leaves() {
@@ -259,7 +260,7 @@ pub fn write(task: &Task, rubric: &Rubric) -> Result<String, String> {
         expected,
         graders,
     };
-    serde_saphyr::to_string(&written).map_err(|error| error.to_string())
+    serde_saphyr::to_string(&written).map_err(|error| FormatError::Syntax(error.to_string()))
 }
 
 #[cfg(test)]
@@ -313,7 +314,7 @@ graders:
     #[test]
     fn a_task_without_requirements_has_no_rubric() {
         let task = read(EVALUATION).unwrap().read_task("id: 1\nprompt: p\n").unwrap();
-        assert!(task.rubric.unwrap_err().contains("no requirement that a judge can read"));
+        assert!(task.rubric.unwrap_err().to_string().contains("no requirement that a judge can read"));
         let inline = read("tasks: [{id: x, prompt: p, expected: It works}]").unwrap();
         assert_eq!(inline.tasks[0].rubric.as_ref().unwrap().leaves().next().unwrap().text, "It works");
     }

@@ -7,8 +7,11 @@ use assay_fs::read_within;
 use assay_fs::tree::normalize;
 use assay_skill::decode;
 
-use super::{Infeasible, Input, Refused, Scenario, Scenarios, instruction};
-use crate::format::{Format, devai, dotnet, paperbench, promptfoo, rewardkit, skill_creator, tessl, waza};
+use super::instruction;
+use super::scenarios::{Infeasible, Input, Refused, Scenario, Scenarios};
+use crate::format::{
+    Format, FormatError, devai, dotnet, paperbench, promptfoo, rewardkit, skill_creator, tessl, waza,
+};
 use crate::rubric::Rubric;
 
 /// Most bytes of a file that is read.
@@ -67,7 +70,7 @@ impl Search<'_> {
                 Ok(scenarios) => {
                     self.found.infeasible.push(Infeasible { path: file.to_path_buf(), scenarios });
                 }
-                Err(reason) => self.refuse(file, None, reason),
+                Err(reason) => self.refuse(file, None, &reason),
             },
             "evals.json" => self.skill_creator(file),
             "eval.yaml" | "eval.yml" => self.evaluation(file),
@@ -82,45 +85,45 @@ impl Search<'_> {
     }
 
     /// The text of a file below the root.
-    fn text(&self, file: &Path) -> Result<String, String> {
+    fn text(&self, file: &Path) -> Result<String, FormatError> {
         Ok(decode(&self.bytes(file)?).text)
     }
 
-    fn bytes(&self, file: &Path) -> Result<Vec<u8>, String> {
-        let content =
-            read_within(self.root, file, CAP).map_err(|error| format!("cannot read it: {error}"))?;
+    fn bytes(&self, file: &Path) -> Result<Vec<u8>, FormatError> {
+        let content = read_within(self.root, file, CAP)
+            .map_err(|error| FormatError::unusable(format!("cannot read it: {error}")))?;
         if content.truncated {
-            return Err(format!("larger than {} MB", CAP >> 20));
+            return Err(FormatError::unusable(format!("larger than {} MB", CAP >> 20)));
         }
         Ok(content.bytes)
     }
 
-    fn refuse(&mut self, file: &Path, part: Option<&str>, reason: impl Into<String>) {
+    fn refuse(&mut self, file: &Path, part: Option<&str>, reason: &FormatError) {
         let path = match part {
             Some(part) => format!("{}#{part}", file.display()),
             None => file.display().to_string(),
         };
-        self.found.refused.push(Refused { path, reason: reason.into() });
+        self.found.refused.push(Refused { path, reason: reason.to_string() });
     }
 
     fn tessl(&mut self, file: &Path) {
         let folder = file.parent().unwrap_or(Path::new(""));
         match self.tessl_scenario(file, folder) {
             Ok(scenario) => self.found.scenarios.push(scenario),
-            Err(reason) => self.refuse(file, None, reason),
+            Err(reason) => self.refuse(file, None, &reason),
         }
     }
 
-    fn tessl_scenario(&self, file: &Path, folder: &Path) -> Result<Scenario, String> {
+    fn tessl_scenario(&self, file: &Path, folder: &Path) -> Result<Scenario, FormatError> {
         let (dialect, read) = tessl::read(&self.text(file)?)?;
         let task = folder.join("task.md");
         if !self.root.join(&task).exists() {
-            return Err("task.md is not beside it".to_owned());
+            return Err(FormatError::unusable("task.md is not beside it"));
         }
-        let task = self.text(&task).map_err(|reason| format!("task.md: {reason}"))?;
+        let task = self.text(&task).map_err(|reason| FormatError::unusable(format!("task.md: {reason}")))?;
         let instruction = instruction::from_task(&task);
         if instruction.text.trim().is_empty() {
-            return Err("task.md: empty".to_owned());
+            return Err(FormatError::unusable("task.md: empty"));
         }
         let new = New {
             path: folder,
@@ -159,22 +162,24 @@ impl Search<'_> {
             return;
         };
         let instruction = self.text(&task.join("instruction.md")).ok();
-        match self.text(file).and_then(|text| Rubric::parse(&text).map_err(|error| error.to_string())) {
+        match self.text(file).and_then(|text| Rubric::parse(&text).map_err(FormatError::from)) {
             Ok(rubric) => {
                 let name = self.folder_name(task);
                 let new = New { path: task, format: Format::Assay, group: String::new(), name };
                 self.found.scenarios.push(new.scenario(instruction, rubric));
             }
-            Err(reason) => self.refuse(file, None, reason),
+            Err(reason) => self.refuse(file, None, &reason),
         }
     }
 
     /// The files below a folder, as inputs.
-    fn below(&self, folder: &Path) -> Result<Vec<Input>, String> {
+    fn below(&self, folder: &Path) -> Result<Vec<Input>, FormatError> {
         let files = self.files.iter().filter_map(|file| Some((file, file.strip_prefix(folder).ok()?)));
         files
             .map(|(file, to)| {
-                let content = self.bytes(file).map_err(|reason| format!("{}: {reason}", file.display()))?;
+                let content = self
+                    .bytes(file)
+                    .map_err(|reason| FormatError::unusable(format!("{}: {reason}", file.display())))?;
                 Ok(Input { to: to.to_path_buf(), content })
             })
             .collect()
@@ -203,21 +208,21 @@ impl Search<'_> {
         let is_there = |name: &str| self.root.join(folder).join(name).exists();
         let is_scenario = folder.iter().any(|part| part == "evals");
         if is_scenario && !is_there("criteria.json") && !is_there("metadata.json") {
-            self.refuse(file, None, "criteria.json is not beside it");
+            self.refuse(file, None, &FormatError::unusable("criteria.json is not beside it"));
         }
     }
 
     fn skill_creator(&mut self, file: &Path) {
         let (skill, evals) = match self.text(file).and_then(|text| skill_creator::read(&text)) {
             Ok(read) => read,
-            Err(reason) => return self.refuse(file, None, reason),
+            Err(reason) => return self.refuse(file, None, &reason),
         };
         let folder = file.parent().unwrap_or(Path::new(""));
         let group = skill.unwrap_or_else(|| self.group(folder));
         for eval in evals {
             match self.eval(file, folder, &group, &eval) {
                 Ok(scenario) => self.found.scenarios.push(scenario),
-                Err(reason) => self.refuse(file, Some(&eval.id), reason),
+                Err(reason) => self.refuse(file, Some(&eval.id), &reason),
             }
         }
     }
@@ -228,10 +233,10 @@ impl Search<'_> {
         folder: &Path,
         group: &str,
         eval: &skill_creator::Eval,
-    ) -> Result<Scenario, String> {
+    ) -> Result<Scenario, FormatError> {
         let rubric = eval.rubric.clone()?;
         if eval.prompt.trim().is_empty() {
-            return Err("it has no prompt".to_owned());
+            return Err(FormatError::unusable("it has no prompt"));
         }
         let name = eval.name.clone().unwrap_or_else(|| eval.id.clone());
         let new = New { path: file, format: Format::SkillCreator, group: group.to_owned(), name };
@@ -244,9 +249,11 @@ impl Search<'_> {
     }
 
     /// An input file, or a folder of them, below the first of some folders that has it.
-    fn input(&self, folders: &[&Path], path: &str, to: &str) -> Result<Vec<Input>, String> {
+    fn input(&self, folders: &[&Path], path: &str, to: &str) -> Result<Vec<Input>, FormatError> {
         let to = normalize(Path::new(to)).filter(|to| to.is_relative());
-        let to = to.ok_or_else(|| format!("the input file {path:?} is outside of its folder"))?;
+        let to = to.ok_or_else(|| {
+            FormatError::unusable(format!("the input file {path:?} is outside of its folder"))
+        })?;
         for folder in folders {
             let Some(from) = normalize(&folder.join(path)) else { continue };
             if let Ok(content) = self.bytes(&from) {
@@ -260,28 +267,28 @@ impl Search<'_> {
                     .collect());
             }
         }
-        Err(format!("the input file {path:?} is not there"))
+        Err(FormatError::unusable(format!("the input file {path:?} is not there")))
     }
 
     /// An `eval.yaml`, which two tools have.
     fn evaluation(&mut self, file: &Path) {
         let text = match self.text(file) {
             Ok(text) => text,
-            Err(reason) => return self.refuse(file, None, reason),
+            Err(reason) => return self.refuse(file, None, &reason),
         };
         let has = |key: &str| text.lines().any(|line| line.starts_with(&format!("{key}:")));
         if has("scenarios") {
             match dotnet::read(&text) {
                 Ok(scenarios) => self.dotnet(file, scenarios),
-                Err(reason) => self.refuse(file, None, reason),
+                Err(reason) => self.refuse(file, None, &reason),
             }
         } else if has("tasks") || has("graders") {
             match waza::read(&text) {
                 Ok(evaluation) => self.waza(file, &evaluation),
-                Err(reason) => self.refuse(file, None, reason),
+                Err(reason) => self.refuse(file, None, &reason),
             }
         } else {
-            self.refuse(file, None, "it has neither `scenarios` nor `tasks`");
+            self.refuse(file, None, &FormatError::unusable("it has neither `scenarios` nor `tasks`"));
         }
     }
 
@@ -291,7 +298,7 @@ impl Search<'_> {
             let rubric = match own.rubric {
                 Ok(rubric) => rubric,
                 Err(reason) => {
-                    self.refuse(file, Some(&own.name), reason);
+                    self.refuse(file, Some(&own.name), &reason);
                     continue;
                 }
             };
@@ -315,19 +322,19 @@ impl Search<'_> {
         for pattern in &evaluation.files {
             let matching = self.matching(folder, pattern);
             if matching.is_empty() {
-                self.refuse(file, None, format!("no file matches {pattern:?}"));
+                self.refuse(file, None, &FormatError::unusable(format!("no file matches {pattern:?}")));
             }
             for path in matching {
                 match self.text(&path).and_then(|text| evaluation.read_task(&text)) {
                     Ok(task) => tasks.push((path, task)),
-                    Err(reason) => self.refuse(&path, None, reason),
+                    Err(reason) => self.refuse(&path, None, &reason),
                 }
             }
         }
         for (path, task) in tasks {
             match self.waza_task(&path, folder, &group, &task) {
                 Ok(scenario) => self.found.scenarios.push(scenario),
-                Err(reason) => self.refuse(&path, Some(&task.id), reason),
+                Err(reason) => self.refuse(&path, Some(&task.id), &reason),
             }
         }
     }
@@ -350,10 +357,10 @@ impl Search<'_> {
         folder: &Path,
         group: &str,
         task: &waza::Task,
-    ) -> Result<Scenario, String> {
+    ) -> Result<Scenario, FormatError> {
         let rubric = task.rubric.clone()?;
         if task.prompt.trim().is_empty() {
-            return Err("it has no prompt".to_owned());
+            return Err(FormatError::unusable("it has no prompt"));
         }
         let new = New { path, format: Format::Waza, group: group.to_owned(), name: task.id.clone() };
         let mut scenario = new.scenario(Some(task.prompt.clone()), rubric);
@@ -363,7 +370,11 @@ impl Search<'_> {
             match content {
                 Some(content) => match normalize(Path::new(to)).filter(|to| to.is_relative()) {
                     Some(to) => scenario.inputs.push(Input { to, content: content.clone().into_bytes() }),
-                    None => return Err(format!("the input file {to:?} is outside of its folder")),
+                    None => {
+                        return Err(FormatError::unusable(format!(
+                            "the input file {to:?} is outside of its folder"
+                        )));
+                    }
                 },
                 None => scenario.inputs.extend(self.input(&[&fixtures, folder], to, to)?),
             }
@@ -377,7 +388,7 @@ impl Search<'_> {
     fn promptfoo(&mut self, file: &Path) {
         let tests = match self.text(file).and_then(|text| promptfoo::read(&text)) {
             Ok(tests) => tests,
-            Err(reason) => return self.refuse(file, None, reason),
+            Err(reason) => return self.refuse(file, None, &reason),
         };
         let group = self.folder_name(file.parent().unwrap_or(Path::new("")));
         for test in tests {
@@ -393,7 +404,7 @@ impl Search<'_> {
                     }
                     self.found.scenarios.push(scenario);
                 }
-                Err(reason) => self.refuse(file, Some(&test.name), reason),
+                Err(reason) => self.refuse(file, Some(&test.name), &reason),
             }
         }
     }
@@ -421,7 +432,7 @@ impl Search<'_> {
                 scenario.notes = read.notes;
                 self.found.scenarios.push(scenario);
             }
-            Err(reason) => self.refuse(file, None, reason),
+            Err(reason) => self.refuse(file, None, &reason),
         }
     }
 
@@ -439,7 +450,7 @@ impl Search<'_> {
                     scenario.recorded = recorded;
                     self.found.scenarios.push(scenario);
                 }
-                Err(reason) => self.refuse(file, None, reason),
+                Err(reason) => self.refuse(file, None, &reason),
             }
         } else if has("requirements") && has("criteria") && has("query") {
             match devai::read(&text) {
@@ -448,7 +459,7 @@ impl Search<'_> {
                         New { path: file, format: Format::DevAi, group: String::new(), name: task.name };
                     self.found.scenarios.push(new.scenario(Some(task.query), task.read.rubric));
                 }
-                Err(reason) => self.refuse(file, None, reason),
+                Err(reason) => self.refuse(file, None, &reason),
             }
         }
     }

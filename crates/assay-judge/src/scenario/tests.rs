@@ -1,4 +1,5 @@
 use super::*;
+use crate::format::Format;
 
 /// Writes files and finds scenarios among them.
 fn found(files: &[(&str, &str)]) -> Scenarios {

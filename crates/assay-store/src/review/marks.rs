@@ -52,6 +52,17 @@ pub(super) fn undo_line(item: &str, annotator: &str) -> String {
     json!({ "item": item, "annotator": annotator, "undo": true, "at": at }).to_string()
 }
 
+/// Why a log of marks cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MarksError {
+    /// A line that is no JSON object.
+    #[error("line {line}: {error}")]
+    Json { line: usize, error: serde_json::Error },
+    /// A key with another value than it may have.
+    #[error("line {line}: {fault}")]
+    Key { line: usize, fault: &'static str },
+}
+
 /// The marks of a sheet that were not undone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -61,16 +72,16 @@ pub struct Marks {
 
 impl Marks {
     /// Reads the lines of a log. A last line without an end counts as absent.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, MarksError> {
         let complete = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut marks = Self::default();
         for (at, line) in complete.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |message: String| format!("line {}: {message}", at + 1);
+            let number = at + 1;
             let line: Map<String, Value> =
-                serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+                serde_json::from_str(line).map_err(|error| MarksError::Json { line: number, error })?;
             let text = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
             let (Some(item), Some(annotator)) = (text("item"), text("annotator")) else {
-                return Err(wrong("`item` and `annotator` must be texts".to_owned()));
+                return Err(MarksError::Key { line: number, fault: "`item` and `annotator` must be texts" });
             };
             if line.get("undo") == Some(&Value::Bool(true)) {
                 let given = marks.given.entry(annotator).or_default();
@@ -82,7 +93,12 @@ impl Marks {
             let label = match line.get("label") {
                 Some(Value::Bool(label)) => Some(*label),
                 Some(Value::Null) => None,
-                _ => return Err(wrong("`label` must be true, false or null".to_owned())),
+                _ => {
+                    return Err(MarksError::Key {
+                        line: number,
+                        fault: "`label` must be true, false or null",
+                    });
+                }
             };
             let (note, at) = (text("note").unwrap_or_default(), text("at").unwrap_or_default());
             marks.add(Mark { item, annotator, label, note, at });

@@ -2,18 +2,46 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::io;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Once;
 
+use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 
-use self::pages::MOST_GROUP;
-use super::{LONGEST_LINE, Row, UNPACKED};
+use self::pages::{MOST_GROUP, PagesError};
+use super::row::{LONGEST_LINE, Row, UNPACKED};
 use crate::Value;
 
 mod pages;
+
+/// Why a file, or a row of it, cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DecodeError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] io::Error),
+    /// The file is not of the format.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// The decoder gave up.
+    #[error("damaged")]
+    Damaged,
+    /// The pages claim more than is read.
+    #[error(transparent)]
+    Pages(#[from] PagesError),
+    /// A group of rows claims more than is read.
+    #[error("a group of rows has more than {} MiB", MOST_GROUP >> 20)]
+    LargeGroup,
+    /// A row is longer than is read.
+    #[error("a row has more than {} MiB", LONGEST_LINE >> 20)]
+    LongRow,
+    /// All rows together are longer than is read.
+    #[error("the rows have more than {} GiB", UNPACKED >> 30)]
+    LongTable,
+}
 
 pub(super) struct Decoder {
     columns: Vec<String>,
@@ -50,14 +78,13 @@ fn decode<T>(work: impl FnOnce() -> T) -> Option<T> {
 }
 
 impl Decoder {
-    pub(super) fn new(file: File) -> Result<Self, String> {
-        let pages = file.try_clone().map_err(|error| error.to_string())?;
-        let reader = decode(|| SerializedFileReader::new(file)).ok_or("damaged")?;
-        let reader = reader.map_err(|error| error.to_string())?;
+    pub(super) fn new(file: File) -> Result<Self, DecodeError> {
+        let pages = file.try_clone()?;
+        let reader = decode(|| SerializedFileReader::new(file)).ok_or(DecodeError::Damaged)??;
         for group in reader.metadata().row_groups() {
             let is_small = u64::try_from(group.total_byte_size()).is_ok_and(|bytes| bytes <= MOST_GROUP);
             if !is_small {
-                return Err(format!("a group of rows has more than {} MiB", MOST_GROUP >> 20));
+                return Err(DecodeError::LargeGroup);
             }
             pages::check_group(&pages, group)?;
         }
@@ -71,11 +98,11 @@ impl Decoder {
     }
 
     /// The next row, or the number of one that cannot be read, with the reason.
-    pub(super) fn next_row(&mut self) -> Option<Result<Row, (u64, String)>> {
+    pub(super) fn next_row(&mut self) -> Option<Result<Row, (u64, DecodeError)>> {
         self.row += 1;
         // It is not used again after a panic.
         let Some(row) = decode(|| self.rows.next()) else {
-            return Some(Err((self.row, "damaged".to_owned())));
+            return Some(Err((self.row, DecodeError::Damaged)));
         };
         Some(match row? {
             Ok(row) => {
@@ -88,18 +115,16 @@ impl Decoder {
                     }
                     values.push(value);
                     if bytes > LONGEST_LINE {
-                        let message = format!("a row has more than {} MiB", LONGEST_LINE >> 20);
-                        return Some(Err((self.row, message)));
+                        return Some(Err((self.row, DecodeError::LongRow)));
                     }
                 }
                 self.bytes = self.bytes.saturating_add(bytes);
                 if self.bytes > UNPACKED {
-                    let message = format!("the rows have more than {} GiB", UNPACKED >> 30);
-                    return Some(Err((self.row, message)));
+                    return Some(Err((self.row, DecodeError::LongTable)));
                 }
                 Ok(Row { line: self.row, values })
             }
-            Err(error) => Err((self.row, error.to_string())),
+            Err(error) => Err((self.row, error.into())),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
@@ -13,6 +14,17 @@ use crate::{Column, Kind, Value};
 
 /// Rows of a group. They are buffered, so that memory does not grow with the table.
 const ROWS: usize = 16_384;
+
+/// Why a table cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EncodeError {
+    /// The file, or what Parquet makes of the columns.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// A value of another kind than its column's.
+    #[error("column {column:?} is {kind:?}, and a value is {value:?}")]
+    Kind { column: String, kind: Kind, value: Value },
+}
 
 pub(super) struct Encoder {
     writer: SerializedFileWriter<File>,
@@ -23,7 +35,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(file: File, columns: &[Column]) -> Result<Self, String> {
+    pub(super) fn new(file: File, columns: &[Column]) -> Result<Self, EncodeError> {
         let fields = columns.iter().map(|column| {
             let (physical, logical) = match column.kind {
                 Kind::Bool => (Physical::BOOLEAN, None),
@@ -37,19 +49,15 @@ impl Encoder {
                 .build()
                 .map(Arc::new)
         });
-        let fields = fields.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        let schema = Type::group_type_builder("table")
-            .with_fields(fields)
-            .build()
-            .map_err(|error| error.to_string())?;
+        let fields = fields.collect::<Result<Vec<_>, _>>()?;
+        let schema = Type::group_type_builder("table").with_fields(fields).build()?;
         let properties =
             WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
-            .map_err(|error| error.to_string())?;
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
         Ok(Self { writer, columns: columns.to_vec(), buffered: vec![Vec::new(); columns.len()], rows: 0 })
     }
 
-    pub(super) fn write(&mut self, row: &[Value]) -> Result<(), String> {
+    pub(super) fn write(&mut self, row: &[Value]) -> Result<(), EncodeError> {
         for ((column, values), value) in self.columns.iter().zip(&mut self.buffered).zip(row) {
             let value = match (column.kind, value) {
                 // A float column may get a whole number.
@@ -60,7 +68,11 @@ impl Encoder {
                 | (Kind::Text, Value::Text(_))
                 | (_, Value::Null) => value.clone(),
                 (kind, value) => {
-                    return Err(format!("column {:?} is {kind:?}, and a value is {value:?}", column.name));
+                    return Err(EncodeError::Kind {
+                        column: column.name.clone(),
+                        kind,
+                        value: value.clone(),
+                    });
                 }
             };
             values.push(value);
@@ -69,16 +81,17 @@ impl Encoder {
         if self.rows == ROWS { self.write_group() } else { Ok(()) }
     }
 
-    pub(super) fn finish(&mut self) -> Result<(), String> {
+    pub(super) fn finish(&mut self) -> Result<(), EncodeError> {
         if self.rows > 0 {
             self.write_group()?;
         }
-        self.writer.finish().map(|_| ()).map_err(|error| error.to_string())
+        self.writer.finish()?;
+        Ok(())
     }
 
-    fn write_group(&mut self) -> Result<(), String> {
+    fn write_group(&mut self) -> Result<(), EncodeError> {
         self.rows = 0;
-        write_group(&mut self.writer, &self.columns, &mut self.buffered).map_err(|error| error.to_string())
+        Ok(write_group(&mut self.writer, &self.columns, &mut self.buffered)?)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::read::{Verifier, healthcheck, phase, verifier};
+use super::environment::{EnvironmentConfig, Healthcheck, NetworkWish, VerifierMode};
+use super::grading::{self, Artifact, Collect};
+use super::phases::{Verifier, healthcheck, phase, verifier};
 use super::section::{Item, Section, Source};
-use super::{Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, VerifierMode, grading};
 use crate::TaskError;
 
 /// Most steps of a task.

@@ -1,6 +1,6 @@
 //! Valid and invalid content of `task.toml`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 

@@ -8,8 +8,8 @@ use assay_skill::{Diagnostic, FileKind, Hasher, Severity};
 use super::grading;
 use super::labels::{json_without_labels, replace_content};
 use super::layout::{IMAGE, Layout, STARTING, WORKDIR};
-use super::load::Root;
 use super::model::{Environment, Grading, Task};
+use super::root::Root;
 use crate::config::{Metadata, metadata};
 use crate::{Copy, Dockerfile, Rubric, TaskError};
 

@@ -7,7 +7,7 @@ use assay_skill::{Diagnostic, Digest, Package};
 
 use super::grading::Shared;
 use super::layout::Layout;
-use super::steps::Step;
+use super::step::Step;
 use crate::{Compose, Dockerfile, Doubles, Rubric, SkillCopy, TaskConfig};
 
 /// What decides the result of a task.

@@ -1,6 +1,7 @@
 use assay_store::ConditionRole;
 
-use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
+use super::error::ConditionError;
+use super::provision::{Condition, ConditionContext, Provision, curated};
 
 /// The skills that belong to the task.
 pub(super) struct Curated;

@@ -3,7 +3,8 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
+use super::error::ConditionError;
+use super::provision::{Condition, ConditionContext, Provision, curated};
 
 /// The whole library with the task's own skills, in an order drawn from the seed: does the agent
 /// find the right one?

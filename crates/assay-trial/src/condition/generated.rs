@@ -1,12 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_fs::{Digest, FileKind, tree};
 use assay_skill::Package;
-use assay_skill::generated::{GeneratedError, GeneratedSkills, SkillOrigin};
+use assay_skill::generated::{GeneratedSkills, SkillOrigin};
 use assay_store::ConditionRole;
 use assay_task::Task;
 
-use super::provision::{Argument, Condition, ConditionContext, ConditionError, Provision};
+use super::error::{ConditionError, GeneratedSkillsError};
+use super::provision::{Argument, Condition, ConditionContext, Provision};
 
 /// Skills that a model wrote from other tasks: is knowledge of the work before it worth more than none?
 pub(super) struct FromTask;
@@ -57,46 +58,6 @@ impl Condition for FromRuns {
     fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
         provide(SkillOrigin::Runs, context)
     }
-}
-
-/// Why generated skills cannot be provided for a task.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GeneratedSkillsError {
-    /// The folder has no origin that can be read.
-    #[error("no generated skills in {}: {error} (hint: `assay draft skill` writes them)", folder.display())]
-    Origin {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        error: GeneratedError,
-    },
-    /// They were written from something else.
-    #[error("the skills in {} were written from another source: {found}", folder.display())]
-    OtherOrigin {
-        /// The folder.
-        folder: PathBuf,
-        /// The origin of its skills.
-        found: &'static str,
-    },
-    /// A skill is missing or was edited.
-    #[error(
-        "the skill {} is missing or differs from what was generated: provide an edited skill under `curated` instead",
-        folder.display()
-    )]
-    Edited {
-        /// The folder of the skill.
-        folder: PathBuf,
-    },
-    /// The skills know the task.
-    #[error("its skills were generated from this task")]
-    FromThisTask,
-    /// The skills were written from a file of the task.
-    #[error("its skills were generated from a file that the task contains: {path}")]
-    FromItsFile {
-        /// The file, as the origin names it.
-        path: String,
-    },
 }
 
 /// The skills of a folder, unless they were written from the task.

@@ -5,6 +5,7 @@
 
 mod curated;
 mod documents;
+mod error;
 mod full;
 mod generated;
 mod negative;
@@ -18,12 +19,9 @@ mod self_generated;
 mod version;
 
 pub use documents::error::DocumentsError;
-pub use generated::GeneratedSkillsError;
+pub use error::{ConditionError, GeneratedSkillsError, PlaceboPackageError, VersionError};
 pub(crate) use placebo::placebo_of;
-pub use provision::{
-    Argument, Condition, ConditionContext, ConditionError, Pairing, PlaceboPackageError, Provision, curated,
-};
-pub use version::VersionError;
+pub use provision::{Argument, Condition, ConditionContext, Pairing, Provision, curated};
 pub(crate) use version::{extract_version, version_of};
 
 /// All conditions, in the order in which messages list them.

@@ -1,7 +1,8 @@
 use assay_store::ConditionRole;
 
+use super::error::ConditionError;
 use super::neighbours::unrelated;
-use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated, named};
+use super::provision::{Condition, ConditionContext, Provision, curated, named};
 
 /// One skill that has nothing to do with the task: what merely having a skill costs.
 pub(super) struct Negative;

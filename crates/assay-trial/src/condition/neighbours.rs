@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use assay_retrieval::{Bm25, Parameters, shingle_similarity};
 use assay_skill::Package;
 
-use super::provision::{ConditionContext, ConditionError};
+use super::error::ConditionError;
+use super::provision::ConditionContext;
 
 /// Two skills at or above this similarity are near duplicates: the experiment design's number.
 const NEAR_DUPLICATE: f64 = 0.5;

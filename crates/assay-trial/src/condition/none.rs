@@ -1,6 +1,7 @@
 use assay_store::ConditionRole;
 
-use super::provision::{Condition, ConditionContext, ConditionError, Provision};
+use super::error::ConditionError;
+use super::provision::{Condition, ConditionContext, Provision};
 
 /// No skill: the baseline of most experiments.
 pub(super) struct None;

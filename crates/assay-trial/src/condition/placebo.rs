@@ -6,9 +6,8 @@ use assay_skill::placebo::{MadeFile, Original, placebo};
 use assay_skill::{Digest, FileKind, Package};
 use assay_store::ConditionRole;
 
-use super::provision::{
-    Condition, ConditionContext, ConditionError, PlaceboPackageError, Provision, curated,
-};
+use super::error::{ConditionError, PlaceboPackageError};
+use super::provision::{Condition, ConditionContext, Provision, curated};
 
 /// The curated skills' shape without their content: what merely having a skill does.
 pub(super) struct Placebo;

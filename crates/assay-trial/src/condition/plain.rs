@@ -1,7 +1,8 @@
 use assay_skill::Package;
 use assay_store::ConditionRole;
 
-use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
+use super::error::ConditionError;
+use super::provision::{Condition, ConditionContext, Provision, curated};
 
 /// The text of the curated skills in the prompt, and none of their files: is the package worth more
 /// than its text?

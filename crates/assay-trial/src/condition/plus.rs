@@ -1,7 +1,8 @@
 use assay_store::ConditionRole;
 
+use super::error::ConditionError;
 use super::neighbours::{related, unrelated};
-use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated, named};
+use super::provision::{Condition, ConditionContext, Provision, curated, named};
 
 /// The task's own skills and a related one: does a neighbour help or get in the way?
 pub(super) struct PlusRelated;

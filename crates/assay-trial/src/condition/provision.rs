@@ -1,16 +1,13 @@
 //! The trait of all conditions, its input, its output and the reasons for an exclusion.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_skill::placebo::PlaceboError;
-use assay_skill::{Library, LookupError, Package};
+use assay_skill::{Library, Package};
 use assay_store::ConditionRole;
 use assay_task::Task;
 use serde::Deserialize;
 
-use super::documents::error::DocumentsError;
-use super::generated::GeneratedSkillsError;
-use super::version::VersionError;
+use super::error::ConditionError;
 
 /// A condition: how a trial is provisioned.
 pub trait Condition: Sync {
@@ -88,99 +85,6 @@ pub struct Pairing {
     pub related: Option<String>,
     /// The folder of the condition `documents`, relative to the experiment's folder.
     pub documents: Option<String>,
-}
-
-/// Why a condition has nothing for a task. Messages are sentence fragments: they are the reason of
-/// an exclusion.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConditionError {
-    /// A name that is not in the library, or twice.
-    #[error(transparent)]
-    Lookup(#[from] LookupError),
-    /// A negative control without a skill.
-    #[error("it is a negative control and has no skill of its own")]
-    NegativeControl,
-    /// A task without a skill.
-    #[error("no curated skill: pair it in the experiment, `[tasks.\"{task}\"] curated = [\"…\"]`")]
-    NoCurated {
-        /// The task's name.
-        task: String,
-    },
-    /// Skills that cannot be mounted side by side.
-    #[error("two of its skills are in folders called `{folder}`")]
-    SameFolder {
-        /// The folder's name.
-        folder: String,
-    },
-    /// A library with nothing to choose from.
-    #[error("the library contains {skills} skills, and at least 2 are needed")]
-    SmallLibrary {
-        /// The number of skills in it.
-        skills: usize,
-    },
-    /// A library of the task's own skills.
-    #[error("the library contains only the task's own skills and similar ones")]
-    NoOthers,
-    /// A library about the task.
-    #[error("every other skill in the library resembles the task")]
-    NoUnrelated,
-    /// A library about something else.
-    #[error("no other skill in the library shares a word with the task's own")]
-    NoRelated,
-    /// Skills of nothing but front matter.
-    #[error("its curated skills have no text besides their front matter")]
-    NoText,
-    /// No documentation to retrieve from.
-    #[error(transparent)]
-    Documents(#[from] DocumentsError),
-    /// No skills that a model wrote from something else.
-    #[error(transparent)]
-    Generated(#[from] GeneratedSkillsError),
-    /// A skill without the other version.
-    #[error("the skill `{skill}` has no version `{version}`: {error}")]
-    Version {
-        /// The skill's name.
-        skill: String,
-        /// The argument of the condition.
-        version: String,
-        /// Why.
-        error: Box<VersionError>,
-    },
-    /// A placebo that cannot be made.
-    #[error("no placebo of the skill `{skill}`: {error}")]
-    Placebo {
-        /// The skill's name.
-        skill: String,
-        /// Why.
-        error: PlaceboPackageError,
-    },
-}
-
-/// Why a placebo cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlaceboPackageError {
-    /// A file of the original.
-    #[error("cannot read it: {0}")]
-    Read(std::io::Error),
-    /// The generator refused.
-    #[error(transparent)]
-    Placebo(#[from] PlaceboError),
-    /// The folder of the placebo.
-    #[error("cannot write {}: {error}", folder.display())]
-    Write {
-        /// Which.
-        folder: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// A folder that was changed.
-    #[error("{} contains no skill: delete it", folder.display())]
-    NotASkill {
-        /// Which.
-        folder: PathBuf,
-    },
 }
 
 /// A skill that the experiment names.

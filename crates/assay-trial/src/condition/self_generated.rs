@@ -1,6 +1,7 @@
 use assay_store::ConditionRole;
 
-use super::provision::{Condition, ConditionContext, ConditionError, Provision};
+use super::error::ConditionError;
+use super::provision::{Condition, ConditionContext, Provision};
 
 /// The agent writes its own skills first: is a curated one worth more than the model's own
 /// knowledge?

@@ -6,11 +6,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_fs::{Caps, FsError, copy_tree};
-use assay_skill::{Digest, Library, LookupError, Package};
+use assay_fs::{Caps, copy_tree};
+use assay_skill::{Digest, Library, Package};
 use assay_store::ConditionRole;
 
-use super::provision::{Argument, Condition, ConditionContext, ConditionError, Provision, curated};
+use super::error::{ConditionError, VersionError};
+use super::provision::{Argument, Condition, ConditionContext, Provision, curated};
 
 /// The curated skills as they are in another folder or at a revision of their Git repository: did
 /// the skill get better?
@@ -43,70 +44,6 @@ impl Condition for Version {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Provision { skills, ..Provision::default() })
     }
-}
-
-/// Why a skill has no other version.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum VersionError {
-    /// Not in the folder, or twice.
-    #[error("in {}: {error}", folder.display())]
-    NotInFolder {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        error: LookupError,
-    },
-    /// Neither a folder nor a revision, because there is no repository.
-    #[error("{} is not a folder, and {} is not in a Git repository ({message})", folder.display(), skill.display())]
-    NoRepository {
-        /// The folder that does not exist.
-        folder: PathBuf,
-        /// The skill's folder.
-        skill: PathBuf,
-        /// Git's message.
-        message: String,
-    },
-    /// Neither a folder nor a revision of the repository.
-    #[error("{} is not a folder, and the Git repository {} has no such revision", folder.display(), repository.display())]
-    NoRevision {
-        /// The folder that does not exist.
-        folder: PathBuf,
-        /// The repository.
-        repository: PathBuf,
-    },
-    /// A revision without the skill.
-    #[error("at that revision {path} contains no skill")]
-    NotAtRevision {
-        /// The skill's path in the repository.
-        path: String,
-    },
-    /// No Git to ask.
-    #[error("{} is not a folder, and git is not installed, so it cannot be looked up as a revision", folder.display())]
-    NoGit {
-        /// The folder that does not exist.
-        folder: PathBuf,
-    },
-    /// Git failed.
-    #[error("git failed: {0}")]
-    Git(String),
-    /// The store's copy.
-    #[error("cannot copy it to {}: {error}", folder.display())]
-    Write {
-        /// The folder of the copy.
-        folder: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// The store's copy.
-    #[error(transparent)]
-    Copy(#[from] FsError),
-    /// A copy that differs from its original.
-    #[error("its copy {} differs from it: delete the copy", folder.display())]
-    Differs {
-        /// The folder of the copy.
-        folder: PathBuf,
-    },
 }
 
 /// The version of a skill, copied into `made`.

@@ -6,9 +6,11 @@ use assay_agent::Disclosure;
 use assay_store::{ConditionRole, ConditionSettings, PrimaryCandidate, is_run_name};
 use serde::Deserialize;
 
-use super::MAX_REPETITIONS;
 use super::mistake::Mistake;
 use crate::condition;
+
+/// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
+pub(super) const MAX_REPETITIONS: u32 = 10_000;
 
 /// The table of a condition.
 #[derive(Deserialize)]

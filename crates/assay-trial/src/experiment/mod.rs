@@ -9,6 +9,7 @@ mod judge;
 mod key_places;
 mod metrics;
 mod mistake;
+mod requests;
 mod retries;
 mod stopping;
 
@@ -24,12 +25,12 @@ use assay_store::{
 };
 use serde::Deserialize;
 
-use self::conditions::ConditionTable;
-use self::foreign::Requests;
+use self::conditions::{ConditionTable, MAX_REPETITIONS};
 use self::judge::JudgeTable;
 use self::key_places::AgentKeyPlaces;
 use self::metrics::MetricTable;
 use self::mistake::Mistake;
+use self::requests::Requests;
 pub use self::retries::{Retries, RetriesLeft};
 pub(crate) use self::stopping::FEWEST_TASKS;
 use self::stopping::StoppingTable;
@@ -40,9 +41,6 @@ const SCHEMA: &str = "assay.experiment/1";
 
 /// Most bytes of an experiment: as a table it takes some hundred times as many.
 const LONGEST: u64 = 1 << 20;
-
-/// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
-const MAX_REPETITIONS: u32 = 10_000;
 
 /// Default repetitions of a cell. For the same number of trials more tasks find more than more
 /// repetitions do (docs/STATISTICS.md); three show how much of a difference is run-to-run noise.

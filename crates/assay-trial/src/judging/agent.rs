@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use assay_agent::{Agent as _, Disclosure, Ended, Job, Loop, LoopOptions, RunBudget};
+use assay_diagnostic::chain;
 use assay_judge::{MATERIAL_FOLDER, Request};
 use assay_model::{ScriptContext, Usage};
-use assay_sandbox::{Limits, Mount, Network, Root, Sandbox, Spec};
+use assay_sandbox::{Limits, Mount, Network, Root, Sandbox, SandboxError, Spec};
 use assay_trace::Source;
 
 use super::inputs::{Texts, WORK};
@@ -45,6 +46,41 @@ pub(super) struct Said {
     pub(super) models: Vec<String>,
 }
 
+/// Why a judge that is an agent gives no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoAnswer {
+    /// A folder of the judge cannot be created.
+    #[error("cannot create {}: {error}", folder.display())]
+    Create {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The sandbox does not work.
+    #[error("{}", chain(.0))]
+    Sandbox(SandboxError),
+    /// The infrastructure broke.
+    #[error("{0}")]
+    Broken(String),
+    /// It used up its replies.
+    #[error("no answer within {0} replies")]
+    Turns(usize),
+    /// Its time was over, in seconds.
+    #[error("no answer within {0} s")]
+    Time(f64),
+    /// It stopped for another reason.
+    #[error("it stopped before its answer ({0:?})")]
+    Stopped(Ended),
+}
+
+impl From<SandboxError> for NoAnswer {
+    fn from(error: SandboxError) -> Self {
+        Self::Sandbox(error)
+    }
+}
+
 /// Writes the texts of the material to a folder, with an empty one for the files of the work folder.
 pub(super) fn lay_out(texts: &Texts, into: &Path) -> io::Result<()> {
     fs::create_dir_all(into.join(WORK))?;
@@ -58,19 +94,19 @@ pub(super) fn lay_out(texts: &Texts, into: &Path) -> io::Result<()> {
 /// Has a judge work until it answers.
 ///
 /// # Errors
-/// Why there is no answer, in words.
+/// Why there is no answer.
 pub(super) fn run(
     judge: &OpenedJudge,
     request: &Request,
     material: &Path,
     work: &Path,
     here: &JudgeSandbox<'_>,
-) -> Result<Said, String> {
+) -> Result<Said, NoAnswer> {
     let home = here.scratch.join("home");
     let logs = here.scratch.join("logs");
     let start = here.scratch.join("start");
     for folder in [&home, &logs, &start] {
-        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| NoAnswer::Create { folder: folder.clone(), error })?;
     }
     let mount = |source: &Path, target: PathBuf, writable: bool| Mount {
         source: source.to_owned(),
@@ -96,7 +132,7 @@ pub(super) fn run(
         limits: Limits { memory_bytes: Some(MEMORY), pids: Some(PROCESSES), ..Limits::default() },
         label: "judge".to_owned(),
     };
-    let mut session = here.sandbox.start(&spec).map_err(|error| assay_diagnostic::chain(&error))?;
+    let mut session = here.sandbox.start(&spec)?;
     let options = LoopOptions { max_turns: here.max_turns, ..LoopOptions::default() };
     let time = assay_diagnostic::duration_of_seconds(here.timeout);
     let instruction = format!("{}\n\n{}", request.system, request.text);
@@ -119,13 +155,13 @@ pub(super) fn run(
         },
         &mut *session,
     );
-    session.stop().map_err(|error| assay_diagnostic::chain(&error))?;
+    session.stop()?;
     match &run.ended {
         Ended::Finished => {}
-        Ended::Broken { message, .. } => return Err(message.clone()),
-        Ended::TurnLimit => return Err(format!("no answer within {} replies", here.max_turns)),
-        Ended::Deadline => return Err(format!("no answer within {} s", here.timeout)),
-        other => return Err(format!("it stopped before its answer ({other:?})")),
+        Ended::Broken { message, .. } => return Err(NoAnswer::Broken(message.clone())),
+        Ended::TurnLimit => return Err(NoAnswer::Turns(here.max_turns)),
+        Ended::Deadline => return Err(NoAnswer::Time(here.timeout)),
+        other => return Err(NoAnswer::Stopped(other.clone())),
     }
     let mut said = run.trajectory.steps.iter().rev();
     let last = said.find(|step| step.source == Source::Agent).map(|step| step.message.clone());

@@ -14,6 +14,7 @@ mod room_shares;
 mod work;
 mod work_list;
 
+pub use agent::NoAnswer;
 pub use ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
 pub use inputs::{judged_texts, keep_instruction, keep_rubric};
 pub use panel::{Panel, PanelError, TrialJudge, rubric_digest};

@@ -18,7 +18,7 @@ use assay_store::{Cause, JudgeMode, JudgedItem, Judgement, SetScore};
 use serde::Serialize;
 use serde_json::json;
 
-use super::agent;
+use super::agent::{self, NoAnswer};
 use super::ask::{AskError, JudgeQuestion, REPLY_TOKENS, TRIES, ask_judge};
 use super::inputs::{self, FOLDER, JUDGEMENT, LIST, Texts, WORK};
 use super::panel::{OpenedJudge, Panel};
@@ -82,7 +82,7 @@ pub enum JudgeError {
         /// `provider:model`.
         judge: String,
         /// Why.
-        reason: String,
+        reason: NoAnswer,
     },
     /// The run's budget is spent.
     #[error("{0}")]
@@ -358,7 +358,8 @@ fn answer(
         account.add(1, reply.usage, judge.entry.price, reply.model.as_ref());
         unwritten = unwritten.take().or(stored.add(&StoredReply::of(reply)).err());
     };
-    let asked = ask_judge(&question, &|text| case.read(text), &mut on_reply);
+    let asked =
+        ask_judge(&question, &|text| case.read(text).map_err(|error| error.to_string()), &mut on_reply);
     if let Some(error) = unwritten {
         return Err(JudgeError::Files(error));
     }
@@ -451,7 +452,7 @@ fn answer_of_agent(
         stored.add(&reply)?;
         match case.read(&reply.text) {
             Ok(rulings) => return Ok((reply, rulings)),
-            Err(error) => fault = error,
+            Err(error) => fault = error.to_string(),
         }
         if let Some(reason) = budget.exhausted() {
             return Err(JudgeError::Budget(reason));

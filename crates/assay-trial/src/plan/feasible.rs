@@ -1,8 +1,10 @@
 //! Whether a task can be run on this machine, and its network policy.
 
+use assay_diagnostic::chain;
 use assay_gateway::{Hosts, HostsError};
 use assay_task::{NetworkWish, Task, VerifierMode};
 
+use super::rubric::TaskRubricError;
 use crate::run::backend::BackendError;
 use crate::run::doubles::DoublesError;
 use crate::run::env::EnvError;
@@ -21,8 +23,8 @@ pub(crate) enum Infeasible {
     #[error("it is graded by tests/rubric.json, and the experiment has no `[judge]`")]
     NoJudge,
     /// A rubric that cannot be used.
-    #[error("its tests/rubric.json cannot be used: {0}")]
-    Rubric(String),
+    #[error("its tests/rubric.json cannot be used: {}", chain(.0))]
+    Rubric(TaskRubricError),
     /// A rubric and steps.
     #[error("it has a rubric and `[[steps]]`, which cannot be judged together")]
     RubricOfSteps,

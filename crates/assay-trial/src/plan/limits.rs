@@ -1,9 +1,9 @@
 //! Limits that both an experiment and a task can set: the effective one, and its source.
 
-use assay_store::{AgentSpec, Limit, TaskLimits};
+use assay_store::{AgentSpec, Limit};
 use assay_task::TaskConfig;
 
-use crate::{Experiment, Plan};
+use crate::Experiment;
 
 /// Seconds of an agent's own time if neither experiment nor task states any.
 const DEFAULT_SECONDS: f64 = 600.0;
@@ -25,25 +25,4 @@ pub(crate) fn step_seconds(spec: &AgentSpec, task: &TaskConfig) -> Vec<f64> {
 /// Bytes of memory of a task's sandboxes.
 pub(crate) fn memory_bytes(experiment: &Experiment, task: &TaskConfig) -> Limit<u64> {
     Limit::choose(experiment.memory_bytes, task.environment.memory_bytes, DEFAULT_MEMORY)
-}
-
-impl Plan {
-    /// The effective limits for every agent and every task with a cell.
-    pub fn limits(&self) -> Vec<TaskLimits> {
-        let planned: std::collections::BTreeSet<&str> =
-            self.cells.iter().map(|cell| cell.task.as_str()).collect();
-        let tasks = || self.tasks.iter().filter(|task| planned.contains(task.name.as_str()));
-        self.agents
-            .iter()
-            .enumerate()
-            .flat_map(|(agent, entry)| {
-                tasks().map(move |task| TaskLimits {
-                    agent,
-                    task: task.name.clone(),
-                    agent_seconds: agent_seconds(&entry.spec, &task.config),
-                    memory_bytes: memory_bytes(&self.experiment, &task.config),
-                })
-            })
-            .collect()
-    }
 }

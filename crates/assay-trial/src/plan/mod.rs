@@ -11,8 +11,10 @@ mod folder;
 mod imported;
 pub(crate) mod limits;
 pub(crate) mod preflight;
+pub(crate) mod rubric;
 pub(crate) mod safety;
 mod second_stage;
+mod task_limits;
 pub(crate) mod unsafe_skills;
 
 use std::collections::btree_map::Entry;
@@ -21,19 +23,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::Agent;
-use assay_judge::Rubric;
 use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
 use assay_store::{
     AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, ReusedTrials, RunOutcomes, SandboxChoice,
     SandboxLimits, SkillRef, Store, StoreError, TaskRef, TrialId, TrialSpec,
 };
-use assay_task::{RUBRIC_FILE, Suite, Task, Unreadable};
+use assay_task::{Suite, Task, Unreadable};
 use serde_json::Value;
 
 use self::agents::{AgentEntry, open_agents};
 use self::earlier::EarlierTrials;
 use self::error::PlanError;
 use self::feasible::{Infeasible, check_task, policy};
+use self::rubric::rubric_of;
 use crate::Experiment;
 use crate::condition::{self, ConditionContext, ConditionRef, Provision};
 use crate::judging::{Panel, TrialJudge};
@@ -53,9 +55,6 @@ const CAPPED: &str = "cpus-capped";
 /// Limits for tasks that name none: enough for a build, and an end for a runaway process.
 const DEFAULT_STORAGE: u64 = 4 << 30;
 const DEFAULT_PIDS: u32 = 1024;
-
-/// Most bytes of a rubric.
-const RUBRIC_CAP: u64 = 16 << 20;
 
 /// What an experiment amounts to on this machine.
 pub struct Plan {
@@ -591,17 +590,6 @@ impl Setup {
         };
         (spec, live)
     }
-}
-
-/// The rubric of a task that has one.
-///
-/// # Errors
-/// Why it cannot be read, in words.
-pub fn rubric_of(task: &Task) -> Result<Rubric, String> {
-    let read = assay_fs::read_within(&task.root, Path::new(RUBRIC_FILE), RUBRIC_CAP);
-    let bytes = read.map_err(|error| assay_diagnostic::chain(&error))?.bytes;
-    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    Rubric::parse(&text).map_err(|error| assay_diagnostic::chain(&error))
 }
 
 /// The skills that the library's patterns match. A pattern without a match is an error: the run

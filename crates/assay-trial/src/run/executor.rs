@@ -1,16 +1,16 @@
 //! Executors of trials, and their events.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use assay_gateway::Budget;
-use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialId, TrialSpec};
+use assay_store::{Exclusion, Record, Selection, SpecError, Store, StoreError, TrialId, TrialSpec};
 
 use crate::experiment::Retries;
 use crate::run::resolve::{ResolveError, Resolver};
 use crate::run::slurm::{SlurmError, SlurmOptions};
-use crate::run::workers::BatchError;
 
 /// Executes trials, on this machine or elsewhere.
 pub trait Executor {
@@ -206,4 +206,31 @@ pub struct RunOutcome {
     pub interrupted: bool,
     /// Tasks that failed their checks, and why.
     pub failed_checks: Vec<Exclusion>,
+}
+
+/// Why the work of several processes cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line that is not what it should be.
+    #[error("{}:{line}: {message} (hint: start `assay run` again, which writes the file anew)", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A specification that cannot be used here.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
 }

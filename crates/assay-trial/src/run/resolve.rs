@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use assay_diagnostic::chain;
 use assay_skill::{Digest, Library, Package};
 use assay_store::{AgentLabel, AgentSpec, ProvisionSpec, SkillRef, TaskRef, TrialSpec};
 use assay_task::{Task, TaskError};
@@ -14,7 +15,7 @@ use crate::condition::{Provision, VersionError, extract_version, placebo_of, ver
 use crate::judging::{Panel, PanelError, TrialJudge};
 use crate::plan::agents::label;
 use crate::plan::limits::step_seconds;
-use crate::plan::rubric_of;
+use crate::plan::rubric::{TaskRubricError, rubric_of};
 use crate::reference::task_ref;
 use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
@@ -144,12 +145,12 @@ pub enum ResolveError {
     #[error("cannot set up the judges: {0}")]
     Judge(Box<PanelError>),
     /// A rubric that cannot be used.
-    #[error("the rubric of the task `{task}` cannot be used: {error}")]
+    #[error("the rubric of the task `{task}` cannot be used: {}", chain(error))]
     Rubric {
         /// The task.
         task: String,
         /// Why.
-        error: String,
+        error: TaskRubricError,
     },
     /// A trial that would differ from the plan here.
     #[error("trial {id} would differ from the plan here: `{key}` is {found}, planned {planned}")]

@@ -13,6 +13,7 @@ pub(crate) mod links;
 mod loaded;
 mod modules;
 pub(crate) mod pytest;
+mod texts;
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -20,13 +21,13 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use assay_diagnostic::{clean_start, escape_path};
-use assay_fs::tree;
 use assay_fs::{Change, ChangeKind, FileKind, Manifest};
 use assay_task::Task;
 
 use links::AgentLink;
 use loaded::is_loaded;
 use modules::Verifier;
+use texts::texts;
 
 /// Programs of the verifier that a work folder must not replace.
 const PROGRAMS: [&str; 18] = [
@@ -44,9 +45,6 @@ const LOADED: [&str; 4] = ["pytest11", "hypothesis", "distutils.", "setuptools."
 
 /// Largest file that is read to classify it.
 const READ: u64 = 1 << 20;
-
-/// Most bytes of a task's own files that are searched for names.
-const SEARCHED: u64 = 8 << 20;
 
 /// Where the verifier leaves its result.
 pub(crate) const VERIFIER_LOGS: &str = "/logs/verifier";
@@ -389,27 +387,6 @@ fn names<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a
             .is_none_or(|c| !joins(c) || (c == '.' && !next.next().is_some_and(char::is_alphanumeric)));
         (!before.chars().next_back().is_some_and(joins) && ends).then_some((before, after))
     })
-}
-
-/// The text files of a task below a name, also of its steps.
-fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
-    let mut room = SEARCHED;
-    let mut found = Vec::new();
-    let mut nodes = tree::walk(&task.root).nodes;
-    // Scripts before data, so that large files cannot use up the budget.
-    nodes.sort_by_key(|node| node.size);
-    for node in nodes {
-        let mut parts = node.path.iter();
-        let first = parts.next().unwrap_or_default();
-        let is_wanted = first == name || first == "steps" && parts.nth(1).is_some_and(|part| part == name);
-        if node.kind != assay_skill::FileKind::File || !is_wanted {
-            continue;
-        }
-        let Ok(content) = assay_fs::read_within(&task.root, &node.path, room.min(READ)) else { continue };
-        room = room.saturating_sub(content.bytes.len() as u64);
-        found.push((node.path, String::from_utf8_lossy(&content.bytes).into_owned()));
-    }
-    found
 }
 
 /// The links among the changes in a folder, without those that the task's own environment had.

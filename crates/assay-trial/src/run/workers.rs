@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use assay_gateway::{Budget, Caps, LimiterClient, share_limits};
 use assay_model::Usage;
-use assay_store::{Record, SpecError, Store, StoreError, TrialId, TrialSpec, write_atomically};
+use assay_store::{Record, Store, StoreError, TrialId, TrialSpec, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Retries;
-use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
+use crate::run::executor::{Batch, BatchError, Done, Event, Executor, ExecutorContext, RunError};
 use crate::run::limiter::{BatchBudget, batch_path, limiter_client};
 use crate::run::local::{Local, is_finished, unfinished};
 use crate::run::slurm::Slurm;
@@ -31,33 +31,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
 /// Until the user is told that no worker has finished a trial.
 const QUIET: Duration = Duration::from_secs(30);
-
-/// Why the work of several processes cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BatchError {
-    /// The file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A line that is not what it should be.
-    #[error("{}:{line}: {message} (hint: start `assay run` again, which writes the file anew)", path.display())]
-    Line {
-        /// Which file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What is wrong.
-        message: String,
-    },
-    /// A specification that cannot be used here.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-}
 
 /// The first line.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 //! The files are read as they are now, and as JSON: their types belong to the commands that write them. What is missing or has
 //! another form is left out.
 
+mod section;
 mod stages;
 
 use std::sync::{Arc, PoisonError};
@@ -11,16 +12,13 @@ use askama::Template;
 use assay_report::clean;
 use serde_json::json;
 
+use self::section::Section;
 use super::layout::Layout;
-use crate::draft::{APPROVALS, Draft};
+use crate::draft::APPROVALS;
 use crate::error::PageError;
 use crate::reply::{Content, Reply};
 use crate::site::Site;
-use crate::text::{Passage, line};
 use crate::urls;
-
-/// Characters of a text in a table.
-const IN_TABLE: usize = 300;
 
 /// Longest comment, in characters.
 const COMMENT: usize = 2_000;
@@ -47,53 +45,6 @@ struct DraftPage {
     facts: String,
     stages: Vec<(&'static str, Option<String>)>,
     sections: Vec<Section>,
-}
-
-/// A part of a page.
-#[derive(Default)]
-struct Section {
-    id: String,
-    title: String,
-    notes: Vec<String>,
-    heads: Vec<&'static str>,
-    rows: Vec<Vec<Cell>>,
-    passages: Vec<(String, Passage)>,
-    form: Option<Form>,
-}
-
-impl Section {
-    fn new(id: &str, title: impl Into<String>) -> Self {
-        Self { id: id.to_owned(), title: title.into(), ..Self::default() }
-    }
-}
-
-/// A cell of a table.
-struct Cell {
-    text: String,
-    href: Option<String>,
-}
-
-impl Cell {
-    fn new(text: &str) -> Self {
-        Self { text: line(text, IN_TABLE), href: None }
-    }
-
-    fn link(text: &str, href: String) -> Self {
-        Self { text: line(text, IN_TABLE), href: Some(href) }
-    }
-}
-
-/// A form for a decision.
-struct Form {
-    action: String,
-    comment: String,
-}
-
-fn form(draft: &Draft, kind: &str, name: &str) -> Form {
-    Form {
-        action: format!("/draft/{kind}/{}/", urls::segment(name)),
-        comment: clean(&draft.decision(kind, name).1),
-    }
 }
 
 pub(super) fn route(

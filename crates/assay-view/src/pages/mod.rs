@@ -125,18 +125,15 @@ fn of_run(
         // By the beginnings of two ids, as a person types them.
         ["pairs"] => {
             let id = |name: &str| data.trial_by_prefix(&urls::field(query, name).unwrap_or_default());
-            let (first, second) =
-                (id("a").map_err(PageError::NotFound)?, id("b").map_err(PageError::NotFound)?);
-            return see(urls::pair(run, &first, &second));
+            return see(urls::pair(run, &id("a")?, &id("b")?));
         }
         ["pairs", first, second]
             if first.parse::<TrialId>().is_err() || second.parse::<TrialId>().is_err() =>
         {
-            let id = |text: &str| data.trial_by_prefix(text).map_err(PageError::NotFound);
-            return see(urls::pair(run, &id(first)?, &id(second)?));
+            return see(urls::pair(run, &data.trial_by_prefix(first)?, &data.trial_by_prefix(second)?));
         }
         ["trials", prefix] if prefix.parse::<TrialId>().is_err() => {
-            return see(urls::trial(run, &data.trial_by_prefix(prefix).map_err(PageError::NotFound)?));
+            return see(urls::trial(run, &data.trial_by_prefix(prefix)?));
         }
         _ => {}
     }

@@ -8,7 +8,7 @@ use assay_audit::behaviour::actions;
 use assay_audit::calibrated::{TaskRuns, audit};
 use assay_audit::directive::Modality;
 use assay_audit::evidence::SkillText;
-use assay_diagnostic::group_digits;
+use assay_diagnostic::{chain, group_digits};
 use assay_report::{clean, counted, percent, seconds, usd};
 use assay_store::{Evidence, PlannedSkill, Record, TrialId};
 use assay_trace::{Source, Step, Trajectory};
@@ -163,7 +163,7 @@ pub(super) fn page(
     let (trajectory, trajectory_note) = match files.trajectory() {
         Ok(Some(trajectory)) => (Some(trajectory), String::new()),
         Ok(None) => (None, "No trajectory is stored for this trial.".to_owned()),
-        Err(error) => (None, format!("The trajectory cannot be read: {}", clean(&error))),
+        Err(error) => (None, format!("The trajectory cannot be read: {}", clean(&chain(&error)))),
     };
     let total = trajectory.as_ref().map_or(0, |trajectory| trajectory.steps.len());
     let pages = total.div_ceil(STEPS).max(1);

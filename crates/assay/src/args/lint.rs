@@ -105,11 +105,18 @@ pub(crate) enum Deny {
     Warnings,
 }
 
+/// A text that is no context window.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("expected 0, or a whole number of tokens from {least}")]
+pub(crate) struct WindowError {
+    least: usize,
+}
+
 /// A context window: 0 where it is not known, else one that a model could have.
-pub(crate) fn parse_window(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_window(text: &str) -> Result<usize, WindowError> {
     let least = assay_lint::Budgets::LEAST_WINDOW;
     let tokens = text.parse::<usize>().ok().filter(|tokens| *tokens == 0 || *tokens >= least);
-    tokens.ok_or_else(|| format!("expected 0, or a whole number of tokens from {least}"))
+    tokens.ok_or(WindowError { least })
 }
 
 /// Explain a rule, or list the rules of a group

@@ -1,6 +1,7 @@
 //! `assay init`: something to begin with.
 
 mod ci;
+mod files;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_report::shell_word;
 use assay_skill::Package;
 
+use self::files::{ignore_store, toml_text, write};
 use crate::args::init::{InitArgs, InitWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -17,9 +19,6 @@ const TASK: &str = include_str!("../templates/task.toml");
 const INSTRUCTION: &str = include_str!("../templates/instruction.md");
 const DOCKERFILE: &str = include_str!("../templates/Dockerfile");
 const TEST: &str = include_str!("../templates/test.sh");
-const POLICY: &str = include_str!("../templates/gate.toml");
-const GITHUB: &str = include_str!("../templates/github.yml");
-const GITLAB: &str = include_str!("../templates/gitlab.yml");
 const SOLUTION: &str = include_str!("../templates/solve.sh");
 
 pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -93,11 +92,6 @@ fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The inside of a TOML string.
-fn toml_text(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect::<String>().replace('\\', "\\\\").replace('"', "\\\"")
-}
-
 fn run_name(name: &str) -> String {
     let name: String = name
         .chars()
@@ -105,45 +99,6 @@ fn run_name(name: &str) -> String {
         .take(80)
         .collect();
     if name.starts_with(|c: char| c.is_ascii_alphanumeric()) { name } else { "experiment".to_owned() }
-}
-
-/// Keeps the store and the files that a gate writes out of Git: adds to `.gitignore` what it does not have.
-fn ignore_store(dir: &Path, ui: &Ui) -> Result<(), Failure> {
-    let path = dir.join(".gitignore");
-    let failed = |error| Failure::infrastructure(format!("cannot write {}: {error}", path.display()));
-    let before = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        read => read.map_err(failed)?,
-    };
-    if before.lines().any(|line| matches!(line.trim().trim_matches('/'), ".assay" | "**/.assay")) {
-        return Ok(());
-    }
-    let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-    fs::write(&path, format!("{before}{end}.assay/\n")).map_err(failed)?;
-    ui.out(&format!("{}\n", path.display()))
-}
-
-/// Writes a file that is not there yet.
-fn write(path: &Path, text: &str, executable: bool, ui: &Ui) -> Result<(), Failure> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let failed = |error: &std::io::Error| {
-        if error.kind() == std::io::ErrorKind::AlreadyExists {
-            Failure::bad_input(format!("{} already exists", path.display()))
-                .hint("move it, or choose another folder")
-        } else {
-            Failure::infrastructure(format!("cannot write {}: {error}", path.display()))
-        }
-    };
-    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(|error| failed(&error))?;
-    let mode = if executable { 0o755 } else { 0o644 };
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)
-        .map_err(|error| failed(&error))?;
-    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| failed(&error))?;
-    ui.out(&format!("{}\n", path.display()))
 }
 
 #[cfg(test)]

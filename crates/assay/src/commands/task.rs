@@ -1,22 +1,26 @@
 //! `assay task`: checks of tasks before an experiment uses them, and single trials.
 
+mod checked;
+mod context;
 pub(super) mod execute;
 mod hints;
 pub(super) mod review;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_diagnostic::Severity;
 use assay_report::{clean, counted};
-use assay_skill::{Library, Package};
+use assay_skill::Library;
 use assay_task::Task;
-use assay_task::check::{self, Context, Finding, Verdict};
+use assay_task::check::{self, Finding, Verdict};
 use assay_trial::Experiment;
 use serde::Serialize;
 
-use self::execute::{Executed, Executor, GradingEnvironment};
-use crate::args::permission::ForeignFlags;
+use self::checked::{Checked, refused, unusable};
+pub(super) use self::context::memory;
+use self::context::{context, open_experiment};
+use self::execute::{Executed, Executor, GradingEnvironment, jobs};
 use crate::args::task::{TaskArgs, TaskCheckArgs, TaskWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
@@ -30,16 +34,6 @@ struct Document {
     /// Folders that hold nothing like a task, where others beside them do.
     skipped: Vec<PathBuf>,
     summary: Summary,
-}
-
-/// One task, or what looks like one.
-#[derive(Serialize)]
-struct Checked {
-    task: String,
-    path: PathBuf,
-    verdict: Verdict,
-    findings: Vec<Finding>,
-    executed: Executed,
 }
 
 #[derive(Default, Serialize)]
@@ -166,78 +160,6 @@ pub(in crate::commands) fn check_isolated(
     Ok(lines)
 }
 
-/// The experiment that a command names, and its skills, if the caller permits what it names.
-fn open_experiment(
-    path: Option<&Path>,
-    flags: ForeignFlags,
-) -> Result<(Option<Experiment>, Library), Failure> {
-    let Some(path) = path else { return Ok((None, Library::default())) };
-    let experiment = Experiment::load(path)?;
-    experiment.check_permissions(flags.permissions())?;
-    let library = library(&experiment);
-    Ok((Some(experiment), library))
-}
-
-/// The experiment's skills.
-fn library(experiment: &Experiment) -> Library {
-    let roots: Vec<PathBuf> = experiment
-        .library
-        .iter()
-        .flat_map(|pattern| assay_task::folders(pattern, &experiment.directory))
-        .collect();
-    Library::load(&roots)
-}
-
-fn context<'a>(
-    task: &Task,
-    experiment: Option<&Experiment>,
-    library: &'a Library,
-    all_rules: bool,
-) -> Context<'a> {
-    let pairing = experiment.and_then(|experiment| experiment.pairings.get(&task.name));
-    let curated = pairing.and_then(|pairing| pairing.curated.clone()).unwrap_or_default();
-    let skills = curated.iter().filter_map(|name| library.get(name).ok()).collect::<Vec<&Package>>();
-    Context {
-        skills,
-        library: library.packages.iter().collect(),
-        verifier_network: experiment.map(|experiment| experiment.verifier_network),
-        all_rules,
-        cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
-        memory_bytes: memory(),
-    }
-}
-
-/// The machine's memory, in bytes.
-pub(super) fn memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
-fn refused(refusal: &check::Refusal) -> Checked {
-    let finding =
-        Finding::new(Severity::Error, refusal.code, &refusal.path, refusal.reason.clone(), &refusal.hint);
-    failed(refusal.path.clone(), finding)
-}
-
-fn unusable(path: PathBuf, error: &assay_task::TaskError) -> Checked {
-    let mut message = error.to_string();
-    if let Some(cause) = std::error::Error::source(error) {
-        message = format!("{message}: {cause}");
-    }
-    let file = error.path().map_or_else(|| path.clone(), std::path::Path::to_path_buf);
-    let mut finding = Finding::new(Severity::Error, "task-unusable", file, message, error.hint());
-    if let assay_task::TaskError::Line { line, .. } = error {
-        finding.line = Some(*line);
-    }
-    failed(path, finding)
-}
-
-fn failed(path: PathBuf, finding: Finding) -> Checked {
-    let task = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Checked { task, path, verdict: Verdict::Fail, findings: vec![finding], executed: Executed::default() }
-}
-
 fn summary(tasks: &[Checked]) -> Summary {
     let count = |verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
     let mut verifier_environments = BTreeMap::new();
@@ -326,11 +248,6 @@ fn environments_line(environments: &BTreeMap<GradingEnvironment, usize>) -> Stri
         format!("{count} {}{share}", kind.word())
     });
     format!("verifier environments: {}\n", counts.collect::<Vec<_>>().join(", "))
-}
-
-/// What `args` say of the sandbox, for the executor.
-fn jobs(asked: Option<u16>) -> usize {
-    asked.map_or(2, usize::from)
 }
 
 #[cfg(test)]

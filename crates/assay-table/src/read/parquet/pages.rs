@@ -54,17 +54,37 @@ struct Header {
     dictionary: Option<i32>,
 }
 
+/// What the pages of a group of rows have that is not read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::read) enum PagesError {
+    /// A column lies nowhere.
+    #[error("a column has a negative offset or length")]
+    Negative,
+    /// They claim too many bytes.
+    #[error("the pages of a group of rows have more than {} MiB", MOST_GROUP >> 20)]
+    LargeGroup,
+    /// Their dictionaries claim too many entries.
+    #[error("the dictionaries of a group of rows have more than {MOST_ENTRIES} entries")]
+    ManyEntries,
+    /// Their lists claim too many values.
+    #[error("the lists of a group of rows have more than {MOST_NESTED} values")]
+    ManyNested,
+    /// Their texts are encoded as differences.
+    #[error("its texts have a delta encoding, which is not read: write them plain or with a dictionary")]
+    DeltaTexts,
+}
+
 /// Checks the pages of a group of rows.
 ///
 /// # Errors
 /// They claim more than is read.
-pub(super) fn check_group(file: &File, group: &RowGroupMetaData) -> Result<(), String> {
+pub(super) fn check_group(file: &File, group: &RowGroupMetaData) -> Result<(), PagesError> {
     let mut input = BufReader::new(file);
     let mut claims = Claims::default();
     for chunk in group.columns() {
         let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
         let (Ok(start), Ok(length)) = (u64::try_from(start), u64::try_from(chunk.compressed_size())) else {
-            return Err("a column has a negative offset or length".to_owned());
+            return Err(PagesError::Negative);
         };
         let described = chunk.column_descr();
         let column = Column {
@@ -83,7 +103,7 @@ fn check_column(
     length: u64,
     column: Column,
     claims: &mut Claims,
-) -> Result<(), String> {
+) -> Result<(), PagesError> {
     let mut left = length;
     let mut at = start;
     while left > 0 {
@@ -102,26 +122,23 @@ fn check_column(
     Ok(())
 }
 
-fn check_header(header: &Header, column: Column, claims: &mut Claims) -> Result<(), String> {
+fn check_header(header: &Header, column: Column, claims: &mut Claims) -> Result<(), PagesError> {
     let number = |claimed: i32| u64::try_from(claimed).unwrap_or_default();
     claims.bytes += number(header.uncompressed);
     claims.entries += header.dictionary.map_or(0, number);
     let (values, encoding) = header.data.unwrap_or_default();
     claims.nested += if column.is_nested { number(values) } else { 0 };
     if claims.bytes > MOST_GROUP {
-        return Err(format!("the pages of a group of rows have more than {} MiB", MOST_GROUP >> 20));
+        return Err(PagesError::LargeGroup);
     }
     if claims.entries > MOST_ENTRIES {
-        return Err(format!("the dictionaries of a group of rows have more than {MOST_ENTRIES} entries"));
+        return Err(PagesError::ManyEntries);
     }
     if claims.nested > MOST_NESTED {
-        return Err(format!("the lists of a group of rows have more than {MOST_NESTED} values"));
+        return Err(PagesError::ManyNested);
     }
     if column.is_text && DELTA_TEXTS.contains(&encoding) {
-        return Err(
-            "its texts have a delta encoding, which is not read: write them plain or with a dictionary"
-                .to_owned(),
-        );
+        return Err(PagesError::DeltaTexts);
     }
     Ok(())
 }
@@ -334,7 +351,7 @@ mod tests {
             let length = u64::try_from(bytes.len()).unwrap() - 12;
             let column = Column { is_nested, is_text: true };
             let found = check_column(&mut io::Cursor::new(bytes), 4, length, column, &mut Claims::default());
-            assert_eq!(found.err().unwrap_or_default(), expected, "{pages:?}");
+            assert_eq!(found.err().map(|error| error.to_string()).unwrap_or_default(), expected, "{pages:?}");
         };
         let large = "the pages of a group of rows have more than 192 MiB";
         check(&[data(1 << 20, 10, 0), data_v2(1 << 20, 10, 8)], false, "");

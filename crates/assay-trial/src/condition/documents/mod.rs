@@ -13,8 +13,9 @@ use assay_skill::tokens;
 use assay_store::ConditionRole;
 
 use self::error::{DocumentsError, TOTAL_BYTES};
+use super::error::ConditionError;
 use super::plain::text_of;
-use super::provision::{Argument, Condition, ConditionContext, ConditionError, Provision, curated};
+use super::provision::{Argument, Condition, ConditionContext, Provision, curated};
 
 /// The folder beside the experiment that is read if neither the condition nor the task names one.
 const DEFAULT_FOLDER: &str = "docs";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_gateway::{LocalReply, LocalRequest};
-use assay_task::{CommandShim, Doubles, McpMock, RuleScope, ScriptedUser};
+use assay_task::{CommandShim, Doubles, McpMock, McpTool, RuleScope, ScriptedUser};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -319,9 +319,14 @@ impl Answers {
 /// The tools of a server, a JSON object on each line.
 fn listed(mock: &McpMock) -> impl Iterator<Item = String> {
     mock.tools.iter().map(|tool| {
-        let described = super::mcp::described(tool);
+        let described = described(tool);
         format!("{}\n", json!({ "server": mock.name, "tool": described }))
     })
+}
+
+/// What a client is told of a tool.
+pub(super) fn described(tool: &McpTool) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
 }
 
 #[cfg(test)]

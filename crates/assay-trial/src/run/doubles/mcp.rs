@@ -1,10 +1,10 @@
 //! Mock servers of the Model Context Protocol, over streamable HTTP without sessions or streams.
 
 use assay_gateway::{LocalReply, LocalRequest};
-use assay_task::{McpMock, McpTool};
+use assay_task::McpMock;
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answers, ToolResult};
+use super::answer::{Answers, ToolResult, described};
 
 /// The path of a server, before its name.
 pub(super) const PATH: &str = "/mcp/";
@@ -82,11 +82,6 @@ fn result(
         }
         _ => Err((NO_METHOD, format!("method not found: {method}"))),
     }
-}
-
-/// What a client is told of a tool.
-pub(super) fn described(tool: &McpTool) -> Value {
-    json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use assay_task::Task;
 
-use super::texts;
+use super::texts::texts;
 
 /// Imported, sooner or later, by what tests import; and the test runner itself.
 const COMMON: [&str; 267] = [

@@ -6,8 +6,9 @@ use assay_fs::{FileKind, tree};
 use assay_report::{clean, counted};
 use serde_json::Value;
 
-use super::{Cell, Passage, Section, form};
+use super::section::{Cell, Section, form};
 use crate::draft::Draft;
+use crate::text::Passage;
 use crate::urls;
 
 /// Most rows of a table.

@@ -17,7 +17,8 @@ use assay_trial::{
 };
 use serde::Serialize;
 
-use super::{Chosen, DoctorArgs, Kind};
+use super::chosen::{Chosen, chosen, find};
+use crate::args::agent::{DoctorArgs, Kind};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -38,7 +39,7 @@ pub(super) fn run(args: &DoctorArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     let cache = machine::cache()?;
     let scratch = scratch_folder(&settings.store)?;
     let mut findings = Vec::new();
-    for chosen in super::chosen(&args.agents, args.agents.is_empty())? {
+    for chosen in chosen(&args.agents, args.agents.is_empty())? {
         let harness = chosen.0;
         if args.agents.is_empty() && Installation::find(&cache, harness, None).is_none() {
             ui.note(&format!(
@@ -94,7 +95,7 @@ pub(crate) fn check_planned_agents(
         let name = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
         let kind = if sandbox == "docker" { Kind::Docker } else { Kind::Bubblewrap };
         let images = &plan.experiment.sandbox.images;
-        let finding = match examine(&super::find(&name)?, kind, placement, images, &scratch) {
+        let finding = match examine(&find(&name)?, kind, placement, images, &scratch) {
             Ok(finding) => finding,
             Err(failure) => {
                 ui.note(&format!("cannot test {name} in {sandbox}: {failure}"));

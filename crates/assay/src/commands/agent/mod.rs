@@ -1,12 +1,14 @@
 //! `assay agent`: CLI agents on this machine.
 
+mod chosen;
 pub(crate) mod doctor;
 
-use assay_agent::cli_agents::{self, HARNESSES, Harness, Installation};
+use assay_agent::cli_agents::{HARNESSES, Installation};
 use assay_trace::Placement;
 use serde_json::json;
 
-use crate::args::agent::{AgentArgs, AgentWhat, DoctorArgs, InstallArgs, Kind, Where};
+use self::chosen::chosen;
+use crate::args::agent::{AgentArgs, AgentWhat, InstallArgs, Where};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
@@ -88,26 +90,4 @@ fn install(args: &InstallArgs, ui: &Ui) -> Result<Status, Failure> {
         ui.out(&format!("{} {} {}\n", harness.name(), found.version, found.folder.display()))?;
     }
     Ok(Status::Done)
-}
-
-/// A requested agent, and its version if one was given.
-type Chosen = (&'static dyn Harness, Option<String>);
-
-/// The agents with the given names, or all of them.
-fn chosen(names: &[String], all: bool) -> Result<Vec<Chosen>, Failure> {
-    if all {
-        Ok(HARNESSES.iter().map(|&harness| (harness, None)).collect())
-    } else {
-        names.iter().map(|name| find(name)).collect()
-    }
-}
-
-fn find(text: &str) -> Result<Chosen, Failure> {
-    let (name, version) =
-        cli_agents::named_version(text).map_err(|error| Failure::bad_input(error.to_string()))?;
-    let harness = cli_agents::find(name).ok_or_else(|| {
-        let known: Vec<&str> = HARNESSES.iter().map(|harness| harness.name()).collect();
-        Failure::bad_input(format!("unknown CLI agent {name:?} (known: {})", known.join(", ")))
-    })?;
-    Ok((harness, version.map(str::to_owned)))
 }

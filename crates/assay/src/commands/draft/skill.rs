@@ -70,7 +70,9 @@ fn generate(
         return Ok(Status::Done);
     }
     let skills = model
-        .answer_request(prompt(origin), &request, &|reply| read_skills(reply, count))?
+        .answer_request(prompt(origin), &request, &|reply| {
+            read_skills(reply, count).map_err(|error| error.to_string())
+        })?
         .map_err(|fault| Failure::infrastructure(format!("cannot read the model's reply: {fault}")))?;
     let beside = folder_beside(out)?;
     let failed = |error: &dyn std::fmt::Display| {

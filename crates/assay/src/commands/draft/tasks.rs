@@ -22,7 +22,8 @@ pub(super) fn ideas(
         return check_names(folder, ideas.ideas);
     }
     let request = prompts::request_ideas(&subject.text, count);
-    let read = |reply: &str| read_ideas(reply, count, &subject.text.intents);
+    let read =
+        |reply: &str| read_ideas(reply, count, &subject.text.intents).map_err(|error| error.to_string());
     let (ideas, unused) = model.answer_request(IDEAS, &request, &read)?.map_err(|fault| {
         Failure::infrastructure(format!("cannot read the model's ideas: {fault}"))
             .hint("remove the reply from the folder replies to ask again, or use another model")
@@ -82,7 +83,7 @@ pub(super) fn write(
             continue;
         }
         let answer = model.answer_request(FILES, &request(subject, idea, ideas), &|reply| {
-            read_files(reply, &subject.text.inputs)
+            read_files(reply, &subject.text.inputs).map_err(|error| error.to_string())
         })?;
         let proposal = match answer {
             Ok(proposal) => proposal,

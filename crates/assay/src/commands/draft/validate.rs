@@ -182,10 +182,9 @@ impl Validator<'_, '_> {
             files.retain(|file| !file.path.starts_with("environment/files/"));
         }
         let request = request_repair(&self.subject.text, &proposal.idea, &files, &pending.report);
-        let changes = match self
-            .model
-            .answer_request(REPAIR, &request, &|reply| read_changes(reply, &self.subject.text.inputs))?
-        {
+        let changes = match self.model.answer_request(REPAIR, &request, &|reply| {
+            read_changes(reply, &self.subject.text.inputs).map_err(|error| error.to_string())
+        })? {
             Ok(changes) => changes,
             Err(fault) => return Ok(Err(format!("the model's repair cannot be read: {fault}"))),
         };

@@ -10,9 +10,13 @@ use assay_gate::{
 use assay_report::counted;
 use assay_trial::Experiment;
 
-use super::{GITHUB, GITLAB, POLICY, ignore_store, toml_text, write};
+use super::files::{ignore_store, toml_text, write};
 use crate::failure::Failure;
 use crate::ui::Ui;
+
+const POLICY: &str = include_str!("../../templates/gate.toml");
+const GITHUB: &str = include_str!("../../templates/github.yml");
+const GITLAB: &str = include_str!("../../templates/gitlab.yml");
 
 /// The error budget of the policy that is written.
 const BUDGET: f64 = 0.05;

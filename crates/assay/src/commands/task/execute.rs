@@ -564,3 +564,8 @@ fn literal(path: &str) -> String {
     }
     pattern
 }
+
+/// What `args` say of the sandbox, for the executor.
+pub(super) fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or(2, usize::from)
+}

@@ -2,6 +2,7 @@
 
 mod document;
 mod markdown;
+mod oracle;
 mod recommend;
 
 use std::collections::BTreeSet;
@@ -19,10 +20,12 @@ use assay_task::Task;
 use assay_task::check::{self, Context};
 use assay_trial::Experiment;
 
-use self::document::{Document, Oracle, Review, TaskPart};
+use self::document::{Document, Review, TaskPart};
+use self::oracle::Oracle;
 use self::recommend::{Choice, recommend};
-use super::execute::{Executed, Executor};
-use super::{context, jobs, open_experiment, refused, unusable};
+use super::checked::{refused, unusable};
+use super::context::{context, open_experiment};
+use super::execute::{Executed, Executor, jobs};
 use crate::args::task::TaskReviewArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};

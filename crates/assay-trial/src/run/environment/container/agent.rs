@@ -12,7 +12,7 @@ use assay_store::Cause;
 use super::account::Account;
 use super::base::{Additions, ImageEnvironment, Running};
 use super::compare::StoppedContainer;
-use super::step::ContainerSnapshot;
+use super::snapshot::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder, inside};
 use crate::run::commands::wait_healthy;
 use crate::run::environment::phases::{AgentPhase, Environment, StepStart};

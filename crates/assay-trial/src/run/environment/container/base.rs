@@ -19,7 +19,7 @@ use assay_store::{Cause, NetworkPolicy};
 use super::account::{self, Account};
 use super::pristine::Pristine;
 use super::services::Services;
-use super::step::ContainerSnapshot;
+use super::snapshot::ContainerSnapshot;
 use crate::run::attempt::Attempt;
 use crate::run::backend::TaskImage;
 use crate::run::broken::{Broken, create_folder};

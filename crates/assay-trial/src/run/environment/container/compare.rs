@@ -12,7 +12,7 @@ use super::base::{Additions, ImageEnvironment};
 use super::files::{note_left_out, special_files};
 use super::named::named_paths;
 use super::pristine::Pristine;
-use super::step::ContainerSnapshot;
+use super::snapshot::ContainerSnapshot;
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::environment::phases::{Changes, DIFF_CAP, OUTSIDE, StoppedAgent};

@@ -14,6 +14,7 @@ mod named;
 mod pristine;
 mod restore;
 mod services;
+mod snapshot;
 mod step;
 mod verifier;
 

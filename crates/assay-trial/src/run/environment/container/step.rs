@@ -1,15 +1,14 @@
 //! From one step of a task to the next: the container's files as the agent left them.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_fs::{Caps, ChangeKind, Manifest};
-use assay_sandbox::docker::{Container, Owner, Snapshot};
+use assay_sandbox::docker::{Container, Owner};
 use assay_store::Cause;
 
 use super::base::ImageEnvironment;
-use super::services::Services;
+use super::snapshot::ContainerSnapshot;
 use super::verifier::ComparedContainer;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::commands::{set_up, wait_healthy};
@@ -17,17 +16,6 @@ use crate::run::egress_proxy;
 use crate::run::environment::phases::StepStart;
 use crate::run::image_scan::{ImageInventory, WORK_CAPS};
 use crate::run::prep_cache::Prepared;
-
-/// The container's files after a step.
-pub(crate) struct ContainerSnapshot {
-    pub(super) files: Arc<Snapshot>,
-    pub(super) prepared: Arc<Prepared>,
-    pub(super) scan: Arc<ImageInventory>,
-    /// The services, as the step has left them.
-    pub(super) services: Option<Rc<Services>>,
-    /// Paths of the agent's own state, which is no part of its work.
-    pub(super) state: Vec<PathBuf>,
-}
 
 /// Where the phases of a step leave files that are not for the next one.
 const LOGS: [&str; 4] = ["/logs/agent", "/logs/artifacts", "/logs/verifier", "/logs/doubles.jsonl"];

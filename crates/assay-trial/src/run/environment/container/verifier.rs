@@ -10,7 +10,7 @@ use assay_task::{Artifact, VerifierMode};
 
 use super::base::{ImageEnvironment, Running};
 use super::files::{kept_as, leave_out, write};
-use super::step::ContainerSnapshot;
+use super::snapshot::ContainerSnapshot;
 use crate::run::broken::{Broken, LOG_CAPS, create_folder};
 use crate::run::commands::plain_command;
 use crate::run::environment::phases::{Compared, Graded, Restoring, VerifierPhase};

@@ -220,7 +220,9 @@ impl<'a> Rounds<'a> {
                     model: reviewer(place),
                     prompt: &own.prompt,
                     number: number.clone(),
-                    reader: Box::new(|reply: &str| own.read(reply).map(|_| ())),
+                    reader: Box::new(|reply: &str| {
+                        own.read(reply).map(|_| ()).map_err(|error| error.to_string())
+                    }),
                 })
             })
             .collect();
@@ -231,7 +233,7 @@ impl<'a> Rounds<'a> {
             let drawn = &mut round[*at];
             for (place, own) in prompts.iter().enumerate() {
                 let reply = replies.next().unwrap_or_default();
-                let opinion = own.read(&reply).unwrap_or_else(|fault| own.unreadable(&fault));
+                let opinion = own.read(&reply).unwrap_or_else(|fault| own.unreadable(&fault.to_string()));
                 drawn.choices.extend(own.choices().map(str::to_owned));
                 drawn.reviews.push((opinion, reviewer(place).name().to_owned()));
             }

@@ -150,7 +150,7 @@ impl Prompt for Group {
     }
 
     fn read(&self, reply: &str) -> Result<Vec<Ruling>, String> {
-        self.case().read(reply)
+        self.case().read(reply).map_err(|error| error.to_string())
     }
 
     fn rows(&self) -> Vec<Option<usize>> {

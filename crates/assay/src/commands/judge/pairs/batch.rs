@@ -83,7 +83,7 @@ impl Prompt for PairRequest {
     }
 
     fn read(&self, reply: &str) -> Result<Vec<PairRuling>, String> {
-        self.pair().read(reply).map(|ruling| vec![ruling])
+        self.pair().read(reply).map(|ruling| vec![ruling]).map_err(|error| error.to_string())
     }
 
     fn rows(&self) -> Vec<Option<usize>> {

@@ -3,7 +3,8 @@
 use assay_analysis::{FailedTrial, TaskResults};
 use assay_report::{clean, counted};
 
-use super::document::{Document, Oracle, Review, TaskPart};
+use super::document::{Document, Review, TaskPart};
+use super::oracle::Oracle;
 
 /// Most failures that are listed for a run.
 const FAILURES: usize = 30;

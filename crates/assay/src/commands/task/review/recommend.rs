@@ -6,7 +6,7 @@ use assay_draft::review::Fault;
 use assay_task::check::Finding;
 use serde::Serialize;
 
-use super::document::Oracle;
+use super::oracle::Oracle;
 
 /// Trials from which a share of 0 or 1 counts.
 const TRIALS: u64 = 3;
