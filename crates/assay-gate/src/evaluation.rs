@@ -12,6 +12,7 @@ mod skills;
 mod subject;
 mod tree;
 mod trust;
+mod twins;
 mod weakened;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub use self::request::{EvaluationError, Request};
 use self::skills::SkillIndex;
 pub use self::subject::{Change, Subject};
 use self::tree::Trees;
+use self::weakened::Places;
 
 /// The skills of a pull request, with the rules by which they are measured.
 #[derive(Debug)]
@@ -111,15 +113,8 @@ impl Evaluation {
             }
             None => None,
         };
-        let weakened = match (&before, &proposed) {
-            (Some(before), Some(Ok(now))) => {
-                let moved = index.as_ref().map_or_else(BTreeMap::new, SkillIndex::moved);
-                weakened::find(&trees, (before, now), &moved, own_directory.as_deref())
-            }
-            (Some(_), Some(Err(error))) => vec![format!("the policy cannot be read: {error}")],
-            (Some(_), None) => vec!["the policy is removed".to_owned()],
-            (None, _) => Vec::new(),
-        };
+        let moved = index.as_ref().map_or_else(BTreeMap::new, SkillIndex::moved);
+        let weakened = weakened_rules(&trees, &rules, &moved, (&policy_path, own_directory.as_deref()));
         let mut evaluation = Self {
             root,
             directory: None,
@@ -237,6 +232,34 @@ fn propose(
         Err(error @ PolicyError::Invalid { .. }) => Err(error.into()),
         found => Ok(Some(found)),
     }
+}
+
+/// How the pull request demands less than where it began, and the merge less than the target: a branch may begin before the
+/// target had a rule.
+fn weakened_rules(
+    trees: &Trees,
+    rules: &Rules,
+    moved: &BTreeMap<PathBuf, PathBuf>,
+    (policy, directory): (&Path, Option<&Path>),
+) -> Vec<String> {
+    let of = |base, head| weakened::find(&Places { base, head, moved }, policy, directory);
+    let mut found = of(&trees.base, &trees.head);
+    if (&trees.base.id, &trees.head.id) != (&trees.target.id, &trees.merged.id) {
+        for more in of(&trees.target, &trees.merged) {
+            if !found.contains(&more) {
+                found.push(more);
+            }
+        }
+    }
+    let twins = trees.new_twins.iter().filter(|(one, other)| rules.contains(one) || rules.contains(other));
+    found.extend(twins.map(|(one, other)| {
+        format!(
+            "{} and {} are the same path on case-insensitive file systems",
+            one.display(),
+            other.display()
+        )
+    }));
+    found
 }
 
 /// The files by which the command is set up.

@@ -1,15 +1,12 @@
 //! Why a skill of a pull request cannot be evaluated, and what to do about it. What the target has as well, in a skill that
 //! the pull request does not change, is no reason.
 
-use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-
-use unicode_normalization::UnicodeNormalization;
 
 use super::tree::{PathKind, Trees};
 use crate::lfs::is_pointer;
 use crate::paths::clean;
-use crate::repository::{EntryKind, Listing};
+use crate::repository::EntryKind;
 use crate::rules::Rules;
 
 /// How many links one may lead through.
@@ -32,7 +29,7 @@ impl Trees {
         if let Some((one, other)) = self.new_twins.iter().find(|(one, other)| is_here(one) || is_here(other))
         {
             return Some(format!(
-                "{} and {} are one path where case does not count: rename one of them",
+                "{} and {} are the same path on case-insensitive file systems: rename one of them",
                 one.display(),
                 other.display()
             ));
@@ -142,29 +139,6 @@ pub(super) fn find_pointer(folder: &Path) -> Option<PathBuf> {
         }
     }
     None
-}
-
-/// Paths that other systems take for one: they differ in case, or in how their characters are composed.
-pub(super) fn twins(listing: &Listing) -> Vec<(PathBuf, PathBuf)> {
-    let mut known: BTreeMap<String, &Path> = BTreeMap::new();
-    let mut found = Vec::new();
-    for file in listing.keys() {
-        for path in file.ancestors().filter(|path| !path.as_os_str().is_empty()) {
-            let Some(text) = path.to_str() else { continue };
-            let folded: String = text.nfd().flat_map(char::to_lowercase).collect();
-            match known.get(&folded) {
-                Some(other) if *other != path => found.push(((*other).to_owned(), path.to_owned())),
-                // So are the folders above.
-                Some(_) => break,
-                None => {
-                    known.insert(folded, path);
-                }
-            }
-        }
-    }
-    found.sort();
-    found.dedup();
-    found
 }
 
 /// Whether a path never leaves a folder on its way.

@@ -59,6 +59,12 @@ pub enum EvaluationError {
         /// The folder of a skill with a similar name.
         near: Option<String>,
     },
+    /// A skill that is the whole repository.
+    #[error("{policy}: a rule covers the top of the repository, where a skill and its rules have one folder")]
+    TopSkill {
+        /// The policy.
+        policy: String,
+    },
     /// `--trust-changes` names another commit.
     #[error("{0}")]
     Trust(String),

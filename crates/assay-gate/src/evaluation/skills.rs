@@ -13,7 +13,7 @@ use super::request::EvaluationError;
 use super::subject::{Change, Subject};
 use super::tree::{PathKind, Trees};
 use crate::ledger::content;
-use crate::paths::{display_from, relative};
+use crate::paths::{clean, display_from, relative};
 use crate::policy::Policy;
 use crate::repository::{ChangedPath, EntryKind, Repository};
 use crate::rules::{Rules, SKILL, task_folders};
@@ -116,8 +116,13 @@ impl<'a> SkillIndex<'a> {
         moved.collect()
     }
 
-    /// Refuses a policy with a pattern that matches no skill, before and after.
+    /// Refuses a policy with a pattern that matches no skill, before and after, or the whole repository.
     pub(super) fn check_patterns(&self, policy: &Path) -> Result<(), EvaluationError> {
+        for (given, tree) in [(&self.old, &self.trees.target), (&self.new, &self.trees.merged)] {
+            if given.skills().iter().any(|(folder, _)| clean(folder) == tree.folder) {
+                return Err(EvaluationError::TopSkill { policy: policy.display().to_string() });
+            }
+        }
         unmatched(&self.old, policy, &[&self.old.directory, &self.new.directory]).map_or(Ok(()), Err)
     }
 

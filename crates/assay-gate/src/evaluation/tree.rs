@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::problem::twins;
 use super::request::{EvaluationError, Request};
+use super::twins::find_twins;
 use crate::paths::{clean, relative};
 use crate::policy::Policy;
 use crate::repository::{EntryKind, Listing, Repository};
@@ -168,8 +168,9 @@ impl Trees {
         let base = read(repository.tree(&base_commit)?, true)?;
         let head = read(head, has_word)?;
         let merged_tree = read(merged.tree, has_word)?;
-        let old = twins(&target.listing);
-        let new_twins = twins(&merged_tree.listing).into_iter().filter(|pair| !old.contains(pair)).collect();
+        let old = find_twins(&target.listing);
+        let new_twins =
+            find_twins(&merged_tree.listing).into_iter().filter(|pair| !old.contains(pair)).collect();
         Ok(Self {
             target,
             base,

@@ -1,4 +1,4 @@
-//! How a pull request's rules demand less than those of its common ancestor with the target.
+//! How a pull request's rules demand less than those of its common ancestor with the target, or the merge less than the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,39 +7,51 @@ use assay_skill::Package;
 use assay_task::Task;
 use assay_trial::Experiment;
 
-use super::tree::{Tree, Trees};
+use super::tree::Tree;
 use crate::paths::{display_from, relative};
 use crate::policy::Policy;
 use crate::rules::SETTINGS;
 use crate::terms::{SkillTerms, TaskTerms, Terms};
 use crate::weakening::weakened;
 
-/// Where paths of the common ancestor are in the pull request.
-struct Places<'a> {
-    base: &'a Tree,
-    head: &'a Tree,
+/// Two trees, and where paths of the first are in the second.
+pub(super) struct Places<'a> {
+    pub(super) base: &'a Tree,
+    pub(super) head: &'a Tree,
     /// Skills that have another folder now.
-    moved: &'a BTreeMap<PathBuf, PathBuf>,
+    pub(super) moved: &'a BTreeMap<PathBuf, PathBuf>,
 }
 
-/// How the pull request's rules demand less, in sentence fragments.
-pub(super) fn find(
-    trees: &Trees,
-    (before, now): (&Policy, &Policy),
-    moved: &BTreeMap<PathBuf, PathBuf>,
-    directory: Option<&Path>,
-) -> Vec<String> {
-    let places = Places { base: &trees.base, head: &trees.head, moved };
+/// How the rules of the second tree demand less than those of the first, in sentence fragments. Where the first has no policy, there
+/// is nothing to weaken.
+pub(super) fn find(places: &Places<'_>, policy: &Path, directory: Option<&Path>) -> Vec<String> {
+    let load = |tree: &Tree| {
+        let file = tree.folder.join(policy);
+        file.is_file().then(|| Policy::load(&file).map_err(|error| error.at(policy)))
+    };
+    match (load(places.base), load(places.head)) {
+        (Some(Ok(before)), Some(Ok(now))) => compare(places, (&before, &now), directory),
+        (Some(Ok(_)), Some(Err(error))) => vec![format!("the policy cannot be read: {error}")],
+        (Some(Ok(_)), None) if places.head.leads_outside(policy) => {
+            vec!["the policy is a symbolic link that leads out of the repository".to_owned()]
+        }
+        (Some(Ok(_)), None) => vec!["the policy is removed".to_owned()],
+        (None | Some(Err(_)), _) => Vec::new(),
+    }
+}
+
+fn compare(places: &Places<'_>, (before, now): (&Policy, &Policy), directory: Option<&Path>) -> Vec<String> {
     let old = Terms::of(before);
     let mut new = Terms::of(now);
     let mut there = BTreeSet::new();
     let mut named = Vec::new();
     for (name, terms) in &old.skills {
-        let Some(skill) = relative(&trees.base.folder, &terms.folder) else { continue };
+        // Nothing is relative to the top but a skill that is the whole repository.
+        let skill = relative(&places.base.folder, &terms.folder).unwrap_or_default();
         if let Some(place) = places.of_moved(&skill) {
-            let found = new.skills.remove(&display_from(&now.directory, &trees.head.folder.join(&place)));
+            let found = new.skills.remove(&display_from(&now.directory, &places.head.folder.join(&place)));
             new.skills.insert(name.clone(), places.follow(terms, found, &place));
-        } else if trees.head.skill_file(&skill).is_none() {
+        } else if places.head.skill_file(&skill).is_none() {
             // A skill that is gone demands nothing.
             continue;
         }

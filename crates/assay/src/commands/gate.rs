@@ -214,7 +214,7 @@ fn compared(
             let history = SkillHistory {
                 repository: evaluation.repository(),
                 target: &evaluation.target,
-                // The policy lies in the files that are evaluated as in the repository.
+                // The policy is among the files that are evaluated as in the repository.
                 directory: policy.directory.strip_prefix(&evaluation.root).unwrap_or(Path::new("")),
                 skill: subject.from.as_ref().unwrap_or(skill),
                 content: subject.target_content.as_deref()?,

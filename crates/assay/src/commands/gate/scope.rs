@@ -189,6 +189,7 @@ fn failure(error: &EvaluationError, revision: &str) -> Failure {
         EvaluationError::NoMatch { .. } => {
             "correct the pattern; where the target's policy is wrong, a maintainer applies the correction with --trust-changes SHA"
         }
+        EvaluationError::TopSkill { .. } => "move the skill to a folder of its own, such as skills/NAME",
         EvaluationError::Trust(_) => {
             "check out the commit that the maintainer approved, and pass its full SHA"
         }

@@ -252,7 +252,7 @@ fn what_installs_differently_is_blocked() {
             name: "two spellings of the document",
             target: nothing,
             attack: |lab| lab.write("skills/reports/skill.md", skill("reports", "wrong")),
-            refused: (3, "are one path where case does not count"),
+            refused: (3, "are the same path on case-insensitive file systems"),
             twin: |lab| {
                 improve(lab);
                 lab.write("skills/reports/skills.md", "More.\n");
@@ -263,7 +263,7 @@ fn what_installs_differently_is_blocked() {
             name: "two spellings of the folder",
             target: |lab| lab.write("gate.toml", POLICY.replace("skills/*", "skills/reports")),
             attack: |lab| lab.write("skills/Reports/notes.md", "Not for everyone.\n"),
-            refused: (3, "are one path where case does not count"),
+            refused: (3, "are the same path on case-insensitive file systems"),
             twin: |lab| lab.write("skills/notes/notes.md", "For everyone.\n"),
             decided: "nothing to decide",
         },
@@ -271,7 +271,7 @@ fn what_installs_differently_is_blocked() {
             name: "two compositions of a name",
             target: |lab| lab.write("skills/reports/caf\u{e9}.md", "One.\n"),
             attack: |lab| lab.write("skills/reports/cafe\u{301}.md", "Other.\n"),
-            refused: (3, "are one path where case does not count"),
+            refused: (3, "are the same path on case-insensitive file systems"),
             twin: |lab| lab.write("skills/cafe\u{301}.md", "Other.\n"),
             decided: "nothing to decide",
         },
@@ -319,7 +319,7 @@ fn what_installs_differently_is_blocked() {
     }
 }
 
-/// What the target's rules read through links, and what lies in the skill's own folder, is the target's.
+/// What the target's rules read through links, and what is in the skill's own folder, is the target's.
 #[test]
 fn rules_are_those_of_the_target_wherever_they_lie() {
     needs_bubblewrap!();
@@ -448,6 +448,14 @@ fn weaker_rules_are_found_beside_every_change() {
             },
             refused: (3, "skills/reports: task reports-1: assertions: 1 → 0"),
             twin: |lab| move_path(lab, "skills/reports", "skills/summaries"),
+            decided: "nothing to decide",
+        },
+        Bypass {
+            name: "a second task whose name differs in case",
+            target: nothing,
+            attack: |lab| lab.write("tasks/Reports-1/tests/test.sh", ACCEPTS),
+            refused: (3, "are the same path on case-insensitive file systems"),
+            twin: |lab| lab.write("tasks/reports-10/tests/test.sh", ACCEPTS),
             decided: "nothing to decide",
         },
         Bypass {
@@ -614,6 +622,39 @@ fn conflicts_with_the_target_block() {
     assert!(ran.stderr.contains("conflicts with the target"), "{}", ran.stderr);
     let lab = diverge("skills/reports/notes.md", "Notes.\n");
     assert_eq!(gate(&lab, &[]).1, 0);
+}
+
+/// Where the skill is the whole repository, its rules cannot be told from it.
+#[test]
+fn a_skill_at_the_top_is_refused() {
+    let lab = target_with("right", |lab| {
+        move_path(lab, "skills/reports/SKILL.md", "SKILL.md");
+        lab.write("gate.toml", POLICY.replace("skills/*", "."));
+    });
+    accept_everything(&lab, "tasks");
+    let ran = lab.assay(&["gate", "gate.toml", "--changed-since", "base"]).ended(2);
+    assert!(ran.stderr.contains("move the skill to a folder of its own"), "{}", ran.stderr);
+}
+
+/// A branch may begin where the target had no policy yet: what the merge weakens is found nevertheless.
+#[test]
+fn the_age_of_a_branch_hides_nothing() {
+    needs_bubblewrap!();
+    let lab = target_with("wrong", |lab| fs::remove_file(lab.path("gate.toml")).unwrap());
+    git(&lab, &["checkout", "--quiet", "main"]);
+    lab.write("gate.toml", POLICY);
+    save(&lab, "policy");
+    git(&lab, &["tag", "--force", "base"]);
+    git(&lab, &["checkout", "--quiet", "pr"]);
+    improve(&lab);
+    save(&lab, "better");
+    let (document, code) = gate(&lab, &[]);
+    assert_eq!((code, &document["weakened"]), (0, &json!([])), "{document:#}");
+    accept_everything(&lab, "tasks");
+    save(&lab, "weaker");
+    let (document, code) = gate(&lab, &[]);
+    assert_eq!((code, &document["decision"]), (3, &json!("blocked")), "{document:#}");
+    assert!(document["weakened"].to_string().contains("task reports-1: assertions: 1 → 0"), "{document:#}");
 }
 
 /// Settings of a pull request do not apply, wherever the command is called.
