@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::open_requests::OpenRequests;
 use crate::{
-    AskBudget, AskError, AskEvent, AskEvents, AskRules, Exchange, ModelHandle, ModelQuestion, PreflightEvent,
-    ReplyCache, StoredReply, UnreadableReplies,
+    AskBudget, AskError, AskEvent, AskEvents, AskRules, Exchange, ModelHandle, ModelQuestion, NotReserved,
+    PreflightEvent, ReplyCache, StoredReply, UnreadableReplies,
 };
 
 /// Asks models by the rules of a client. Any number of threads share it.
@@ -100,11 +100,17 @@ impl<'a> Asker<'a> {
             self.events.handle_event(&AskEvent::Cached { model: model.name() });
             return Ok(Answer { value, exchange: stored, new_replies: 0, is_cached: true });
         }
-        let reserved = self.budget.reserve_cost(model, question, &self.rules, cancel);
-        if let Err(AskError::Capped(reason)) = &reserved {
-            self.events.handle_event(&AskEvent::Capped(reason));
-        }
-        let mut reserved = reserved?;
+        let mut reserved = match self.budget.reserve_cost(model, question, &self.rules, cancel) {
+            Ok(reserved) => reserved,
+            Err(NotReserved::Capped(reason)) => {
+                self.events.handle_event(&AskEvent::Capped(&reason));
+                return Err(reason.into());
+            }
+            Err(NotReserved::Cancelled) => {
+                let source = ModelError::Cancelled;
+                return Err(AskError::NoReply { model: model.name().to_owned(), source });
+            }
+        };
         self.check_models(models, cancel)?;
         let mut charge = |reply: &ChatReply| reserved.charge_reply(question, reply);
         self.send_question(model, question, stored, read, &mut charge, cancel)

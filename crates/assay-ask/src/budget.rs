@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_model::{ChatReply, ModelError, Price, Usage};
+use assay_model::{ChatReply, Price, Usage};
 
-use crate::{AskError, AskRules, ModelHandle, ModelQuestion, max_usage};
+use crate::{AskRules, ModelHandle, ModelQuestion, max_usage};
 
 /// Until a question that waits for a share looks whether it is cancelled.
 const TURN: Duration = Duration::from_millis(100);
@@ -26,7 +26,22 @@ pub trait AskBudget: Send + Sync {
         question: &ModelQuestion,
         rules: &AskRules,
         cancel: &AtomicBool,
-    ) -> Result<Box<dyn ReservedCost + '_>, AskError>;
+    ) -> Result<Box<dyn ReservedCost + '_>, NotReserved>;
+}
+
+/// Why nothing is set aside for a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NotReserved {
+    /// A cap is reached.
+    Capped(CapReached),
+    /// It was cancelled from outside while it waited.
+    Cancelled,
+}
+
+impl From<CapReached> for NotReserved {
+    fn from(reason: CapReached) -> Self {
+        Self::Capped(reason)
+    }
 }
 
 /// What is set aside for a question, until this is dropped.
@@ -183,16 +198,13 @@ impl AskBudget for CostCap {
         question: &ModelQuestion,
         rules: &AskRules,
         cancel: &AtomicBool,
-    ) -> Result<Box<dyn ReservedCost + '_>, AskError> {
+    ) -> Result<Box<dyn ReservedCost + '_>, NotReserved> {
         self.check_model(model)?;
         let next = self.max_cost(question, rules);
         let mut account = self.account();
         loop {
             if cancel.load(Ordering::Relaxed) {
-                return Err(AskError::NoReply {
-                    model: model.name().to_owned(),
-                    source: ModelError::Cancelled,
-                });
+                return Err(NotReserved::Cancelled);
             }
             if let Some(cap) = self.caps.questions.filter(|cap| account.spending.questions >= *cap) {
                 return Err(CapReached::Questions { cap }.into());

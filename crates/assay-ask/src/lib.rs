@@ -62,7 +62,7 @@ mod rules;
 
 pub use asker::{Answer, Asker};
 pub use batch::QuestionOf;
-pub use budget::{AskBudget, AskCaps, CapReached, CostCap, ReservedCost, Spending};
+pub use budget::{AskBudget, AskCaps, CapReached, CostCap, NotReserved, ReservedCost, Spending};
 pub use cache::{CacheError, FolderCache, ReplyCache};
 pub use error::AskError;
 pub use event::{AskEvent, AskEvents};

@@ -76,7 +76,7 @@ impl Drop for OpenRequests {
         self.shared.changed.notify_all();
         let watcher = self.watcher.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // Only a panic of a listener is lost.
-        let _ = watcher.map(JoinHandle::join);
+        drop(watcher.map(JoinHandle::join));
     }
 }
 
