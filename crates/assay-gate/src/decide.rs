@@ -119,13 +119,22 @@ fn outcome(interval: Option<Interval>, bound: f64) -> Outcome {
 /// them is shown at its level over the number of those that are not shown yet, it no longer counts. A gate passes
 /// versions that are equal for what they are, so `not-harmful` and `non-inferior` share nothing.
 pub fn outcomes(claims: &[Claim], scope: BudgetScope) -> Vec<(Outcome, f64)> {
+    outcomes_at(claims, scope, &|_, level| level)
+}
+
+/// The level of one test of a claim, by its number, where all of its tests together have a level.
+pub(crate) type NominalLevel<'a> = &'a dyn Fn(usize, f64) -> f64;
+
+fn outcomes_at(claims: &[Claim], scope: BudgetScope, nominal: NominalLevel<'_>) -> Vec<(Outcome, f64)> {
     let shares = |claim: &Claim| scope == BudgetScope::PullRequest && claim.require == Requirement::Helps;
     let mut open: Vec<usize> = (0..claims.len()).filter(|at| claims.get(*at).is_some_and(shares)).collect();
     let mut found: Vec<(Outcome, f64)> = claims
         .iter()
-        .map(|claim| {
-            let outcome = if shares(claim) { Outcome::Undecided } else { claim.outcome_at(claim.level) };
-            (outcome, claim.level)
+        .enumerate()
+        .map(|(at, claim)| {
+            let level = nominal(at, claim.level);
+            let outcome = if shares(claim) { Outcome::Undecided } else { claim.outcome_at(level) };
+            (outcome, level)
         })
         .collect();
     while !open.is_empty() {
@@ -133,7 +142,7 @@ pub fn outcomes(claims: &[Claim], scope: BudgetScope) -> Vec<(Outcome, f64)> {
         let tested: Vec<(usize, Outcome, f64)> = open
             .iter()
             .filter_map(|at| Some((*at, claims.get(*at)?)))
-            .map(|(at, claim)| (at, claim.level / left as f64))
+            .map(|(at, claim)| (at, nominal(at, claim.level / left as f64)))
             .filter_map(|(at, level)| Some((at, claims.get(at)?.outcome_at(level), level)))
             .collect();
         open.retain(|at| !tested.iter().any(|(known, outcome, _)| known == at && *outcome == Outcome::Pass));
@@ -161,9 +170,14 @@ fn reference_outcome(claim: &Claim, tasks: &[PairedTask]) -> Outcome {
 
 /// [`outcomes`], with the p-values.
 pub fn decide(claims: &[Claim], scope: BudgetScope) -> Vec<Decision> {
+    decide_at(claims, scope, &|_, level| level)
+}
+
+/// [`decide`], where a claim has several tests.
+pub(crate) fn decide_at(claims: &[Claim], scope: BudgetScope, nominal: NominalLevel<'_>) -> Vec<Decision> {
     claims
         .iter()
-        .zip(outcomes(claims, scope))
+        .zip(outcomes_at(claims, scope, nominal))
         .map(|(claim, (outcome, level))| Decision {
             p: one_sided_p(&claim.tasks, claim.bound(), claim.drift),
             level,

@@ -16,6 +16,7 @@ mod policy;
 mod power;
 mod reference;
 mod repository;
+mod rounds;
 mod rules;
 mod self_check;
 pub mod simulate;
@@ -38,6 +39,7 @@ pub use policy::{
 pub use power::{ENOUGH, ExperimentSize, MARGIN, WIDEST_MARGIN, written_margin};
 pub use reference::{ReferenceVersion, SkillHistory};
 pub use repository::{ChangedPath, Entry, EntryKind, Listing, Merged, Repository, RepositoryError};
+pub use rounds::{Round, decide_rounds};
 pub use rules::{Rules, SETTINGS};
 pub use self_check::{NullSplits, null_splits};
 pub use terms::{SkillTerms, Terms};

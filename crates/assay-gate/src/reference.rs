@@ -270,7 +270,12 @@ mod tests {
     }
 
     /// A look at a version; `reference` is what it was compared with, and the lower limit of the lift over that.
-    fn look(text: &str, target: (&str, &str), decision: &str, reference: Option<(&str, f64)>) -> LedgerEntry {
+    fn decided_look(
+        text: &str,
+        target: (&str, &str),
+        decision: &str,
+        reference: Option<(&str, f64)>,
+    ) -> LedgerEntry {
         let mut look = entry("1", "l", &of(text), &of(target.0)).decided(decision);
         look.opening.target_commit = Some(target.1.to_owned());
         look.completion.as_mut().unwrap().reference = reference.map(|(content, bound)| Reference {
@@ -318,10 +323,10 @@ mod tests {
         let two = branch.save("skills/a", "two");
         let three = branch.save("skills/a", "three");
         let looks = [
-            look("one", ("zero", &zero), "pass", Some(("zero", -0.05))),
-            look("two", ("one", &one), "pass", Some(("zero", -0.08))),
+            decided_look("one", ("zero", &zero), "pass", Some(("zero", -0.05))),
+            decided_look("two", ("one", &one), "pass", Some(("zero", -0.08))),
             // Better than the target of its time, and not than the reference.
-            look("three", ("two", &two), "pass", Some(("zero", -0.01))),
+            decided_look("three", ("two", &two), "pass", Some(("zero", -0.01))),
         ];
         let check = |looks: &[LedgerEntry], expected: &str| {
             assert_eq!(branch.reference(&three, "skills/a", looks).commit, expected, "{looks:#?}");
@@ -332,7 +337,7 @@ mod tests {
         }
         // The second one was shown to be better than the first.
         let mut better = looks.clone();
-        better[1] = look("two", ("one", &one), "pass", Some(("zero", 0.02)));
+        better[1] = decided_look("two", ("one", &one), "pass", Some(("zero", 0.02)));
         check(&better, &two);
         // Only if it passed, was compared with the reference of its time, and was merged.
         let unless = |second: LedgerEntry| {
@@ -340,10 +345,10 @@ mod tests {
             changed[1] = second;
             check(&changed, &zero);
         };
-        unless(look("two", ("one", &one), "fail", Some(("zero", 0.02))));
-        unless(look("two", ("one", &one), "pass", Some(("one", 0.02))));
-        unless(look("two", ("one", &one), "pass", None));
-        unless(look("never merged", ("one", &one), "pass", Some(("zero", 0.02))));
+        unless(decided_look("two", ("one", &one), "fail", Some(("zero", 0.02))));
+        unless(decided_look("two", ("one", &one), "pass", Some(("one", 0.02))));
+        unless(decided_look("two", ("one", &one), "pass", None));
+        unless(decided_look("never merged", ("one", &one), "pass", Some(("zero", 0.02))));
         // Found in the history where no later look saw it: no commit of its branch is part of it.
         check(&better[..2], &two);
         // The best one is the target's: nothing more has to be executed.
@@ -355,7 +360,7 @@ mod tests {
     fn a_skill_that_moved_keeps_its_reference() {
         let mut branch = Branch::new();
         let zero = branch.save("skills/a", "zero");
-        let mut before = look("one", ("zero", &zero), "pass", Some(("zero", -0.05)));
+        let mut before = decided_look("one", ("zero", &zero), "pass", Some(("zero", -0.05)));
         before.opening.skill = "skills/a".to_owned();
         branch.git(&["mv", "ci/skills", "ci/more"]);
         let moved = branch.save("more/a", "one");
@@ -369,11 +374,11 @@ mod tests {
     fn a_skill_that_was_new_is_compared_with_its_first_version() {
         let mut branch = Branch::new();
         let empty = branch.save("skills/b", "other");
-        let mut added = look("one", ("one", &empty), "pass", None);
+        let mut added = decided_look("one", ("one", &empty), "pass", None);
         added.opening.target_content = None;
         let one = branch.save("skills/a", "one");
         let two = branch.save("skills/a", "two");
-        let second = look("two", ("one", &one), "pass", Some(("one", -0.1)));
+        let second = decided_look("two", ("one", &one), "pass", Some(("one", -0.1)));
         assert_eq!(branch.reference(&one, "skills/a", &[added.clone()]).commit, one);
         assert_eq!(branch.reference(&two, "skills/a", &[added, second]).commit, one);
     }

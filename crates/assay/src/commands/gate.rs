@@ -15,21 +15,18 @@ mod rows;
 mod scope;
 mod self_check;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_gate::{
-    Numbers, Policy, REFERENCE_BUDGET, ReferenceVersion, SkillHistory, SkillTerms, Terms, level,
-};
+use assay_gate::{Policy, SkillHistory};
 use assay_store::Store;
 use assay_trial::{MachineContext, Permissions};
 
 use self::attainable::{Planned, check_attainable};
 use self::cost::Forecast;
-use self::decisions::{LookLevel, decide_skills};
+use self::decisions::decide_skills;
 use self::looks::Looks;
-use self::measure::{Against, Gate, Unmeasured};
-use self::measured::Gated;
+use self::measure::{Gate, PlannedSkill, Unmeasured, Versions};
+use self::measured::{Gated, LookLevel};
 use self::output::{Document, LedgerSummary, Word};
 use self::rows::row;
 use self::scope::Scope;
@@ -73,6 +70,7 @@ fn gate(args: &GateArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure
         .map(|subject| Gated {
             row: row(subject, scope.terms.skills.get(&subject.skill), policy),
             measured: None,
+            look: None,
             is_known: subject.is_known,
         })
         .collect();
@@ -171,122 +169,10 @@ fn decide(
             }
         }
     }
-    let open: Vec<(&String, &SkillTerms)> = gated
-        .iter()
-        .filter(|gated| gated.is_open())
-        .filter_map(|gated| terms.skills.get_key_value(&gated.row.skill))
-        .collect();
     let store = open_trials(scope, &store)?;
-    let known = |skill: &str| gated.iter().any(|gated| gated.row.skill == skill && gated.is_known);
-    let compared = compared(scope, policy, (&open, looks.as_ref(), &store), &known);
-    forecast(policy, &open, &compared, gated, ui)?;
-    let forecast = measure(args, scope, policy, (&store, looks.as_mut()), (gated, &compared), ui)?;
-    document.forecast = Some(forecast);
-    decide_skills(policy, terms, gated, &|skill| look_level(policy, skill, terms, looks.as_ref(), None));
-    if let Some(looks) = &mut looks {
-        looks.complete_all(gated, &store);
-        document.ledger = looks.summary();
-    }
-    Ok(())
-}
-
-/// What a skill is compared with.
-struct Compared {
-    /// The commit at which the version to compare with is.
-    base: Option<String>,
-    /// The version that it may not fall behind.
-    reference: Option<ReferenceVersion>,
-    look: LookLevel,
-}
-
-/// What each of the open skills is compared with, and at which look.
-fn compared(
-    scope: &Scope,
-    policy: &Policy,
-    (open, looks, store): (&[(&String, &SkillTerms)], Option<&Looks>, &Store),
-    is_known: &dyn Fn(&str) -> bool,
-) -> BTreeMap<String, Compared> {
-    let of = |(skill, _): &(&String, &SkillTerms)| {
-        let evaluation = scope.evaluation.as_ref().filter(|_| is_known(skill));
-        let look = look_level(policy, skill, &scope.terms, looks, Some(store));
-        let reference = evaluation.and_then(|evaluation| {
-            let subject = scope.subjects.iter().find(|subject| subject.skill == **skill)?;
-            let history = SkillHistory {
-                repository: evaluation.repository(),
-                target: &evaluation.target,
-                // The policy is among the files that are evaluated as in the repository.
-                directory: policy.directory.strip_prefix(&evaluation.root).unwrap_or(Path::new("")),
-                skill: subject.from.as_ref().unwrap_or(skill),
-                content: subject.target_content.as_deref()?,
-            };
-            Some(history.reference(&looks.map_or(Vec::new(), |looks| looks.entries(skill))))
-        });
-        let base = evaluation.map(|evaluation| evaluation.target.clone());
-        ((*skill).clone(), Compared { base, reference, look })
-    };
-    open.iter().map(of).collect()
-}
-
-/// Which look it is, and its level; without a target none is counted.
-fn look_level(
-    policy: &Policy,
-    skill: &str,
-    terms: &Terms,
-    looks: Option<&Looks>,
-    store: Option<&Store>,
-) -> LookLevel {
-    let first = Numbers { version: 1, look: 1 };
-    let counted = looks.zip(terms.skills.get(skill));
-    let Numbers { version, look } = counted.map_or(first, |(looks, of)| looks.numbers(skill, of, store));
-    let [level, reference_level] =
-        [policy.error_budget, REFERENCE_BUDGET].map(|budget| level(budget, version, look));
-    LookLevel { version, look, level, reference_level }
-}
-
-/// What the claims of the open skills can show; refuses those that can show nothing.
-fn forecast(
-    policy: &Policy,
-    open: &[(&String, &SkillTerms)],
-    compared: &BTreeMap<String, Compared>,
-    gated: &mut [Gated],
-    ui: &Ui,
-) -> Result<(), Failure> {
-    let planned: Vec<Planned<'_>> = open
-        .iter()
-        .filter_map(|(skill, terms)| {
-            let Compared { base, reference, look } = compared.get(*skill)?;
-            let has_version = base.is_some();
-            let has_reference = reference.as_ref().is_some_and(|found| terms.is_measured_against(found));
-            Some(Planned { skill, terms, look: *look, has_version, has_reference })
-        })
-        .collect();
-    for (planned, forecast) in planned.iter().zip(check_attainable(policy, &planned)?) {
-        ui.note(&format!("{}: {}", planned.skill, forecast.note));
-        if let Some(gated) = gated.iter_mut().find(|gated| gated.row.skill == planned.skill) {
-            gated.row.power_equal = forecast.power_equal;
-        }
-    }
-    Ok(())
-}
-
-/// The store whose records may decide.
-fn open_trials(scope: &Scope, path: &Path) -> Result<Store, Failure> {
-    let store = machine::open_store(path)?;
-    Ok(if scope.evaluation.is_some() { store.with_signed_records_only() } else { store })
-}
-
-/// Executes or reads the trials of the open skills.
-fn measure(
-    args: &GateArgs,
-    scope: &Scope,
-    policy: &Policy,
-    (store, looks): (&Store, Option<&mut Looks>),
-    (gated, compared): (&mut [Gated], &BTreeMap<String, Compared>),
-    ui: &Ui,
-) -> Result<Forecast, Failure> {
     let cancel = machine::interrupted()?;
-    assay_trial::clean_up(store);
-    machine::remove_stale_containers(store);
+    assay_trial::clean_up(&store);
+    machine::remove_stale_containers(&store);
     let sandboxes = machine::sandboxes_for(&scope.settings)?;
     let here = MachineContext {
         permissions: permissions(args, scope, policy),
@@ -295,7 +181,7 @@ fn measure(
     let mut gate = Gate {
         args,
         settings: &scope.settings,
-        store,
+        store: &store,
         looks,
         machine: &here,
         cancel: &cancel,
@@ -305,36 +191,115 @@ fn measure(
         policy_hash: &scope.terms.hash,
         ui,
     };
-    // What it may cost comes first.
-    let mut forecast = Forecast::none(args.max_usd);
-    for gated in gated.iter().filter(|gated| gated.is_open()) {
-        let Some(of) = scope.terms.skills.get(&gated.row.skill) else { continue };
-        let Some(compared) = compared.get(&gated.row.skill) else { continue };
-        let against = Against {
-            base: compared.base.as_deref(),
-            reference: compared.reference.as_ref(),
-            look: compared.look,
-        };
-        forecast.add(&gate.plan(&gated.row.skill, of, against)?, store)?;
+    document.forecast = Some(measure(scope, policy, &mut gate, gated)?);
+    decide_skills(policy, terms, gated);
+    if let Some(looks) = &mut gate.looks {
+        looks.complete_all(gated, &store);
+        document.ledger = looks.summary();
     }
-    ui.note(&forecast.words());
-    for gated in gated.iter_mut().filter(|gated| gated.is_open()) {
-        let Some(of) = scope.terms.skills.get(&gated.row.skill) else { continue };
-        ui.note(&format!("{}: {}", gated.row.skill, of.rule.require.word()));
-        let Some(compared) = compared.get(&gated.row.skill) else { continue };
-        let against = Against {
-            base: compared.base.as_deref(),
-            reference: compared.reference.as_ref(),
-            look: compared.look,
-        };
-        match gate.measure(&gated.row.skill, of, against) {
-            Ok(measured) => gated.measured = Some(measured),
-            Err(Unmeasured::Blocked(reason)) => gated.row.reason = reason,
-            Err(Unmeasured::Opened) => rows::opened(&mut gated.row),
+    Ok(())
+}
+
+/// Plans the trials of the open skills, opens their looks, and executes or reads the trials.
+fn measure(
+    scope: &Scope,
+    policy: &Policy,
+    gate: &mut Gate<'_>,
+    gated: &mut [Gated],
+) -> Result<Forecast, Failure> {
+    let mut planned = Vec::new();
+    for (row, gated) in gated.iter().enumerate().filter(|(_, gated)| gated.is_open()) {
+        let Some((name, of)) = scope.terms.skills.get_key_value(&gated.row.skill) else { continue };
+        let versions = versions(scope, policy, gated, gate.looks.as_ref());
+        planned.push(gate.prepare(row, (name, of), versions)?);
+    }
+    // What it can show, and what it may cost, come first: no look is opened for what is refused.
+    let next = |skill: &PlannedSkill<'_>| LookLevel::of(gate.next_numbers(skill), policy.error_budget);
+    let expected: Vec<LookLevel> = planned.iter().map(next).collect();
+    forecast_power(policy, planned.iter().zip(&expected), gated, gate.ui)?;
+    let mut forecast = Forecast::none(gate.budget);
+    for skill in &planned {
+        let all = if skill.rounds.len() > 1 { Some(gate.whole_plan(skill)?) } else { None };
+        forecast.add(&skill.plan, all.as_ref().unwrap_or(&skill.plan), skill.rounds.len(), gate.store)?;
+    }
+    gate.ui.note(&forecast.words());
+    for (skill, expected) in planned.iter().zip(expected) {
+        let found = &mut gated[skill.row];
+        match gate.open_look(skill) {
+            Ok(numbers) => {
+                let look = LookLevel::of(numbers, policy.error_budget);
+                // Another gate opened a look meanwhile, so that this one has a stricter level.
+                let refused = (look != expected)
+                    .then(|| check_attainable(policy, &[planned_at(skill, look)]).err())
+                    .flatten();
+                match refused {
+                    Some(failure) => {
+                        found.row.reason = format!("another gate opened a look first: {failure}")
+                    }
+                    None => found.look = Some(look),
+                }
+            }
+            Err(Unmeasured::Blocked(reason)) => found.row.reason = reason,
+            Err(Unmeasured::Opened) => rows::opened(&mut found.row),
             Err(Unmeasured::Failed(failure)) => return Err(failure),
         }
     }
+    gate.measure((policy, &scope.terms), &planned, gated)?;
     Ok(forecast)
+}
+
+/// The versions that a skill is compared with.
+fn versions(scope: &Scope, policy: &Policy, gated: &Gated, looks: Option<&Looks>) -> Versions {
+    let skill = &gated.row.skill;
+    let Some(evaluation) = scope.evaluation.as_ref().filter(|_| gated.is_known) else {
+        return Versions::default();
+    };
+    let subject = scope.subjects.iter().find(|subject| subject.skill == *skill);
+    let reference = subject.and_then(|subject| {
+        let history = SkillHistory {
+            repository: evaluation.repository(),
+            target: &evaluation.target,
+            // The files that are evaluated are laid out as the repository.
+            directory: policy.directory.strip_prefix(&evaluation.root).unwrap_or(Path::new("")),
+            skill: subject.from.as_ref().unwrap_or(skill),
+            content: subject.target_content.as_deref()?,
+        };
+        Some(history.reference(&looks.map_or(Vec::new(), |looks| looks.entries(skill))))
+    });
+    Versions { base: Some(evaluation.target.clone()), reference }
+}
+
+fn planned_at<'a>(skill: &PlannedSkill<'a>, look: LookLevel) -> Planned<'a> {
+    Planned {
+        skill: skill.name,
+        terms: skill.terms,
+        look,
+        has_version: skill.versions.base.is_some(),
+        has_reference: skill.has_reference(),
+    }
+}
+
+/// What the claims of the open skills can show; refuses those that can show nothing.
+fn forecast_power<'a>(
+    policy: &Policy,
+    planned: impl Iterator<Item = (&'a PlannedSkill<'a>, &'a LookLevel)>,
+    gated: &mut [Gated],
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let planned: Vec<(usize, Planned<'_>)> =
+        planned.map(|(skill, look)| (skill.row, planned_at(skill, *look))).collect();
+    let claims: Vec<Planned<'_>> = planned.iter().map(|(_, planned)| *planned).collect();
+    for ((row, planned), forecast) in planned.iter().zip(check_attainable(policy, &claims)?) {
+        ui.note(&format!("{}: {}", planned.skill, forecast.note));
+        gated[*row].row.power_equal = forecast.power_equal;
+    }
+    Ok(())
+}
+
+/// The store whose records may decide.
+fn open_trials(scope: &Scope, path: &Path) -> Result<Store, Failure> {
+    let store = machine::open_store(path)?;
+    Ok(if scope.evaluation.is_some() { store.with_signed_records_only() } else { store })
 }
 
 /// What experiments may do. With a target only its policy lets them run outside a sandbox: a flag would hold for every pull

@@ -3,6 +3,7 @@
 mod bypasses;
 mod decisions;
 mod delivery;
+mod gitlab;
 mod ledger;
 mod rules;
 mod runner;
@@ -136,7 +137,11 @@ fn improved_worsened_and_unchanged_skills_are_told_apart() {
     assert!(xml.contains("name=\"skills/invoices\"") && xml.contains("helps is not shown"), "{xml}");
     let comment = std::fs::read_to_string(lab.path("comment.md.out")).unwrap();
     assert!(comment.contains("| `skills/reports` | pass | +100 pp ("), "{comment}");
-    assert!(comment.contains("\nCost: 72 trials, 0 recorded, 72 to execute; "), "{comment}");
+    let cost = comment.lines().find(|line| line.starts_with("Cost: ")).unwrap();
+    assert!(cost.starts_with("Cost: 72 trials, 0 recorded, 72 to execute, and "), "{cost}");
+    // Twelve tasks, each with its solution and with nothing done, neither of which calls a model.
+    let checks = document["forecast"]["checks"].as_u64().unwrap();
+    assert!((12..=24).contains(&checks) && cost.contains(&format!(" {checks} task checks; ")), "{cost}");
     assert!(comment.contains("- fixed:\n  - `skills/reports: reports-1`"), "{comment}");
 
     // A second run executes nothing, and is the same look.

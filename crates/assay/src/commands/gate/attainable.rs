@@ -9,7 +9,7 @@ use assay_report::{counted, pp};
 use assay_stats::simulate::Baseline;
 use assay_stats::{SessionDrift, mcnemar};
 
-use super::decisions::LookLevel;
+use super::measured::LookLevel;
 use crate::failure::Failure;
 
 /// A skill whose trials are about to be executed.
@@ -50,15 +50,6 @@ fn size(planned: &Planned<'_>) -> ExperimentSize {
     let repetitions = terms.experiment.as_ref().map_or(1, |experiment| experiment.repetitions as usize);
     let reference = planned.has_reference.then_some(planned.look.reference_level);
     ExperimentSize { clusters, repetitions, baseline: base_rates(planned), reference }
-}
-
-/// Tasks, or clusters of them, that count for a requirement.
-pub(super) fn units(terms: &SkillTerms) -> usize {
-    let tasks = || terms.tasks.values().filter(|task| !task.negative_control);
-    let mut clusters: Vec<&str> = tasks().filter_map(|task| task.cluster.as_deref()).collect();
-    clusters.sort_unstable();
-    clusters.dedup();
-    clusters.len() + tasks().filter(|task| task.cluster.is_none()).count()
 }
 
 /// The baseline's pass rates: with the mean that the policy names, or those that `plan` assumes.
@@ -132,7 +123,7 @@ fn unattainable(policy: &Policy, planned: &[Planned<'_>]) -> Vec<String> {
             None => problems.push(format!(
                 "{name}: a confidence interval needs at least 5 tasks, or as many clusters of the same size; the experiment has {tasks} for this skill{}",
                 if size.clusters.iter().any(Option::is_some) {
-                    format!(" in {}", counted(units(planned.terms), "cluster", "clusters"))
+                    format!(" in {}", counted(planned.terms.units(), "cluster", "clusters"))
                 } else {
                     String::new()
                 }

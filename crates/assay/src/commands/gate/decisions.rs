@@ -1,24 +1,14 @@
 //! What the results of a gate's skills show.
 
 use assay_analysis::Evidence;
-use assay_gate::{Claim, Decision, OnUndecided, Outcome, Policy, SkillTerms, Terms, decide};
+use assay_gate::{Claim, Decision, OnUndecided, Outcome, Policy, Round, SkillTerms, Terms, decide_rounds};
 use assay_report::{counted, points, pp};
 use assay_stats::{Interval, SessionDrift, mcnemar};
 
 use super::checks::CheckChanges;
 use super::guards;
-use super::measured::{CONDITION, Gated, Measured, RoundLevel};
+use super::measured::{CONDITION, Gated, LookLevel, Measured};
 use super::output::{SkillRow, Word};
-
-/// Which look at which version of a skill it is, and the one-sided levels of its tests.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct LookLevel {
-    pub(super) version: u32,
-    pub(super) look: u32,
-    pub(super) level: f64,
-    /// That of the test against the reference version.
-    pub(super) reference_level: f64,
-}
 
 impl From<Outcome> for Word {
     fn from(outcome: Outcome) -> Self {
@@ -30,29 +20,82 @@ impl From<Outcome> for Word {
     }
 }
 
-/// Decides on every skill that was measured, each at the level of its look.
-pub(super) fn decide_skills(
-    policy: &Policy,
-    terms: &Terms,
-    gated: &mut [Gated],
-    level: &dyn Fn(&str) -> LookLevel,
-) {
-    let mut claims = Vec::new();
-    let mut owners = Vec::new();
-    for (number, gated) in gated.iter().enumerate() {
-        let Some(measured) = &gated.measured else { continue };
-        let of = &terms.skills[&gated.row.skill];
-        let look = level(&gated.row.skill);
+/// A claim with the number of its skill; its results are `None` where trials are missing.
+struct Tested<'a> {
+    skill: usize,
+    results: Option<(&'a Measured, &'a Evidence)>,
+    look: LookLevel,
+}
+
+/// The claims of all skills whose looks are opened.
+fn claims<'a>(terms: &Terms, gated: &'a [Gated]) -> (Vec<(Claim, Option<Round>)>, Vec<Tested<'a>>) {
+    let (mut claims, mut tested) = (Vec::new(), Vec::new());
+    for (skill, gated) in gated.iter().enumerate() {
+        let Some((look, of)) = gated.look.zip(terms.skills.get(&gated.row.skill)) else { continue };
+        let Some(measured) = &gated.measured else {
+            // It has its share of a budget that others share with it.
+            claims.push((claim_of(&gated.row.skill, of, look), None));
+            tested.push(Tested { skill, results: None, look });
+            continue;
+        };
         for evidence in &measured.evidence {
-            owners.push((number, evidence, look));
-            claims.push(claim(&gated.row.skill, of, measured, evidence, look));
+            let claim = Claim {
+                tasks: evidence.tasks.clone(),
+                reference: measured.against_reference(&evidence.who),
+                reference_level: measured.reference_level(),
+                drift: measured.drift.map_or(SessionDrift::NONE, |drift| drift.between),
+                ..claim_of(&gated.row.skill, of, look)
+            };
+            claims.push((claim, measured.round.clone()));
+            tested.push(Tested { skill, results: Some((measured, evidence)), look });
         }
     }
-    let decisions = decide(&claims, policy.budget_scope);
+    (claims, tested)
+}
+
+/// The claim about a skill without any result.
+pub(super) fn claim_of(skill: &str, of: &SkillTerms, look: LookLevel) -> Claim {
+    Claim {
+        skill: skill.to_owned(),
+        require: of.rule.require,
+        margin: of.rule.margin,
+        tasks: Vec::new(),
+        reference: None,
+        reference_level: look.reference_level,
+        level: look.level,
+        drift: SessionDrift::NONE,
+    }
+}
+
+/// The numbers of the skills with results that need another round.
+pub(super) fn find_undecided(policy: &Policy, terms: &Terms, gated: &[Gated]) -> Vec<usize> {
+    let (claims, tested) = claims(terms, gated);
+    let decisions = decide_rounds(&claims, policy.budget_scope);
+    let outcomes = |skill: usize| {
+        let own = tested.iter().zip(&decisions).filter(move |(tested, _)| tested.skill == skill);
+        own.map(|(_, decision)| decision.outcome).collect::<Vec<_>>()
+    };
+    let is_open = |skill: &usize| {
+        let found = outcomes(*skill);
+        // One agent that refutes the claim decides it.
+        !found.contains(&Outcome::Fail) && found.contains(&Outcome::Undecided)
+    };
+    (0..gated.len())
+        .filter(|skill| gated.get(*skill).is_some_and(|gated| gated.measured.is_some()))
+        .filter(is_open)
+        .collect()
+}
+
+/// Decides on every skill that was measured, each at the level of its look.
+pub(super) fn decide_skills(policy: &Policy, terms: &Terms, gated: &mut [Gated]) {
+    let (claims, tested) = claims(terms, gated);
+    let decisions = decide_rounds(&claims, policy.budget_scope);
     let mut rows: Vec<(usize, SkillRow)> = Vec::new();
-    for ((claim, decision), (number, evidence, look)) in claims.iter().zip(decisions).zip(&owners) {
+    for (((claim, _), decision), Tested { skill: number, results, look }) in
+        claims.iter().zip(decisions).zip(&tested)
+    {
         let old = &gated[*number].row;
-        let Some(measured) = &gated[*number].measured else { continue };
+        let Some((measured, evidence)) = results else { continue };
         let (verdict, mut reason) = decide_skill(claim, &decision, &terms.skills[&claim.skill], measured);
         if measured.evidence.len() > 1 {
             reason = format!("{}: {reason}", evidence.who.short());
@@ -93,30 +136,6 @@ pub(super) fn decide_skills(
     }
     for (number, row) in rows {
         gated[number].row = row;
-    }
-}
-
-/// The claim that the results of one agent are about.
-pub(super) fn claim(
-    skill: &str,
-    of: &SkillTerms,
-    measured: &Measured,
-    evidence: &Evidence,
-    look: LookLevel,
-) -> Claim {
-    // By the end of the rounds it can be a later look than at their beginning.
-    let share = |round: RoundLevel| (look.level / round.of).min(1.0);
-    Claim {
-        skill: skill.to_owned(),
-        require: of.rule.require,
-        margin: of.rule.margin,
-        tasks: evidence.tasks.clone(),
-        reference: measured.against_reference(&evidence.who),
-        reference_level: measured
-            .round
-            .map_or(look.reference_level, |round| round.reference_level * share(round)),
-        level: measured.round.map_or(look.level, |round| round.level * share(round)),
-        drift: measured.drift.map_or(SessionDrift::NONE, |drift| drift.between),
     }
 }
 

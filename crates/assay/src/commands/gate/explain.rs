@@ -1,12 +1,15 @@
 //! What a decision on a skill rests on, without executing a trial.
 
-use assay_gate::{Change, LedgerEntry, Policy, Requirement, SkillTerms, level};
+mod recorded;
+
+use assay_gate::{Change, LedgerEntry, Numbers, Policy, Requirement, SkillTerms, level};
 use assay_report::{clean, counted, points, pp, shell_word};
 use assay_store::ConditionRole;
 use serde::Serialize;
 
+use self::recorded::{Arm, Finding, RecordedTrials};
 use super::looks::Looks;
-use super::measured::Gated;
+use super::measured::{Gated, LookLevel};
 use super::scope::{Scope, planned_trials};
 use crate::args::gate::GateArgs;
 use crate::failure::{Failure, Status};
@@ -28,6 +31,12 @@ struct Explanation {
     repetitions: Option<u32>,
     /// Trials of the plan, recorded or not.
     trials: usize,
+    /// The repetitions that rounds end with; empty without `on_undecided = "extend"`.
+    rounds: Vec<u32>,
+    /// What the store has of each side of the comparison; empty if the trials cannot be planned here.
+    arms: Vec<Arm>,
+    /// What the recorded trials show, by agent.
+    results: Vec<Finding>,
     version: Option<u32>,
     look: Option<u32>,
     level: Option<f64>,
@@ -36,11 +45,21 @@ struct Explanation {
     /// The level of the first look at the next version.
     level_next: Option<f64>,
     looks: Vec<LookLine>,
+    /// The look that a gate continues or opens here.
+    continues: Option<LookNumbers>,
     rules_changed: Vec<String>,
     untrusted: Vec<String>,
     weakened: Vec<String>,
     /// What would change the decision.
     next: Vec<String>,
+}
+
+/// Which look a gate would be.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct LookNumbers {
+    version: u32,
+    look: u32,
+    level: f64,
 }
 
 /// A look at the skill.
@@ -115,13 +134,36 @@ pub(super) fn run(
     };
     let terms = scope.terms.skills.get(&gated.row.skill);
     let mut found = describe(scope, gated, terms);
-    if let (Some(terms), Some(evaluation)) = (terms, &scope.evaluation) {
+    let mut looks = None;
+    if let Some(evaluation) = &scope.evaluation
+        && terms.is_some()
+    {
         let home = args.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
         let home = home.unwrap_or(std::path::Path::new("."));
         let keys = record_keys::load_signing()?;
         match Looks::read(policy, &scope.terms.hash, evaluation, &scope.subjects, home, keys) {
             Err(reason) => found.next.push(format!("the gate is blocked: {reason}")),
-            Ok((looks, _)) => add_looks(&mut found, &looks, policy, terms),
+            Ok((read, _)) => looks = Some(read),
+        }
+    }
+    if let Some((terms, looks)) = terms.zip(looks.as_ref()) {
+        add_looks(&mut found, looks, policy, terms);
+    }
+    if let Some(terms) = terms.filter(|_| gated.is_open()) {
+        let numbers = Numbers { version: found.version.unwrap_or(1), look: found.look.unwrap_or(1) };
+        let look = LookLevel::of(numbers, policy.error_budget);
+        match RecordedTrials::read((args, scope, policy), (gated, terms), looks, look, ui) {
+            Ok(recorded) => {
+                found.continues = recorded.next.map(|LookLevel { version, look, level, .. }| LookNumbers {
+                    version,
+                    look,
+                    level,
+                });
+                found.rounds = recorded.rounds;
+                found.arms = recorded.arms;
+                found.results = recorded.results;
+            }
+            Err(reason) => found.next.push(format!("the recorded trials are not read: {reason}")),
         }
     }
     add_next(&mut found, args, gated, terms);
@@ -166,6 +208,10 @@ fn describe(scope: &Scope, gated: &Gated, terms: Option<&SkillTerms>) -> Explana
         level_again: None,
         level_next: None,
         looks: Vec::new(),
+        continues: None,
+        rounds: Vec::new(),
+        arms: Vec::new(),
+        results: Vec::new(),
         rules_changed: evaluation.map_or(Vec::new(), |evaluation| evaluation.rules_changed.clone()),
         untrusted: evaluation.map_or(Vec::new(), |evaluation| evaluation.untrusted.clone()),
         weakened: evaluation.map_or(Vec::new(), |evaluation| evaluation.weakened.clone()),
@@ -182,7 +228,7 @@ fn add_looks(found: &mut Explanation, looks: &Looks, policy: &Policy, terms: &Sk
     let (version, look) = if let Some(look) = own {
         (look.version, look.look)
     } else {
-        let next = looks.numbers(&found.skill, terms, None);
+        let next = looks.new_numbers(&found.skill, terms);
         (next.version, next.look)
     };
     found.version = Some(version);
@@ -202,10 +248,6 @@ fn add_next(found: &mut Explanation, args: &GateArgs, gated: &Gated, terms: Opti
         return;
     }
     let own = found.looks.iter().rev().find(|look| look.same).cloned();
-    let bound = terms.map_or(0.0, |terms| match terms.rule.require {
-        Requirement::Helps => 0.0,
-        Requirement::NotHarmful | Requirement::NonInferior => -terms.rule.margin,
-    });
     let since = args.changed_since.as_deref().unwrap_or("origin/main");
     let run = format!(
         "assay gate {} --changed-since {}",
@@ -220,7 +262,27 @@ fn add_next(found: &mut Explanation, args: &GateArgs, gated: &Gated, terms: Opti
             "another version of the skill: the interval of this one lies on the wrong side of the bound"
                 .to_owned(),
         ),
-        Some(Some(_)) => found.next.push(more_tasks(own.as_ref(), bound, found.tasks)),
+        Some(Some(_)) => {}
+    }
+    let is_decided = matches!(own.as_ref().and_then(|look| look.decision.as_deref()), Some("pass" | "fail"));
+    if let Some(terms) = terms.filter(|_| !is_decided) {
+        let bound = match terms.rule.require {
+            Requirement::Helps => 0.0,
+            Requirement::NotHarmful | Requirement::NonInferior => -terms.rule.margin,
+        };
+        // What is recorded here is newer than what the ledger has.
+        let figures: Vec<Figures> = if found.results.is_empty() {
+            own.as_ref()
+                .and_then(|look| Some(Figures(look.lift?, look.bound?, look.upper?)))
+                .into_iter()
+                .collect()
+        } else {
+            found.results.iter().filter_map(Finding::figures).collect()
+        };
+        for figures in figures {
+            found.next.extend(figures.what_decides(bound, found.tasks));
+        }
+        found.next.extend(next_round(found));
     }
     if found.repetitions.is_some() && own.is_some() {
         found.next.push(format!(
@@ -230,20 +292,49 @@ fn add_next(found: &mut Explanation, args: &GateArgs, gated: &Gated, terms: Opti
     }
 }
 
-/// How many tasks would decide, if the lift stays what it is.
-fn more_tasks(look: Option<&LookLine>, bound: f64, tasks: usize) -> String {
-    let figures = look.and_then(|look| Some((look.lift?, look.bound?, look.upper?)));
-    let needed = figures.and_then(|(lift, low, high)| {
-        let (half, distance) = ((high - low) / 2.0, (lift - bound).abs());
-        let factor = (half / distance).powi(2);
-        (distance > 0.0 && factor.is_finite()).then_some(factor * tasks as f64)
-    });
-    match needed {
-        Some(needed) if needed < 10_000.0 => {
-            format!("more tasks: about {needed:.0} in place of {tasks} decide if the lift stays what it is")
+/// A lift with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Figures(f64, f64, f64);
+
+impl Figures {
+    /// What would decide a claim that the lift is above a bound: nothing, if the interval lies on one side of it.
+    fn what_decides(self, bound: f64, tasks: usize) -> Vec<String> {
+        let Self(lift, low, high) = self;
+        if low > bound || high <= bound {
+            return Vec::new();
         }
-        _ => format!("more tasks than {tasks}: the lift lies at the bound"),
+        let mut next = vec![format!(
+            "to pass, the lower limit of {} must be above {}; to fail, the upper limit of {} must not",
+            pp(low),
+            bound_in_points(bound),
+            pp(high)
+        )];
+        // The length of an interval falls with the root of the number of tasks.
+        let half = if lift > bound { lift - low } else { high - lift };
+        let needed = (half / (lift - bound).abs()).powi(2) * tasks as f64;
+        next.push(if needed < 10_000.0 {
+            let word = if lift > bound { "pass" } else { "fail" };
+            format!("about {needed:.0} tasks in place of {tasks} {word} if the lift stays what it is")
+        } else {
+            format!("more tasks than {tasks}: the lift lies at the bound")
+        });
+        next
     }
+}
+
+/// What a lift must be above: a sign in front of nothing reads badly.
+fn bound_in_points(bound: f64) -> String {
+    if bound.abs() < 0.0005 { "0 pp".to_owned() } else { pp(bound) }
+}
+
+/// The round that an undecided skill takes next.
+fn next_round(found: &Explanation) -> Option<String> {
+    let done = found.arms.iter().filter(|arm| arm.planned > 0).map(|arm| arm.repetitions).min()?;
+    let next = found.rounds.iter().find(|round| **round > done)?;
+    let until_then = |arm: &Arm| arm.planned / arm.most_repetitions.max(1) as usize * *next as usize;
+    let more: usize = found.arms.iter().map(|arm| until_then(arm).saturating_sub(arm.recorded)).sum();
+    let repetitions = counted(*next, "repetition", "repetitions");
+    Some(format!("the next round ends with {repetitions}: {}", counted(more, "more trial", "more trials")))
 }
 
 fn text(found: &Explanation) -> String {
@@ -275,8 +366,25 @@ fn text(found: &Explanation) -> String {
             ),
         );
     }
+    for arm in &found.arms {
+        line("trials", arm.words());
+    }
+    for result in &found.results {
+        line("result", result.words());
+    }
     for look in &found.looks {
         line("look", look.words());
+    }
+    if let Some(next) =
+        found.continues.filter(|next| Some((next.version, next.look)) != found.version.zip(found.look))
+    {
+        line(
+            "here",
+            format!(
+                "a gate would be version {}, look {} at level {:.4}",
+                next.version, next.look, next.level
+            ),
+        );
     }
     for path in &found.untrusted {
         line("rule", format!("{}: changed, not applied", clean(path)));
@@ -308,21 +416,32 @@ mod tests {
             upper: Some(upper),
             same: true,
         };
-        let check = |look: &LookLine, bound: f64, expected: &str| {
-            assert_eq!(more_tasks(Some(look), bound, 12), expected);
+        let check = |figures: Figures, bound: f64, expected: &[&str]| {
+            assert_eq!(figures.what_decides(bound, 12), expected);
+        };
+        let limits = |low: &str, bound: &str, high: &str| {
+            format!(
+                "to pass, the lower limit of {low} must be above {bound}; to fail, the upper limit of {high} must not"
+            )
         };
         // A half-width of 20 points, 10 points from the bound: four times the tasks.
+        let first = limits("\u{2212}10 pp", "0 pp", "+30 pp");
         check(
-            &look(0.1, -0.1, 0.3),
+            Figures(0.1, -0.1, 0.3),
             0.0,
-            "more tasks: about 48 in place of 12 decide if the lift stays what it is",
+            &[&first, "about 48 tasks in place of 12 pass if the lift stays what it is"],
         );
+        let second = limits("\u{2212}40 pp", "\u{2212}10 pp", "+0 pp");
         check(
-            &look(0.0, -0.2, 0.2),
+            Figures(-0.2, -0.4, 0.0),
             -0.1,
-            "more tasks: about 48 in place of 12 decide if the lift stays what it is",
+            &[&second, "about 48 tasks in place of 12 fail if the lift stays what it is"],
         );
-        check(&look(0.0, -0.2, 0.2), 0.0, "more tasks than 12: the lift lies at the bound");
+        let third = limits("\u{2212}20 pp", "0 pp", "+20 pp");
+        check(Figures(0.0, -0.2, 0.2), 0.0, &[&third, "more tasks than 12: the lift lies at the bound"]);
+        // Either side of the bound decides.
+        check(Figures(0.1, 0.01, 0.2), 0.0, &[]);
+        check(Figures(-0.3, -0.4, -0.2), -0.1, &[]);
         assert_eq!(
             look(0.1, -0.1, 0.3).words(),
             "2026-01-02 version 1, look 1 (this content) at level 0.0400: undecided, +10 pp (\u{2212}10 to +30)"

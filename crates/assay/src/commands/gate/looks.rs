@@ -36,7 +36,8 @@ pub(super) struct Looks {
 /// A look of this gate.
 struct Opened {
     entry: LedgerEntry,
-    run: String,
+    /// The runs of its rounds.
+    runs: Vec<String>,
 }
 
 impl Looks {
@@ -86,24 +87,37 @@ impl Looks {
         Ok((looks, notes))
     }
 
-    /// Which look it is: of a skill whose look is not opened yet, which one it will be if no other gate opens one first.
-    pub(super) fn numbers(&self, skill: &str, terms: &SkillTerms, store: Option<&Store>) -> Numbers {
-        if let Some(opened) = self.opened.get(skill) {
-            return opened.entry.numbers;
-        }
+    /// Which look the trials of a plan are, if no other gate opens one first.
+    pub(super) fn numbers(
+        &self,
+        skill: &str,
+        terms: &SkillTerms,
+        plan: &RunFolder,
+        store: &Store,
+    ) -> Numbers {
         let first = Numbers { version: 1, look: 1 };
-        let Some(opening) = self.opening(skill, terms, "") else { return first };
-        let same = self.ledger.entries.iter().rev().find(|entry| {
-            let known = &entry.opening;
-            (&known.lineage, &known.digest) == (&opening.lineage, &opening.digest)
-                && known.target_content == opening.target_content
-                && store.is_some_and(|store| holds(store, &entry.id))
-        });
+        let Some(opening) = self.opening(skill, terms, &plan.plan) else { return first };
         let target = opening.target_content.as_deref();
-        same.map_or_else(
+        self.find_same(&opening, plan, store).map_or_else(
             || self.ledger.numbers(&opening.lineage, &opening.content, target),
             |entry| entry.numbers,
         )
+    }
+
+    /// The numbers of a new look at a skill.
+    pub(super) fn new_numbers(&self, skill: &str, terms: &SkillTerms) -> Numbers {
+        self.opening(skill, terms, "").map_or(Numbers { version: 1, look: 1 }, |opening| {
+            self.ledger.numbers(&opening.lineage, &opening.content, opening.target_content.as_deref())
+        })
+    }
+
+    /// The look of a plan whose trials this store has. One that was decided is the same look again as long as all of its results
+    /// are there.
+    fn find_same(&self, opening: &Opening, plan: &RunFolder, store: &Store) -> Option<&LedgerEntry> {
+        let record = |cell: &assay_store::Cell| store.record(&cell.trial).ok().flatten();
+        let is_recorded = || plan.cells.iter().all(|cell| record(cell).is_some());
+        let same = self.ledger.find_same(opening, |id| holds(store, id));
+        same.filter(|entry| entry.completion.is_none() || is_recorded())
     }
 
     /// The looks at a skill that the ledger has, whatever its content, in their order.
@@ -112,7 +126,8 @@ impl Looks {
         self.ledger.entries.iter().filter(|entry| Some(&entry.opening.lineage) == lineage).collect()
     }
 
-    /// Opens the look at a skill before its first trial, or goes on with the one whose trials this store has.
+    /// Opens the look at a skill before its first trial, or goes on with the one whose trials this store has. Its numbers are
+    /// fixed then, whatever other gates open.
     ///
     /// # Errors
     /// Why no trial may be executed: the ledger cannot be written.
@@ -120,26 +135,28 @@ impl Looks {
         &mut self,
         skill: &str,
         terms: &SkillTerms,
-        folder: &RunFolder,
+        plan: &RunFolder,
         store: &Store,
-    ) -> Result<String, String> {
+    ) -> Result<Numbers, String> {
         let opening = self
-            .opening(skill, terms, &folder.plan)
+            .opening(skill, terms, &plan.plan)
             .ok_or_else(|| "no task of the target measures it, so its looks cannot be counted".to_owned())?;
-        let is_recorded = || {
-            let record = |cell: &assay_store::Cell| store.record(&cell.trial).ok().flatten();
-            folder.cells.iter().all(|cell| record(cell).is_some())
-        };
-        let same = self.ledger.find_same(&opening, |id| holds(store, id));
-        // A look that was decided is the same look again as long as all of its results are there.
-        let same = same.filter(|entry| entry.completion.is_none() || is_recorded()).cloned();
-        let entry = match same {
+        let entry = match self.find_same(&opening, plan, store).cloned() {
             Some(entry) => entry,
             None => self.open_next(&opening, store)?,
         };
-        let id = entry.id.clone();
-        self.opened.insert(skill.to_owned(), Opened { entry, run: folder.run.clone() });
-        Ok(id)
+        let numbers = entry.numbers;
+        self.opened.insert(skill.to_owned(), Opened { entry, runs: Vec::new() });
+        Ok(numbers)
+    }
+
+    /// The look at a skill whose trials are executed in a run, which then has no verdict until the look is completed.
+    pub(super) fn of_run(&mut self, skill: &str, run: &str) -> Option<&str> {
+        let opened = self.opened.get_mut(skill)?;
+        if !opened.runs.iter().any(|known| known == run) {
+            opened.runs.push(run.to_owned());
+        }
+        Some(&opened.entry.id)
     }
 
     fn open_next(&mut self, opening: &Opening, store: &Store) -> Result<LedgerEntry, String> {
@@ -175,8 +192,8 @@ impl Looks {
     }
 
     fn complete(&mut self, row: &SkillRow, measured: &Measured, store: &Store) -> Result<(), String> {
-        let Some(Opened { entry, run }) = self.opened.get(&row.skill) else { return Ok(()) };
-        let (entry, run) = (entry.clone(), run.clone());
+        let Some(Opened { entry, runs }) = self.opened.get(&row.skill) else { return Ok(()) };
+        let (entry, runs) = (entry.clone(), runs.clone());
         let evidence = measured_digest(measured);
         match &entry.completion {
             Some(completion) if completion.evidence == evidence => return Ok(()),
@@ -184,7 +201,7 @@ impl Looks {
                 // Decided at the level of the look that had other results.
                 let opening = entry.opening.clone();
                 let entry = self.open_next(&opening, store)?;
-                self.opened.insert(row.skill.clone(), Opened { entry, run });
+                self.opened.insert(row.skill.clone(), Opened { entry, runs });
                 return Err("these are other results than those of the look before: they are the next look"
                     .to_owned());
             }
@@ -210,9 +227,11 @@ impl Looks {
         self.ledger.complete(&entry, &completion).map_err(|error| error.to_string())?;
         self.remember();
         let event = json!({ "event": "gate-completed", "look": entry.id, "at": completion.completed_at });
-        store.event(&run, &event).map_err(|error| error.to_string())?;
+        for run in &runs {
+            store.event(run, &event).map_err(|error| error.to_string())?;
+        }
         let completion = Some(completion);
-        self.opened.insert(row.skill.clone(), Opened { entry: LedgerEntry { completion, ..entry }, run });
+        self.opened.insert(row.skill.clone(), Opened { entry: LedgerEntry { completion, ..entry }, runs });
         Ok(())
     }
 

@@ -5,12 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use assay_analysis::{Evidence, LEAST_DELIVERED};
 use assay_gate::{
-    BudgetScope, Claim, DriftEstimate, FEWEST_SESSIONS, OnUndecided, Outcome, ReferenceVersion, Requirement,
-    Reuse, Session, SkillTerms, drift_sd, outcomes,
+    DriftEstimate, FEWEST_SESSIONS, Numbers, OnUndecided, Policy, ReferenceVersion, Requirement, Reuse,
+    Round, Session, SkillTerms, Terms, drift_sd,
 };
 use assay_report::{counted, points};
-use assay_stats::sequential::{rounds_to_look_at, spread_looks};
-use assay_stats::spending::{Sides, nominal_levels};
 use assay_stats::{PairedTask, SessionDrift};
 use assay_store::{
     Cell, ConditionRole, MetricDirection, MetricScale, MetricSource, MetricSpec, RunFolder, RunOutcomes,
@@ -18,10 +16,10 @@ use assay_store::{
 };
 use assay_trial::{Event, Experiment, MachineContext, Plan, RunOptions, RunOutcome};
 
-use super::attainable;
-use super::decisions::{self, LookLevel};
+use super::cost::judges_bill;
 use super::looks::Looks;
-use super::measured::{CONDITION, COST, Drift, Measured, RoundLevel};
+use super::measured::{CONDITION, COST, Drift, Gated, LookLevel, Measured};
+use super::{decisions, rows};
 use crate::args::gate::GateArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -32,15 +30,39 @@ use crate::{machine, prices};
 /// The fewest tasks of the baseline that are executed again: as many as an interval needs.
 const FEWEST_SENTINELS: usize = 5;
 
-/// What a skill is compared with, and how strictly.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Against<'a> {
-    /// The commit at which the version to compare with is, if the skill was there.
-    pub(super) base: Option<&'a str>,
+/// The versions that a skill is compared with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Versions {
+    /// The commit of the target, if the skill was there.
+    pub(super) base: Option<String>,
     /// The version that it may not fall behind.
-    pub(super) reference: Option<&'a ReferenceVersion>,
-    /// Which look it is.
-    pub(super) look: LookLevel,
+    pub(super) reference: Option<ReferenceVersion>,
+}
+
+/// A skill whose trials are planned.
+pub(super) struct PlannedSkill<'a> {
+    /// The number of its row.
+    pub(super) row: usize,
+    pub(super) name: &'a str,
+    pub(super) terms: &'a SkillTerms,
+    pub(super) versions: Versions,
+    /// The ends of the rounds; none without `on_undecided = "extend"`.
+    pub(super) rounds: Vec<Round>,
+    experiment: Experiment,
+    /// The trials of the first round.
+    pub(super) plan: Plan,
+}
+
+impl PlannedSkill<'_> {
+    /// The version that it may not fall behind, unless its claim is about the baseline alone.
+    fn reference_version(&self) -> Option<ReferenceVersion> {
+        self.versions.reference.clone().filter(|_| self.terms.rule.require != Requirement::Helps)
+    }
+
+    /// Whether a reference version has trials of its own.
+    pub(super) fn has_reference(&self) -> bool {
+        self.versions.reference.as_ref().is_some_and(|found| self.terms.is_measured_against(found))
+    }
 }
 
 /// Why there is no decision on a skill.
@@ -65,7 +87,7 @@ pub(super) struct Gate<'a> {
     pub(super) settings: &'a Settings,
     pub(super) store: &'a Store,
     /// The looks that are counted, if there is a target.
-    pub(super) looks: Option<&'a mut Looks>,
+    pub(super) looks: Option<Looks>,
     pub(super) machine: &'a MachineContext<'a>,
     pub(super) cancel: &'a AtomicBool,
     pub(super) reuse: Option<Reuse>,
@@ -79,16 +101,11 @@ pub(super) struct Gate<'a> {
 
 impl Gate<'_> {
     /// The experiment of a skill: its tasks, the baseline and the skill.
-    fn experiment(
-        &self,
-        name: &str,
-        terms: &SkillTerms,
-        against: Against<'_>,
-    ) -> Result<Experiment, Failure> {
+    fn experiment(&self, name: &str, terms: &SkillTerms, versions: &Versions) -> Result<Experiment, Failure> {
         let mut experiment = terms.experiment.clone().ok_or_else(|| Failure::bad_input("no experiment"))?;
         prices::fill(&mut experiment, None, self.settings)?;
         let first = experiment.conditions.first().cloned().unwrap_or_default();
-        let baseline = match (terms.rule.require, against.base) {
+        let baseline = match (terms.rule.require, &versions.base) {
             (Requirement::NonInferior, Some(commit)) => format!("{}:{commit}", ConditionRole::Version),
             // Settings are removed below, a name that `is` another condition among them.
             _ => experiment.condition_of(terms.rule.baseline.as_ref().unwrap_or(&first)).to_owned(),
@@ -100,7 +117,8 @@ impl Gate<'_> {
         experiment.suite = folders.map(|folder| escape_pattern(&folder)).collect();
         experiment.pairings.retain(|task, _| terms.tasks.contains_key(task));
         experiment.conditions = vec![baseline, CONDITION.name().to_owned()];
-        if let Some(reference) = against.reference.filter(|found| terms.is_measured_against(found)) {
+        if let Some(reference) = versions.reference.as_ref().filter(|found| terms.is_measured_against(found))
+        {
             let reference = reference.condition();
             if !experiment.conditions.contains(&reference) {
                 experiment.conditions.push(reference);
@@ -127,61 +145,128 @@ impl Gate<'_> {
         Ok(experiment)
     }
 
-    /// The plan of a skill's trials.
-    pub(super) fn plan(&self, name: &str, terms: &SkillTerms, against: Against<'_>) -> Result<Plan, Failure> {
-        Ok(Plan::build(self.experiment(name, terms, against)?, self.store, self.machine)?)
+    /// Plans the trials of a skill.
+    pub(super) fn prepare<'a>(
+        &self,
+        row: usize,
+        (name, terms): (&'a str, &'a SkillTerms),
+        versions: Versions,
+    ) -> Result<PlannedSkill<'a>, Failure> {
+        let experiment = self.experiment(name, terms, &versions)?;
+        let is_extended = self.on_undecided == OnUndecided::Extend;
+        let rounds = if is_extended { terms.rounds() } else { Vec::new() };
+        let plan = self.plan(&experiment, rounds.first())?;
+        Ok(PlannedSkill { row, name, terms, versions, rounds, experiment, plan })
     }
 
-    /// Executes what is missing and reads the results. With `on_undecided = "extend"`, in rounds until the claim is decided.
+    /// The trials until the end of a round.
+    fn plan(&self, experiment: &Experiment, round: Option<&Round>) -> Result<Plan, Failure> {
+        let mut experiment = experiment.clone();
+        experiment.repetitions = round.map_or(experiment.repetitions, |round| round.repetitions);
+        Ok(Plan::build(experiment, self.store, self.machine)?)
+    }
+
+    /// The trials of a skill until the end of a round.
+    pub(super) fn plan_of(&self, skill: &PlannedSkill<'_>, round: Option<&Round>) -> Result<Plan, Failure> {
+        self.plan(&skill.experiment, round)
+    }
+
+    /// The trials of all rounds.
+    pub(super) fn whole_plan(&self, skill: &PlannedSkill<'_>) -> Result<Plan, Failure> {
+        self.plan(&skill.experiment, skill.rounds.last())
+    }
+
+    /// Which look the trials of a skill are, if no other gate opens one first.
+    pub(super) fn next_numbers(&self, skill: &PlannedSkill<'_>) -> Numbers {
+        let folder = skill.plan.run_folder();
+        self.looks.as_ref().map_or(Numbers { version: 1, look: 1 }, |looks| {
+            looks.numbers(skill.name, skill.terms, &folder, self.store)
+        })
+    }
+
+    /// Opens the look at a skill, if all that its trials need is there.
+    pub(super) fn open_look(&mut self, skill: &PlannedSkill<'_>) -> Result<Numbers, Unmeasured> {
+        self.check_plan(&skill.plan, Some(skill.terms))?;
+        if !self.args.open_looks {
+            self.check_ready(&skill.plan)?;
+        }
+        let Some(looks) = &mut self.looks else { return Ok(Numbers { version: 1, look: 1 }) };
+        let folder = skill.plan.run_folder();
+        let numbers =
+            looks.open(skill.name, skill.terms, &folder, self.store).map_err(Unmeasured::Blocked)?;
+        if self.args.open_looks { Err(Unmeasured::Opened) } else { Ok(numbers) }
+    }
+
+    /// Executes the missing trials of skills whose looks are opened. With `on_undecided = "extend"` all skills that are undecided
+    /// get round after round.
     pub(super) fn measure(
         &mut self,
-        name: &str,
-        terms: &SkillTerms,
-        against: Against<'_>,
-    ) -> Result<Measured, Unmeasured> {
-        let experiment = self.experiment(name, terms, against)?;
-        if self.on_undecided != OnUndecided::Extend {
-            return self.execute(experiment, (name, terms, against), true);
-        }
-        let rounds = rounds(terms, against.look);
-        let (mut executed, mut spent, mut reused) = (0, 0.0, None);
-        for (number, round) in rounds.iter().enumerate() {
-            let repetitions = round.repetitions;
-            let mut part = experiment.clone();
-            part.repetitions = repetitions;
-            // All rounds are one look.
-            let mut measured = self.execute(part, (name, terms, against), number == 0)?;
-            executed += measured.executed;
-            spent += measured.spent_usd;
-            (measured.executed, measured.spent_usd) = (executed, spent);
-            measured.reused = *reused.get_or_insert(measured.reused);
-            measured.round = Some(*round);
-            let claims: Vec<Claim> = measured
-                .evidence
-                .iter()
-                .map(|evidence| decisions::claim(name, terms, &measured, evidence, against.look))
-                .collect();
-            let found: Vec<Outcome> =
-                outcomes(&claims, BudgetScope::Skill).into_iter().map(|(outcome, _)| outcome).collect();
-            let is_decided = found.contains(&Outcome::Fail) || !found.contains(&Outcome::Undecided);
-            if is_decided || number + 1 == rounds.len() {
-                return Ok(measured);
+        (policy, terms): (&Policy, &Terms),
+        skills: &[PlannedSkill<'_>],
+        gated: &mut [Gated],
+    ) -> Result<(), Failure> {
+        // Those without a look are left out.
+        let mut open: Vec<&PlannedSkill<'_>> = skills.iter().collect();
+        for number in 0.. {
+            for skill in std::mem::take(&mut open) {
+                let found = &mut gated[skill.row];
+                let Some(look) = found.look else { continue };
+                match self.measure_round((skill, look), number, found.measured.take()) {
+                    Ok(measured) => {
+                        found.measured = Some(measured);
+                        open.push(skill);
+                    }
+                    Err(Unmeasured::Blocked(reason)) => found.row.reason = reason,
+                    Err(Unmeasured::Opened) => rows::opened(&mut found.row),
+                    Err(Unmeasured::Failed(failure)) => return Err(failure),
+                }
             }
-            self.ui.note(&format!(
-                "{name}: undecided after {}",
-                counted(repetitions, "repetition", "repetitions")
-            ));
+            let undecided = decisions::find_undecided(policy, terms, gated);
+            open.retain(|skill| number + 1 < skill.rounds.len() && undecided.contains(&skill.row));
+            for skill in &open {
+                let repetitions = skill.rounds.get(number).map_or(0, |round| round.repetitions);
+                let after = counted(repetitions, "repetition", "repetitions");
+                self.ui.note(&format!("{}: undecided after {after}", skill.name));
+            }
+            if open.is_empty() {
+                break;
+            }
         }
-        Err(Unmeasured::Blocked("the experiment has no rounds".to_owned()))
+        Ok(())
+    }
+
+    /// Executes a round, with what the rounds before it executed.
+    fn measure_round(
+        &mut self,
+        (skill, look): (&PlannedSkill<'_>, LookLevel),
+        number: usize,
+        before: Option<Measured>,
+    ) -> Result<Measured, Unmeasured> {
+        if number == 0 {
+            self.ui.note(&format!("{}: {}", skill.name, skill.terms.rule.require.word()));
+        }
+        let round = skill.rounds.get(number);
+        let mut measured = if number == 0 {
+            self.execute(skill, &skill.plan, look)?
+        } else {
+            self.execute(skill, &self.plan(&skill.experiment, round)?, look)?
+        };
+        measured.round = round.cloned();
+        if let Some(before) = before {
+            measured.executed += before.executed;
+            measured.spent_usd += before.spent_usd;
+            measured.reused = before.reused;
+        }
+        Ok(measured)
     }
 
     fn execute(
         &mut self,
-        experiment: Experiment,
-        (name, terms, against): (&str, &SkillTerms, Against<'_>),
-        is_first: bool,
+        skill: &PlannedSkill<'_>,
+        plan: &Plan,
+        look: LookLevel,
     ) -> Result<Measured, Unmeasured> {
-        let (plan, folder, outcome) = self.run(experiment, Some((name, terms)), is_first)?;
+        let (folder, outcome) = self.run(plan, Some(skill.name))?;
         let recorded = outcome.cached;
         let mut measured = Measured {
             run: folder.run.clone(),
@@ -191,11 +276,8 @@ impl Gate<'_> {
                 .filter(|found| found.condition == CONDITION.name())
                 .collect(),
             reference: self.reference(&folder)?,
-            reference_level: against.look.reference_level,
-            reference_version: against
-                .reference
-                .filter(|_| terms.rule.require != Requirement::Helps)
-                .cloned(),
+            reference_version: skill.reference_version(),
+            reference_level: look.reference_level,
             executed: outcome.executed,
             reused: recorded,
             spent_usd: outcome.spent_usd,
@@ -224,7 +306,7 @@ impl Gate<'_> {
             )));
         }
         if let Some(reuse) = self.reuse.filter(|_| recorded > 0) {
-            measured.drift = Some(self.drift(&plan, &folder, reuse, &mut measured.executed)?);
+            measured.drift = Some(self.drift(plan, &folder, reuse, &mut measured.executed)?);
         }
         Ok(measured)
     }
@@ -236,13 +318,8 @@ impl Gate<'_> {
         Ok(found.into_iter().filter(|found| found.condition == CONDITION.name()).collect())
     }
 
-    fn run(
-        &mut self,
-        experiment: Experiment,
-        skill: Option<(&str, &SkillTerms)>,
-        opens: bool,
-    ) -> Result<(Plan, RunFolder, RunOutcome), Unmeasured> {
-        let plan = Plan::build(experiment, self.store, self.machine)?;
+    /// Why a plan does not measure what it should.
+    fn check_plan(&self, plan: &Plan, terms: Option<&SkillTerms>) -> Result<(), Unmeasured> {
         for diagnostic in &plan.diagnostics {
             self.ui.detail(&diagnostic.to_string());
         }
@@ -250,29 +327,28 @@ impl Gate<'_> {
             let reason = format!("task {} cannot be run: {}", excluded.task, excluded.reason);
             return Err(Unmeasured::Blocked(reason));
         }
-        if let Some(reason) = skill.and_then(|(_, terms)| other_skill(&plan, terms)) {
-            return Err(Unmeasured::Blocked(reason));
+        match terms.and_then(|terms| other_skill(plan, terms)) {
+            Some(reason) => Err(Unmeasured::Blocked(reason)),
+            None => Ok(()),
         }
-        let resolver = plan.resolver(self.store, self.machine);
-        let options = RunOptions {
+    }
+
+    fn options(&self, plan: &Plan) -> RunOptions {
+        RunOptions {
             max_usd: self.budget,
             checks: true,
             ..RunOptions::new(self.args.jobs.map_or(plan.experiment.concurrency, usize::from))
-        };
-        if !self.args.open_looks {
-            self.check_ready(&plan, &options)?;
         }
+    }
+
+    fn run(&mut self, plan: &Plan, skill: Option<&str>) -> Result<(RunFolder, RunOutcome), Unmeasured> {
+        let resolver = plan.resolver(self.store, self.machine);
+        let options = self.options(plan);
         let folder = plan.begin_run(self.store)?;
-        // Counted before the first trial, whatever becomes of the rest.
         let look = match (&mut self.looks, skill) {
-            (Some(looks), Some((name, terms))) if opens => {
-                Some(looks.open(name, terms, &folder, self.store).map_err(Unmeasured::Blocked)?)
-            }
+            (Some(looks), Some(name)) => looks.of_run(name, &folder.run),
             _ => None,
         };
-        if self.args.open_looks {
-            return Err(Unmeasured::Opened);
-        }
         let event = serde_json::json!({
             "event": "gate", "policy_hash": self.policy_hash, "look": look, "at": jiff::Timestamp::now().to_string(),
         });
@@ -280,22 +356,29 @@ impl Gate<'_> {
         let mut progress = Progress::new(self.ui);
         let mut on_event = |event: Event<'_>| progress.report(&event);
         let result =
-            assay_trial::run(&plan, &folder.run, self.store, &resolver, &options, self.cancel, &mut on_event);
+            assay_trial::run(plan, &folder.run, self.store, &resolver, &options, self.cancel, &mut on_event);
         progress.finish();
         self.store.clear_scratch();
         let outcome = result?;
         self.budget = self.budget.map(|budget| (budget - outcome.spent_usd).max(0.0));
         match blocked(&outcome) {
             Some(reason) => Err(Unmeasured::Blocked(reason)),
-            None => Ok((plan, folder, outcome)),
+            None => Ok((folder, outcome)),
         }
     }
 
     /// Checks what the trials need, and that they may cost something.
-    fn check_ready(&self, plan: &Plan, options: &RunOptions) -> Result<(), Unmeasured> {
+    fn check_ready(&self, plan: &Plan) -> Result<(), Unmeasured> {
         self.check_cap(plan)?;
-        assay_trial::preflight(plan, self.store, options, &machine::env, self.cancel, &mut |_| {})
-            .map_err(|error| Unmeasured::Blocked(error.to_string()))?;
+        assay_trial::preflight(
+            plan,
+            self.store,
+            &self.options(plan),
+            &machine::env,
+            self.cancel,
+            &mut |_| {},
+        )
+        .map_err(|error| Unmeasured::Blocked(error.to_string()))?;
         crate::commands::agent::doctor::check_planned_agents(plan, &Selection::default(), self.store, self.ui)
             .map_err(|failure| Unmeasured::Blocked(failure.to_string()))
     }
@@ -308,7 +391,13 @@ impl Gate<'_> {
             let own = entry.price.filter(|_| spec.list_price.is_none());
             spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref(), own))
         });
-        let Some(entry) = paid else { return Ok(()) };
+        let Some(entry) = paid else {
+            if judges_bill(plan) && self.budget.is_none() && !self.args.no_cap {
+                return Err(Failure::bad_input("a judge is a paid model, and this gate has no cap")
+                    .hint("set --max-usd USD, or pass --no-cap"));
+            }
+            return Ok(());
+        };
         let model = entry.label.model.as_deref().unwrap_or_default();
         if self.budget.is_none() && !self.args.no_cap {
             return Err(Failure::bad_input(format!("{model} is a paid model, and this gate has no cap"))
@@ -372,7 +461,10 @@ impl Gate<'_> {
         experiment.conditions.truncate(1);
         experiment.metrics.clear();
         experiment.seed = seed_of(experiment.seed, &folder.plan);
-        let (_, sentinel, outcome) = self.run(experiment, None, false)?;
+        let sentinel = self.plan(&experiment, None)?;
+        self.check_plan(&sentinel, None)?;
+        self.check_ready(&sentinel)?;
+        let (sentinel, outcome) = self.run(&sentinel, None)?;
         *executed += outcome.executed;
         let recorded = self.scores(folder, &baseline);
         let again = self.scores(&sentinel, &baseline);
@@ -490,34 +582,6 @@ fn other_skill(plan: &Plan, terms: &SkillTerms) -> Option<String> {
         own.filter(|task| plan.curated.get(&task.name).is_none_or(|skills| !skills.contains(&digest)));
     let task = others.next()?;
     Some(format!("task {} is given another skill than this one by its name or its own folder", task.name))
-}
-
-/// The rounds of a skill's experiment, with the levels that share those of the look by the spending function of
-/// `[stopping]`. Without `[stopping]` there are up to twice as many rounds as the experiment has repetitions.
-///
-/// Rounds are taken for independent of each other in time (k/K): where effects differ between tasks, less is spent than
-/// could be.
-pub(super) fn rounds(terms: &SkillTerms, look: LookLevel) -> Vec<RoundLevel> {
-    let Some(experiment) = &terms.experiment else { return Vec::new() };
-    let units = attainable::units(terms);
-    let (most, looks) = match &experiment.stopping {
-        Some(stopping) => (stopping.rounds as usize, stopping.looks),
-        None => (2 * experiment.repetitions as usize, None),
-    };
-    let after = match looks {
-        Some(_) => spread_looks(most, looks),
-        None => rounds_to_look_at(most, units),
-    };
-    let times: Vec<f64> = after.iter().map(|round| *round as f64 / most.max(1) as f64).collect();
-    let levels = |all: f64| nominal_levels(all, &times, Sides::One);
-    after
-        .iter()
-        .zip(levels(look.level).into_iter().zip(levels(look.reference_level)))
-        .filter_map(|(round, (own, reference_level))| {
-            let repetitions = u32::try_from(*round).ok()?;
-            Some(RoundLevel { repetitions, of: look.level, level: own, reference_level })
-        })
-        .collect()
 }
 
 /// Why the outcome of a run allows no decision.

@@ -1,7 +1,7 @@
 //! What the trials of a gate's skills show.
 
 use assay_analysis::{AgentKey, Evidence, Report};
-use assay_gate::{Reference, ReferenceVersion};
+use assay_gate::{Numbers, REFERENCE_BUDGET, Reference, ReferenceVersion, Round, level};
 use assay_stats::{PairedTask, SessionDrift, interval_for_bound};
 use assay_store::ConditionRole;
 
@@ -34,18 +34,7 @@ pub(super) struct Measured {
     /// The drift between reused trials of the baseline and new ones.
     pub(super) drift: Option<Drift>,
     /// With `on_undecided = "extend"`, the round that the trials end with.
-    pub(super) round: Option<RoundLevel>,
-}
-
-/// The levels of the tests after a round.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct RoundLevel {
-    /// Repetitions by then.
-    pub(super) repetitions: u32,
-    /// The level of the look that all rounds share.
-    pub(super) of: f64,
-    pub(super) level: f64,
-    pub(super) reference_level: f64,
+    pub(super) round: Option<Round>,
 }
 
 impl Measured {
@@ -54,10 +43,15 @@ impl Measured {
         self.reference.iter().find(|found| found.who == *who).map(|found| found.tasks.clone())
     }
 
+    /// The level of a test against the reference version.
+    pub(super) fn reference_level(&self) -> f64 {
+        self.round.as_ref().map_or(self.reference_level, |round| round.level(self.reference_level))
+    }
+
     /// The reference version with the least lift over it among the agents, as the ledger records it.
     pub(super) fn reference_record(&self) -> Option<Reference> {
         let version = self.reference_version.as_ref()?;
-        let level = self.round.map_or(self.reference_level, |round| round.reference_level);
+        let level = self.reference_level();
         let drift = self.drift.map_or(SessionDrift::NONE, |drift| drift.between);
         let against = if self.reference.is_empty() { &self.evidence } else { &self.reference };
         let lift = |tasks: &[PairedTask]| assay_stats::lift(tasks, 0.95).map(|found| found.mean);
@@ -84,10 +78,30 @@ pub(super) struct Drift {
     pub(super) observed: Option<f64>,
 }
 
+/// Which look at which version of a skill it is, and the one-sided levels of all its tests together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LookLevel {
+    pub(super) version: u32,
+    pub(super) look: u32,
+    pub(super) level: f64,
+    /// That of the tests against the reference version.
+    pub(super) reference_level: f64,
+}
+
+impl LookLevel {
+    pub(super) fn of(numbers: Numbers, error_budget: f64) -> Self {
+        let Numbers { version, look } = numbers;
+        let of = |budget| level(budget, version, look);
+        Self { version, look, level: of(error_budget), reference_level: of(REFERENCE_BUDGET) }
+    }
+}
+
 /// A skill with what was measured.
 pub(super) struct Gated {
     pub(super) row: SkillRow,
     pub(super) measured: Option<Measured>,
+    /// The look at it, once it is opened.
+    pub(super) look: Option<LookLevel>,
     /// Whether the target has it, so that its version there can be the baseline.
     pub(super) is_known: bool,
 }

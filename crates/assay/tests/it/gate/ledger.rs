@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use assay_stats::spending::{Sides, nominal_levels};
 use serde_json::{Value, json};
 
 use super::{git, repository, save, skill};
@@ -126,6 +127,67 @@ fn three_gates_at_once_are_three_looks() {
     looks.sort_by_key(Value::as_u64);
     assert_eq!(looks, [1, 2, 3].map(|look| json!(look)));
     assert_eq!(count(&files(&lab.path("home/remote.git"))), [3, 3]);
+}
+
+/// With rounds the level of the look is shared by all of them: it is that of the look that was opened, and not that which would
+/// have come next when the ledger was read.
+#[test]
+fn two_gates_with_rounds_share_the_budget() {
+    needs_bubblewrap!();
+    let policy = POLICY.replace("[ledger]", "on_undecided = \"extend\"\n[ledger]");
+    let lab = pull_request(&policy);
+    git(&lab, &["init", "--quiet", "--bare", "home/remote.git"]);
+    git(&lab, &["remote", "add", "origin", "home/remote.git"]);
+    let stores = ["home/one", "home/two"];
+    let running: Vec<_> =
+        stores.iter().map(|store| lab.start(&[&["--store", store], &GATE[..]].concat())).collect();
+    let rows: Vec<Value> = running.into_iter().map(|running| row(&running.wait())).collect();
+    let mut looks: Vec<u64> = rows.iter().map(|row| row["look"].as_u64().unwrap()).collect();
+    looks.sort_unstable();
+    assert_eq!(looks, [1, 2], "{rows:#?}");
+    for row in &rows {
+        // Six tasks: a look after the third and one after the sixth repetition.
+        let look = u32::try_from(row["look"].as_u64().unwrap()).unwrap();
+        let levels = nominal_levels(assay_gate::level(0.05, 1, look), &[0.5, 1.0], Sides::One);
+        let trials = row["trials_executed"].as_u64().unwrap();
+        let (expected, outcome) = (levels[usize::from(trials > 36)], &row["outcome"]);
+        let (level, p) = (row["level"].as_f64().unwrap(), row["p"].as_f64().unwrap());
+        assert!((level / expected - 1.0).abs() < 1e-9, "{level}, not {expected}: {row:#}");
+        assert_eq!(*outcome == json!("pass"), p <= expected, "{row:#}");
+    }
+    assert_eq!(count(&files(&lab.path("home/remote.git"))), [2, 2]);
+}
+
+/// Other trials of the same version are the next look, also in the check that comes before it is opened: none is opened at a
+/// level that no result meets.
+#[test]
+fn a_look_that_no_result_meets_is_not_opened() {
+    needs_bubblewrap!();
+    let lab = pull_request(POLICY);
+    let text = std::fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    let mut ends = Vec::new();
+    for seed in 1..=8 {
+        // The target plans other trials; the skill, and the store with the trials of the looks before, stay.
+        git(&lab, &["checkout", "--quiet", "main"]);
+        lab.write(
+            "experiment.toml",
+            text.replace("repetitions = 3", &format!("repetitions = 3\nseed = {seed}")),
+        );
+        save(&lab, "seed");
+        git(&lab, &["tag", "--force", "base"]);
+        git(&lab, &["checkout", "--quiet", "pr"]);
+        git(&lab, &["rebase", "--quiet", "main"]);
+        let ran = lab.assay(&GATE);
+        ends.push(ran.code);
+        if ran.code != 0 {
+            assert!(ran.stderr.contains("unattainable"), "{}{}", ran.stdout, ran.stderr);
+            break;
+        }
+        assert_eq!(row(&ran)["look"], json!(seed), "{}", ran.stdout);
+    }
+    let opened = ends.len() - 1;
+    assert!(opened > 1 && ends.last() == Some(&2), "{ends:?}");
+    assert_eq!(count(&files(lab.folder())), [opened, opened], "{ends:?}");
 }
 
 /// A gate that was killed among its trials goes on with the same look and with the trials that were recorded.
