@@ -47,6 +47,8 @@ pub(crate) enum InitWhat {
     ///
     /// Writes gate.toml, .github/workflows/assay-gate.yml and assay-gate.gitlab-ci.yml. The policy covers the skills that
     /// the repository's experiment measures, with the margin that its tasks support. Existing files are not overwritten.
+    ///
+    /// The workflows build assay from the commit of this program.
     #[command(after_help = "Examples:
   assay init ci
   assay init ci --experiment evals/experiment.toml")]
@@ -57,5 +59,8 @@ pub(crate) enum InitWhat {
         /// The experiment that measures the skills [default: the only one of the repository]
         #[arg(long, value_name = "FILE")]
         experiment: Option<PathBuf>,
+        /// The commit of assay that the workflows build [default: that of this program]
+        #[arg(long, value_name = "COMMIT")]
+        revision: Option<String>,
     },
 }

@@ -24,7 +24,9 @@ const SOLUTION: &str = include_str!("../templates/solve.sh");
 pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
     match args.what {
         InitWhat::Experiment { dir } => experiment(&dir, ui)?,
-        InitWhat::Ci { dir, experiment } => ci::run(&dir, experiment.as_deref(), ui)?,
+        InitWhat::Ci { dir, experiment, revision } => {
+            ci::run(&dir, experiment.as_deref(), revision.as_deref(), ui)?;
+        }
         InitWhat::Task { skill, out } => task(&skill, out, ui)?,
     }
     Ok(Status::Done)

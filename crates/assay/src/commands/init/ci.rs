@@ -47,7 +47,19 @@ struct Suite {
     comment: Vec<String>,
 }
 
-pub(super) fn run(dir: &Path, experiment: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn run(
+    dir: &Path,
+    experiment: Option<&Path>,
+    revision: Option<&str>,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let revision = revision.or(option_env!("ASSAY_COMMIT")).unwrap_or_default();
+    // It becomes part of a command.
+    if !revision.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte))
+        || revision.starts_with('-')
+    {
+        return Err(Failure::bad_input(format!("`--revision {revision}` is not the name of a commit")));
+    }
     let mut found = RepositoryContents::default();
     search(dir, 0, &mut found, &mut 0);
     let experiment = match (experiment, found.experiments.as_slice()) {
@@ -65,8 +77,8 @@ pub(super) fn run(dir: &Path, experiment: Option<&Path>, ui: &Ui) -> Result<(), 
     };
     let suite = experiment.as_deref().map(|path| suite(dir, path, &found)).transpose()?;
     let policy = policy(suite.as_ref());
-    // The jobs build this version. A commit in its place cannot be moved.
-    let pinned = |text: &str| text.replace("{revision}", concat!("v", env!("CARGO_PKG_VERSION")));
+    // A commit cannot be moved, as a tag can.
+    let pinned = |text: &str| text.replace("{revision}", revision);
     let (github, gitlab) = (pinned(GITHUB), pinned(GITLAB));
     for (path, text) in [
         ("gate.toml", policy.as_str()),
@@ -76,6 +88,11 @@ pub(super) fn run(dir: &Path, experiment: Option<&Path>, ui: &Ui) -> Result<(), 
         write(&dir.join(path), text, false, ui)?;
     }
     ignore_store(dir, ui)?;
+    if revision.is_empty() {
+        ui.note(
+            "this program does not know its commit: set ASSAY in the workflows to a commit of assay (`--revision`)",
+        );
+    }
     for line in suite.iter().flat_map(|suite| &suite.comment) {
         ui.note(line);
     }

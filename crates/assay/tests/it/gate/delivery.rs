@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use super::runner::{Pull, Ran, Runner, secrets};
-use super::{POLICY, repository, skill};
+use super::{POLICY, repository, save, skill};
 use crate::fixture::{Fixture, needs_bubblewrap};
 
 /// The root of the repository.
@@ -205,9 +205,161 @@ fn comment_and_junit_are_written_on_every_path() {
     check(schema, &["--max-usd=-1"], 2, "refused", "at least 0");
 }
 
-fn template(name: &str) -> Value {
-    let path = root().join("crates/assay/src/templates").join(name);
-    yaml(&fs::read_to_string(path).unwrap()).unwrap()
+/// What a decision rests on is read from the ledger and the records, before the gate, after it, and where the trials are
+/// elsewhere; nothing is executed.
+#[test]
+fn decisions_are_explained_by_the_ledger_and_the_records() {
+    needs_bubblewrap!();
+    let lab = repository();
+    git(lab.folder(), &["checkout", "--quiet", "-B", "main", "base"]);
+    let policy = POLICY.replace("path = \"ledger.jsonl\"", "git_ref = \"refs/assay/gate\"");
+    lab.write("gate.toml", policy.replace("[ledger]", "on_undecided = \"extend\"\n[ledger]"));
+    save(&lab, "policy");
+    git(lab.folder(), &["tag", "--force", "base"]);
+    lab.write("skills/reports/SKILL.md", skill("reports", "wrong").replace("Every", "Each"));
+    lab.write("skills/invoices/SKILL.md", skill("invoices", "right").replace("Every", "Each"));
+    let gate = ["gate", "gate.toml", "--changed-since", "base"];
+    let explain = |name: &str| {
+        let ran = lab.assay(&[&gate[..], &["--explain", name]].concat()).ok();
+        let json = lab.assay(&[&gate[..], &["--explain", name, "--format", "json"]].concat()).ok();
+        (ran.stdout, json.json())
+    };
+    let has = |text: &str, lines: &[&str]| {
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for line in lines {
+            assert!(joined.contains(line), "{line}: {text}");
+        }
+    };
+    let (before, _) = explain("skills/reports");
+    has(
+        &before,
+        &["claim helps", "version 1 since its last merge, look 1", "next no look at this version yet"],
+    );
+    assert!(!lab.path(".assay/trials").exists(), "nothing is executed");
+
+    lab.assay(&gate);
+    let records = lab.records().len();
+    let (text, json) = explain("skills/reports");
+    has(
+        &text,
+        &[
+            "trials the baseline `none`: 36 of 36 trials recorded",
+            "trials this version: 36 of 36 trials recorded",
+            "0 pp (",
+            "over 6 tasks, above 0 pp at level",
+            ": undecided",
+            "version 1, look 1 (this content)",
+            "to pass, the lower limit of",
+            "more tasks than 6: the lift lies at the bound",
+        ],
+    );
+    let [result] = json["results"].as_array().unwrap().as_slice() else { panic!("{json:#}") };
+    assert_eq!(
+        (&result["lift"], &result["outcome"], &result["complete"]),
+        (&json!(0.0), &json!("undecided"), &json!(true))
+    );
+    assert_eq!((&json["arms"][1]["recorded"], &json["rounds"]), (&json!(36), &json!([3, 6])));
+    assert_eq!((&json["continues"]["look"], &json["looks"][0]["decision"]), (&json!(1), &json!("undecided")));
+    // The same figures as those that the gate decided on.
+    let decided = lab.assay(&[&gate[..], &["--format", "json"]].concat()).json();
+    let rows = decided["skills"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["skill"] == "skills/reports").unwrap();
+    assert_eq!(
+        (&result["interval"], &result["level"], &result["p"]),
+        (&row["interval"], &row["level"], &row["p"])
+    );
+    // One that passed after the first round.
+    let (text, json) = explain("skills/invoices");
+    has(
+        &text,
+        &[
+            "this version: 18 of 36 trials recorded",
+            "+100 pp (",
+            ": pass",
+            "it passed: nothing is left to show",
+        ],
+    );
+    assert_eq!(json["results"][0]["outcome"], json!("pass"), "{json:#}");
+    assert_eq!(lab.records().len(), records, "nothing is executed");
+
+    // Some trials are gone: what is left shows no verdict, and the next round is named.
+    for record in lab.records() {
+        if record["task"] == json!("reports-1") && record["repetition"].as_u64() > Some(4) {
+            fs::remove_dir_all(record["folder"].as_str().unwrap()).unwrap();
+        }
+    }
+    let (text, json) = explain("skills/reports");
+    has(&text, &["the next round ends with 6 repetitions: 4 more trials"]);
+    assert!(json["arms"][1]["recorded"].as_u64() < Some(36), "{json:#}");
+    // Elsewhere the ledger alone answers, and another gate would be another look.
+    fs::rename(lab.path(".assay"), lab.path("home/store")).unwrap();
+    let (text, json) = explain("skills/reports");
+    has(&text, &["version 1, look 1 (this content)", ": undecided", "the recorded trials are not read"]);
+    assert_eq!(json["results"], json!([]));
+    // A skill that no rule covers.
+    let ran = lab.assay(&[&gate[..], &["--explain", "skills/none"]].concat());
+    assert!(ran.code == 2 && ran.stderr.contains("skills/reports"), "{}", ran.stderr);
+}
+
+/// A commit of assay for the workflows.
+pub(super) const REVISION: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// A workflow as `init ci` writes it.
+pub(super) fn template(name: &str) -> Value {
+    let lab = Fixture::new();
+    lab.assay(&["init", "ci", "--revision", REVISION]).ok();
+    let path = match name {
+        "github.yml" => ".github/workflows/assay-gate.yml",
+        _ => "assay-gate.gitlab-ci.yml",
+    };
+    yaml(&fs::read_to_string(lab.path(path)).unwrap()).unwrap()
+}
+
+/// The jobs build one commit, and say what is missing where none is known.
+#[test]
+fn workflows_build_the_commit_that_they_name() {
+    let install = |name: &str, revision: &str| {
+        let template = template(name);
+        let script = match name {
+            "github.yml" => template["jobs"]["gate"]["steps"].as_array().unwrap().iter(),
+            _ => template[".assay"]["before_script"].as_array().unwrap().iter(),
+        };
+        let script = script.filter_map(|step| step["run"].as_str().or(step.as_str()));
+        let script = script.filter(|script| script.contains("cargo install")).collect::<Vec<_>>().join("\n");
+        let script = script.split("export PATH").next().unwrap().to_owned();
+        let lab = Fixture::new();
+        let stub = "#!/bin/bash\necho \"$@\" > \"$CALLS\"\n";
+        lab.write("bin/cargo.sh", stub);
+        lab.write("bin/apt-get.sh", "#!/bin/sh\n");
+        for name in ["cargo", "apt-get"] {
+            fs::rename(lab.path(&format!("bin/{name}.sh")), lab.path(&format!("bin/{name}"))).unwrap();
+        }
+        let mut command = Command::new("bash");
+        command.args(["-e", "-c", &script]).current_dir(lab.folder());
+        command.env("PATH", format!("{}:/usr/bin:/bin", lab.path("bin").display()));
+        command.env("HOME", lab.folder()).env("GITHUB_PATH", lab.path("path"));
+        command.env("CALLS", lab.path("calls")).env("ASSAY", revision);
+        let (code, text) = code_and_text(&command.output().unwrap());
+        (code, text, fs::read_to_string(lab.path("calls")).unwrap_or_default())
+    };
+    for name in ["github.yml", "gitlab.yml"] {
+        let top = template(name);
+        let variables = if name == "github.yml" { &top["env"] } else { &top["variables"] };
+        assert_eq!(variables["ASSAY"], json!(REVISION), "{name}");
+        let (code, text, called) = install(name, REVISION);
+        assert!(code == 0 && called.contains(&format!("--rev {REVISION} assay")), "{name}: {text}{called}");
+        let (code, text, called) = install(name, "");
+        assert!(code != 0 && text.contains("name a commit of assay") && called.is_empty(), "{name}: {text}");
+    }
+    // A build for development knows no commit, and nothing is made up.
+    let lab = Fixture::new();
+    let ran = lab.assay(&["init", "ci"]).ok();
+    let written = fs::read_to_string(lab.path("assay-gate.gitlab-ci.yml")).unwrap();
+    let found = yaml(&written).unwrap()["variables"]["ASSAY"].as_str().unwrap().to_owned();
+    let is_commit = found.len() >= 40 && found.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert_eq!(is_commit, !ran.stderr.contains("does not know its commit"), "{found}: {}", ran.stderr);
+    let refused = Fixture::new().assay(&["init", "ci", "--revision", "a; touch b"]);
+    assert!(refused.code == 2 && refused.stderr.contains("not the name of a commit"), "{}", refused.stderr);
 }
 
 /// The key of the model and a token that writes never meet, and nothing of a pull request is part of a command.
@@ -338,6 +490,10 @@ fn workflow_gates_pull_requests() {
     assert!(ran.comment.contains("**assay gate: pass**"), "{}", ran.comment);
     assert!(ran.comment.contains("| `skills/reports` | pass | +100 pp ("), "{}", ran.comment);
     assert!(ran.comment.contains("Assay-Gate: ") && !ran.log.contains("CANARY"), "{}", ran.comment);
+    let view = "[Trials and transcripts](https://github.com/o/r/actions/runs/1#artifacts)";
+    assert!(ran.comment.contains(view), "{}", ran.comment);
+    let exported = up.lab.path("runner/state/artifacts/2/assay-view/index.html");
+    assert!(exported.is_file(), "{}", ran.log);
     assert_eq!(up.looks(), [1, 1]);
 
     // Another run has the trials of the first, and is the same look.

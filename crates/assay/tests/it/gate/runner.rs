@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::delivery::{code_and_text, git};
 
 /// The key that signs records and looks.
-const RECORD_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+pub(super) const RECORD_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 /// What `gh` does here. Runs are folders of artifacts; there is one comment at most.
 const GH: &str = r#"#!/bin/bash
@@ -36,7 +36,7 @@ esac
 "#;
 
 /// Installs the program under test in place of a build.
-const CARGO: &str = r#"#!/bin/bash
+pub(super) const CARGO: &str = r#"#!/bin/bash
 root=; while [ $# -gt 0 ]; do if [ "$1" = --root ]; then root=$2; fi; shift; done
 mkdir -p "$root/bin" && ln -s "$ASSAY_UNDER_TEST" "$root/bin/assay"
 "#;
@@ -100,7 +100,8 @@ impl Runner {
             "pull_request": { "number": pull.number, "base": { "ref": "main" }, "head": { "sha": pull.head } },
         });
         let github = json!({ "event_name": "pull_request_target", "event": event, "token": "token", "ref_name": "main" });
-        let mut context = json!({ "github": github, "secrets": secrets, "needs": {} });
+        let env = self.workflow["env"].clone();
+        let mut context = json!({ "github": github, "secrets": secrets, "needs": {}, "env": env });
         let _ = fs::remove_file(self.state().join("calls"));
         let (mut jobs, mut log) = (BTreeMap::new(), String::new());
         for (name, job) in self.workflow["jobs"].as_object().unwrap().clone() {
