@@ -1,16 +1,14 @@
 //! What a skill changed in an agent's behaviour, from traces of runs with and without it.
 //!
-//! Two methods. [`Method::Cta2026`] is the published Counterfactual Trace Auditor, bit for bit,
-//! with its faults: it lives in [`cta`] and shares nothing with the rest, so that it cannot change
-//! by accident. [`Method::Calibrated`] asks of each finding that it rests on the skill's own text
-//! and exceeds what pairs without a difference show.
+//! [`Method::Calibrated`] asks of each finding that it rests on the skill's own text and exceeds what
+//! pairs without a difference show. [`Method::Cta2026`] is the published Counterfactual Trace Auditor,
+//! which the crate `assay-lab` has.
 
 pub mod adherence;
 pub mod behaviour;
 pub mod calibrated;
 pub mod corpus;
 mod csv;
-pub mod cta;
 pub mod directive;
 pub mod evidence;
 mod exposed;
@@ -21,4 +19,4 @@ pub mod sheet;
 pub mod view;
 
 pub use exposed::Exposed;
-pub use method::Method;
+pub use method::{Method, Mode, SCHEMA};

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::funnel::survival;
-use crate::input::{Input, InputError};
-use crate::normal::hash_pair;
+use assay_skill::corpus::input::{Input, InputError};
+use assay_skill::corpus::normal::hash_pair;
 
 /// How a ledger compares.
 #[derive(Debug, Default, Serialize)]

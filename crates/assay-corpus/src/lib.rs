@@ -7,18 +7,11 @@
 
 pub mod compare;
 pub mod funnel;
-pub mod gather;
 pub mod health;
-pub mod input;
-mod license;
 pub mod near;
-pub mod normal;
 pub mod quality;
-mod record;
 pub mod sample;
 pub mod stats;
 pub mod synthetic;
 pub mod taxonomy;
 pub mod unpack;
-
-pub use record::{File, Record};

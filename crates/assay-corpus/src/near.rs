@@ -15,8 +15,8 @@ use assay_retrieval::words;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::input::{BadLine, Input, InputError};
-use crate::normal;
+use assay_skill::corpus::input::{BadLine, Input, InputError};
+use assay_skill::corpus::normal;
 
 /// Words in a row that are compared.
 const SHINGLE: usize = 3;

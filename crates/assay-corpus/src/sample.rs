@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::input::{BadLine, Input, InputError, parse};
+use assay_skill::corpus::input::{BadLine, Input, InputError, parse};
 use crate::near::{grams, jaccard};
-use crate::normal::{self, split};
+use assay_skill::corpus::normal::{self, split};
 use crate::quality;
-use crate::record::Record;
+use assay_skill::corpus::Record;
 
 /// Bodies with at least this Jaccard similarity of word 3-grams are near-identical: the default of
 /// [`near`](crate::near::near).

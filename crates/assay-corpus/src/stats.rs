@@ -11,9 +11,9 @@ use assay_stats::sample_quantile;
 use serde::Serialize;
 use statrs::function::erf::erf;
 
-use crate::Record;
-use crate::input::{BadLine, Input, InputError};
-use crate::normal;
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::{BadLine, Input, InputError};
+use assay_skill::corpus::normal;
 use crate::quality::{self, CRITERIA, DIMENSIONS};
 
 /// Figures of a corpus.

@@ -103,7 +103,7 @@ impl Read for Synthetic {
 #[cfg(test)]
 mod tests {
     use crate::funnel::{Order, Rules, run};
-    use crate::input::Input;
+    use assay_skill::corpus::input::Input;
 
     use super::*;
 

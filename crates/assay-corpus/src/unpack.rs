@@ -1,12 +1,12 @@
-//! The reverse of [`gather`](crate::gather): records as folders again, for programs that read
+//! The reverse of [`gather`](assay_skill::corpus::gather): records as folders again, for programs that read
 //! packages.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::Record;
-use crate::input::{BadLine, Input, InputError};
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::{BadLine, Input, InputError};
 
 /// Most bytes of a part of a path: file systems take 255.
 const PART: usize = 120;

@@ -5,8 +5,11 @@
 
 mod args;
 mod commands;
+pub mod cta;
+mod failure;
 #[cfg(test)]
 mod reference;
+mod routing;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

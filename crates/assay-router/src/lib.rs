@@ -2,18 +2,15 @@
 //!
 //! [`read_prompts`] reads labelled queries. [`Bench`] sends each of them to a model several times,
 //! with the skills in another order each time, and stores the answers; [`Lexical`] routers compare
-//! words. [`findings`] computes strict and lenient figures, with confidence intervals over queries,
-//! since answers to one query are not independent.
+//! words. The figures are computed in the crate `assay-lab`.
 //!
 //! The design is that of the router benchmark of Agent-Skills-for-Context-Engineering;
 //! docs/lab/ROUTING.md says where this one differs and why.
 
 mod answers;
 mod bench;
-mod findings;
 mod lexical;
 mod prompts;
-mod render;
 mod reply;
 mod shuffle;
 mod template;
@@ -23,10 +20,8 @@ use serde::{Deserialize, Serialize};
 
 pub use answers::{Answers, AnswersError};
 pub use bench::{Bench, Forecast, RunLimits, RunOutcome};
-pub use findings::{Confusion, Findings, LiftEstimate, RouterFindings, Share, WrongPrompt, findings};
 pub use lexical::Lexical;
 pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};
-pub use render::render;
 pub use shuffle::{order, seed32};
 pub use template::{TEMPLATE, Template, TemplateError};
 

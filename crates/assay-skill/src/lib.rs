@@ -7,6 +7,7 @@
 //!
 //! A package is identified by the digest of its folder ([`assay_fs::tree`]).
 
+pub mod corpus;
 mod document;
 mod front_matter;
 pub mod generated;

@@ -17,7 +17,7 @@ use super::task::{PairAudit, Run, RunName, TaskAudit, TaskRuns, audit, count};
 use crate::Exposed;
 use crate::adherence::{ADOPTED, DirectiveCounts};
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
-use crate::cta::SCHEMA;
+use crate::SCHEMA;
 use crate::directive::SkillPackage;
 use crate::evidence::SkillText;
 

@@ -12,7 +12,7 @@ use super::pattern::{Effect, Finding, Pattern};
 use super::reader::{Reader, ReaderSpan, RunFinding};
 use super::task::{ArmPairs, Counts, RunAudit, TaskAudit, count};
 use crate::adherence::{ADOPTED, Mattered, Status, mattered};
-use crate::cta::Mode;
+use crate::Mode;
 
 /// The seed of the assignments that are drawn.
 const SEED: u64 = 20_261_121;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::task::{ArmPairs, RunAudit, RunName, TaskAudit};
 use crate::adherence::{Change, Location, Status, TestCheck, mattered};
-use crate::cta::SCHEMA;
+use crate::SCHEMA;
 use crate::directive::{Directive, Kind, Modality};
 
 /// Longest text of a location, in characters.

@@ -13,7 +13,7 @@ use crate::adherence::{
     deliveries,
 };
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
-use crate::cta::Mode;
+use crate::Mode;
 use crate::directive::Directive;
 use crate::evidence::{SkillText, words};
 use crate::planted::{PlantedRun, planted_runs};

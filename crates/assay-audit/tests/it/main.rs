@@ -2,4 +2,3 @@
 
 mod calibrated;
 mod directives;
-mod reference;

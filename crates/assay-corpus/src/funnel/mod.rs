@@ -17,7 +17,7 @@ use serde::Serialize;
 
 pub use rules::{AGGREGATORS, Licence, Rules};
 
-use crate::input::{BadLine, Input, InputError};
+use assay_skill::corpus::input::{BadLine, Input, InputError};
 use rules::Features;
 pub(crate) use rules::survival;
 

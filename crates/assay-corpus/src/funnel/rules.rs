@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_skill::Document;
 use serde_json::{Map, Value};
 
-use crate::{Record, normal};
+use assay_skill::corpus::{Record, normal};
 
 /// A description of fewer characters is meaningless.
 const DESCRIPTION: usize = 10;

@@ -8,7 +8,7 @@ use assay_skill::Package;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::normal;
+use assay_skill::corpus::normal;
 use crate::quality::outline;
 
 /// The result for an address.

@@ -20,7 +20,7 @@ pub use vote::{
 use assay_syntax::parts::delimited;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Record;
+use assay_skill::corpus::Record;
 
 /// Most characters of a skill's text in a request.
 const SKILL_CHARS: usize = 1_200;
@@ -41,7 +41,7 @@ pub struct SkillSummary {
 impl SkillSummary {
     /// Of a record.
     pub fn of(record: &Record) -> Self {
-        let (_, body) = crate::normal::split(&record.skill_md);
+        let (_, body) = assay_skill::corpus::normal::split(&record.skill_md);
         Self {
             id: record.key(),
             name: record.name.clone(),

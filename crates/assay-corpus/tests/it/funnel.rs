@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use assay_corpus::compare::{Reason, compare};
 use assay_corpus::funnel::{self, Order, Rules};
-use assay_corpus::input::Input;
-use assay_corpus::normal::split;
+use assay_skill::corpus::input::Input;
+use assay_skill::corpus::normal::split;
 
 use assay_test::shared;
 

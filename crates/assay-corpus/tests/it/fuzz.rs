@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use assay_corpus::funnel::{Order, Rules, run};
-use assay_corpus::input::Input;
-use assay_corpus::normal::{fold, hash, split};
+use assay_skill::corpus::input::Input;
+use assay_skill::corpus::normal::{fold, hash, split};
 
 /// Pieces that mean something to the normaliser, and some that should not.
 const PIECES: [&str; 20] = [

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_corpus::Record;
-use assay_corpus::input::Input;
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::Input;
 use assay_draft::needs::labels::{Agreement, Counts, Frequencies, Labelled};
 use assay_draft::needs::{self, Category, Needs};
 use assay_report::{clean, counted};

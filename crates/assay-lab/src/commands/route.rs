@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 
 use assay_model::{ChatModel, Price};
 use assay_router::{
-    Answers, Bench, Candidate, Findings, Forecast, KEYS, Lexical, Prompt, Routed, Router, RunLimits,
-    RunOutcome, Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
+    Answers, Bench, Candidate, Forecast, KEYS, Lexical, Prompt, Routed, Router, RunLimits, RunOutcome,
+    Status as Ended, Template, UNKNOWN_KEY, read_prompts,
 };
 use serde_json::json;
 
+use crate::routing::{Findings, findings, render};
 use crate::args::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
 use assay_cli::asking::price_of;
 use assay_cli::commands::route::{broken, candidates, open, template};

@@ -5,8 +5,8 @@ mod model;
 
 use std::path::Path;
 
-use assay_corpus::Record;
-use assay_corpus::input::Input;
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::Input;
 use assay_corpus::taxonomy::{
     ClusterOptions, SkillSummary, SkillTags, Taxonomy, cluster, name_clusters, similarity_graph,
 };

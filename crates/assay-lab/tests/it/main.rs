@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
+mod cta;
+
 use std::process::Command;
 
 /// What `assay-lab` prints with arguments, on both streams, and its exit code.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_corpus::input::BadLine;
+use assay_skill::corpus::input::BadLine;
 
 use crate::ui::Ui;
 

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error as _;
 
-use assay_corpus::compare::CompareError;
-use assay_corpus::health::context_engineering::HealthError;
-use assay_corpus::input::InputError;
-use assay_corpus::unpack::UnpackError;
+use assay_skill::corpus::input::InputError;
 use assay_model::ModelError;
 use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
@@ -219,50 +216,6 @@ impl From<InputError> for Failure {
             hint: Some(hint.to_owned()),
             source: Some(source.into()),
             details: Vec::new(),
-        }
-    }
-}
-
-impl From<UnpackError> for Failure {
-    fn from(error: UnpackError) -> Self {
-        let message = error.to_string();
-        match error {
-            UnpackError::Input(error) => error.into(),
-            UnpackError::NotEmpty { .. } => Self::BadInput {
-                message,
-                hint: Some("name a folder that does not exist yet".to_owned()),
-                source: None,
-                details: Vec::new(),
-            },
-            UnpackError::Write { source, .. } => Self::BadInput {
-                message,
-                hint: Some("name a folder that can be written to".to_owned()),
-                source: Some(source.into()),
-                details: Vec::new(),
-            },
-        }
-    }
-}
-
-impl From<CompareError> for Failure {
-    fn from(error: CompareError) -> Self {
-        match error {
-            CompareError::Input(error) => error.into(),
-            other => Self::bad_input(other.to_string()),
-        }
-    }
-}
-
-impl From<HealthError> for Failure {
-    fn from(error: HealthError) -> Self {
-        let message = error.to_string();
-        match error {
-            HealthError::NoSkills { .. } => {
-                Self::bad_input(message).hint("name a folder whose folders hold SKILL.md")
-            }
-            HealthError::Read { source, .. } => {
-                Self::BadInput { message, hint: None, source: Some(source.into()), details: Vec::new() }
-            }
         }
     }
 }

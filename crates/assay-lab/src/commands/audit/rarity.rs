@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_audit::rarity::{Counts, Document, common, families};
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use assay_corpus::near::near;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use assay_corpus::funnel::{self, Order, Rules, StageCount};
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use assay_corpus::synthetic::Synthetic;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_corpus::gather;
-use assay_corpus::input::Input;
+use assay_skill::corpus::gather;
+use assay_skill::corpus::input::Input;
 use assay_skill::Severity;
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub(super) fn run(args: &BuildArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut seen = BTreeSet::new();
     let mut failure = None;
     write_to(&args.out, |out| {
-        let mut write = |mut record: assay_corpus::Record| {
+        let mut write = |mut record: assay_skill::corpus::Record| {
             record.id = record.key();
             if !seen.insert(record.id.clone()) {
                 document.repeated += 1;

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::funnel::gold;
 use crate::args::corpus::CompareArgs;
+use crate::failure::compare_failure;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 
@@ -21,7 +22,7 @@ struct Document<'a> {
 
 pub(super) fn run(args: &CompareArgs, ui: &Ui) -> Result<Status, Failure> {
     let gold = args.gold.as_deref().map(gold).transpose()?.unwrap_or_default();
-    let comparison = compare(&args.input, &args.ledger, &gold)?;
+    let comparison = compare(&args.input, &args.ledger, &gold).map_err(compare_failure)?;
     if ui.json() {
         ui.document(&Document { schema: "assay.corpus-compare/1", comparison: &comparison })?;
         return Ok(Status::Done);

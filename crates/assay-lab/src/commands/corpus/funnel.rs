@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use assay_corpus::funnel::{self, Order, Rules, StageCount};
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use crate::args::corpus::{FunnelArgs, OrderName, RulesName};

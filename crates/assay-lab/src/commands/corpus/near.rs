@@ -1,6 +1,6 @@
 //! `assay lab corpus near`.
 
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use assay_corpus::near::{Near, near};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use assay_corpus::sample::{Drawn, Key, Options, Sample, Stratum, sample};
 use assay_corpus::unpack::{create_empty, folder_path, write_record};
 use assay_report::{clean, counted};
@@ -13,6 +13,7 @@ use super::output::write_to;
 use super::suitability::{Suitable, check};
 use crate::args::corpus::{SampleArgs, SampleKey};
 use assay_cli::commands::bad_lines::BadLines;
+use crate::failure::unpack_failure;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::machine;
 use assay_cli::ui::Ui;
@@ -68,7 +69,7 @@ pub(super) fn run(args: &SampleArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let is_list = args.out.extension().is_some_and(|extension| extension == "jsonl");
     if !is_list {
-        create_empty(&args.out)?;
+        create_empty(&args.out).map_err(unpack_failure)?;
     }
     let categories = args.categories.as_deref().map(read_categories).transpose()?;
     let options = Options { by, size: args.n as usize, seed: args.seed, categories };
@@ -113,7 +114,7 @@ fn write(found: &Sample<Suitable>, out: &Path, is_list: bool) -> Result<(), Fail
     let list = if is_list { out.to_owned() } else { out.join("sample.jsonl") };
     if !is_list {
         for skill in &found.skills {
-            write_record(out, &skill.record)?;
+            write_record(out, &skill.record).map_err(unpack_failure)?;
         }
     }
     write_to(&list, |out| {

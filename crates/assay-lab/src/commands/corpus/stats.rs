@@ -1,6 +1,6 @@
 //! `assay lab corpus stats`.
 
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use assay_corpus::stats::{Sizes, Stats, stats};
 use assay_report::clean;
 use serde::Serialize;

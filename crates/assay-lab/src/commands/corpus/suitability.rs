@@ -1,6 +1,6 @@
 //! Whether an evaluation can be drafted for a record.
 
-use assay_corpus::Record;
+use assay_skill::corpus::Record;
 use assay_corpus::unpack::folder_path;
 use assay_diagnostic::Severity;
 use assay_draft::needs::{self, Verdict};

@@ -1,11 +1,12 @@
 //! `assay lab corpus unpack`.
 
-use assay_corpus::input::Input;
+use assay_skill::corpus::input::Input;
 use assay_corpus::unpack::unpack;
 use serde::Serialize;
 
 use crate::args::corpus::UnpackArgs;
 use assay_cli::commands::bad_lines::BadLines;
+use crate::failure::unpack_failure;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;
 
@@ -20,7 +21,8 @@ struct Document {
 
 pub(super) fn run(args: &UnpackArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut bad_lines = BadLines::new(ui, &args.input);
-    let unpacked = unpack(&mut Input::open(&args.input)?, &args.out, &mut |bad| bad_lines.note(bad))?;
+    let unpacked = unpack(&mut Input::open(&args.input)?, &args.out, &mut |bad| bad_lines.note(bad))
+        .map_err(unpack_failure)?;
     bad_lines.summarize();
     let document = Document {
         schema: "assay.corpus-unpack/1",

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_audit::cta::{Row, SCHEMA, Sip, Tables};
+use assay_audit::SCHEMA;
+
+use crate::cta::{Row, Sip, Tables};
 use assay_report::clean;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_corpus::Record;
-use assay_corpus::input::Input;
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::Input;
 use assay_draft::needs::{self, Assessment, Needs, Unmet, Verdict};
 use assay_report::{clean, counted};
 use assay_skill::{Document, Severity};

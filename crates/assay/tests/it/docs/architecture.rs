@@ -34,7 +34,7 @@ fn crates() -> Vec<String> {
 const LABORATORY: &str = "assay-lab";
 
 /// The crates that `cargo build` leaves out.
-const APART: [&str; 2] = ["assay-encoder", LABORATORY];
+const APART: [&str; 3] = ["assay-corpus", "assay-encoder", LABORATORY];
 
 fn manifest(name: &str) -> toml::Table {
     read(&format!("crates/{name}/Cargo.toml")).parse().unwrap()

@@ -1,6 +1,6 @@
 //! Licences as SPDX identifiers, from a skill's declaration or the text of a licence.
 
-use crate::normal;
+use super::normal;
 
 /// Folded names, and their identifiers.
 const NAMES: [(&str, &str); 72] = [

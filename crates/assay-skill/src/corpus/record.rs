@@ -66,7 +66,7 @@ impl Record {
         if !self.id.is_empty() {
             return self.id.clone();
         }
-        let mut hasher = assay_skill::Hasher::new("assay.corpus.id/1");
+        let mut hasher = crate::Hasher::new("assay.corpus.id/1");
         for part in [&self.repo, &self.path, &self.skill_md] {
             hasher.part(part.as_bytes());
         }

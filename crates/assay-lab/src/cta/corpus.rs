@@ -11,11 +11,11 @@ use assay_trace::OfferedSkill;
 use serde_json::json;
 
 use super::python::head;
-use super::report::{Both, Mode, PairLine};
+use super::report::{Both, PairLine};
 use super::{Divergence, Log, Remark, Task, Trace, read};
-use crate::Exposed;
-use crate::corpus::{Corpus, Group, Notice, TraceFile};
-use crate::sheet::Finding;
+use assay_audit::{Exposed, Mode};
+use assay_audit::corpus::{Corpus, Group, Notice, TraceFile};
+use assay_audit::sheet::Finding;
 
 /// So much of a text is shown to raters, in code points.
 const SHOWN: usize = 800;

@@ -3,7 +3,7 @@
 use assay_diagnostic::escape;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::{Findings, RouterFindings, Share, WrongPrompt};
+use super::{Findings, RouterFindings, Share, WrongPrompt};
 
 /// No table is wider.
 const WIDTH: u16 = 150;
@@ -12,7 +12,7 @@ const WIDTH: u16 = 150;
 const ROWS: usize = 12;
 
 /// Renders the report.
-pub fn render(findings: &Findings) -> String {
+pub(crate) fn render(findings: &Findings) -> String {
     let mut text = format!(
         "{} queries, {} of them off-topic; {} skills; 95% CI by resampling queries\n",
         findings.prompts, findings.off_topic, findings.skills

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_syntax::json::{JsonError, parse_json};
 use rayon::prelude::*;
 
-use crate::Record;
+use super::Record;
 
 /// The longest line that is read, in bytes. The longest document that a package may have is 8 MiB,
 /// and JSON may need six bytes for one.

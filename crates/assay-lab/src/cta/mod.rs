@@ -31,7 +31,7 @@ pub use align::{Divergence, DivergenceKind};
 pub use corpus::{audit, findings};
 pub use log::{Event, Kind, Log, Remark, Tokens, read};
 pub use phases::{Phase, PhaseKind};
-pub use report::{Both, DivergenceCounts, Mode, PairLine, Record, SCHEMA, SipCounts};
+pub use report::{Both, DivergenceCounts, PairLine, Record, SipCounts};
 pub use sips::Sip;
 pub use tables::{Bucket, PassRates, Row, Tables};
 pub use trace::Trace;

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::report::{DivergenceCounts, Mode, PairLine, SipCounts};
+use super::report::{DivergenceCounts, PairLine, SipCounts};
+use assay_audit::Mode;
 use super::sips::Sip;
 
 /// How often a task is solved without the skill, by the release's cuts.

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::path::Path;
 
 use assay_audit::corpus::Corpus;
-use assay_audit::cta;
+use assay_lab::cta;
 
 /// CPU-seconds a pair of the published Python program.
 const PUBLISHED: f64 = 0.24;

@@ -9,33 +9,7 @@ use super::log::Tokens;
 use super::phases::Phase;
 use super::python::head;
 use super::trace::Trace;
-use crate::{Exposed, Method};
-
-/// The schema of the lines of an audit.
-pub const SCHEMA: &str = "assay.audit/2";
-
-/// How two runs were put together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// With the skill against without.
-    Treatment,
-    /// Two runs without it; the earlier plays the one with the skill.
-    NullMinus,
-    /// Two runs with it; the later plays the one with the skill.
-    NullPlus,
-}
-
-impl Mode {
-    /// The name in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Treatment => "treatment",
-            Self::NullMinus => "null-minus",
-            Self::NullPlus => "null-plus",
-        }
-    }
-}
+use assay_audit::{Exposed, Method, Mode, SCHEMA};
 
 /// Something of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]

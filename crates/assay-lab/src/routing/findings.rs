@@ -6,135 +6,134 @@
 
 use std::collections::BTreeMap;
 
+use assay_router::{Prompt, Routed, Router, Status};
 use assay_stats::{cluster_bootstrap, sign_flip};
 use serde::Serialize;
-
-use crate::{Prompt, Routed, Router, Status};
 
 /// Of every interval.
 const LEVEL: f64 = 0.95;
 
 /// The report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Findings {
+pub(crate) struct Findings {
     /// `assay.route/1`.
-    pub schema: &'static str,
+    pub(crate) schema: &'static str,
     /// Requests, those off topic included.
-    pub prompts: usize,
+    pub(crate) prompts: usize,
     /// Requests that no skill serves.
-    pub off_topic: usize,
+    pub(crate) off_topic: usize,
     /// Skills to choose from.
-    pub skills: usize,
+    pub(crate) skills: usize,
     /// Of the intervals and the orders.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Whether a model was measured.
-    pub measures_a_model: bool,
+    pub(crate) measures_a_model: bool,
     /// Models first, as they were given, then the lexical routers.
-    pub routers: Vec<RouterFindings>,
+    pub(crate) routers: Vec<RouterFindings>,
 }
 
 /// A share over requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Share {
+pub(crate) struct Share {
     /// Mean over requests of the mean over a request's answers.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// By resampling queries; `null` under two queries.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
     /// Requests counted.
-    pub prompts: usize,
+    pub(crate) prompts: usize,
     /// Answers counted.
-    pub answers: usize,
+    pub(crate) answers: usize,
 }
 
 /// One router.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RouterFindings {
+pub(crate) struct RouterFindings {
     /// `provider:model`, or a lexical router's name.
-    pub router: String,
+    pub(crate) router: String,
     /// Whether it is a lexical router.
-    pub lexical: bool,
+    pub(crate) lexical: bool,
     /// Answers by status.
-    pub statuses: BTreeMap<&'static str, usize>,
+    pub(crate) statuses: BTreeMap<&'static str, usize>,
     /// Requests on topic: the expected skill is first.
-    pub top1: Option<Share>,
+    pub(crate) top1: Option<Share>,
     /// Requests on topic: it is among the first three.
-    pub top3: Option<Share>,
+    pub(crate) top3: Option<Share>,
     /// Requests on topic: the expected or an acceptable skill is first.
-    pub top1_acceptable: Option<Share>,
+    pub(crate) top1_acceptable: Option<Share>,
     /// Requests on topic: the expected or an acceptable skill is among the first three.
-    pub top3_acceptable: Option<Share>,
+    pub(crate) top3_acceptable: Option<Share>,
     /// All requests, an empty ranking being right off topic: the share of correct answers.
-    pub overall: Option<Share>,
+    pub(crate) overall: Option<Share>,
     /// Requests off topic: the ranking is empty.
-    pub abstention: Option<Share>,
+    pub(crate) abstention: Option<Share>,
     /// Requests on topic: the ranking is empty. Each is wrong.
-    pub false_abstention: Option<Share>,
+    pub(crate) false_abstention: Option<Share>,
     /// Requests that reject skills: a rejected one is first.
-    pub rejected_top1: Option<Share>,
+    pub(crate) rejected_top1: Option<Share>,
     /// Requests that reject skills: a rejected one is among the first three.
-    pub rejected_top3: Option<Share>,
+    pub(crate) rejected_top3: Option<Share>,
     /// Requests answered at least twice: the share of pairs of answers with the same first skill,
     /// each shown the skills in another order. `null` for routers that do not depend on the order.
-    pub order_stability: Option<Share>,
+    pub(crate) order_stability: Option<Share>,
     /// The interval of the strict top 1 by resampling answers as if they were independent. It is
     /// too narrow.
-    pub top1_naive_ci95: Option<[f64; 2]>,
+    pub(crate) top1_naive_ci95: Option<[f64; 2]>,
     /// Against the best lexical router on the same requests, in strict top 1; `null` for lexical
     /// ones.
-    pub lift: Option<LiftEstimate>,
+    pub(crate) lift: Option<LiftEstimate>,
     /// Mean over answers, in seconds.
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// Of all answers, also those of earlier runs; `null` if unknown.
-    pub cost_usd: Option<f64>,
+    pub(crate) cost_usd: Option<f64>,
     /// Expected and chosen skills with counts of answers; without correct ones.
-    pub confusion: Vec<Confusion>,
+    pub(crate) confusion: Vec<Confusion>,
     /// Requests with a wrong answer, those with most first.
-    pub failures: Vec<WrongPrompt>,
+    pub(crate) failures: Vec<WrongPrompt>,
 }
 
 /// A paired difference between two routers over requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LiftEstimate {
+pub(crate) struct LiftEstimate {
     /// The other. It was chosen as the best on the same queries, which biases the lift downwards.
-    pub router: String,
+    pub(crate) router: String,
     /// Mean over requests on topic.
-    pub lift: f64,
+    pub(crate) lift: f64,
     /// By resampling queries.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
     /// Sign-flip test over requests.
-    pub p: Option<f64>,
+    pub(crate) p: Option<f64>,
 }
 
 /// How often one skill was chosen for another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Confusion {
+pub(crate) struct Confusion {
     /// The expected skill; `null` off topic.
-    pub expected: Option<String>,
+    pub(crate) expected: Option<String>,
     /// The first of the ranking; `null` for an empty one and for a reply that could not be read.
-    pub chosen: Option<String>,
+    pub(crate) chosen: Option<String>,
     /// Answers.
-    pub answers: usize,
+    pub(crate) answers: usize,
 }
 
 /// A request that was answered wrongly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WrongPrompt {
+pub(crate) struct WrongPrompt {
     /// Its id.
-    pub prompt: String,
+    pub(crate) prompt: String,
     /// The expected skill; `null` off topic.
-    pub expected: Option<String>,
+    pub(crate) expected: Option<String>,
     /// Wrong answers.
-    pub wrong: usize,
+    pub(crate) wrong: usize,
     /// Of them, acceptable ones.
-    pub acceptable: usize,
+    pub(crate) acceptable: usize,
     /// Results in all.
-    pub answers: usize,
+    pub(crate) answers: usize,
     /// The other choices, the most frequent first.
-    pub chosen: Vec<String>,
+    pub(crate) chosen: Vec<String>,
 }
 
 /// The figures of every router.
-pub fn findings(
+pub(crate) fn findings(
     prompts: &[Prompt],
     routers: &[Router],
     skills: usize,

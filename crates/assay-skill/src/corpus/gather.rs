@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_skill::{Diagnostic, FileKind, Library, Package};
+use crate::{Diagnostic, FileKind, Library, Package};
 use rayon::prelude::*;
 
-use crate::license::{Declared, declared, of_text};
-use crate::{File, Record};
+use super::license::{Declared, declared, of_text};
+use super::{File, Record};
 
 /// Files that contain a licence, in the order in which they are searched for.
 const LICENSE_FILES: [&str; 7] =

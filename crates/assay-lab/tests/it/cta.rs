@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use assay_audit::corpus::Corpus;
-use assay_audit::cta::{self, PairLine};
+use assay_lab::cta::{self, PairLine};
 use serde_json::Value;
 
 use assay_test::shared;
