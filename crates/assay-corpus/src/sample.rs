@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use assay_skill::corpus::input::{BadLine, Input, InputError, parse};
 use crate::near::{grams, jaccard};
-use assay_skill::corpus::normal::{self, split};
 use crate::quality;
 use assay_skill::corpus::Record;
+use assay_skill::corpus::input::{BadLine, Input, InputError, parse};
+use assay_skill::corpus::normal::{self, split};
 
 /// Bodies with at least this Jaccard similarity of word 3-grams are near-identical: the default of
 /// [`near`](crate::near::near).

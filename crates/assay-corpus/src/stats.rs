@@ -11,10 +11,10 @@ use assay_stats::sample_quantile;
 use serde::Serialize;
 use statrs::function::erf::erf;
 
+use crate::quality::{self, CRITERIA, DIMENSIONS};
 use assay_skill::corpus::Record;
 use assay_skill::corpus::input::{BadLine, Input, InputError};
 use assay_skill::corpus::normal;
-use crate::quality::{self, CRITERIA, DIMENSIONS};
 
 /// Figures of a corpus.
 #[derive(Debug, Serialize)]

@@ -9,7 +9,9 @@ pub mod cta;
 mod failure;
 #[cfg(test)]
 mod reference;
+mod retrieval;
 mod routing;
+mod safety_sets;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

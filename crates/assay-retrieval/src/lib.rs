@@ -1,12 +1,10 @@
 //! Retrieval: finds the texts of a collection that a request resembles, and near-duplicates.
 //!
-//! [`Index`] has the words of many skills, and a [`Retriever`] ranks them for a request;
-//! [`bench`](mod@bench) measures how well. [`Bm25`] does the same for a few texts;
+//! [`Index`] has the words of many skills, and a [`Retriever`] ranks them for a request. [`Bm25`] does the same for a few texts;
 //! [`shingle_similarity`] finds near-duplicates. This crate does not depend on trials.
 
 pub mod analysis;
 mod background;
-pub mod bench;
 pub mod best;
 mod bm25;
 mod catalogue;
@@ -17,9 +15,11 @@ pub mod hybrid;
 mod index;
 pub mod index_file;
 mod metrics;
+pub mod queries;
 mod related;
 pub mod rerank;
 mod retriever;
+mod run;
 mod searcher;
 mod sentences;
 mod similarity;
@@ -35,6 +35,8 @@ pub use index::{Counts, FIELDS, Field, Index, Lengths};
 pub use index_file::{IndexError, IndexFile, Stamp};
 pub use metrics::{Metric, RelevantSets, Scores, score};
 pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
+pub use run::{Context, Cost, Run};
 pub use searcher::{Answer, HitExplanation, SearchError, SearchHit, Searcher};
+pub use sentences::sentences;
 pub use similarity::{Shingles, shingle_similarity};
 pub use tokens::words;

@@ -2,7 +2,7 @@
 
 /// The sentences of a text: lines, parted after a full stop, an exclamation or a question mark that
 /// a space follows.
-pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| {
         let mut rest = line.trim();
         std::iter::from_fn(move || {

@@ -33,7 +33,6 @@ mod rules;
 mod script;
 mod secrets;
 pub mod self_test;
-pub mod sets;
 mod shell;
 mod shell_state;
 mod signals;

@@ -15,9 +15,9 @@ use super::findings::{ArmFindings, findings};
 use super::report::adherence_report;
 use super::task::{PairAudit, Run, RunName, TaskAudit, TaskRuns, audit, count};
 use crate::Exposed;
+use crate::SCHEMA;
 use crate::adherence::{ADOPTED, DirectiveCounts};
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
-use crate::SCHEMA;
 use crate::directive::SkillPackage;
 use crate::evidence::SkillText;
 

@@ -11,8 +11,8 @@ use super::null::{Excess, LEVEL, Unit, mean, test};
 use super::pattern::{Effect, Finding, Pattern};
 use super::reader::{Reader, ReaderSpan, RunFinding};
 use super::task::{ArmPairs, Counts, RunAudit, TaskAudit, count};
-use crate::adherence::{ADOPTED, Mattered, Status, mattered};
 use crate::Mode;
+use crate::adherence::{ADOPTED, Mattered, Status, mattered};
 
 /// The seed of the assignments that are drawn.
 const SEED: u64 = 20_261_121;

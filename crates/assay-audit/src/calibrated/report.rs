@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::task::{ArmPairs, RunAudit, RunName, TaskAudit};
-use crate::adherence::{Change, Location, Status, TestCheck, mattered};
 use crate::SCHEMA;
+use crate::adherence::{Change, Location, Status, TestCheck, mattered};
 use crate::directive::{Directive, Kind, Modality};
 
 /// Longest text of a location, in characters.

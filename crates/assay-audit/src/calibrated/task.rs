@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use super::pattern::{Finding, Pair as PatternPair, Pattern, RunFacts, patterns};
 use crate::Exposed;
+use crate::Mode;
 use crate::adherence::{
     ADOPTED, Adherence, Delivery, Known, Left, RunEvidence, TestCheck, adherences, attainable, can_adopt,
     deliveries,
 };
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
-use crate::Mode;
 use crate::directive::Directive;
 use crate::evidence::{SkillText, words};
 use crate::planted::{PlantedRun, planted_runs};

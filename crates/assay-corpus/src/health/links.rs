@@ -8,8 +8,8 @@ use assay_skill::Package;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use assay_skill::corpus::normal;
 use crate::quality::outline;
+use assay_skill::corpus::normal;
 
 /// The result for an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

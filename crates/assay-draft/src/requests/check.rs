@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_retrieval::bench::{Query, annotate};
+use assay_retrieval::queries::{Query, annotate};
 use assay_retrieval::{Shingles, words};
 use serde::Serialize;
 

@@ -5,14 +5,14 @@ mod tables;
 use std::path::Path;
 
 use assay_audit::Exposed;
-use assay_audit::corpus::Notice;
 use assay_audit::Mode;
+use assay_audit::corpus::Notice;
 use assay_audit::evidence::SkillText;
 use assay_report::clean;
 use assay_trace::OfferedSkill;
 
-use crate::cta::{self, Both, PairLine, PassRates, Record, Sip, Tables, Task, Trace, read};
 use crate::args::cta::{CtaArgs, CtaCorpusArgs, CtaPairsArgs, CtaSheetArgs, CtaWhat};
+use crate::cta::{self, Both, PairLine, PassRates, Record, Sip, Tables, Task, Trace, read};
 use assay_cli::commands::audit::corpus::{find, print};
 use assay_cli::commands::audit::input;
 use assay_cli::commands::audit::notices::Notices;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_skill::corpus::Record;
-use assay_skill::corpus::input::Input;
 use assay_draft::needs::labels::{Agreement, Counts, Frequencies, Labelled};
 use assay_draft::needs::{self, Category, Needs};
 use assay_report::{clean, counted};
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::Input;
 use serde_json::{Map, Value, json};
 
 use super::simulate::table::markdown;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_skill::corpus::gather;
 use assay_corpus::health::context_engineering::{self, Revision};
 use assay_corpus::health::history::{self, Line, Trend};
 use assay_corpus::health::links::{self, LinkCheck};
 use assay_corpus::health::{Health, SkillHealth};
 use assay_report::clean;
 use assay_skill::Library;
+use assay_skill::corpus::gather;
 use serde::Serialize;
 
 use crate::args::health::{HealthArgs, Profile, ScriptRevision};
@@ -69,8 +69,8 @@ fn scored(args: &HealthArgs, ui: &Ui) -> Result<Health, Failure> {
         (Some(ScriptRevision::EightYaml), _) | (None, Profile::Eight) => Some(Revision::Hardened),
         (None, Profile::ContextEngineering) => None,
     };
-    let (health, warnings) = context_engineering::check(&args.dir, args.fixtures.as_deref(), revision)
-        .map_err(health_failure)?;
+    let (health, warnings) =
+        context_engineering::check(&args.dir, args.fixtures.as_deref(), revision).map_err(health_failure)?;
     for warning in warnings {
         ui.note(&format!("warning: {warning}"));
     }

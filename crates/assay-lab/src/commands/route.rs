@@ -12,8 +12,8 @@ use assay_router::{
 };
 use serde_json::json;
 
-use crate::routing::{Findings, findings, render};
 use crate::args::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
+use crate::routing::{Findings, findings, render};
 use assay_cli::asking::price_of;
 use assay_cli::commands::route::{broken, candidates, open, template};
 use assay_cli::config::Settings;

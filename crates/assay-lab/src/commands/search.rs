@@ -5,17 +5,20 @@ use std::path::Path;
 use std::time::Instant;
 
 use assay_report::clean;
-use assay_retrieval::bench::{
-    Erasure, Negative, OffTopic, Pool, Query, Rankings, Run, abstention, agreement, annotate, check, context,
-    erase, findings, fit_abstention, read_negative, read_off_topic, read_qrels, read_query, read_run, render,
-    render_abstention, run as ask, write_qrels, write_run,
+use assay_retrieval::best::abstention::{
+    OffTopic, abstention, fit_abstention, read_off_topic, render_abstention,
 };
 use assay_retrieval::best::train::{Trained, train};
 use assay_retrieval::dense::AdapterEvaluation;
-use assay_retrieval::{Document, RetrieverSpec};
+use assay_retrieval::queries::{Negative, Query, annotate, check, read_negative, read_query};
+use assay_retrieval::{Document, RetrieverSpec, Run};
 
 use super::corpus::read_categories;
 use crate::args::search::{LabSearchArgs, LabSearchWhat, SearchBenchArgs, SearchEraseArgs, SearchTrainArgs};
+use crate::retrieval::{
+    Erasure, Pool, Rankings, agreement, context, erase, findings, read_qrels, read_run, render, run as ask,
+    write_qrels, write_run,
+};
 use assay_cli::commands::search::library::{documents, parsed};
 use assay_cli::commands::search::models;
 use assay_cli::failure::{Failure, Status};

@@ -5,12 +5,12 @@ mod model;
 
 use std::path::Path;
 
-use assay_skill::corpus::Record;
-use assay_skill::corpus::input::Input;
 use assay_corpus::taxonomy::{
     ClusterOptions, SkillSummary, SkillTags, Taxonomy, cluster, name_clusters, similarity_graph,
 };
 use assay_report::{clean, counted};
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::Input;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

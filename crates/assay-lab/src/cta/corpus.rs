@@ -13,9 +13,9 @@ use serde_json::json;
 use super::python::head;
 use super::report::{Both, PairLine};
 use super::{Divergence, Log, Remark, Task, Trace, read};
-use assay_audit::{Exposed, Mode};
 use assay_audit::corpus::{Corpus, Group, Notice, TraceFile};
 use assay_audit::sheet::Finding;
+use assay_audit::{Exposed, Mode};
 
 /// So much of a text is shown to raters, in code points.
 const SHOWN: usize = 800;

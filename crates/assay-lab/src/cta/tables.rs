@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::report::{DivergenceCounts, PairLine, SipCounts};
-use assay_audit::Mode;
 use super::sips::Sip;
+use assay_audit::Mode;
 
 /// How often a task is solved without the skill, by the release's cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

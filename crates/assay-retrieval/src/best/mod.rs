@@ -6,6 +6,7 @@
 //! its quality on repositories that it was not fitted to, and what was tried without gain. It uses
 //! name, description and SKILL.md only.
 
+pub mod abstention;
 mod answerable;
 mod candidate;
 mod features;

@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::{Best, Candidate, FEATURES, Features, NAMES, Signals, dot};
 use crate::analysis::Stemmer;
-use crate::bench::{Negative, Query, Run};
 use crate::corpus::Document;
 use crate::dense::AdapterEvaluation;
 use crate::index::{Index, ordered};
+use crate::queries::{Negative, Query};
+use crate::run::Run;
 
 /// Of the squared standardised weights; from .001 to .01 nothing changed by more than .2 points.
 const RIDGE: f64 = 0.01;

@@ -9,12 +9,12 @@ mod options;
 use std::sync::Arc;
 
 use crate::analysis::Stemmer;
-use crate::bench::Query;
 use crate::best::{Best, DEFAULT_STEMMER};
 use crate::corpus::Document;
 use crate::dense::{Adapter, AdapterEvaluation, adapt};
 use crate::hybrid::{Fusion, Hybrid};
 use crate::index::{FIELDS, Field, Index, ordered};
+use crate::queries::Query;
 use crate::rerank::{self, Rerank};
 use crate::retriever::{Lexical, Retriever, RetrieverError, Weighting};
 

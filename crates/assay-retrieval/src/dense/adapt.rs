@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::adapter::{Adapter, mapped};
 use super::{Dense, Kind, dot, embed, normalized};
-use crate::bench::Query;
 use crate::corpus::Document;
 use crate::metrics::{Metric, RelevantSets, score};
+use crate::queries::Query;
 use crate::retriever::{RetrieverError, best};
 
 /// Of the softmax over cosines; that of SkillRet and of most contrastive training of encoders.
@@ -287,7 +287,7 @@ mod tests {
         let (id, repository) = (format!("{n}"), format!("repository{repository}"));
         let line =
             serde_json::json!({ "qid": id, "query": text, "repository": repository, "gold_ids": [gold] });
-        crate::bench::read_query(&line.to_string()).unwrap()
+        crate::queries::read_query(&line.to_string()).unwrap()
     }
 
     #[test]

@@ -4,7 +4,8 @@
 
 use std::io::{BufRead, BufReader};
 
-use assay_retrieval::bench::{OffTopic, Query, abstention, read_off_topic, read_query};
+use assay_retrieval::best::abstention::{OffTopic, Share, abstention, read_off_topic};
+use assay_retrieval::queries::{Query, read_query};
 use assay_retrieval::{Document, Searcher, read_document};
 use assay_test::shared;
 use serde_json::Value;
@@ -83,7 +84,7 @@ fn off_topic_requests_are_declined_and_others_answered() {
         assert!(size.declined.right * 100 >= size.declined.of * 90, "{size:#?}");
         assert!(size.answered.of >= 20 && size.answered.right * 100 >= size.answered.of * 90, "{size:#?}");
     }
-    let sum = |shares: &mut dyn Iterator<Item = assay_retrieval::bench::Share>| {
+    let sum = |shares: &mut dyn Iterator<Item = Share>| {
         shares.fold((0, 0), |sum, own| (sum.0 + own.right, sum.1 + own.of))
     };
     let declined = sum(&mut found.sizes.iter().map(|size| size.declined));

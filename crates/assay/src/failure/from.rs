@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::error::Error as _;
 
-use assay_skill::corpus::input::InputError;
 use assay_model::ModelError;
 use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
+use assay_skill::corpus::input::InputError;
 use assay_store::{ArchiveError, StoreError};
 use assay_trial::import::ImportError;
 use assay_trial::{

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use assay_audit::rarity::{Counts, Document, common, families};
-use assay_skill::corpus::input::Input;
 use assay_corpus::near::near;
+use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use crate::args::audit::RarityArgs;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use assay_corpus::funnel::{self, Order, Rules, StageCount};
-use assay_skill::corpus::input::Input;
 use assay_corpus::synthetic::Synthetic;
+use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use super::process::peak_memory;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_safety::sets;
+use crate::safety_sets as sets;
 
 use assay_cli::failure::{Failure, Status};
 use assay_cli::ui::Ui;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use assay_skill::Severity;
 use assay_skill::corpus::gather;
 use assay_skill::corpus::input::Input;
-use assay_skill::Severity;
 use serde::Serialize;
 
 use super::output::write_to;

@@ -1,7 +1,7 @@
 //! `assay lab corpus near`.
 
-use assay_skill::corpus::input::Input;
 use assay_corpus::near::{Near, near};
+use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use super::output::write_to;

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_skill::corpus::input::Input;
 use assay_corpus::sample::{Drawn, Key, Options, Sample, Stratum, sample};
 use assay_corpus::unpack::{create_empty, folder_path, write_record};
 use assay_report::{clean, counted};
+use assay_skill::corpus::input::Input;
 use serde::{Deserialize, Serialize};
 
 use super::output::write_to;
 use super::suitability::{Suitable, check};
 use crate::args::corpus::{SampleArgs, SampleKey};
-use assay_cli::commands::bad_lines::BadLines;
 use crate::failure::unpack_failure;
+use assay_cli::commands::bad_lines::BadLines;
 use assay_cli::failure::{Failure, Status};
 use assay_cli::machine;
 use assay_cli::ui::Ui;

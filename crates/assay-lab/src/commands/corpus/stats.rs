@@ -1,8 +1,8 @@
 //! `assay lab corpus stats`.
 
-use assay_skill::corpus::input::Input;
 use assay_corpus::stats::{Sizes, Stats, stats};
 use assay_report::clean;
+use assay_skill::corpus::input::Input;
 use serde::Serialize;
 
 use super::output::write_to;

@@ -1,11 +1,11 @@
 //! Whether an evaluation can be drafted for a record.
 
-use assay_skill::corpus::Record;
 use assay_corpus::unpack::folder_path;
 use assay_diagnostic::Severity;
 use assay_draft::needs::{self, Verdict};
 use assay_safety::Bundle;
 use assay_skill::Package;
+use assay_skill::corpus::Record;
 
 use assay_cli::failure::Failure;
 use assay_cli::machine::Programs;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use assay_skill::corpus::Record;
-use assay_skill::corpus::input::Input;
 use assay_draft::needs::{self, Assessment, Needs, Unmet, Verdict};
 use assay_report::{clean, counted};
+use assay_skill::corpus::Record;
+use assay_skill::corpus::input::Input;
 use assay_skill::{Document, Severity};
 use serde::Serialize;
 

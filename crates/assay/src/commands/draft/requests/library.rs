@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use assay_draft::requests::{Pool, Skill, Skills};
 use assay_skill::corpus::input::Input;
 use assay_skill::corpus::{Record, gather};
-use assay_draft::requests::{Pool, Skill, Skills};
 use assay_skill::{Document, Severity};
 
 use crate::commands::bad_lines::BadLines;

@@ -10,33 +10,33 @@ const TRIGGER_DEPTH: usize = 5;
 
 /// The results of a retriever for requests that must not lead to certain skills.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NegativeFindings {
+pub(crate) struct NegativeFindings {
     /// In which pool.
-    pub pool: &'static str,
+    pub(crate) pool: &'static str,
     /// The retriever.
-    pub retriever: String,
+    pub(crate) retriever: String,
     /// Negative requests whose skills are in the pool.
-    pub requests: usize,
+    pub(crate) requests: usize,
     /// The highest threshold that keeps at least four fifths of the achievable Recall@5.
-    pub default: Option<Threshold>,
+    pub(crate) default: Option<Threshold>,
     /// From 0 upward.
-    pub curve: Vec<Threshold>,
+    pub(crate) curve: Vec<Threshold>,
 }
 
 /// What becomes of requests where only skills count whose share of the ceiling is at least
 /// `threshold`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Threshold {
+pub(crate) struct Threshold {
     /// Share of the highest score that a document could have for the request.
-    pub threshold: f64,
+    pub(crate) threshold: f64,
     /// Share of negative requests with a forbidden skill among the first five.
-    pub false_triggers: f64,
+    pub(crate) false_triggers: f64,
     /// Recall@5 of the queries, as a share of that without a threshold.
-    pub recall_kept: f64,
+    pub(crate) recall_kept: f64,
     /// Share of queries with any skill left.
-    pub coverage: f64,
+    pub(crate) coverage: f64,
     /// Of those, the share whose first skill is wrong.
-    pub risk: f64,
+    pub(crate) risk: f64,
 }
 
 /// Steps of the threshold curve.

@@ -22,52 +22,52 @@ fn is_previous_name(own: &Covariance, other: &Covariance) -> bool {
 /// The retrievers of a pool with their mean NDCG@10, and the covariance of these means over gold
 /// skills.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Covariance {
+pub(crate) struct Covariance {
     /// The pool.
-    pub pool: String,
+    pub(crate) pool: String,
     /// The retrievers.
-    pub retrievers: Vec<String>,
+    pub(crate) retrievers: Vec<String>,
     /// Their means over queries.
-    pub means: Vec<f64>,
+    pub(crate) means: Vec<f64>,
     /// A row a retriever.
-    pub covariance: Vec<Vec<f64>>,
+    pub(crate) covariance: Vec<Vec<f64>>,
 }
 
 /// Two orders of the same retrievers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Agreement {
+pub(crate) struct Agreement {
     /// The other report.
-    pub against: String,
+    pub(crate) against: String,
     /// The measure that orders.
-    pub measure: &'static str,
+    pub(crate) measure: &'static str,
     /// The pool, in both.
-    pub pool: String,
+    pub(crate) pool: String,
     /// The retrievers that both have.
-    pub retrievers: Vec<Ordered>,
+    pub(crate) retrievers: Vec<Ordered>,
     /// Spearman's rank correlation.
-    pub spearman: Correlation,
+    pub(crate) spearman: Correlation,
     /// Kendall's τ-b.
-    pub kendall: Correlation,
+    pub(crate) kendall: Correlation,
 }
 
 /// One retriever in both benchmarks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ordered {
+pub(crate) struct Ordered {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its figure here.
-    pub here: f64,
+    pub(crate) here: f64,
     /// Its figure in the other report.
-    pub there: f64,
+    pub(crate) there: f64,
 }
 
 /// A correlation of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Correlation {
+pub(crate) struct Correlation {
     /// From −1 to 1.
-    pub value: f64,
+    pub(crate) value: f64,
     /// For other requests of the same kinds, and the same retrievers.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
 }
 
 /// What of a report is compared with another.
@@ -105,7 +105,7 @@ pub(super) fn covariance(pool: &Pool<'_>, clusters: &[Vec<usize>], values: &[Vec
 /// Why another report cannot be compared with.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AgreementError {
+pub(crate) enum AgreementError {
     /// It is not JSON, or lacks a field.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
@@ -129,7 +129,7 @@ pub enum AgreementError {
 }
 
 /// Compares the order of retrievers with that of another report, in the first pool that both have.
-pub fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement, AgreementError> {
+pub(crate) fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement, AgreementError> {
     let other: Report = serde_json::from_str(other)?;
     if other.schema != found.schema && other.schema != PREVIOUS_SCHEMA {
         return Err(AgreementError::Schema { found: other.schema, due: found.schema });

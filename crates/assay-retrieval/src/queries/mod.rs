@@ -1,11 +1,15 @@
 //! Requests with the skills that serve them.
 
+mod leakage;
+
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::corpus::LineError;
+
+pub use leakage::annotate;
 
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -12,13 +12,13 @@ use assay_diagnostic::group_digits;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Query;
+use super::train::solve;
+use super::{Best, Ranked, SIGNALS, Signals};
 use crate::analysis::Stemmer;
-use crate::best::train::solve;
-use crate::best::{Best, Ranked, SIGNALS, Signals};
 use crate::corpus::Document;
 use crate::corpus::LineError;
 use crate::index::{Index, ordered};
+use crate::queries::Query;
 
 /// Skills of the smallest library, and of the largest that is one repository's.
 const SIZES: (usize, usize) = (14, 170);

@@ -1,98 +1,40 @@
 //! The benchmark: retrieval quality on labelled queries, with confidence intervals and costs.
 
-mod abstention;
 mod depths;
 mod erase;
 mod findings;
-mod leakage;
 mod negatives;
 mod orders;
 mod pool;
-mod queries;
 mod render;
 mod trec;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
+use assay_retrieval::queries::{Negative, Query};
+use assay_retrieval::{
+    Context, Cost, Document, Index, RelevantSets, Retriever, RetrieverError, Run, Scores, score,
+};
 use rayon::prelude::*;
 
-use crate::corpus::Document;
-use crate::index::Index;
-use crate::metrics::{RelevantSets, Scores, score};
-use crate::retriever::{Retriever, RetrieverError};
-
-pub use abstention::{
-    Abstention, OffTopic, Share, SizeBand, abstention, fit_abstention, read_off_topic, render_abstention,
-};
-pub use depths::Reranked;
-pub use erase::{Erasure, MaskedQuery, erase};
-pub use findings::{Comparison, CorpusSize, Findings, Leakage, Part, RetrieverFindings, findings};
-pub use leakage::annotate;
-pub use negatives::{NegativeFindings, Threshold};
-pub use orders::{Agreement, AgreementError, Correlation, Covariance, Ordered, agreement};
-pub use pool::{Estimate, Pool};
-pub use queries::{CheckedQueries, Negative, Query, check, read_negative, read_query};
-pub use render::render;
-pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_qrels, write_run};
+pub(crate) use depths::Reranked;
+pub(crate) use erase::{Erasure, erase};
+pub(crate) use findings::{Comparison, Findings, Part, RetrieverFindings, findings};
+pub(crate) use negatives::NegativeFindings;
+pub(crate) use orders::{Agreement, Correlation, Ordered, agreement};
+pub(crate) use pool::{Estimate, Pool};
+pub(crate) use render::render;
+pub(crate) use trec::{Rankings, read_qrels, read_run, write_qrels, write_run};
 
 /// Stored results of a query; as deep as SkillRet reranks, and more.
-pub const DEPTH: usize = 100;
-
-/// What one retriever found.
-#[derive(Debug, Clone)]
-pub struct Run {
-    /// Its name.
-    pub retriever: String,
-    /// What its ranking depends on.
-    pub options: serde_json::Value,
-    /// By query: ids with their scores, the best first.
-    pub rankings: Vec<Vec<(String, f32)>>,
-    /// By query: the highest possible score of a document.
-    pub ceilings: Vec<f32>,
-    /// The same for the negative requests.
-    pub negatives: Vec<(Vec<(String, f32)>, f32)>,
-    /// The cost.
-    pub cost: Option<Cost>,
-}
-
-/// The cost of a retriever.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Cost {
-    /// From documents in memory to the first query.
-    pub index_seconds: f64,
-    /// Processor time of all threads in it, which other programs do not lengthen.
-    pub index_cpu_seconds: Option<f64>,
-    /// Documents over the seconds of the clock.
-    pub documents_per_second: f64,
-    /// All queries on all threads.
-    pub queries_per_second: f64,
-    /// One query alone, the middle one.
-    pub p50_seconds: f64,
-    /// One query alone, the hundredth slowest of a hundred.
-    pub p99_seconds: f64,
-    /// Resident memory of the process after the queries.
-    pub rss_bytes: Option<u64>,
-    /// What a result adds to the context of a model.
-    pub context: Option<Context>,
-}
-
-/// Tokens that results put into a context, mean over queries.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Context {
-    /// Hits whose names and descriptions are counted.
-    pub hits: usize,
-    /// Tokens of their names and descriptions.
-    pub description_tokens: f64,
-    /// Tokens of the first hit's SKILL.md.
-    pub skill_tokens: f64,
-}
+pub(crate) const DEPTH: usize = 100;
 
 /// Hits that are shown to a model.
 const CONTEXT: usize = 5;
 
 /// Counts the tokens of results by a counter of tokens.
-pub fn context(run: &Run, documents: &[Document], tokens: impl Fn(&str) -> usize + Sync) -> Context {
+pub(crate) fn context(run: &Run, documents: &[Document], tokens: impl Fn(&str) -> usize + Sync) -> Context {
     let by_id: HashMap<&str, &Document> = documents.iter().map(|own| (own.id.as_str(), own)).collect();
     let mut wanted: BTreeMap<&str, bool> = BTreeMap::new();
     for ranking in &run.rankings {
@@ -123,7 +65,7 @@ pub fn context(run: &Run, documents: &[Document], tokens: impl Fn(&str) -> usize
 }
 
 /// Runs every query twice: one at a time for latency, and all in parallel for throughput.
-pub fn run(
+pub(crate) fn run(
     retriever: &dyn Retriever,
     index: &Index,
     queries: &[Query],

@@ -16,7 +16,7 @@ use super::negatives::{NegativeFindings, negative};
 use super::orders::{Agreement, Covariance, covariance};
 use super::pool::{Estimate, PRIMARY, Pool, estimate, metric_index};
 use super::{Cost, Query, Run, grouped, scored};
-use crate::metrics::{Metric, Scores};
+use assay_retrieval::{Metric, Scores};
 
 /// Fewest gold skills and queries of a repository that is a separate group.
 const MIN_REPOSITORY: (usize, usize) = (10, 30);
@@ -32,45 +32,45 @@ const FORBIDDEN_DEPTH: usize = 3;
 
 /// The report of the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Findings {
+pub(crate) struct Findings {
     /// `assay.search-bench/2`.
-    pub schema: &'static str,
+    pub(crate) schema: &'static str,
     /// How large the corpus is.
-    pub corpus: CorpusSize,
+    pub(crate) corpus: CorpusSize,
     /// The number of queries.
-    pub queries: usize,
+    pub(crate) queries: usize,
     /// Seed of the intervals and tests.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// How much of the skills' text the queries repeat.
-    pub leakage: Leakage,
+    pub(crate) leakage: Leakage,
     /// Every retriever in every pool.
-    pub retrievers: Vec<RetrieverFindings>,
+    pub(crate) retrievers: Vec<RetrieverFindings>,
     /// Each retriever against the first, in every pool.
-    pub comparisons: Vec<Comparison>,
+    pub(crate) comparisons: Vec<Comparison>,
     /// Requests that must not lead to certain skills.
-    pub negatives: Vec<NegativeFindings>,
+    pub(crate) negatives: Vec<NegativeFindings>,
     /// Every retriever as the second stage of the first.
-    pub reranked: Vec<Reranked>,
+    pub(crate) reranked: Vec<Reranked>,
     /// Covariances of the retrievers' means, for comparing their order with that of another
     /// benchmark.
-    pub covariances: Vec<Covariance>,
+    pub(crate) covariances: Vec<Covariance>,
     /// The effect of masking a sentence, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub erasure: Vec<Erasure>,
+    pub(crate) erasure: Vec<Erasure>,
     /// Whether another benchmark ranks the retrievers in the same order, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub agreement: Option<Agreement>,
+    pub(crate) agreement: Option<Agreement>,
 }
 
 /// How much queries repeat of the skills that they need.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Leakage {
+pub(crate) struct Leakage {
     /// Queries that share more than a tenth of their 3-grams with their skill.
-    pub overlap3_above_10: usize,
+    pub(crate) overlap3_above_10: usize,
     /// Queries that name their skill.
-    pub names_skill: usize,
+    pub(crate) names_skill: usize,
     /// Queries that do neither.
-    pub neither: usize,
+    pub(crate) neither: usize,
 }
 
 impl Leakage {
@@ -87,84 +87,84 @@ impl Leakage {
 
 /// How large a corpus is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CorpusSize {
+pub(crate) struct CorpusSize {
     /// Skills that are searched.
-    pub documents: usize,
+    pub(crate) documents: usize,
 }
 
 /// One retriever in one pool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RetrieverFindings {
+pub(crate) struct RetrieverFindings {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What its ranking depends on.
-    pub options: serde_json::Value,
+    pub(crate) options: serde_json::Value,
     /// `all`: every skill; `repositories`: those of repositories that own a relevant one.
-    pub pool: &'static str,
+    pub(crate) pool: &'static str,
     /// Skills in the pool.
-    pub documents: usize,
+    pub(crate) documents: usize,
     /// Means over queries, by measure.
-    pub micro: BTreeMap<String, Estimate>,
+    pub(crate) micro: BTreeMap<String, Estimate>,
     /// Means over repositories, by measure.
     #[serde(rename = "macro")]
-    pub macro_: BTreeMap<String, Estimate>,
+    pub(crate) macro_: BTreeMap<String, Estimate>,
     /// Means over sources, by measure, if there are several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub macro_sources: BTreeMap<String, Estimate>,
+    pub(crate) macro_sources: BTreeMap<String, Estimate>,
     /// Means over queries where near-duplicates and acceptable skills count too.
-    pub micro_lenient: BTreeMap<String, f64>,
+    pub(crate) micro_lenient: BTreeMap<String, f64>,
     /// NDCG@10 by repository.
-    pub repositories: BTreeMap<String, Part>,
+    pub(crate) repositories: BTreeMap<String, Part>,
     /// NDCG@10 by source.
-    pub sources: BTreeMap<String, Part>,
+    pub(crate) sources: BTreeMap<String, Part>,
     /// NDCG@10 by what else parts the queries: number of relevant skills, length, whether the skill
     /// is named, overlap, category.
-    pub parts: BTreeMap<&'static str, BTreeMap<String, Part>>,
+    pub(crate) parts: BTreeMap<&'static str, BTreeMap<String, Part>>,
     /// Among queries that forbid skills: the share with one of them among the first three.
-    pub forbidden_top3: Option<f64>,
+    pub(crate) forbidden_top3: Option<f64>,
     /// Among the same queries: the share with one of them before every relevant skill.
-    pub forbidden_before_gold: Option<f64>,
+    pub(crate) forbidden_before_gold: Option<f64>,
     /// Its cost; `null` for runs read from a file.
-    pub cost: Option<Cost>,
+    pub(crate) cost: Option<Cost>,
 }
 
 /// Some of the queries.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Part {
+pub(crate) struct Part {
     /// How many.
-    pub queries: usize,
+    pub(crate) queries: usize,
     /// Their mean NDCG@10.
     #[serde(rename = "ndcg@10")]
-    pub ndcg: f64,
+    pub(crate) ndcg: f64,
 }
 
 /// Two retrievers on the same queries, in NDCG@10.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// In which pool.
-    pub pool: &'static str,
+    pub(crate) pool: &'static str,
     /// The one.
-    pub retriever: String,
+    pub(crate) retriever: String,
     /// The other.
-    pub baseline: String,
+    pub(crate) baseline: String,
     /// Mean difference over queries.
-    pub micro: Estimate,
+    pub(crate) micro: Estimate,
     /// Mean difference over repositories.
     #[serde(rename = "macro")]
-    pub macro_: Estimate,
+    pub(crate) macro_: Estimate,
     /// Randomisation test of the micro difference: the sign of each gold skill's sum of differences
     /// is drawn.
-    pub p: Option<f64>,
+    pub(crate) p: Option<f64>,
     /// Adjusted for the comparisons of all pools (Holm).
-    pub p_adjusted: Option<f64>,
+    pub(crate) p_adjusted: Option<f64>,
     /// Minimum detectable effect of the micro difference (power 0.8, level 0.05): 2.8 standard
     /// errors.
-    pub smallest_detectable: Option<f64>,
+    pub(crate) smallest_detectable: Option<f64>,
 }
 
 /// The figures of every retriever in every pool. The first run of a pool is the baseline of the
 /// others.
-pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
+pub(crate) fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
     let mut retrievers = Vec::new();
     let mut comparisons = Vec::new();
     let (mut negatives, mut second, mut covariances) = (Vec::new(), Vec::new(), Vec::new());

@@ -4,7 +4,7 @@ use assay_stats::stratified_cluster_bootstrap;
 use serde::Serialize;
 
 use super::{Negative, Query, Run, grouped};
-use crate::metrics::{Metric, RelevantSets, score};
+use assay_retrieval::{Metric, RelevantSets, score};
 
 /// Of every interval.
 const LEVEL: f64 = 0.95;
@@ -13,26 +13,26 @@ const LEVEL: f64 = 0.95;
 pub(super) const PRIMARY: Metric = Metric::Ndcg(10);
 
 /// Queries over one set of skills, by several retrievers.
-pub struct Pool<'a> {
+pub(crate) struct Pool<'a> {
     /// `all`, or `repositories`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Skills in it.
-    pub documents: usize,
+    pub(crate) documents: usize,
     /// The queries, which are the same for every run.
-    pub queries: &'a [Query],
+    pub(crate) queries: &'a [Query],
     /// Requests that must not lead to certain skills.
-    pub negatives: &'a [Negative],
+    pub(crate) negatives: &'a [Negative],
     /// The results of each retriever.
-    pub runs: &'a [Run],
+    pub(crate) runs: &'a [Run],
 }
 
 /// A mean with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// The mean.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// By drawing gold skills; `null` if there are fewer than two.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
 }
 
 /// The primary measure of a ranking.

@@ -13,14 +13,13 @@ use std::path::Path;
 use std::{fs, io};
 
 use assay_diagnostic::Severity;
+use assay_safety::{Bundle, Finding, scan};
 use assay_skill::Package;
 use assay_stats::{Interval, clopper_pearson};
 use serde::{Deserialize, Serialize};
 
-use crate::{Bundle, Finding, scan};
-
 /// The sets: the folder, the kind of its packages, and whether a finding is wrong there.
-pub const SETS: [(&str, &str, bool); 4] = [
+pub(crate) const SETS: [(&str, &str, bool); 4] = [
     ("gt-malicious", "wild malware", false),
     ("gt-benign", "benign packages", true),
     ("inject-obv", "obvious injections", false),
@@ -29,37 +28,37 @@ pub const SETS: [(&str, &str, bool); 4] = [
 
 /// How often the scanner was wrong on one set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SetRate {
+pub(crate) struct SetRate {
     /// The folder.
-    pub set: &'static str,
+    pub(crate) set: &'static str,
     /// The kind of its packages.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// Whether `wrong` counts false positives instead of misses.
-    pub alarms: bool,
+    pub(crate) alarms: bool,
     /// How many packages there are.
-    pub packages: u64,
+    pub(crate) packages: u64,
     /// How many were missed, or flagged by mistake.
-    pub wrong: u64,
+    pub(crate) wrong: u64,
     /// The same if only errors count.
-    pub wrong_at_error: u64,
+    pub(crate) wrong_at_error: u64,
     /// Of injections, how many are missed if a finding anywhere in the package counts; otherwise
     /// the same as `wrong`.
-    pub wrong_anywhere: u64,
+    pub(crate) wrong_anywhere: u64,
     /// `wrong` as a share; `None` for an empty set.
-    pub rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Lower and upper end of the interval of the rate.
-    pub interval: [f64; 2],
+    pub(crate) interval: [f64; 2],
     /// The misclassified packages, each with the codes of its findings above `info`.
-    pub names: BTreeMap<String, Vec<String>>,
+    pub(crate) names: BTreeMap<String, Vec<String>>,
 }
 
 /// Error rates on all sets of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SetsReport {
+pub(crate) struct SetsReport {
     /// The schema of this document.
-    pub schema: &'static str,
+    pub(crate) schema: &'static str,
     /// The sets that are there, in the order of [`SETS`].
-    pub sets: Vec<SetRate>,
+    pub(crate) sets: Vec<SetRate>,
 }
 
 /// The position of an injection, from `spans.json`.
@@ -77,7 +76,7 @@ struct Injected {
 /// # Errors
 ///
 /// If a folder or `spans.json` cannot be read.
-pub fn measure(root: &Path) -> io::Result<SetsReport> {
+pub(crate) fn measure(root: &Path) -> io::Result<SetsReport> {
     let spans: BTreeMap<String, Injected> = match fs::read(root.join("spans.json")) {
         Ok(bytes) => serde_json::from_slice(&bytes)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
@@ -166,7 +165,7 @@ fn points(finding: &Finding, bundle: &Bundle, injected: &Injected) -> bool {
 
 /// The report as a table.
 #[must_use]
-pub fn sets_table(report: &SetsReport) -> String {
+pub(crate) fn sets_table(report: &SetsReport) -> String {
     let mut text =
         "| set | packages | wrong | rate | 95% interval | wrong if only errors count |\n|---|---:|---:|---:|---|---:|\n".to_owned();
     for set in &report.sets {

@@ -1,5 +1,6 @@
+use super::super::Negative;
+use super::super::negatives::Threshold;
 use super::*;
-use crate::bench::{Negative, Threshold};
 
 fn query(id: &str, repository: &str, gold: &str) -> Query {
     Query {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Query, Run};
 
 /// A run as `query Q0 document rank score tag`, a line each.
-pub fn write_run(queries: &[Query], run: &Run) -> String {
+pub(crate) fn write_run(queries: &[Query], run: &Run) -> String {
     let mut text = String::new();
     for (query, ranking) in queries.iter().zip(&run.rankings) {
         for (rank, (id, score)) in (1..).zip(ranking) {
@@ -27,20 +27,20 @@ fn plain(name: &str) -> String {
 }
 
 /// Rankings by query.
-pub type Rankings = BTreeMap<String, Vec<(String, f32)>>;
+pub(crate) type Rankings = BTreeMap<String, Vec<(String, f32)>>;
 
 /// Relevant documents by query.
-pub type Judgements = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Judgements = BTreeMap<String, BTreeSet<String>>;
 
 /// A line, from 1, that cannot be read, and the reason.
-pub type BadLine = (usize, String);
+pub(crate) type BadLine = (usize, String);
 
 /// Reads a run: by query, ids with scores, in order of falling scores, equal ones in order of their
 /// ids.
 ///
 /// # Errors
 /// The first line, from 1, that is not a result, and the reason.
-pub fn read_run(text: &str) -> Result<Rankings, BadLine> {
+pub(crate) fn read_run(text: &str) -> Result<Rankings, BadLine> {
     let mut run: Rankings = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -63,7 +63,7 @@ pub fn read_run(text: &str) -> Result<Rankings, BadLine> {
 }
 
 /// Judgements as `query 0 document relevance`, a line each.
-pub fn write_qrels(queries: &[Query]) -> String {
+pub(crate) fn write_qrels(queries: &[Query]) -> String {
     let line = |query: &Query, id: &String| format!("{} 0 {id} 1\n", plain(&query.id));
     queries.iter().flat_map(|query| query.gold.iter().map(move |id| line(query, id))).collect()
 }
@@ -85,7 +85,7 @@ struct Judgement {
 ///
 /// # Errors
 /// The first line, from 1, that is not a judgement, and the reason.
-pub fn read_qrels(text: &str) -> Result<Judgements, BadLine> {
+pub(crate) fn read_qrels(text: &str) -> Result<Judgements, BadLine> {
     let mut judged: Judgements = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let fields: Vec<&str> = line.split_whitespace().collect();

@@ -13,16 +13,16 @@ const DEPTHS: [usize; 4] = [10, 20, 50, DEPTH];
 
 /// A retriever as the second stage of another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Reranked {
+pub(crate) struct Reranked {
     /// In which pool.
-    pub pool: &'static str,
+    pub(crate) pool: &'static str,
     /// The first stage.
-    pub first: String,
+    pub(crate) first: String,
     /// What puts its hits in a new order.
-    pub retriever: String,
+    pub(crate) retriever: String,
     /// NDCG@10, by how many of the first stage's hits are reranked.
     #[serde(rename = "ndcg@10")]
-    pub ndcg: Vec<(usize, Estimate)>,
+    pub(crate) ndcg: Vec<(usize, Estimate)>,
 }
 
 /// Every run of a pool but the first, as a second stage of the first. A hit that the second does

@@ -9,9 +9,7 @@ use serde::Serialize;
 
 use super::Query;
 use super::pool::{Estimate, by_gold, ndcg};
-use crate::index::Index;
-use crate::retriever::{Retriever, RetrieverError};
-use crate::sentences::sentences;
+use assay_retrieval::{Index, Retriever, RetrieverError, sentences};
 
 /// The mark shown in place of a masked sentence.
 const MASK: &str = "[…]";
@@ -27,49 +25,49 @@ const DEPTH: usize = 10;
 
 /// What masking does to one retriever.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Erasure {
+pub(crate) struct Erasure {
     /// In which pool.
-    pub pool: &'static str,
+    pub(crate) pool: &'static str,
     /// The retriever.
-    pub retriever: String,
+    pub(crate) retriever: String,
     /// Requests of two sentences or more: the others cannot lose one.
-    pub queries: usize,
+    pub(crate) queries: usize,
     /// Of these, those whose gold skill has a score that can fall.
-    pub scored: usize,
+    pub(crate) scored: usize,
     /// By what share the gold skill's score falls without the most important sentence, over those
     /// that are scored.
-    pub score_drop: Estimate,
+    pub(crate) score_drop: Estimate,
     /// The same, without any one sentence, on average.
-    pub score_drop_any: Estimate,
+    pub(crate) score_drop_any: Estimate,
     /// NDCG@10 of the complete requests.
     #[serde(rename = "ndcg@10")]
-    pub ndcg: Estimate,
+    pub(crate) ndcg: Estimate,
     /// By how much it falls without the most important sentence.
     #[serde(rename = "ndcg@10_drop")]
-    pub ndcg_drop: Estimate,
+    pub(crate) ndcg_drop: Estimate,
     /// By how much it falls without any one sentence, on average.
     #[serde(rename = "ndcg@10_drop_any")]
-    pub ndcg_drop_any: Estimate,
+    pub(crate) ndcg_drop_any: Estimate,
     /// The requests whose NDCG@10 falls most, then those whose score does.
-    pub examples: Vec<MaskedQuery>,
+    pub(crate) examples: Vec<MaskedQuery>,
 }
 
 /// A request without its most important sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MaskedQuery {
+pub(crate) struct MaskedQuery {
     /// The request.
-    pub query: String,
+    pub(crate) query: String,
     /// The sentence that was masked.
-    pub sentence: String,
+    pub(crate) sentence: String,
     /// The query, with a mark in place of the sentence. The retriever got a space there.
-    pub text: String,
+    pub(crate) text: String,
     /// Sentences of the request.
-    pub sentences: usize,
+    pub(crate) sentences: usize,
     /// Score of the gold skill, before and after.
-    pub score: [f32; 2],
+    pub(crate) score: [f32; 2],
     /// NDCG@10, before and after.
     #[serde(rename = "ndcg@10")]
-    pub ndcg: [f64; 2],
+    pub(crate) ndcg: [f64; 2],
 }
 
 /// A request, complete and with one sentence masked after another.
@@ -86,7 +84,7 @@ struct Erased<'a> {
 ///
 /// # Errors
 /// The retriever failed.
-pub fn erase(
+pub(crate) fn erase(
     pool: &'static str,
     retriever: &dyn Retriever,
     index: &Index,
@@ -195,10 +193,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::analysis::Stemmer;
-    use crate::corpus::Document;
-    use crate::index::Field;
-    use crate::retriever::Lexical;
+    use assay_retrieval::Document;
+    use assay_retrieval::Field;
+    use assay_retrieval::Lexical;
+    use assay_retrieval::analysis::Stemmer;
 
     #[test]
     fn the_sentence_that_names_the_skill_is_the_most_important() {

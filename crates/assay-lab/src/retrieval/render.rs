@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Renders the report as text.
-pub fn render(findings: &Findings) -> String {
+pub(crate) fn render(findings: &Findings) -> String {
     let mut text = format!(
         "{} skills, {} requests; 95% CI by resampling gold skills\n",
         group_digits(findings.corpus.documents),
