@@ -12,6 +12,7 @@ mod reference;
 mod retrieval;
 mod routing;
 mod safety_sets;
+mod self_test;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -5,8 +5,8 @@
 //! pieces, a script parsed, a text decoded. All matching is in linear time, all recursion is
 //! bounded, and anything a bound omits is itself a finding.
 //!
-//! [`self_test`] measures how often the scanner misses and how often it raises a false alarm;
-//! docs/SAFETY.md has the figures.
+//! `assay lab self-test` measures how often the scanner misses and how often it raises a false alarm; docs/SAFETY.md has
+//! the figures.
 
 mod archive;
 mod arguments;
@@ -30,9 +30,10 @@ mod prose;
 mod registry;
 mod rule;
 mod rules;
+#[cfg(test)]
+mod samples;
 mod script;
 mod secrets;
-pub mod self_test;
 mod shell;
 mod shell_state;
 mod signals;
@@ -45,10 +46,12 @@ use std::path::Path;
 use assay_diagnostic::Severity;
 use assay_skill::decode;
 
-pub use bundle::{Bundle, File};
+pub use bundle::{Bundle, File, Link};
+pub use package::front_matter;
 pub use registry::RULES;
 pub use rule::{Family, Rule};
 pub use site::Finding;
+pub use value::rot13;
 
 use assay_syntax::code::{self, Language};
 use mapped::Mapped;

@@ -295,7 +295,7 @@ fn servers(scan: &mut Scan, site: &Site<'_>, text: &str) {
 }
 
 /// The range of a page's front matter, and the start of its body.
-pub(crate) fn front_matter(text: &str) -> (Range<usize>, usize) {
+pub fn front_matter(text: &str) -> (Range<usize>, usize) {
     let Some(rest) = text.strip_prefix("---") else { return (0..0, 0) };
     let Some(start) = rest.find('\n').map(|at| at + 4) else { return (0..0, 0) };
     for (at, line) in lines(&text[start..]) {

@@ -11,7 +11,7 @@ use assay_skill::Package;
 use super::needles::only;
 use super::package::{CAPABILITY_UNDECLARED, EXFIL_HOOK};
 use super::rule::Rule;
-use super::self_test::techniques::{gzip, zip};
+use super::samples::{gzip, zip};
 use super::{Bundle, RULES, scan};
 
 /// A block of a page: its format, its file, and the content.

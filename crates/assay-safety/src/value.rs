@@ -172,7 +172,7 @@ pub(crate) fn hex(text: &str) -> Option<String> {
 }
 
 /// Decodes rot13.
-pub(crate) fn rot13(text: &str) -> String {
+pub fn rot13(text: &str) -> String {
     let turn = |c: char, base: u8| char::from(base + (u8::try_from(c).unwrap_or(base) - base + 13) % 26);
     text.chars()
         .map(|c| match c {

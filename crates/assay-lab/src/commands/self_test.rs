@@ -1,8 +1,7 @@
 //! `assay lab self-test`: error rates of the safety rules on planted attacks and look-alikes.
 
-use assay_safety::self_test;
-
 use crate::args::self_test::SelfTestArgs;
+use crate::self_test;
 use assay_cli::args::Format;
 use assay_cli::commands::lint::check_path;
 use assay_cli::config::Settings;

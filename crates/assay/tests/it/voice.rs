@@ -123,7 +123,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "stands in the",
         "what a model is sent, which answers depend on",
     ),
-    ("crates/assay-safety/src/self_test/payloads.rs", "whoever", "what an attack says"),
+    ("crates/assay-lab/src/self_test/payloads.rs", "whoever", "what an attack says"),
 ];
 
 /// Functions say what they act on.

@@ -11,7 +11,9 @@ mod benign;
 mod draft;
 mod own;
 mod payloads;
-pub(crate) mod techniques;
+#[path = "../../../assay-safety/src/samples.rs"]
+mod samples;
+mod techniques;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,18 +24,18 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-pub use draft::{Host, hosts, hosts_at};
+pub(crate) use draft::{Host, hosts, hosts_at};
 
-use super::{Bundle, Family, scan};
+use assay_safety::{Bundle, Family, scan};
 use draft::Draft;
 
 /// The parameters of the draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// The seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// How often each payload is hidden with each technique, each time in a random skill.
-    pub repetitions: usize,
+    pub(crate) repetitions: usize,
 }
 
 impl Default for Options {
@@ -44,44 +46,44 @@ impl Default for Options {
 
 /// An error rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rate {
+pub(crate) struct Rate {
     /// The counted group: a family, a technique, a look-alike.
-    pub name: String,
+    pub(crate) name: String,
     /// The number of attacks or look-alikes.
-    pub planted: u64,
+    pub(crate) planted: u64,
     /// How many of them were missed, or flagged by mistake.
-    pub wrong: u64,
+    pub(crate) wrong: u64,
     /// Of the detected ones, how many under their own family's name. 0 for look-alikes.
-    pub named: u64,
+    pub(crate) named: u64,
     /// The error rate; `None` for zero attacks.
-    pub rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Lower and upper end of its interval.
-    pub interval: [f64; 2],
+    pub(crate) interval: [f64; 2],
 }
 
 /// Error rates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// The schema of this document.
-    pub schema: &'static str,
+    pub(crate) schema: &'static str,
     /// The seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The number of clean skills.
-    pub hosts: usize,
+    pub(crate) hosts: usize,
     /// How many of these are flagged without an attack.
-    pub clean: Rate,
+    pub(crate) clean: Rate,
     /// All misses.
-    pub misses: Rate,
+    pub(crate) misses: Rate,
     /// False positives over all look-alikes.
-    pub alarms: Rate,
+    pub(crate) alarms: Rate,
     /// Misses by family of payload.
-    pub misses_by_family: Vec<Rate>,
+    pub(crate) misses_by_family: Vec<Rate>,
     /// False positives by the family that a look-alike resembles.
-    pub alarms_by_family: Vec<Rate>,
+    pub(crate) alarms_by_family: Vec<Rate>,
     /// Misses by technique.
-    pub misses_by_technique: Vec<Rate>,
+    pub(crate) misses_by_technique: Vec<Rate>,
     /// False positives by look-alike.
-    pub alarms_by_look_alike: Vec<Rate>,
+    pub(crate) alarms_by_look_alike: Vec<Rate>,
 }
 
 #[derive(Default)]
@@ -140,12 +142,12 @@ fn raised(before: &Seen, draft: &Draft, family: Family) -> (bool, bool) {
     let loud = after.difference(before).any(|(.., loud)| *loud);
     let fresh: BTreeSet<_> = after.difference(before).map(|(code, ..)| *code).collect();
     let own = families.iter().any(|(there, counts)| *there == family && *counts)
-        && super::RULES.iter().any(|rule| rule.family == family && fresh.contains(rule.code));
+        && assay_safety::RULES.iter().any(|rule| rule.family == family && fresh.contains(rule.code));
     (loud, own)
 }
 
 /// Measures the scanner on clean skills.
-pub fn run(hosts: &[Host], options: Options) -> Report {
+pub(crate) fn run(hosts: &[Host], options: Options) -> Report {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
     let (mut family_misses, mut technique_misses, mut family_alarms, mut look_alikes, mut clean) =
         (Tally::default(), Tally::default(), Tally::default(), Tally::default(), Tally::default());
@@ -211,7 +213,7 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
 
 /// The report as tables. It contains only text from this module, so it needs no escaping.
 #[must_use]
-pub fn table(report: &Report) -> String {
+pub(crate) fn table(report: &Report) -> String {
     let mut out = format!(
         "assay's safety rules, measured on {} clean skills, seed {}\nintervals: Clopper and Pearson, 95%, over these draws\n\n",
         report.hosts, report.seed
@@ -254,3 +256,6 @@ pub fn table(report: &Report) -> String {
     let _ = writeln!(out, "\nclean skills flagged: {} of {}", report.clean.wrong, report.clean.planted);
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,14 @@
 //! none is omitted for being missed.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
-use flate2::{Compression, write::GzEncoder};
+use assay_safety::rot13;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::draft::Draft;
 use super::payloads::Form;
+use super::samples::{gzip, zip};
 
 type Plant = fn(&mut Draft, &str, &mut ChaCha8Rng);
 
@@ -150,7 +150,7 @@ pub(crate) const TECHNIQUES: &[Technique] = &[
     prose("base64", |d, p, r| d.paragraph(&format!("Settings: {}", base64(p.as_bytes())), r)),
     prose("hexadecimal", |d, p, r| d.paragraph(&format!("Checksum: {}", hex(p.as_bytes(), "")), r)),
     prose("percent encoding", |d, p, r| d.paragraph(&format!("Tracking: {}", hex(p.as_bytes(), "%")), r)),
-    prose("rot13", |d, p, r| d.paragraph(&crate::value::rot13(p), r)),
+    prose("rot13", |d, p, r| d.paragraph(&rot13(p), r)),
     prose("backwards", |d, p, r| d.paragraph(&p.chars().rev().collect::<String>(), r)),
     prose("resource", |d, p, _| d.file("references/notes.md", format!("# Notes\n\nBackground.\n\n{p}\n"))),
     prose("resource, text far down", |d, p, _| {
@@ -307,10 +307,7 @@ pub(crate) const TECHNIQUES: &[Technique] = &[
     }),
     shell("tr to a shell", |d, p, r| {
         d.paragraph(
-            &fence(
-                "bash",
-                &format!("echo {} | tr 'A-Za-z' 'N-ZA-Mn-za-m' | sh", quote(&crate::value::rot13(p))),
-            ),
+            &fence("bash", &format!("echo {} | tr 'A-Za-z' 'N-ZA-Mn-za-m' | sh", quote(&rot13(p)))),
             r,
         );
     }),
@@ -544,37 +541,6 @@ fn base64(bytes: &[u8]) -> String {
             out.push(if place <= chunk.len() { char::from(ALPHABET[six]) } else { '=' });
         }
     }
-    out
-}
-
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing into memory does not fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default()
-}
-
-/// A zip archive of one stored member.
-pub(crate) fn zip(name: &str, content: &[u8]) -> Vec<u8> {
-    let size = u32::try_from(content.len()).unwrap_or(0).to_le_bytes();
-    let length = u16::try_from(name.len()).unwrap_or(0).to_le_bytes();
-    let mut out = b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
-    out.extend([size, size].concat());
-    out.extend(length);
-    out.extend([0, 0]);
-    out.extend(name.as_bytes());
-    out.extend(content);
-    let start = u32::try_from(out.len()).unwrap_or(0);
-    out.extend(b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
-    out.extend([size, size].concat());
-    out.extend(length);
-    out.extend([0; 16]);
-    out.extend(name.as_bytes());
-    let end = u32::try_from(out.len()).unwrap_or(0);
-    out.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
-    out.extend((end - start).to_le_bytes());
-    out.extend(start.to_le_bytes());
-    out.extend([0, 0]);
     out
 }
 

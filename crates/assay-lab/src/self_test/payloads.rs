@@ -1,7 +1,7 @@
 //! The payloads: known attacks, which nothing executes here. URLs use domains and addresses
 //! reserved by RFC 2606 and RFC 5737.
 
-use crate::Family;
+use assay_safety::Family;
 
 /// How a payload acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,31 +5,27 @@ use std::path::PathBuf;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::bundle::{Bundle, File, Link};
+use assay_safety::{Bundle, File, Link, front_matter};
 
 /// A skill before anything is planted.
 #[derive(Debug, Clone)]
-pub struct Host {
-    /// Its name.
-    pub name: String,
+pub(crate) struct Host {
     /// Its `SKILL.md`.
-    pub document: String,
+    pub(crate) document: String,
     /// Other files: path and bytes.
-    pub files: Vec<(String, Vec<u8>)>,
+    pub(crate) files: Vec<(String, Vec<u8>)>,
 }
 
 /// The six clean skills that come with assay.
 #[must_use]
-pub fn hosts() -> Vec<Host> {
-    let host = |name: &str, document: &str, files: &[(&str, &str)]| Host {
-        name: name.to_owned(),
+pub(crate) fn hosts() -> Vec<Host> {
+    let host = |document: &str, files: &[(&str, &str)]| Host {
         document: document.to_owned(),
         files: files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect(),
     };
     vec![
-        host("release-notes", include_str!("hosts/release-notes.md"), &[]),
+        host(include_str!("hosts/release-notes.md"), &[]),
         host(
-            "csv-report",
             include_str!("hosts/csv-report.md"),
             &[(
                 "scripts/summarise.py",
@@ -37,17 +33,15 @@ pub fn hosts() -> Vec<Host> {
             )],
         ),
         host(
-            "api-client",
             include_str!("hosts/api-client.md"),
             &[(
                 "references/paging.md",
                 "# Paging\n\nFollow `next` until it is missing. Stop after a hundred pages and say so.\n",
             )],
         ),
-        host("sql-review", include_str!("hosts/sql-review.md"), &[]),
-        host("translate-docs", include_str!("hosts/translate-docs.md"), &[]),
+        host(include_str!("hosts/sql-review.md"), &[]),
+        host(include_str!("hosts/translate-docs.md"), &[]),
         host(
-            "container-image",
             include_str!("hosts/container-image.md"),
             &[(
                 "scripts/size.sh",
@@ -60,18 +54,14 @@ pub fn hosts() -> Vec<Host> {
 /// The skills in some paths, as clean hosts. The caller must ensure that they are clean; findings
 /// of their own are counted separately.
 #[must_use]
-pub fn hosts_at(paths: &[PathBuf]) -> Vec<Host> {
+pub(crate) fn hosts_at(paths: &[PathBuf]) -> Vec<Host> {
     let (folders, _) = assay_skill::find(paths);
     let packages = folders.iter().filter_map(|folder| assay_skill::Package::load(folder).package);
     packages
         .map(|package| {
             let bundle = Bundle::read(&package);
             let files = bundle.files.into_iter().filter(|file| bundle.document.as_ref() != Some(&file.path));
-            Host {
-                files: files.map(|file| (file.path, file.bytes)).collect(),
-                name: package.name,
-                document: package.document,
-            }
+            Host { files: files.map(|file| (file.path, file.bytes)).collect(), document: package.document }
         })
         .collect()
 }
@@ -87,7 +77,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn of(host: &Host) -> Self {
-        let (matter, start) = crate::package::front_matter(&host.document);
+        let (matter, start) = front_matter(&host.document);
         Self {
             matter: host.document[matter].to_owned(),
             body: host.document[start..].to_owned(),

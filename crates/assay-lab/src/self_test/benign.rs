@@ -4,7 +4,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::draft::Draft;
-use crate::Family;
+use assay_safety::Family;
 
 type Plant = fn(&mut Draft, &mut ChaCha8Rng);
 
@@ -141,6 +141,6 @@ pub(crate) const LOOK_ALIKES: &[LookAlike] = &[
         d.links.push(("latest.md".to_owned(), "references/notes.md".to_owned()));
     }),
     like(Family::Archive, "an archive of templates", |d, _| {
-        d.file("assets/t.zip", super::techniques::zip("template.md", b"# Title\n\nText.\n"));
+        d.file("assets/t.zip", super::samples::zip("template.md", b"# Title\n\nText.\n"));
     }),
 ];

@@ -3,8 +3,9 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::draft::Draft;
-use super::techniques::{gzip, tar, zip};
-use crate::Family;
+use super::samples::{gzip, zip};
+use super::techniques::tar;
+use assay_safety::Family;
 
 type Plant = fn(&mut Draft, &mut ChaCha8Rng);
 
