@@ -163,6 +163,7 @@ fn decide(
                 looks = Some(found);
             }
             Err(reason) => {
+                let reason = reason.to_string();
                 block(gated, &reason);
                 document.notes.push(reason);
                 return Ok(());

@@ -1,11 +1,11 @@
 //! The looks of a gate: opened before the first trial of a skill, completed after the decision on it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_gate::{
-    Anchor, Completion, Evaluation, KnownHeads, Ledger, LedgerEntry, LedgerHome, LedgerPlace, Numbers,
-    Opening, Policy, SkillTerms, Subject,
+    Anchor, Completion, Evaluation, KnownHeads, Ledger, LedgerEntry, LedgerError, LedgerHome, LedgerPlace,
+    Numbers, Opening, Policy, SkillTerms, Subject,
 };
 use assay_store::{RecordKeys, RunFolder, Store};
 use serde_json::json;
@@ -17,6 +17,17 @@ use crate::record_keys;
 
 /// The folder of a store with a file for each look whose trials it has.
 const MARKERS: &str = "gate";
+
+/// Why a look cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error("no task of the target measures it, so its looks cannot be counted")]
+    NoTask,
+    #[error("cannot write {}: {source}", path.display())]
+    Marker { path: PathBuf, source: std::io::Error },
+}
 
 /// The ledger of a gate, and the looks that it has.
 pub(super) struct Looks {
@@ -52,21 +63,20 @@ impl Looks {
         subjects: &[Subject],
         directory: &Path,
         keys: RecordKeys,
-    ) -> Result<(Self, Vec<String>), String> {
-        let blocked = |error: assay_gate::LedgerError| error.to_string();
+    ) -> Result<(Self, Vec<String>), LedgerError> {
         let default = LedgerPlace::GitRef(assay_gate::GATE_REF.to_owned());
         let (place, remote) = match &policy.ledger {
             Some(spec) => (&spec.place, spec.remote.as_deref()),
             None => (&default, None),
         };
-        let (home, note) = LedgerHome::of(place, remote, directory, evaluation.top()).map_err(blocked)?;
-        let ledger = Ledger::open(home, keys).map_err(blocked)?;
+        let (home, note) = LedgerHome::of(place, remote, directory, evaluation.top())?;
+        let ledger = Ledger::open(home, keys)?;
         if let Some(anchor) = Anchor::of(evaluation.top(), &evaluation.target) {
-            ledger.require(&anchor).map_err(blocked)?;
+            ledger.require(&anchor)?;
         }
         let known = record_keys::state_folder().map(|state| KnownHeads::at(&state.join("gate")));
         if let Some(known) = &known {
-            known.check(&ledger).map_err(blocked)?;
+            known.check(&ledger)?;
             known.remember(&ledger);
         }
         let notes = note.into_iter().chain(ledger.notes.iter().cloned()).collect();
@@ -137,10 +147,8 @@ impl Looks {
         terms: &SkillTerms,
         plan: &RunFolder,
         store: &Store,
-    ) -> Result<Numbers, String> {
-        let opening = self
-            .opening(skill, terms, &plan.plan)
-            .ok_or_else(|| "no task of the target measures it, so its looks cannot be counted".to_owned())?;
+    ) -> Result<Numbers, LookError> {
+        let opening = self.opening(skill, terms, &plan.plan).ok_or(LookError::NoTask)?;
         let entry = match self.find_same(&opening, plan, store).cloned() {
             Some(entry) => entry,
             None => self.open_next(&opening, store)?,
@@ -159,7 +167,7 @@ impl Looks {
         Some(&opened.entry.id)
     }
 
-    fn open_next(&mut self, opening: &Opening, store: &Store) -> Result<LedgerEntry, String> {
+    fn open_next(&mut self, opening: &Opening, store: &Store) -> Result<LedgerEntry, LookError> {
         let id = Ledger::new_id(opening);
         // Before the look is opened: a gate that is killed in between goes on with the same look.
         let marker = marker(store, &id);
@@ -170,8 +178,8 @@ impl Looks {
         };
         written
             .and_then(|()| assay_fs::replace_file(&marker, text.as_bytes()))
-            .map_err(|error| format!("cannot write {}: {error}", marker.display()))?;
-        let entry = self.ledger.open_look(&id, opening).map_err(|error| error.to_string())?;
+            .map_err(|source| LookError::Marker { path: marker, source })?;
+        let entry = self.ledger.open_look(&id, opening)?;
         self.remember();
         Ok(entry)
     }
@@ -200,7 +208,7 @@ impl Looks {
             Some(_) => {
                 // Decided at the level of the look that had other results.
                 let opening = entry.opening.clone();
-                let entry = self.open_next(&opening, store)?;
+                let entry = self.open_next(&opening, store).map_err(|error| error.to_string())?;
                 self.opened.insert(row.skill.clone(), Opened { entry, runs });
                 return Err("these are other results than those of the look before: they are the next look"
                     .to_owned());
